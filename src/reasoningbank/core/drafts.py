@@ -1,0 +1,171 @@
+"""From what a caller hands over to a record that can be kept, or a sentence that says why not.
+
+Knows the limits of every field. Text is taken as it is, except that what no UTF-8 file can hold (an unpaired
+surrogate) and what ends strings elsewhere (NUL) become U+FFFD.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.types import EVERY_NAMESPACE, Draft, Memory, Outcome, Scope, State
+
+MAX_TITLE_CHARS = 500
+MAX_DESCRIPTION_CHARS = 10_000
+MAX_CONTENT_CHARS = 1_000_000
+MAX_NAME_CHARS = 200
+MAX_TAGS = 64
+MAX_METADATA_CHARS = 65_536
+_REPLACED = re.compile("[\ud800-\udfff\x00]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+E = TypeVar("E", bound=StrEnum)
+
+
+def clean_text(value: object, name: str, limit_chars: int) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
+    if len(value) > limit_chars:
+        raise InvalidInput(
+            f"{name} has {len(value):,} characters; the limit is {limit_chars:,}. Keep the lesson and point to the rest."
+        )
+    return _REPLACED.sub("\ufffd", value)
+
+
+def required_text(value: object, name: str, limit_chars: int) -> str:
+    text = clean_text(value, name, limit_chars)
+    if not text.strip():
+        raise InvalidInput(f"{name} is empty.")
+    return text
+
+
+def clean_name(value: object, name: str) -> str:
+    """A namespace, tag, agent or other short name: one line, no control characters, no spaces around it."""
+    text = required_text(value, name, MAX_NAME_CHARS).strip()
+    if _CONTROL.search(text):
+        raise InvalidInput(f"{name} {text!r} has control characters in it.")
+    return text
+
+
+def optional_name(value: object, name: str) -> str | None:
+    return None if value is None or value == "" else clean_name(value, name)
+
+
+def clean_namespace(value: object) -> str:
+    namespace = clean_name(value, "namespace")
+    if namespace == EVERY_NAMESPACE:
+        raise InvalidInput(f"{EVERY_NAMESPACE!r} means every namespace and can only be searched, not stored in.")
+    return namespace
+
+
+def one_of(enum: type[E], value: object, name: str) -> E:
+    for member in enum:
+        if value == member.value:
+            return member
+    raise InvalidInput(f"{name} {value!r} is unknown: use one of {', '.join(enum)}.")
+
+
+def clean_tags(value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput("tags must be a list of words.")
+    tags = tuple(dict.fromkeys(clean_name(tag, "a tag") for tag in value))
+    if len(tags) > MAX_TAGS:
+        raise InvalidInput(f"{len(tags)} tags; the limit is {MAX_TAGS}.")
+    return tags
+
+
+def clean_metadata(value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidInput("metadata must be a mapping of names to JSON values.")
+    if not value:
+        return {}
+    try:
+        text = json.dumps(dict(value), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"metadata cannot be written as JSON: {error}.") from None
+    if len(text) > MAX_METADATA_CHARS:
+        raise InvalidInput(f"metadata takes {len(text):,} characters as JSON; the limit is {MAX_METADATA_CHARS:,}.")
+    cleaned = json.loads(_REPLACED_ESCAPES.sub(r"\\ufffd", text))
+    return dict(cleaned)
+
+
+_REPLACED_ESCAPES = re.compile(r"\\u(?:d[89ab][0-9a-f]{2}(?!\\ud[c-f])|0000)", re.IGNORECASE)
+
+
+def clean_fraction(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
+        raise InvalidInput(f"{name} must be a number from 0 to 1, not {value!r}.")
+    return float(value)
+
+
+def clean_time(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise InvalidInput(f"{name} must be seconds since 1970, not {value!r}.")
+    return float(value)
+
+
+def memory_from(
+    draft: Draft, *, memory_id: str, tenant: str, namespace: str, initial_confidence: float, now: float
+) -> Memory:
+    """`namespace` and `initial_confidence` stand in where the draft is silent."""
+    created = now if draft.created_at is None else clean_time(draft.created_at, "created_at")
+    confidence = initial_confidence if draft.initial_confidence is None else draft.initial_confidence
+    return Memory(
+        id=memory_id,
+        tenant=tenant,
+        namespace=clean_namespace(namespace if draft.namespace is None else draft.namespace),
+        scope=one_of(Scope, draft.scope, "scope"),
+        title=required_text(draft.title, "title", MAX_TITLE_CHARS),
+        description=clean_text(draft.description, "description", MAX_DESCRIPTION_CHARS),
+        content=required_text(draft.content, "content", MAX_CONTENT_CHARS),
+        outcome=one_of(Outcome, draft.outcome, "outcome"),
+        key=None if draft.key is None else required_text(draft.key, "key", MAX_TITLE_CHARS),
+        tags=clean_tags(draft.tags) if draft.tags else (),
+        agent=optional_name(draft.agent, "agent"),
+        task_type=optional_name(draft.task_type, "task_type"),
+        cognitive_pattern=optional_name(draft.cognitive_pattern, "cognitive_pattern"),
+        origin=clean_name(draft.origin, "origin"),
+        parents=tuple(clean_name(parent, "a parent") for parent in draft.parents),
+        source=optional_name(draft.source, "source"),
+        metadata=clean_metadata(draft.metadata) if draft.metadata else {},
+        initial_confidence=clean_fraction(confidence, "initial_confidence"),
+        created_at=created,
+        updated_at=created,
+        revision=1,
+        state=State.ACTIVE,
+    )
+
+
+_EDITABLE: dict[str, Any] = {
+    "title": lambda value: required_text(value, "title", MAX_TITLE_CHARS),
+    "description": lambda value: clean_text(value, "description", MAX_DESCRIPTION_CHARS),
+    "content": lambda value: required_text(value, "content", MAX_CONTENT_CHARS),
+    "outcome": lambda value: one_of(Outcome, value, "outcome"),
+    "scope": lambda value: one_of(Scope, value, "scope"),
+    "namespace": clean_namespace,
+    "tags": clean_tags,
+    "agent": lambda value: optional_name(value, "agent"),
+    "task_type": lambda value: optional_name(value, "task_type"),
+    "cognitive_pattern": lambda value: optional_name(value, "cognitive_pattern"),
+    "metadata": clean_metadata,
+    "state": lambda value: one_of(State, value, "state"),
+}
+EDITABLE_FIELDS = tuple(_EDITABLE)
+
+
+def edited(memory: Memory, changes: Mapping[str, Any], now: float) -> Memory:
+    """The next revision, or the memory itself when nothing really changes."""
+    unknown = sorted(set(changes) - set(_EDITABLE))
+    if unknown:
+        raise InvalidInput(f"{', '.join(unknown)} cannot be edited: choose from {', '.join(EDITABLE_FIELDS)}.")
+    cleaned = {name: _EDITABLE[name](value) for name, value in changes.items()}
+    if all(getattr(memory, name) == value for name, value in cleaned.items()):
+        return memory
+    return replace(memory, **cleaned, revision=memory.revision + 1, updated_at=max(now, memory.updated_at))

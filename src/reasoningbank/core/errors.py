@@ -1,0 +1,96 @@
+"""Every error that the project raises on purpose, drawn as one tree.
+
+    BankError
+    ├── InvalidInput            the caller's argument cannot be used as it is
+    ├── NotFound                no such memory, trajectory or edge here
+    ├── Conflict                the record changed since it was read
+    ├── StoreError              the file or server with the records
+    │   ├── BankUnavailable     missing, unreadable, or on a medium that refuses
+    │   ├── BankBusy            another process held it for too long; it is healthy, try again
+    │   ├── BankReadOnly        can be read, cannot be written
+    │   ├── BankFull            the disk has no room; nothing was half-written
+    │   ├── BankForeign         a file, but not a bank
+    │   ├── BankTooNew          written by a newer version of this program
+    │   └── BankDamaged         a row or page does not match its checksum
+    ├── EmbedderError           a text could not be turned into a vector
+    │   └── EmbedderMismatch    the bank was indexed with another embedder
+    ├── ImportRejected          a file that cannot be read as any known layout
+    └── MissingExtra            an optional library is not installed
+
+A message says what happened and what to do about it, and never carries a secret or a stack.
+"""
+
+from __future__ import annotations
+
+
+class BankError(Exception):
+    """Anything this project refuses or fails to do."""
+
+    exit_code = 1
+
+
+class InvalidInput(BankError):
+    exit_code = 2
+
+
+class NotFound(BankError):
+    exit_code = 3
+
+
+class Conflict(BankError):
+    exit_code = 4
+
+
+class StoreError(BankError):
+    exit_code = 5
+
+
+class BankUnavailable(StoreError):
+    pass
+
+
+class BankBusy(StoreError):
+    exit_code = 6
+
+
+class BankReadOnly(StoreError):
+    pass
+
+
+class BankFull(StoreError):
+    pass
+
+
+class BankForeign(StoreError):
+    pass
+
+
+class BankTooNew(StoreError):
+    pass
+
+
+class BankDamaged(StoreError):
+    pass
+
+
+class EmbedderError(BankError):
+    exit_code = 7
+
+
+class EmbedderMismatch(EmbedderError):
+    pass
+
+
+class ImportRejected(BankError):
+    exit_code = 2
+
+
+class MissingExtra(BankError):
+    exit_code = 8
+
+    def __init__(self, *, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package '{package}'. Install it with: pip install 'reasoningbank[{extra}]'"
+        )
+        self.package = package
+        self.extra = extra

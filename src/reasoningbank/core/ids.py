@@ -1,0 +1,47 @@
+"""Identifiers: a kind, a time and chance, in 26 letters that sort by time.
+
+Takes the time and the random bits as arguments; `IdSource` only makes sure that ids of the same millisecond rise too.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from hashlib import blake2b
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
+_RANDOM_BITS = 80
+_RANDOM_MASK = (1 << _RANDOM_BITS) - 1
+
+
+def _letters(number: int) -> str:
+    return "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)])
+
+
+class IdSource:
+    """Rising ids for one process. `random_bits(n)` gives n random bits, as `random.getrandbits` does."""
+
+    def __init__(self, clock: Callable[[], float], random_bits: Callable[[int], int]) -> None:
+        self._clock = clock
+        self._random_bits = random_bits
+        self._lock = threading.Lock()
+        self._last_ms = -1
+        self._last_random = 0
+
+    def new(self, prefix: str) -> str:
+        now_ms = max(0, int(self._clock() * 1000)) & ((1 << 48) - 1)
+        with self._lock:
+            if now_ms == self._last_ms:
+                self._last_random = (self._last_random + 1 + self._random_bits(32)) & _RANDOM_MASK
+            else:
+                self._last_ms = now_ms
+                self._last_random = self._random_bits(_RANDOM_BITS)
+            chance = self._last_random
+        return f"{prefix}_{_letters((now_ms << _RANDOM_BITS) | chance)}"
+
+
+def derived_id(prefix: str, identity: str) -> str:
+    """The same id for the same thing, whenever and wherever it is made."""
+    digest = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return f"{prefix}_{_letters(int.from_bytes(digest, 'big') & ((1 << 128) - 1))}"

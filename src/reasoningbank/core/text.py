@@ -1,0 +1,92 @@
+"""Text to the terms that keyword search compares.
+
+Knows words, identifiers, scripts without spaces and the caps that keep hostile text cheap. Refuses to know what a term is
+worth, which language a text is in, or where terms are kept. `terms` is `tokens` followed by `forms` of each; an index calls
+the two apart so that it can remember the forms of a token it has met before.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from itertools import islice
+
+Stem = Callable[[str], str]
+
+LONGEST_TERM = 64
+"""Longer words and identifiers are known by their first characters only."""
+MOST_TOKENS = 20_000
+"""Tokens taken from one text; what comes later in it is not found by keywords."""
+
+_LONGEST_TOKEN = 4096
+
+# `\w` leaves out the combining marks without which Hebrew, Arabic and Indic words fall apart.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0900-\u0903\u093a-\u0963\u0980-\u0983\u09bc-\u09d7\u0a00-\u0a03"
+    "\u0a3c-\u0a4d\u0a81-\u0a83\u0abc-\u0acd\u0b01-\u0b03\u0b3c-\u0b57\u0b82\u0bbe-\u0bcd\u0c00-\u0c04\u0c3e-\u0c56"
+    "\u0c81-\u0c83\u0cbc-\u0cd6\u0d00-\u0d03\u0d3b-\u0d4d\u0dca-\u0ddf"
+)
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+
+
+def _joined(letter: str) -> str:
+    word = rf"{letter}+(?:['\u2019]{letter}+)*"
+    return rf"{word}(?:[./\\:-]{word}){{0,63}}"
+
+
+_ASCII_TOKEN = re.compile(_joined(r"\w"), re.ASCII)
+_TOKEN = re.compile(f"[{_UNSPACED}]+|" + _joined(rf"(?:(?![{_UNSPACED}])[\w{_MARKS}])"))
+_RUN = re.compile(f"[{_UNSPACED}]")
+_PIECE = re.compile(r"[^\W_](?:[^./\\:_-]*[^./\\:_-])?")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_POSSESSIVE = re.compile(r"['\u2019][sS](?![^\W_])")
+_APOSTROPHES = re.compile(r"['\u2019]")
+
+
+def terms(text: str, *, stem: Stem | None = None) -> list[str]:
+    """Every term of a text, in order, repeated as often as it occurs."""
+    return [term for token in tokens(text) for term in forms(token, stem=stem)]
+
+
+def tokens(text: str) -> list[str]:
+    """Words, joined identifiers and runs of unspaced script, case kept; at most `MOST_TOKENS` of them."""
+    if text.isascii():
+        pattern = _ASCII_TOKEN
+    else:
+        pattern = _TOKEN
+        text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    if len(text) <= MOST_TOKENS:
+        return pattern.findall(text)
+    return [match.group() for match in islice(pattern.finditer(text), MOST_TOKENS)]
+
+
+def forms(token: str, *, stem: Stem | None = None) -> tuple[str, ...]:
+    """The terms of one token: an identifier whole and in parts, an unspaced run in pairs, a word as itself."""
+    if token.isalpha() and token.isascii() and (token.islower() or token.istitle()):
+        return (_term(token, stem),)
+    if _RUN.match(token):
+        return _pairs(token)
+    token = _APOSTROPHES.sub("", _POSSESSIVE.sub("", token[:_LONGEST_TOKEN]))
+    parts = [part for piece in _PIECE.findall(token) for part in _HUMP.split(piece)]
+    if len(parts) == 1 and len(parts[0]) == len(token):
+        return (_term(token, stem),)
+    found = [_term(part, stem) for part in parts]
+    if len(token) <= LONGEST_TERM and parts:
+        found.insert(0, token.casefold())
+    return tuple(found)
+
+
+def _term(word: str, stem: Stem | None) -> str:
+    folded = word[:LONGEST_TERM].casefold()
+    return stem(folded) if stem else folded
+
+
+def _pairs(run: str) -> tuple[str, ...]:
+    run = run[:MOST_TOKENS]
+    return (run,) if len(run) == 1 else tuple(run[i : i + 2] for i in range(len(run) - 1))

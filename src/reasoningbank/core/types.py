@@ -1,0 +1,307 @@
+"""The words of the project as frozen values.
+
+Knows the fields of every record and nothing about where they are kept, how they are found or what they are worth.
+Times are seconds since 1970 in UTC, as floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+DEFAULT_TENANT = "local"
+DEFAULT_NAMESPACE = "default"
+EVERY_NAMESPACE = "*"
+
+
+class Outcome(StrEnum):
+    SUCCESS = "success"
+    FAILURE = "failure"
+
+
+class Scope(StrEnum):
+    PROJECT = "project"
+    TEAM = "team"
+    ORG = "org"
+
+
+class State(StrEnum):
+    ACTIVE = "active"
+    QUARANTINED = "quarantined"
+    ARCHIVED = "archived"
+    SUPERSEDED = "superseded"
+    FORGOTTEN = "forgotten"
+
+
+class SignalKind(StrEnum):
+    FEEDBACK = "feedback"
+    COMPLETION = "completion"
+    STABILITY = "stability"
+    PEER = "peer"
+
+
+class EdgeKind(StrEnum):
+    CAUSES = "causes"
+    REQUIRES = "requires"
+    CONFLICTS = "conflicts"
+    ENHANCES = "enhances"
+    ALTERNATIVE = "alternative"
+    ANALOGY = "analogy"
+    SUPERSEDES = "supersedes"
+    DERIVED_FROM = "derived_from"
+    TEACHES = "teaches"
+    RELATES = "relates"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a caller hands over; the bank turns it into a `Memory`."""
+
+    title: str
+    content: str
+    description: str = ""
+    outcome: str = Outcome.SUCCESS
+    key: str | None = None
+    namespace: str | None = None
+    scope: str = Scope.PROJECT
+    tags: tuple[str, ...] = ()
+    agent: str | None = None
+    task_type: str | None = None
+    cognitive_pattern: str | None = None
+    origin: str = "user"
+    parents: tuple[str, ...] = ()
+    source: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    initial_confidence: float | None = None
+    created_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One strategy at one revision. What it has earned is a `Standing`, kept apart."""
+
+    id: str
+    tenant: str
+    namespace: str
+    scope: Scope
+    title: str
+    description: str
+    content: str
+    outcome: Outcome
+    key: str | None
+    tags: tuple[str, ...]
+    agent: str | None
+    task_type: str | None
+    cognitive_pattern: str | None
+    origin: str
+    parents: tuple[str, ...]
+    source: str | None
+    metadata: Mapping[str, Any]
+    initial_confidence: float
+    created_at: float
+    updated_at: float
+    revision: int
+    state: State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """One piece of evidence about a memory. `weight` scales it: 1.0 is a whole piece."""
+
+    id: str
+    tenant: str
+    memory_id: str
+    kind: SignalKind
+    positive: bool
+    weight: float
+    used: bool
+    source: str
+    trajectory_id: str | None
+    comment: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trajectory:
+    id: str
+    tenant: str
+    namespace: str
+    task: str
+    agent: str | None
+    outcome: str | None
+    """None while it runs, then success, failure or unknown."""
+    metadata: Mapping[str, Any]
+    started_at: float
+    ended_at: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    id: str
+    tenant: str
+    trajectory_id: str
+    number: int
+    action: str
+    result: str
+    metadata: Mapping[str, Any]
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    id: str
+    tenant: str
+    source_id: str
+    target_id: str
+    kind: EdgeKind
+    text: str
+    weight: float
+    tags: tuple[str, ...]
+    evidence: str
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exposure:
+    """A memory was shown to somebody. A log line, not a record: it is written after the read and never hashed."""
+
+    memory_id: str
+    tenant: str
+    trajectory_id: str | None
+    query_hash: str
+    rank: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptVector:
+    """A vector that was given by the caller or cost something to make."""
+
+    memory_id: str
+    tenant: str
+    identity: str
+    facet: str
+    vector: bytes
+    """Little-endian float32."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstone:
+    """What is left of an erased record: its id, so that it does not come back by an import."""
+
+    id: str
+    tenant: str
+    kind: str
+    at: float
+
+
+Record = Memory | Signal | Trajectory | Step | Edge
+"""The truth: hashed, numbered in the feed."""
+Sidecar = Exposure | KeptVector | Tombstone
+"""Kept beside the records, without hash or feed number."""
+
+
+class Op(StrEnum):
+    ADD = "add"
+    """A record that was not there before."""
+    REVISE = "revise"
+    """A record that replaces an earlier revision of itself."""
+    REMOVE = "remove"
+    """A record that is gone; for a memory this is an erasure, forgetting is a revision."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One entry of the feed: the `seq`-th committed change of this bank."""
+
+    seq: int
+    kind: str
+    op: Op
+    id: str
+    tenant: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedderIdentity:
+    """Two vectors may be compared only when these four agree."""
+
+    name: str
+    model: str
+    dimension: int
+    revision: str
+
+    def __str__(self) -> str:
+        return f"{self.name}/{self.model}/{self.dimension}/{self.revision}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What the signals of one memory amount to, before the clock is asked.
+
+    `positive` and `negative` are evidence masses brought to a common epoch, `value` is a policy's own running figure;
+    which of them a policy reads is the policy's business (`core.confidence`).
+    """
+
+    initial: float
+    created_at: float
+    positive: float = 0.0
+    negative: float = 0.0
+    value: float = 0.0
+    used: int = 0
+    succeeded: int = 0
+    last_used_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """A memory together with what it has earned so far."""
+
+    memory: Memory
+    confidence: Confidence
+    usage_count: int
+    """Uses that somebody reported; being shown is counted apart, in `shown`."""
+    succeeded: int
+    last_used_at: float | None
+    shown: int = 0
+
+    @property
+    def id(self) -> str:
+        return self.memory.id
+
+    @property
+    def title(self) -> str:
+        return self.memory.title
+
+    @property
+    def description(self) -> str:
+        return self.memory.description
+
+    @property
+    def content(self) -> str:
+        return self.memory.content
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.memory.outcome
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return self.memory.tags
+
+    @property
+    def namespace(self) -> str:
+        return self.memory.namespace
+
+    @property
+    def scope(self) -> Scope:
+        return self.memory.scope

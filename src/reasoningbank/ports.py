@@ -1,0 +1,285 @@
+"""The seams: what a store, an index and an embedder must do. A plugin author reads only this file.
+
+Nothing here does anything; importing it costs nothing but the types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from reasoningbank.core.types import (
+    Change,
+    EmbedderIdentity,
+    Exposure,
+    Memory,
+    Outcome,
+    Record,
+    Scope,
+    Sidecar,
+    Standing,
+    State,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+R = TypeVar("R", bound=Record)
+S = TypeVar("S", bound=Sidecar)
+T = TypeVar("T")
+
+
+# ---------------------------------------------------------------- the records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreInfo:
+    backend: str
+    location: str
+    schema_version: int
+    durability: str
+    """What an acknowledged write survives, in words."""
+    read_only: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    kind: str
+    id: str
+    problem: str
+
+
+class Reader(Protocol):
+    """Records of one tenant, as of one moment."""
+
+    def get(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]: ...
+
+    def select(
+        self,
+        kind: type[R],
+        where: Mapping[str, Any],
+        *,
+        newest_first: bool = False,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> list[R]:
+        """Records whose fields equal `where` (a sequence means any of; for `tags`, contains), by id, from `after` on."""
+        ...
+
+    def count(self, kind: type[R], where: Mapping[str, Any]) -> int: ...
+
+    def tally(self, kind: type[R], by: str, where: Mapping[str, Any] = ...) -> dict[str, int]:
+        """How many records there are for each value of the field `by`."""
+        ...
+
+    def revisions(self, memory_id: str) -> list[Memory]:
+        """The earlier revisions of a memory, oldest first, without the current one."""
+        ...
+
+    def vectors(self, identity: EmbedderIdentity, ids: Sequence[str]) -> dict[str, dict[str, bytes]]:
+        """Kept vectors as {memory id: {facet: little-endian float32}}."""
+        ...
+
+    def shown(self, ids: Sequence[str]) -> dict[str, int]:
+        """How often each memory was shown."""
+        ...
+
+    def shown_in(self, trajectory_id: str) -> list[str]:
+        """The memories that were shown during a trajectory, in the order in which they first were."""
+        ...
+
+    def is_erased(self, record_id: str) -> bool: ...
+
+    def beside(self, kind: type[S]) -> list[S]:
+        """Everything of one kind that is kept beside the records, in the order in which it was written."""
+        ...
+
+
+class Writer(Reader, Protocol):
+    """One atomic unit of change. Everything in it is committed, or nothing is."""
+
+    def add(self, record: Record) -> None: ...
+
+    def revise(self, record: Record) -> None:
+        """Replace a record; for a memory the earlier revision stays readable."""
+        ...
+
+    def add_earlier(self, revision: Memory) -> None:
+        """An earlier revision of a memory that is here, taken over from elsewhere; one that is there stays."""
+        ...
+
+    def add_beside(self, items: Sequence[Sidecar]) -> int:
+        """Take over what was kept beside the records elsewhere; says how many were new."""
+        ...
+
+    def remove(self, kind: type[R], record_id: str) -> None:
+        """Really remove a record, and for a memory its revisions, vectors, log lines, signals and edges with it."""
+        ...
+
+    def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None: ...
+
+
+class Store(Protocol):
+    @property
+    def info(self) -> StoreInfo: ...
+
+    def read(self, tenant: str) -> AbstractContextManager[Reader]: ...
+
+    def write(self, tenant: str, change: Callable[[Writer], T]) -> T:
+        """Run `change` in a transaction and return when it is durable. Calls that arrive together share one commit."""
+        ...
+
+    def head(self) -> int:
+        """The number of the last committed change."""
+        ...
+
+    def changes(self, after: int, limit: int) -> list[Change]: ...
+
+    def unscoped(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
+        """Records of any tenant, for followers that build views; what it gives never reaches a caller as it is."""
+        ...
+
+    def log_shown(self, exposures: Sequence[Exposure]) -> None:
+        """Note what was shown. Apart from reads; may be skipped on a read-only bank."""
+        ...
+
+    def setting(self, name: str) -> str | None: ...
+
+    def set_setting(self, name: str, value: str) -> None: ...
+
+    def verify(self) -> list[Damage]: ...
+
+    def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None: ...
+
+    def close(self) -> None: ...
+
+
+# ---------------------------------------------------------------- finding them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which memories may be found at all. None means any."""
+
+    tenant: str
+    namespace: str | None = None
+    """Binds project-scoped memories only; team and org memories belong to the whole tenant."""
+    scopes: tuple[Scope, ...] = (Scope.PROJECT, Scope.TEAM, Scope.ORG)
+    outcome: Outcome | None = None
+    states: tuple[State, ...] = (State.ACTIVE,)
+    tags: tuple[str, ...] = ()
+    """All of them."""
+    agent: str | None = None
+    task_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    vector: Floats | None
+    text: str
+    where: Filter
+    depth: int
+    """How many candidates to bring back from each of the two sides, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Everything ranking needs about the memories that came up, as parallel columns. No row is fetched for it."""
+
+    ids: list[str]
+    cosine: Floats
+    """(n, facets); NaN where a facet has no vector (yet)."""
+    keyword: Floats
+    """BM25; 0 where no query term occurs."""
+    keyword_ceiling: float = 0.0
+    """What BM25 would give a short memory that holds every query term, those unknown to the index included:
+    the sum of idf·(k1 + 1) over the terms. So keyword / keyword_ceiling says how much of the query was met."""
+    scopes: list[Scope]
+    standings: list[Standing]
+    handles: NDArray[np.int64]
+    """For `Index.vectors`; good until the next `apply`."""
+    exhausted: bool
+    """True when a greater depth would bring nothing new."""
+    considered: int
+    """How many memories passed the filter."""
+    filtered_out: Mapping[str, int]
+    """How many memories of the tenant each part of the filter removed, by the name of the part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexBatch:
+    added: Sequence[tuple[Memory, Standing]] = ()
+    revised: Sequence[tuple[Memory, Standing]] = ()
+    erased: Sequence[str] = ()
+    standings: Mapping[str, Standing] = field(default_factory=dict)
+    applied: int
+    """The feed number that this batch brings the index to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexInfo:
+    kind: str
+    memories: int
+    awaiting_vectors: int
+    applied: int
+    bytes_on_disk: int
+
+
+class Index(Protocol):
+    """A view of the feed: rebuildable, never the truth. One process writes it at a time, any number read it."""
+
+    @property
+    def identity(self) -> EmbedderIdentity: ...
+
+    @property
+    def applied(self) -> int: ...
+
+    def info(self) -> IndexInfo: ...
+
+    def writing(self, *, wait_s: float) -> AbstractContextManager[bool]:
+        """The right to `apply` and `embed`; False when another process kept it for longer than `wait_s`."""
+        ...
+
+    def apply(self, batch: IndexBatch) -> None: ...
+
+    def awaiting_vectors(self, limit: int) -> list[str]:
+        """Ids of live memories without vectors, in the order in which `embed` takes them."""
+        ...
+
+    def embed(self, ids: Sequence[str], vectors: Mapping[str, Floats]) -> None:
+        """Vectors by facet, a row for each id that `awaiting_vectors` just gave."""
+        ...
+
+    def search(self, probe: Probe) -> Candidates: ...
+
+    def vectors(self, handles: NDArray[np.int64]) -> Floats: ...
+
+    def close(self) -> None: ...
+
+
+# ---------------------------------------------------------------- models
+
+
+class Embedder(Protocol):
+    @property
+    def identity(self) -> EmbedderIdentity: ...
+
+    @property
+    def costly(self) -> bool:
+        """True when a vector costs money or a network call; the bank then keeps it with its records."""
+        ...
+
+    @property
+    def facets(self) -> tuple[str, ...]:
+        """("text",) for one vector of everything, ("content", "context") for one of each side."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """(n, dimension), rows of length one; a text without tokens gives the zero row."""
+        ...
