@@ -1,0 +1,63 @@
+"""What every verb needs at hand: the records, whose they are, the clock, new ids and the confidence policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from reasoningbank.core.confidence import Policy
+from reasoningbank.core.errors import NotFound
+from reasoningbank.core.ids import IdSource
+from reasoningbank.core.types import Memory, Remembered, Signal, State
+from reasoningbank.ports import Reader, Store
+
+LIVE_STATES = (State.ACTIVE, State.QUARANTINED)
+"""In these a key belongs to one memory only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    store: Store
+    tenant: str
+    namespace: str
+    clock: Callable[[], float]
+    ids: IdSource
+    policy: Policy
+
+    def memory(self, reader: Reader, reference: str, namespace: str | None = None) -> Memory:
+        """By id, or by key within a namespace."""
+        found = reader.get(Memory, [reference]).get(reference)
+        if found is None:
+            keyed = reader.select(
+                Memory, {"namespace": namespace or self.namespace, "key": reference, "state": LIVE_STATES}, limit=1
+            )
+            found = keyed[0] if keyed else None
+        if found is None:
+            raise NotFound(
+                f"There is no memory with the id or key {reference!r} in namespace {namespace or self.namespace!r}."
+            )
+        return found
+
+    def remembered(self, reader: Reader, memories: Sequence[Memory]) -> list[Remembered]:
+        """Memories with what they have earned as of now."""
+        ids = [memory.id for memory in memories]
+        evidence: dict[str, list[Signal]] = {memory_id: [] for memory_id in ids}
+        if ids:
+            for signal in reader.select(Signal, {"memory_id": ids}):
+                evidence[signal.memory_id].append(signal)
+        shown = reader.shown(ids) if ids else {}
+        now = self.clock()
+        result = []
+        for memory in memories:
+            standing = self.policy.standing(memory.initial_confidence, memory.created_at, evidence[memory.id])
+            result.append(
+                Remembered(
+                    memory=memory,
+                    confidence=self.policy.confidence(standing, now),
+                    usage_count=standing.used,
+                    succeeded=standing.succeeded,
+                    last_used_at=standing.last_used_at or None,
+                    shown=shown.get(memory.id, 0),
+                )
+            )
+        return result

@@ -1,0 +1,1 @@
+"""The records and the feed: one file per backend."""

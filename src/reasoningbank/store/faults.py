@@ -1,0 +1,54 @@
+"""SQLite's complaints in the project's own words.
+
+Knows which APSW error means what for a caller. A busy file is never called a damaged one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import apsw
+
+from reasoningbank.core.errors import (
+    BankBusy,
+    BankDamaged,
+    BankForeign,
+    BankFull,
+    BankReadOnly,
+    BankUnavailable,
+    Conflict,
+    StoreError,
+)
+
+
+def translated(error: apsw.Error, location: str) -> StoreError | Conflict:
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return BankBusy(f"Another process kept {location} locked for too long. It is healthy: try again.")
+        case apsw.FullError():
+            return BankFull(f"The disk that holds {location} is full. Nothing was written: make room and try again.")
+        case apsw.ReadOnlyError() | apsw.PermissionsError():
+            return BankReadOnly(f"{location} cannot be written: check the permissions of the file and its folder.")
+        case apsw.NotADBError():
+            return BankForeign(f"{location} is not a bank (not even an SQLite file). Choose another path.")
+        case apsw.CorruptError():
+            return BankDamaged(
+                f"{location} is damaged ({error}). Run 'reasoningbank verify' to see what, and restore a backup."
+            )
+        case apsw.CantOpenError():
+            return BankUnavailable(f"{location} cannot be opened: check that it and its folder exist and are readable.")
+        case apsw.IOError():
+            return BankUnavailable(f"The medium that holds {location} reported an error ({error}).")
+        case apsw.ConstraintError():
+            return Conflict(f"The record is there already, or its key is taken ({error}).")
+        case _:
+            return StoreError(f"{location}: {error}")
+
+
+@contextmanager
+def faults_named(location: str) -> Iterator[None]:
+    try:
+        yield
+    except apsw.Error as error:
+        raise translated(error, location) from error

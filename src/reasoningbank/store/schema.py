@@ -1,0 +1,131 @@
+"""The numbered migrations of a SQLite bank.
+
+Knows the shape of the tables. Each migration is a list of statements that run in one transaction together with
+the version number, so a kill between any two of them leaves the bank as it was. Never edit a migration that has
+been released; add the next one.
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x52424E4B  # "RBNK", so that a foreign SQLite file is recognised before it is touched
+
+_MEMORY_COLUMNS = """
+  tenant TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  title TEXT NOT NULL,
+  description TEXT NOT NULL,
+  content TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  key TEXT,
+  tags TEXT NOT NULL,
+  agent TEXT,
+  task_type TEXT,
+  cognitive_pattern TEXT,
+  origin TEXT NOT NULL,
+  parents TEXT NOT NULL,
+  source TEXT,
+  metadata TEXT NOT NULL,
+  initial_confidence REAL NOT NULL,
+  created_at REAL NOT NULL,
+  updated_at REAL NOT NULL,
+  revision INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  hash BLOB NOT NULL
+"""
+
+_FIRST = (
+    "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE feed (
+  seq INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  op TEXT NOT NULL,
+  id TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  at REAL NOT NULL)""",
+    f"CREATE TABLE memories (num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,{_MEMORY_COLUMNS})",
+    "CREATE INDEX memories_by_namespace ON memories (tenant, namespace, id)",
+    """CREATE UNIQUE INDEX memories_by_key ON memories (tenant, namespace, key)
+  WHERE key IS NOT NULL AND state IN ('active', 'quarantined')""",
+    f"CREATE TABLE revisions (num INTEGER PRIMARY KEY, id TEXT NOT NULL,{_MEMORY_COLUMNS}, UNIQUE (id, revision))",
+    """CREATE TABLE signals (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  tenant TEXT NOT NULL,
+  memory_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  positive INTEGER NOT NULL,
+  weight REAL NOT NULL,
+  used INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  trajectory_id TEXT,
+  comment TEXT NOT NULL,
+  at REAL NOT NULL,
+  hash BLOB NOT NULL)""",
+    "CREATE INDEX signals_by_memory ON signals (memory_id)",
+    """CREATE TABLE trajectories (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  tenant TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  task TEXT NOT NULL,
+  agent TEXT,
+  outcome TEXT,
+  metadata TEXT NOT NULL,
+  started_at REAL NOT NULL,
+  ended_at REAL,
+  hash BLOB NOT NULL)""",
+    """CREATE TABLE steps (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  tenant TEXT NOT NULL,
+  trajectory_id TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  action TEXT NOT NULL,
+  result TEXT NOT NULL,
+  metadata TEXT NOT NULL,
+  at REAL NOT NULL,
+  hash BLOB NOT NULL,
+  UNIQUE (trajectory_id, number))""",
+    """CREATE TABLE edges (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  tenant TEXT NOT NULL,
+  source_id TEXT NOT NULL,
+  target_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  text TEXT NOT NULL,
+  weight REAL NOT NULL,
+  tags TEXT NOT NULL,
+  evidence TEXT NOT NULL,
+  created_at REAL NOT NULL,
+  hash BLOB NOT NULL,
+  UNIQUE (tenant, source_id, target_id, kind))""",
+    "CREATE INDEX edges_by_target ON edges (target_id)",
+    """CREATE TABLE vectors (
+  num INTEGER PRIMARY KEY,
+  memory_id TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  identity TEXT NOT NULL,
+  facet TEXT NOT NULL,
+  vector BLOB NOT NULL,
+  UNIQUE (memory_id, identity, facet))""",
+    """CREATE TABLE exposures (
+  num INTEGER PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  memory_id TEXT NOT NULL,
+  trajectory_id TEXT,
+  query_hash TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  at REAL NOT NULL)""",
+    "CREATE INDEX exposures_by_memory ON exposures (memory_id)",
+    "CREATE INDEX exposures_by_trajectory ON exposures (trajectory_id) WHERE trajectory_id IS NOT NULL",
+    """CREATE TABLE tombstones (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  at REAL NOT NULL) WITHOUT ROWID""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+SCHEMA_VERSION = len(MIGRATIONS)

@@ -1,0 +1,454 @@
+"""A bank in one SQLite file, shared by any number of threads and processes.
+
+Knows connections, transactions, group commit and what is durable. It does not know what a record means
+(`store.units`) or how one is coded (`store.tables`).
+
+Invariants:
+- every write runs in `BEGIN IMMEDIATE`: a deferred transaction that reads first fails under contention;
+- a call to `write` returns only after the commit that holds its change; calls that wait together share one commit;
+- a unit that raises is rolled back alone, its neighbours in the same commit are not touched;
+- the feed number of a change is given inside the transaction, so numbers are dense and in commit order.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+from urllib.parse import quote
+
+import apsw
+
+from reasoningbank.core.errors import (
+    BankForeign,
+    BankReadOnly,
+    BankTooNew,
+    BankUnavailable,
+    InvalidInput,
+    StoreError,
+)
+from reasoningbank.core.types import Change, Exposure, Op, Record
+from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
+from reasoningbank.store.faults import faults_named, translated
+from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from reasoningbank.store.tables import table_of, tables
+from reasoningbank.store.units import SqliteReader, SqliteWriter
+
+_URI_FLAGS = apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_CREATE
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Record)
+
+SAFE_SQLITE = (3, 51, 3)
+"""Older versions can corrupt a WAL file that several processes write."""
+BUSY_TIMEOUT_MS = 30_000
+LOG_BUSY_TIMEOUT_MS = 1_000
+UNITS_PER_COMMIT = 256
+IDLE_READERS = 8
+DURABILITIES = {
+    "full": "an acknowledged write survives a killed process and a power loss",
+    "normal": "an acknowledged write survives a killed process; a power loss may take the last ones",
+}
+
+
+class _Unit(Generic[T]):
+    """A change waiting for its commit."""
+
+    __slots__ = ("change", "done", "error", "result", "tenant")
+
+    def __init__(self, tenant: str, change: Callable[[Writer], T]) -> None:
+        self.tenant = tenant
+        self.change = change
+        self.done = False
+        self.result: T | None = None
+        self.error: Exception | None = None
+
+
+class SqliteStore:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        durability: str = "full",
+        create: bool = True,
+        read_only: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if durability not in DURABILITIES:
+            raise InvalidInput(f"Unknown durability {durability!r}: choose one of {', '.join(DURABILITIES)}.")
+        self._path = str(path)
+        self._durability = durability
+        self._clock = clock
+        self._read_only = read_only
+        self._immutable = False
+        self._queue: deque[_Unit[Any]] = deque()
+        self._commit_turn = threading.Lock()
+        self._readers: deque[apsw.Connection] = deque()
+        self._process = os.getpid()
+        self._writer: apsw.Connection | None = None
+        if self._path != ":memory:":
+            self._prepare_place(Path(self._path), create=create)
+        with faults_named(self._path):
+            self._open_first()
+
+    # ------------------------------------------------------------ opening
+
+    def _prepare_place(self, path: Path, *, create: bool) -> None:
+        if path.is_dir():
+            raise BankForeign(f"{path} is a folder. Name a file in it, such as {path / 'bank.db'}.")
+        if not path.exists():
+            if self._read_only or not create:
+                raise BankUnavailable(f"There is no bank at {path}. Storing something creates it.")
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise BankUnavailable(f"The folder {path.parent} cannot be made: {error.strerror}.") from error
+        elif not os.access(path, os.R_OK):
+            raise BankUnavailable(f"{path} cannot be read: check its permissions.")
+        elif not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+            self._read_only = True
+            # Without write access to the folder the shared-memory file of the WAL cannot be made.
+            self._immutable = not os.access(path.parent, os.W_OK) and not Path(f"{path}-shm").exists()
+
+    def _connect(self) -> apsw.Connection:
+        if self._path == ":memory:":
+            connection = apsw.Connection(self._memory_name, flags=_URI_FLAGS | apsw.SQLITE_OPEN_READWRITE)
+        elif self._read_only:
+            suffix = "?immutable=1" if self._immutable else ""
+            connection = apsw.Connection(
+                f"file:{quote(self._path)}{suffix}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+            )
+        else:
+            connection = apsw.Connection(
+                self._path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+            )
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection.execute(f"PRAGMA synchronous = {self._durability}")
+        return connection
+
+    def _open_first(self) -> None:
+        if self._path == ":memory:":
+            self._memory_name = f"file:reasoningbank-{id(self):x}-{os.getpid()}?mode=memory&cache=shared"
+        connection = self._connect()
+        version = self._known_version(connection)
+        if version < SCHEMA_VERSION:
+            if self._read_only:
+                raise BankReadOnly(f"{self._path} has an older schema and cannot be written to bring it up to date.")
+            self._migrate(connection)
+        if not self._read_only:
+            # Deleted bytes are overwritten, so that an erasure leaves nothing in free pages.
+            connection.execute("PRAGMA secure_delete = ON")
+            self._writer = connection
+        else:
+            self._readers.append(connection)
+
+    def _known_version(self, connection: apsw.Connection) -> int:
+        """The schema version of the file, 0 for an empty one."""
+        application = _number(connection, "PRAGMA application_id")
+        version = _number(connection, "PRAGMA user_version")
+        if application == APPLICATION_ID:
+            if version > SCHEMA_VERSION:
+                raise BankTooNew(
+                    f"{self._path} was written by a newer ReasoningBank (schema {version}, this one knows "
+                    f"{SCHEMA_VERSION}). Upgrade this program; the file was not touched."
+                )
+            return version
+        if application == version == _number(connection, "SELECT count(*) FROM sqlite_schema") == 0:
+            return 0
+        raise BankForeign(
+            f"{self._path} is an SQLite file of some other program. To take its memories over, use "
+            "'reasoningbank import'; to start a bank, choose another path."
+        )
+
+    def _migrate(self, connection: apsw.Connection) -> None:
+        if self._path != ":memory:":
+            self._enter_wal(connection)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Asked again under the lock: another process may have been first.
+            version = self._known_version(connection)
+            for number in range(version, SCHEMA_VERSION):
+                for statement in MIGRATIONS[number]:
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+    def _enter_wal(self, connection: apsw.Connection) -> None:
+        # Changing the journal mode does not wait for the busy timeout, so two first openers must take turns here.
+        deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+            except apsw.BusyError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.005)
+            else:
+                return
+
+    # ------------------------------------------------------------ reading
+
+    @property
+    def info(self) -> StoreInfo:
+        if self._path == ":memory:":
+            durability = "nothing: this bank lives in memory"
+        else:
+            durability = f"{self._durability}: {DURABILITIES[self._durability]}"
+        return StoreInfo(
+            backend=f"sqlite {apsw.sqlite_lib_version()}",
+            location=self._path,
+            schema_version=SCHEMA_VERSION,
+            durability="read-only" if self._read_only else durability,
+            read_only=self._read_only,
+        )
+
+    def _stay_in_this_process(self) -> None:
+        # SQLite forbids carrying a connection over fork(); a child starts with its own.
+        if os.getpid() != self._process:
+            self._process = os.getpid()
+            self._queue = deque()
+            self._commit_turn = threading.Lock()
+            self._readers = deque()
+            self._writer = None if self._read_only else self._connect()
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[apsw.Connection]:
+        self._stay_in_this_process()
+        try:
+            connection = self._readers.pop()
+        except IndexError:
+            connection = self._connect()
+        try:
+            yield connection
+        finally:
+            if len(self._readers) < IDLE_READERS:
+                self._readers.append(connection)
+            else:
+                connection.close()
+
+    @contextmanager
+    def read(self, tenant: str) -> Iterator[Reader]:
+        self._check_tenant(tenant)
+        with faults_named(self._path), self._borrowed() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield SqliteReader(connection, tenant, self._path)
+            finally:
+                connection.execute("ROLLBACK")
+
+    def _check_tenant(self, tenant: str) -> None:
+        if not tenant:
+            raise InvalidInput("A tenant is needed for every read and write.")
+
+    def head(self) -> int:
+        with faults_named(self._path), self._borrowed() as connection:
+            return _number(connection, "SELECT coalesce(max(seq), 0) FROM feed")
+
+    def changes(self, after: int, limit: int) -> list[Change]:
+        with faults_named(self._path), self._borrowed() as connection:
+            rows: list[Any] = connection.execute(
+                "SELECT seq, kind, op, id, tenant, at FROM feed WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)
+            ).fetchall()
+        return [
+            Change(seq=seq, kind=kind, op=Op(op), id=id_, tenant=tenant, at=at)
+            for seq, kind, op, id_, tenant, at in rows
+        ]
+
+    def unscoped(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
+        table = table_of(kind)
+        with faults_named(self._path), self._borrowed() as connection:
+            rows: list[Any] = connection.execute(
+                f"SELECT {table.listed} FROM {table.name} WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(ids)),),
+            ).fetchall()
+        return {row[0]: table.decode(row) for row in rows if table.intact(row)}
+
+    def setting(self, name: str) -> str | None:
+        with faults_named(self._path), self._borrowed() as connection:
+            row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    # ------------------------------------------------------------ writing
+
+    def write(self, tenant: str, change: Callable[[Writer], T]) -> T:
+        self._check_tenant(tenant)
+        if self._read_only:
+            raise BankReadOnly(f"{self._path} is open for reading only.")
+        self._stay_in_this_process()
+        unit = _Unit(tenant, change)
+        self._queue.append(unit)
+        with self._commit_turn:
+            # Whoever gets the turn commits for everybody who queued up behind the previous commit.
+            if not unit.done:
+                self._commit_queued()
+        if unit.error is not None:
+            raise unit.error
+        return cast(T, unit.result)
+
+    def _commit_queued(self) -> None:
+        units: list[_Unit[Any]] = []
+        while self._queue and len(units) < UNITS_PER_COMMIT:
+            units.append(self._queue.popleft())
+        connection = self._writer
+        if connection is None:
+            raise StoreError(f"{self._path} is closed.")
+        erased = False
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            for unit in units:
+                erased |= self._run(connection, unit, alone=len(units) == 1)
+            connection.execute("COMMIT")
+        except apsw.Error as error:
+            fault = translated(error, self._path)
+            fault.__cause__ = error
+            for unit in units:
+                unit.error = unit.error or fault
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            for unit in units:
+                unit.done = True
+        if erased:
+            self._drop_erased_bytes(connection)
+
+    def _run(self, connection: apsw.Connection, unit: _Unit[Any], *, alone: bool) -> bool:
+        """Run one unit inside the open transaction; says whether it erased anything."""
+        writer = SqliteWriter(connection, unit.tenant, self._path, self._clock)
+        if not alone:
+            connection.execute("SAVEPOINT unit")
+        try:
+            unit.result = unit.change(writer)
+        except (apsw.FullError, apsw.IOError, apsw.CorruptError):
+            # These end the whole transaction, not only this unit.
+            raise
+        except Exception as error:  # noqa: BLE001 - handed to the caller whose unit it is
+            unit.error = translated(error, self._path) if isinstance(error, apsw.Error) else error
+            if alone:
+                connection.execute("ROLLBACK")
+                connection.execute("BEGIN IMMEDIATE")
+            else:
+                connection.execute("ROLLBACK TO unit")
+            writer.erased = False
+        if not alone:
+            connection.execute("RELEASE unit")
+        return writer.erased
+
+    def _drop_erased_bytes(self, connection: apsw.Connection) -> None:
+        # The log still holds the erased pages. A reader in another process can delay this; the next erasure or
+        # checkpoint then does it.
+        with suppress(apsw.Error):
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def set_setting(self, name: str, value: str) -> None:
+        if self._read_only:
+            raise BankReadOnly(f"{self._path} is open for reading only.")
+        self._stay_in_this_process()
+        with self._commit_turn, faults_named(self._path):
+            assert self._writer is not None
+            self._writer.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", (name, value))
+
+    def log_shown(self, exposures: Sequence[Exposure]) -> None:
+        """A lost line of this log is no lost record, so it neither waits for the disk nor long for the lock."""
+        if self._read_only or not exposures:
+            return
+        with faults_named(self._path), self._borrowed() as connection:
+            connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS)
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                connection.executemany(
+                    "INSERT INTO exposures (tenant, memory_id, trajectory_id, query_hash, rank, at) "
+                    "VALUES (?, ?, ?, ?, ?, ?)",
+                    [(e.tenant, e.memory_id, e.trajectory_id, e.query_hash, e.rank, e.at) for e in exposures],
+                )
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+
+    # ------------------------------------------------------------ keeping
+
+    def verify(self) -> list[Damage]:
+        damage: list[Damage] = []
+        with self._borrowed() as connection:
+            try:
+                for (line,) in connection.execute("PRAGMA integrity_check"):
+                    if line != "ok":
+                        damage.append(Damage(kind="file", id="", problem=str(line)))
+            except apsw.Error as error:
+                damage.append(Damage(kind="file", id="", problem=str(error)))
+            for table in tables().values():
+                for name in (table.name, "revisions") if table.noun == "memory" else (table.name,):
+                    damage.extend(self._damaged_rows(connection, table.listed, table.intact, name, table.noun))
+        return damage
+
+    def _damaged_rows(
+        self,
+        connection: apsw.Connection,
+        listed: str,
+        intact: Callable[[Sequence[Any]], bool],
+        name: str,
+        noun: str,
+    ) -> Iterator[Damage]:
+        rows = connection.execute(f"SELECT {listed} FROM {name}")
+        while True:
+            try:
+                row = next(rows, None)
+            except (apsw.Error, UnicodeDecodeError) as error:
+                # The cursor is of no use after this; the file check above has named the page.
+                yield Damage(kind=noun, id="", problem=f"unreadable row in {name}: {error}")
+                return
+            if row is None:
+                return
+            if not intact(row):
+                yield Damage(kind=noun, id=str(row[0]), problem=f"a row of {name} does not match its checksum")
+
+    def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
+        """A consistent copy while others write. It appears under its name only when it is whole."""
+        target = Path(target)
+        if target.exists():
+            raise InvalidInput(f"{target} exists already. Name a new file, so that no backup is overwritten.")
+        partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
+        with faults_named(str(target)), self._borrowed() as source:
+            copy = apsw.Connection(str(partial))
+            try:
+                with copy.backup("main", source, "main") as work:
+                    while not work.done:
+                        work.step(256)
+                        if progress is not None:
+                            progress(work.page_count - work.remaining, work.page_count)
+                copy.execute("PRAGMA journal_mode = DELETE")
+            except apsw.Error:
+                copy.close()
+                partial.unlink(missing_ok=True)
+                raise
+            copy.close()
+        with partial.open("rb+") as file:
+            os.fsync(file.fileno())
+        partial.replace(target)
+
+    def close(self) -> None:
+        if os.getpid() != self._process:
+            return
+        with self._commit_turn:
+            for connection in (*self._readers, *([self._writer] if self._writer else [])):
+                with suppress(apsw.Error):
+                    connection.close()
+            self._readers.clear()
+            self._writer = None
+
+
+def _number(connection: apsw.Connection, sql: str) -> int:
+    row: Any = connection.execute(sql).fetchone()
+    return int(row[0])

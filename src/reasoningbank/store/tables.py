@@ -1,0 +1,133 @@
+"""How each kind of record lies in its table: columns, coding, content hash.
+
+One descriptor per kind serves inserting, reading, hashing, verifying and exporting, so a new kind of record is one
+line here and one migration. Knows nothing about connections or transactions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from enum import StrEnum
+from functools import lru_cache
+from hashlib import blake2b
+from operator import attrgetter
+from typing import Any, Generic, TypeVar, cast
+
+from reasoningbank.core.types import (
+    Edge,
+    EdgeKind,
+    Exposure,
+    KeptVector,
+    Memory,
+    Outcome,
+    Record,
+    Scope,
+    Sidecar,
+    Signal,
+    SignalKind,
+    State,
+    Step,
+    Tombstone,
+    Trajectory,
+)
+
+R = TypeVar("R", bound=Record)
+
+_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+_hash_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def _tuple_from_json(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text)) if text != "[]" else ()
+
+
+def _mapping_from_json(text: str) -> dict[str, Any]:
+    return json.loads(text) if text != "{}" else {}
+
+
+_ENCODERS: dict[str, Callable[[Any], Any]] = {
+    "tags": lambda tags: _to_json(tags) if tags else "[]",
+    "parents": lambda parents: _to_json(parents) if parents else "[]",
+    "metadata": lambda metadata: _to_json(dict(metadata)) if metadata else "{}",
+    "positive": int,
+    "used": int,
+}
+_DECODERS: dict[str, Callable[[Any], Any]] = {
+    "tags": _tuple_from_json,
+    "parents": _tuple_from_json,
+    "metadata": _mapping_from_json,
+    "positive": bool,
+    "used": bool,
+}
+
+
+def content_hash(values: Sequence[Any]) -> bytes:
+    return blake2b(_hash_json(values).encode("utf-8"), digest_size=16).digest()
+
+
+class Table(Generic[R]):
+    """`kind` is the record's class, `noun` its name in the feed and in exports, `name` its table."""
+
+    def __init__(self, kind: type[R], noun: str, name: str, enums: Mapping[str, type[StrEnum]]) -> None:
+        self.kind = kind
+        self.noun = noun
+        self.name = name
+        self.columns = tuple(f.name for f in fields(kind))
+        decoders: dict[str, Callable[[Any], Any]] = {**_DECODERS, **enums}
+        self._values: Callable[[R], tuple[Any, ...]] = attrgetter(*self.columns)
+        self._encoders = [(i, _ENCODERS[c]) for i, c in enumerate(self.columns) if c in _ENCODERS]
+        self._decoders = [(i, decoders[c]) for i, c in enumerate(self.columns) if c in decoders]
+        listed = ", ".join(self.columns)
+        self.listed = f"{listed}, hash"
+        marks = ", ".join("?" * (len(self.columns) + 1))
+        self.insert_sql = f"INSERT INTO {name} ({self.listed}) VALUES ({marks})"
+        self.update_sql = (
+            f"UPDATE {name} SET {', '.join(f'{c} = ?' for c in self.columns)}, hash = ? WHERE id = ? AND tenant = ?"
+        )
+
+    def encode(self, record: R) -> tuple[Any, ...]:
+        """The column values, the content hash last."""
+        values = list(self._values(record))
+        for position, encoder in self._encoders:
+            values[position] = encoder(values[position])
+        values.append(content_hash(values))
+        return tuple(values)
+
+    def decode(self, row: Sequence[Any]) -> R:
+        values = list(row[:-1])
+        for position, decoder in self._decoders:
+            values[position] = decoder(values[position])
+        return self.kind(**dict(zip(self.columns, values, strict=True)))
+
+    def intact(self, row: Sequence[Any]) -> bool:
+        # A flipped bit can make text undecodable for JSON; that too is damage, not a crash.
+        try:
+            return bool(content_hash(row[:-1]) == row[-1])
+        except (TypeError, ValueError):
+            return False
+
+
+BESIDE: dict[type[Sidecar], tuple[str, str]] = {
+    Exposure: ("exposures", "num"),
+    KeptVector: ("vectors", "num"),
+    Tombstone: ("tombstones", "id"),
+}
+"""Table and order of what is kept beside the records."""
+
+
+@lru_cache(maxsize=1)
+def tables() -> dict[type[Record], Table[Any]]:
+    listed: tuple[Table[Any], ...] = (
+        Table(Memory, "memory", "memories", {"scope": Scope, "outcome": Outcome, "state": State}),
+        Table(Signal, "signal", "signals", {"kind": SignalKind}),
+        Table(Trajectory, "trajectory", "trajectories", {}),
+        Table(Step, "step", "steps", {}),
+        Table(Edge, "edge", "edges", {"kind": EdgeKind}),
+    )
+    return {table.kind: table for table in listed}
+
+
+def table_of(kind: type[R]) -> Table[R]:
+    return cast("Table[R]", tables()[cast("type[Record]", kind)])

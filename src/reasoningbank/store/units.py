@@ -1,0 +1,241 @@
+"""Reading and writing records over one SQLite connection, always within one tenant.
+
+The tenant is bound when a unit is made and stands in every statement, so no query can forget it. Knows nothing
+about when to commit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any, TypeVar, cast
+
+import apsw
+
+from reasoningbank.core.errors import BankDamaged, NotFound
+from reasoningbank.core.types import Edge, EmbedderIdentity, Memory, Op, Record, Sidecar, Signal, Step, Trajectory
+from reasoningbank.store.tables import BESIDE, Table, table_of
+
+R = TypeVar("R", bound=Record)
+S = TypeVar("S", bound=Sidecar)
+_MOST_ROWS = 1 << 62
+_FEED_SQL = "INSERT INTO feed (kind, op, id, tenant, at) VALUES (?, ?, ?, ?, ?)"
+_TEXT_FIELDS = ("title", "description", "content")
+
+
+class SqliteReader:
+    def __init__(self, connection: apsw.Connection, tenant: str, location: str) -> None:
+        self._connection = connection
+        self._tenant = tenant
+        self._location = location
+
+    def _decoded(self, table: Table[R], row: Sequence[Any]) -> R:
+        if not table.intact(row):
+            raise BankDamaged(
+                f"The {table.noun} {row[0]!r} in {self._location} does not match its checksum. "
+                "Run 'reasoningbank verify' for the whole list, and restore a backup."
+            )
+        return table.decode(row)
+
+    def get(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
+        table = table_of(kind)
+        if len(ids) == 1:
+            rows = self._connection.execute(
+                f"SELECT {table.listed} FROM {table.name} WHERE id = ? AND tenant = ?", (ids[0], self._tenant)
+            )
+        else:
+            rows = self._connection.execute(
+                f"SELECT {table.listed} FROM {table.name} WHERE id IN (SELECT value FROM json_each(?)) AND tenant = ?",
+                (json.dumps(list(ids)), self._tenant),
+            )
+        return {row[0]: self._decoded(table, row) for row in rows}
+
+    def select(
+        self,
+        kind: type[R],
+        where: Mapping[str, Any],
+        *,
+        newest_first: bool = False,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> list[R]:
+        table = table_of(kind)
+        condition, values = self._condition(table, where)
+        if after is not None:
+            condition += f" AND id {'<' if newest_first else '>'} ?"
+            values.append(after)
+        values.append(_MOST_ROWS if limit is None else limit)
+        rows = self._connection.execute(
+            f"SELECT {table.listed} FROM {table.name} WHERE {condition} "
+            f"ORDER BY id {'DESC' if newest_first else 'ASC'} LIMIT ?",
+            values,
+        )
+        return [self._decoded(table, row) for row in rows]
+
+    def count(self, kind: type[R], where: Mapping[str, Any]) -> int:
+        table = table_of(kind)
+        condition, values = self._condition(table, where)
+        rows = self._connection.execute(f"SELECT count(*) FROM {table.name} WHERE {condition}", values)
+        return int(next(rows)[0])
+
+    def tally(self, kind: type[R], by: str, where: Mapping[str, Any] = MappingProxyType({})) -> dict[str, int]:
+        table = table_of(kind)
+        if by not in table.columns:
+            raise KeyError(f"{table.noun} has no field {by!r}")
+        condition, values = self._condition(table, where)
+        return dict(
+            self._connection.execute(f"SELECT {by}, count(*) FROM {table.name} WHERE {condition} GROUP BY {by}", values)
+        )
+
+    def _condition(self, table: Table[Any], where: Mapping[str, Any]) -> tuple[str, list[Any]]:
+        parts, values = ["tenant = ?"], [self._tenant]
+        for column, wanted in where.items():
+            if column not in table.columns:
+                raise KeyError(f"{table.noun} has no field {column!r}")
+            if column == "tags":
+                parts.append(f"EXISTS (SELECT 1 FROM json_each({table.name}.tags) WHERE value = ?)")
+                values.append(wanted)
+            elif wanted is None:
+                parts.append(f"{column} IS NULL")
+            elif isinstance(wanted, (list, tuple, set, frozenset)):
+                parts.append(f"{column} IN (SELECT value FROM json_each(?))")
+                values.append(json.dumps(sorted(wanted)))
+            else:
+                parts.append(f"{column} = ?")
+                values.append(wanted)
+        return " AND ".join(parts), values
+
+    def revisions(self, memory_id: str) -> list[Memory]:
+        table = table_of(Memory)
+        rows = self._connection.execute(
+            f"SELECT {table.listed} FROM revisions WHERE id = ? AND tenant = ? ORDER BY revision",
+            (memory_id, self._tenant),
+        )
+        return [self._decoded(table, row) for row in rows]
+
+    def vectors(self, identity: EmbedderIdentity, ids: Sequence[str]) -> dict[str, dict[str, bytes]]:
+        found: dict[str, dict[str, bytes]] = {}
+        for memory_id, facet, vector in self._connection.execute(
+            "SELECT memory_id, facet, vector FROM vectors WHERE memory_id IN (SELECT value FROM json_each(?)) "
+            "AND identity = ? AND tenant = ?",
+            (json.dumps(list(ids)), str(identity), self._tenant),
+        ):
+            found.setdefault(memory_id, {})[facet] = vector
+        return found
+
+    def shown(self, ids: Sequence[str]) -> dict[str, int]:
+        rows = self._connection.execute(
+            "SELECT memory_id, count(*) FROM exposures WHERE memory_id IN (SELECT value FROM json_each(?)) "
+            "AND tenant = ? GROUP BY memory_id",
+            (json.dumps(list(ids)), self._tenant),
+        )
+        return dict(rows)
+
+    def shown_in(self, trajectory_id: str) -> list[str]:
+        rows = self._connection.execute(
+            "SELECT memory_id FROM exposures WHERE trajectory_id = ? AND tenant = ? GROUP BY memory_id ORDER BY min(num)",
+            (trajectory_id, self._tenant),
+        )
+        return [memory_id for (memory_id,) in rows]
+
+    def is_erased(self, record_id: str) -> bool:
+        row = self._connection.execute(
+            "SELECT 1 FROM tombstones WHERE id = ? AND tenant = ?", (record_id, self._tenant)
+        ).fetchone()
+        return row is not None
+
+    def beside(self, kind: type[S]) -> list[S]:
+        name, order = BESIDE[cast("type[Sidecar]", kind)]
+        columns = [f.name for f in fields(kind)]
+        rows = self._connection.execute(
+            f"SELECT {', '.join(columns)} FROM {name} WHERE tenant = ? ORDER BY {order}", (self._tenant,)
+        )
+        return [kind(**dict(zip(columns, row, strict=True))) for row in rows]
+
+
+class SqliteWriter(SqliteReader):
+    def __init__(
+        self, connection: apsw.Connection, tenant: str, location: str, clock: Callable[[], float]
+    ) -> None:
+        super().__init__(connection, tenant, location)
+        self._clock = clock
+        self.erased = False
+
+    def _note(self, noun: str, op: Op, record_id: str) -> None:
+        self._connection.execute(_FEED_SQL, (noun, op.value, record_id, self._tenant, self._clock()))
+
+    def add(self, record: Record) -> None:
+        table = table_of(type(record))
+        self._connection.execute(table.insert_sql, table.encode(record))
+        self._note(table.noun, Op.ADD, record.id)
+
+    def revise(self, record: Record) -> None:
+        table = table_of(type(record))
+        if isinstance(record, Memory):
+            self._set_aside(record)
+        self._connection.execute(table.update_sql, (*table.encode(record), record.id, self._tenant))
+        if not self._connection.changes():
+            raise NotFound(f"There is no {table.noun} {record.id!r} here.")
+        self._note(table.noun, Op.REVISE, record.id)
+
+    def _set_aside(self, coming: Memory) -> None:
+        table = table_of(Memory)
+        current = self.get(Memory, [coming.id]).get(coming.id)
+        if current is None:
+            raise NotFound(f"There is no memory {coming.id!r} here.")
+        self.add_earlier(current)
+        if any(getattr(current, name) != getattr(coming, name) for name in _TEXT_FIELDS):
+            self._connection.execute("DELETE FROM vectors WHERE memory_id = ?", (coming.id,))
+
+    def add_earlier(self, revision: Memory) -> None:
+        table = table_of(Memory)
+        insert = table.insert_sql.replace("INSERT INTO memories", "INSERT OR IGNORE INTO revisions", 1)
+        self._connection.execute(insert, table.encode(revision))
+
+    def add_beside(self, items: Sequence[Sidecar]) -> int:
+        added = 0
+        for item in items:
+            name, _ = BESIDE[type(item)]
+            values = {f.name: getattr(item, f.name) for f in fields(item)}
+            listed, marks = ", ".join(values), ", ".join("?" * len(values))
+            same = " AND ".join(f"{column} IS ?" for column in values)
+            self._connection.execute(
+                f"INSERT OR IGNORE INTO {name} ({listed}) SELECT {marks} "
+                f"WHERE NOT EXISTS (SELECT 1 FROM {name} WHERE {same})",
+                (*values.values(), *values.values()),
+            )
+            added += self._connection.changes()
+        return added
+
+    def remove(self, kind: type[R], record_id: str) -> None:
+        table = table_of(kind)
+        if kind is Memory:
+            for dependent in self.select(Signal, {"memory_id": record_id}):
+                self.remove(Signal, dependent.id)
+            for edge in (*self.select(Edge, {"source_id": record_id}), *self.select(Edge, {"target_id": record_id})):
+                if self.get(Edge, [edge.id]):
+                    self.remove(Edge, edge.id)
+            for name, column in (("revisions", "id"), ("vectors", "memory_id"), ("exposures", "memory_id")):
+                self._connection.execute(
+                    f"DELETE FROM {name} WHERE {column} = ? AND tenant = ?", (record_id, self._tenant)
+                )
+        elif kind is Trajectory:
+            for step in self.select(Step, {"trajectory_id": record_id}):
+                self.remove(Step, step.id)
+        self._connection.execute(f"DELETE FROM {table.name} WHERE id = ? AND tenant = ?", (record_id, self._tenant))
+        if not self._connection.changes():
+            raise NotFound(f"There is no {table.noun} {record_id!r} here.")
+        self._connection.execute(
+            "INSERT OR REPLACE INTO tombstones (id, tenant, kind, at) VALUES (?, ?, ?, ?)",
+            (record_id, self._tenant, table.noun, self._clock()),
+        )
+        self.erased |= kind in (Memory, Trajectory)
+        self._note(table.noun, Op.REMOVE, record_id)
+
+    def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None:
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO vectors (memory_id, tenant, identity, facet, vector) VALUES (?, ?, ?, ?, ?)",
+            [(memory_id, self._tenant, str(identity), facet, vector) for facet, vector in vectors.items()],
+        )
