@@ -1,0 +1,135 @@
+"""The local embedder: all-MiniLM-L6-v2 in 8 bits, shipped in the package, run by ONNX Runtime. No download.
+
+Knows where the model's files lie and how to run them on few threads. Refuses to know how they were made
+(scripts/build_minilm.py) and to load any of it before the first text.
+
+The model reads 256 tokens, roughly 200 English words; what follows them in a text does not reach its vector.
+Each text is run alone: a batch would need padding for about a tenth more speed, and a vector must not depend
+on its neighbours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reasoningbank.core.errors import EmbedderError, InvalidInput, MissingExtra
+from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.embed.wordpiece import WordPiece, read_vocabulary
+
+LONGEST_TEXT_TOKENS: Final = 256
+MODEL_FOLDER: Final = Path(__file__).parent / "models" / "minilm"
+
+_MOST_THREADS: Final = 4
+_TOKENS_WORTH_A_POOL: Final = 200
+_ONLY_FRAME: Final = 2  # [CLS] and [SEP]: the text itself gave no token
+
+
+class _Session(Protocol):
+    def run(
+        self, output_names: Sequence[str], input_feed: dict[str, NDArray[np.int64]]
+    ) -> list[NDArray[np.float32]]: ...
+
+
+class MiniLMEmbedder:
+    """Semantic vectors of 384 dimensions. `threads` bounds the cores of a bulk call; a query uses one."""
+
+    costly = False
+    facets: tuple[str, ...] = ("content", "context")
+
+    def __init__(self, threads: int | None = None) -> None:
+        if threads is not None and threads < 1:
+            raise InvalidInput(f"The local embedder needs at least 1 thread, not {threads}.")
+        self._threads = threads or min(_MOST_THREADS, os.cpu_count() or 1)
+        self.identity = _read_identity(MODEL_FOLDER / "manifest.json")
+        self._loading = threading.Lock()
+        self._loaded: tuple[WordPiece, _Session] | None = None
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = np.zeros((len(texts), self.identity.dimension), dtype=np.float32)
+        if not len(texts):
+            return rows
+        tokenizer, session = self._load()
+        ids = [tokenizer.encode(text, LONGEST_TEXT_TOKENS) for text in texts]
+        # Longest first: the threads finish together, and the runtime's memory grows once.
+        order = sorted(
+            (number for number in range(len(ids)) if len(ids[number]) > _ONLY_FRAME),
+            key=lambda number: -len(ids[number]),
+        )
+
+        def run(number: int) -> NDArray[np.float32]:
+            return session.run(["vector"], {"ids": np.array([ids[number]], dtype=np.int64)})[0]
+
+        for number, vector in zip(order, self._map(run, order, sum(map(len, ids))), strict=True):
+            rows[number] = vector[0]
+        return rows
+
+    def _map(
+        self, run: Callable[[int], NDArray[np.float32]], order: Sequence[int], tokens: int
+    ) -> Iterable[NDArray[np.float32]]:
+        if self._threads == 1 or len(order) == 1 or tokens < _TOKENS_WORTH_A_POOL:
+            return map(run, order)
+        # Imported here: a query never comes this way and need not pay for it.
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(run, order))
+
+    def _load(self) -> tuple[WordPiece, _Session]:
+        with self._loading:
+            if self._loaded is None:
+                session = _open_session(MODEL_FOLDER / "model.int8.onnx")
+                self._loaded = WordPiece(read_vocabulary(MODEL_FOLDER / "vocab.txt")), session
+            return self._loaded
+
+
+def _read_identity(manifest: Path) -> EmbedderIdentity:
+    try:
+        facts = json.loads(manifest.read_bytes())
+    except OSError as error:
+        raise EmbedderError(
+            f"The local model is not where it was installed ({manifest.parent}). Reinstall reasoningbank."
+        ) from error
+    return EmbedderIdentity(
+        name="local", model=facts["model"], dimension=facts["dimension"], revision=facts["revision"]
+    )
+
+
+def _open_session(model: Path) -> _Session:
+    try:
+        runtime: Any = import_module("onnxruntime")
+    except ImportError as error:
+        raise MissingExtra(package="onnxruntime", extra="local", purpose="Embedding with the local model") from error
+    native: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    # The shipped graph is already fused, and texts differ in length: neither would pay for itself.
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.enable_mem_pattern = False
+    options.log_severity_level = 3
+    refusals = (
+        native.Fail,
+        native.InvalidArgument,
+        native.InvalidGraph,
+        native.InvalidProtobuf,
+        native.NoSuchFile,
+        native.NotImplemented,
+        native.RuntimeException,
+    )
+    try:
+        session: _Session = runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except refusals as error:
+        raise EmbedderError(
+            f"onnxruntime {runtime.__version__} could not open the local model {model}. It needs "
+            "onnxruntime 1.22 or newer and an undamaged file: upgrade it, or reinstall reasoningbank."
+        ) from error
+    return session
