@@ -1,0 +1,186 @@
+"""Memories from Markdown: a folder of notes, or one file, each note a memory or several in seed 001's
+format.
+
+Knows files and headings. A note says what it wants in an optional header (`front_matter`); what it leaves
+open is taken from its text, and never guessed beyond that.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from reasoningbank.core.errors import ImportRejected
+from reasoningbank.core.types import Draft, Outcome
+from reasoningbank.exchange.front_matter import Value, split_front_matter
+from reasoningbank.exchange.items import IncomingMemory, Item, Skipped
+from reasoningbank.exchange.lenient import clipped, moment_of, outcome_of, small, tags_of, text_of
+from reasoningbank.exchange.memory_blocks import Blocks, MemoryBlock, parse_blocks
+
+ORIGIN = "import:markdown"
+NOTE_CHARACTERS = 1_000_000
+DESCRIPTION_CHARACTERS = 200
+LONGEST_TITLE = 300
+SUFFIXES = (".md", ".markdown")
+_PASSED_OVER = frozenset({"node_modules"})
+_HEADING = re.compile(r"^ {0,3}#{1,6}\s+\S")
+_FENCE = re.compile(r"^\s*(```|~~~)")
+_UNDERLINE = re.compile(r"^ {0,3}(=+|-{2,})\s*$")
+_NOT_PROSE = re.compile(r"^\s*([-*+]\s|[>|<]|\d+[.)]\s|#{1,6}\s|```|~~~|-{3,}\s*$)")
+_SEED_001 = re.compile(r"^[ \t]{0,8}#{1,6}[ \t]{0,8}Memory(?:[ \t]Item)?[ \t]#?\d+", re.IGNORECASE | re.MULTILINE)
+_USED = frozenset({"title", "description", "tags", "outcome", "namespace", "agent", "task_type", "created_at", "date"})
+
+
+def read_markdown(path: Path) -> Iterator[Item]:
+    if path.is_dir():
+        root = path
+        faults: list[OSError] = []
+        notes = list(notes_in(path, faults))
+        for fault in faults:
+            yield Skipped(what=str(fault.filename), why=f"the folder cannot be read ({fault.strerror})")
+        if not notes:
+            raise ImportRejected(f"{path} holds no Markdown file. Name a folder with .md files, or one such file.")
+    elif path.is_file():
+        root, notes = path.parent, [path]
+    else:
+        raise ImportRejected(f"{path} does not exist. Name a Markdown file or a folder with some.")
+    for note in notes:
+        yield from _note(note, root)
+
+
+def notes_in(folder: Path, faults: list[OSError] | None = None) -> Iterator[Path]:
+    """Every Markdown file below the folder, in a fixed order, without hidden folders and dependencies."""
+    found: list[Path] = []
+    for parent, folders, files in os.walk(folder, onerror=None if faults is None else faults.append):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in _PASSED_OVER]
+        found += [Path(parent, name) for name in files if name.lower().endswith(SUFFIXES) and name[0] != "."]
+    yield from sorted(found, key=lambda note: note.relative_to(folder).as_posix())
+
+
+def _note(note: Path, root: Path) -> Iterator[Item]:
+    place = text_of(os.fsencode(note.relative_to(root).as_posix()).decode("utf-8", "replace"))
+    text = _text(note)
+    if isinstance(text, Skipped):
+        yield Skipped(what=place, why=text.why)
+        return
+    header, body = split_front_matter(text)
+    told = text_of(header.get("outcome"))
+    if told and outcome_of(told) is None:
+        yield Skipped(what=place, why=f"its outcome '{clipped(told, 40)}' is neither success nor failure")
+        return
+    folder = text_of(os.fsencode(root.resolve().name).decode("utf-8", "replace"))
+    identity = f"markdown:{folder}/{place}"
+    blocks = parse_blocks(body) if _SEED_001.search(body) else None
+    if blocks is not None and blocks.whole:
+        yield from _several(blocks, header, place, identity)
+        return
+    draft = _draft(header, body, note.stem, place)
+    if draft is None:
+        yield Skipped(what=place, why="there is no text in it besides its headings")
+    else:
+        yield IncomingMemory(identity=identity, draft=draft)
+
+
+def _text(note: Path) -> str | Skipped:
+    try:
+        if not note.is_file():
+            return Skipped(what=note.name, why="it is not a regular file")
+        if note.stat().st_size > 4 * NOTE_CHARACTERS:
+            return Skipped(what=note.name, why=f"it is longer than {NOTE_CHARACTERS:,} characters")
+        text = note.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return Skipped(what=note.name, why="it is not UTF-8 text")
+    except OSError as error:
+        return Skipped(what=note.name, why=f"it cannot be read ({error.strerror})")
+    if len(text) > NOTE_CHARACTERS:
+        return Skipped(what=note.name, why=f"it is longer than {NOTE_CHARACTERS:,} characters")
+    return text if text.strip() else Skipped(what=note.name, why="it is empty")
+
+
+def _several(blocks: Blocks, header: Mapping[str, Value], place: str, identity: str) -> Iterator[Item]:
+    for why in blocks.broken:
+        yield Skipped(what=place, why=why)
+    for number, block in enumerate(blocks.whole, 1):
+        if block.outcome and outcome_of(block.outcome) is None:
+            told = clipped(block.outcome, 40)
+            yield Skipped(what=f"{place} memory {number}", why=f"its outcome '{told}' is neither success nor failure")
+        else:
+            yield IncomingMemory(identity=f"{identity}#{number}", draft=_block_draft(block, header, place))
+
+
+def _block_draft(block: MemoryBlock, header: Mapping[str, Value], place: str) -> Draft:
+    return Draft(
+        title=clipped(text_of(block.title), LONGEST_TITLE),
+        description=text_of(block.description),
+        content=text_of(block.content),
+        outcome=outcome_of(block.outcome) or outcome_of(header.get("outcome")) or Outcome.SUCCESS,
+        namespace=_word(header, "namespace"),
+        tags=tuple(dict.fromkeys((*tags_of(header.get("tags")), *tags_of(block.tags)))),
+        agent=_word(header, "agent"),
+        task_type=_word(header, "task_type"),
+        origin=ORIGIN,
+        source=place,
+        metadata=small(header, without=_USED),
+        created_at=moment_of(header.get("created_at", header.get("date"))),
+    )
+
+
+def _draft(header: Mapping[str, Value], body: str, stem: str, place: str) -> Draft | None:
+    content = text_of(body)
+    lines = _with_hashes(content.splitlines())
+    if not any(line.strip() and not _HEADING.match(line) for line in lines):
+        return None
+    described = _word(header, "description")
+    return Draft(
+        title=clipped(_word(header, "title") or _heading(lines) or text_of(stem) or place, LONGEST_TITLE),
+        description=first_paragraph(lines) if described is None else described,
+        content=content,
+        outcome=outcome_of(header.get("outcome")) or Outcome.SUCCESS,
+        namespace=_word(header, "namespace"),
+        tags=tags_of(header.get("tags")),
+        agent=_word(header, "agent"),
+        task_type=_word(header, "task_type"),
+        origin=ORIGIN,
+        source=place,
+        metadata=small(header, without=_USED),
+        created_at=moment_of(header.get("created_at", header.get("date"))),
+    )
+
+
+def _heading(lines: list[str]) -> str:
+    fenced = False
+    for line in lines:
+        if _FENCE.match(line):
+            fenced = not fenced
+        if not fenced and _HEADING.match(line):
+            return line.strip().strip("#").strip("*_` ")
+    return ""
+
+
+def first_paragraph(lines: list[str]) -> str:
+    """The paragraph that introduces a note: short, prose, before anything else, and followed by more text."""
+    start = next((n for n, line in enumerate(lines) if line.strip() and not _HEADING.match(line)), len(lines))
+    end = start
+    while end < len(lines) and lines[end].strip() and not _NOT_PROSE.match(lines[end]):
+        end += 1
+    text = " ".join(line.strip() for line in lines[start:end])
+    more = any(line.strip() for line in lines[end:])
+    return text if more and len(text) <= DESCRIPTION_CHARACTERS else ""
+
+
+def _with_hashes(lines: list[str]) -> list[str]:
+    """Headings underlined with = or - written the other way, so that the rest has one kind to look for."""
+    kept: list[str] = []
+    for line in lines:
+        if kept and _UNDERLINE.match(line) and kept[-1].strip() and not _NOT_PROSE.match(kept[-1]):
+            kept[-1] = f"# {kept[-1].strip()}"
+        else:
+            kept.append(line)
+    return kept
+
+
+def _word(header: Mapping[str, Value], name: str) -> str | None:
+    value = header.get(name)
+    return text_of(", ".join(value) if isinstance(value, list) else value) or None

@@ -1,0 +1,1 @@
+"""Edges between memories: made by hand here, walked both ways."""

@@ -1,0 +1,72 @@
+"""Make and remove edges.
+
+Knows what an edge needs: two ends that exist, one edge per pair and kind. An edge made again takes the new strength.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_fraction, clean_tags, clean_text, one_of
+from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.core.types import Edge, EdgeKind
+from reasoningbank.desk import Desk
+from reasoningbank.ports import Writer
+
+DEFAULT_WEIGHT = 0.5
+
+
+def link(
+    desk: Desk,
+    source: str,
+    target: str,
+    kind: str,
+    *,
+    weight: float = DEFAULT_WEIGHT,
+    text: str = "",
+    evidence: str = "",
+    tags: Sequence[str] = (),
+) -> Edge:
+    wanted = one_of(EdgeKind, kind, "kind")
+    strength = clean_fraction(weight, "weight")
+    sentence = clean_text(text, "text", MAX_DESCRIPTION_CHARS)
+    proof = clean_text(evidence, "evidence", MAX_DESCRIPTION_CHARS)
+    labels = clean_tags(tags)
+
+    def change(writer: Writer) -> Edge:
+        ends = (desk.memory(writer, source).id, desk.memory(writer, target).id)
+        if ends[0] == ends[1]:
+            raise InvalidInput("A memory cannot be linked to itself.")
+        there = writer.select(Edge, {"source_id": ends[0], "target_id": ends[1], "kind": wanted.value}, limit=1)
+        if there:
+            edge = replace(there[0], weight=strength, text=sentence, evidence=proof, tags=labels)
+            writer.revise(edge)
+            return edge
+        edge = Edge(
+            id=desk.ids.new("edg"),
+            tenant=desk.tenant,
+            source_id=ends[0],
+            target_id=ends[1],
+            kind=wanted,
+            text=sentence,
+            weight=strength,
+            tags=labels,
+            evidence=proof,
+            created_at=desk.clock(),
+        )
+        writer.add(edge)
+        return edge
+
+    return desk.store.write(desk.tenant, change)
+
+
+def unlink(desk: Desk, edge_id: str) -> Edge:
+    def change(writer: Writer) -> Edge:
+        edge = writer.get(Edge, [edge_id]).get(edge_id)
+        if edge is None:
+            raise NotFound(f"There is no edge {edge_id!r} here.")
+        writer.remove(Edge, edge_id)
+        return edge
+
+    return desk.store.write(desk.tenant, change)

@@ -1,0 +1,1 @@
+"""From what happened to what it is worth: evidence, sessions, credit."""

@@ -1,0 +1,134 @@
+"""Sessions: a task, its steps, how it ended, and what that says about the memories that were shown.
+
+Works across processes: a session is a trajectory in the store, so one process may start it and another end it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reasoningbank.core.drafts import (
+    MAX_CONTENT_CHARS,
+    clean_metadata,
+    clean_namespace,
+    clean_text,
+    optional_name,
+    required_text,
+)
+from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
+from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Trajectory
+from reasoningbank.desk import Desk
+from reasoningbank.learn.evidence import Evidence, signal_for
+from reasoningbank.ports import Reader, Writer
+
+OUTCOMES = ("success", "failure", "unknown")
+BYSTANDER_WEIGHT = 0.25
+"""A memory that was shown but not named as used gets this share of a whole piece of evidence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    trajectory: Trajectory
+    steps: int
+    signals: tuple[Signal, ...]
+    """What the outcome said about the memories of this session."""
+
+
+def start(
+    desk: Desk, task: str, *, namespace: str | None = None, agent: str | None = None, metadata: Mapping[str, Any]
+) -> Trajectory:
+    trajectory = Trajectory(
+        id=desk.ids.new("trj"),
+        tenant=desk.tenant,
+        namespace=clean_namespace(namespace or desk.namespace),
+        task=required_text(task, "task", MAX_CONTENT_CHARS),
+        agent=optional_name(agent, "agent"),
+        outcome=None,
+        metadata=clean_metadata(metadata),
+        started_at=desk.clock(),
+        ended_at=None,
+    )
+    desk.store.write(desk.tenant, lambda writer: writer.add(trajectory))
+    return trajectory
+
+
+def running(reader: Reader, trajectory_id: str) -> Trajectory:
+    trajectory = reader.get(Trajectory, [trajectory_id]).get(trajectory_id)
+    if trajectory is None:
+        raise NotFound(f"There is no session {trajectory_id!r} here.")
+    if trajectory.ended_at is not None:
+        raise Conflict(f"The session {trajectory_id!r} has ended already, as {trajectory.outcome}.")
+    return trajectory
+
+
+def whole(reader: Reader, trajectory_id: str) -> tuple[Trajectory, list[Step]]:
+    trajectory = reader.get(Trajectory, [trajectory_id]).get(trajectory_id)
+    if trajectory is None:
+        raise NotFound(f"There is no session {trajectory_id!r} here.")
+    steps = reader.select(Step, {"trajectory_id": trajectory_id})
+    return trajectory, sorted(steps, key=lambda s: s.number)
+
+
+def step(desk: Desk, trajectory_id: str, action: str, result: str, metadata: Mapping[str, Any]) -> Step:
+    wanted = required_text(action, "action", MAX_CONTENT_CHARS)
+    got = clean_text(result, "result", MAX_CONTENT_CHARS)
+    extra = clean_metadata(metadata)
+
+    def change(writer: Writer) -> Step:
+        running(writer, trajectory_id)
+        made = Step(
+            id=desk.ids.new("stp"),
+            tenant=desk.tenant,
+            trajectory_id=trajectory_id,
+            number=writer.count(Step, {"trajectory_id": trajectory_id}) + 1,
+            action=wanted,
+            result=got,
+            metadata=extra,
+            at=desk.clock(),
+        )
+        writer.add(made)
+        return made
+
+    return desk.store.write(desk.tenant, change)
+
+
+def end(desk: Desk, trajectory_id: str, outcome: str, *, used: Sequence[str] = ()) -> Ended:
+    """Close a session and credit the memories that were shown in it; an unknown outcome credits nobody."""
+    if outcome not in OUTCOMES:
+        raise InvalidInput(f"outcome {outcome!r} is unknown: use one of {', '.join(OUTCOMES)}.")
+
+    def change(writer: Writer) -> Ended:
+        trajectory = replace(running(writer, trajectory_id), outcome=outcome, ended_at=desk.clock())
+        writer.revise(trajectory)
+        signals = () if outcome == "unknown" else _credit(desk, writer, trajectory, used)
+        for signal in signals:
+            writer.add(signal)
+        return Ended(
+            trajectory=trajectory, steps=writer.count(Step, {"trajectory_id": trajectory_id}), signals=signals
+        )
+
+    return desk.store.write(desk.tenant, change)
+
+
+def _credit(desk: Desk, reader: Reader, trajectory: Trajectory, used: Sequence[str]) -> tuple[Signal, ...]:
+    named = {desk.memory(reader, reference, trajectory.namespace).id for reference in used}
+    shown = reader.shown_in(trajectory.id)
+    memories = reader.get(Memory, [*shown, *sorted(named.difference(shown))])
+    return tuple(
+        signal_for(
+            desk,
+            memory,
+            Evidence(
+                kind=SignalKind.COMPLETION,
+                positive=trajectory.outcome == "success",
+                weight=1.0 if memory.id in named else BYSTANDER_WEIGHT,
+                used=memory.id in named,
+                source="session",
+                trajectory_id=trajectory.id,
+            ),
+        )
+        for memory in memories.values()
+        if memory.state is not State.FORGOTTEN
+    )

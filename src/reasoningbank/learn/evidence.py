@@ -1,0 +1,76 @@
+"""Signals about a memory and the curve they draw.
+
+Knows how a report becomes a signal. What signals are worth is the confidence policy's business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reasoningbank.core.confidence import curve
+from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_name, clean_text
+from reasoningbank.core.types import Confidence, Memory, Remembered, Signal, SignalKind
+from reasoningbank.desk import Desk
+from reasoningbank.ports import Writer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What somebody reports about a memory."""
+
+    kind: SignalKind
+    positive: bool
+    weight: float = 1.0
+    used: bool = True
+    source: str = "user"
+    trajectory_id: str | None = None
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    remembered: Remembered
+    revisions: tuple[Memory, ...]
+    """Oldest first, the current one last."""
+    points: tuple[tuple[Signal | None, Confidence], ...]
+    """The confidence at the start (with None), then after each signal."""
+    policy: str
+
+
+def give(desk: Desk, reference: str, evidence: Evidence) -> Remembered:
+    """Write a signal down and return the memory with its new confidence."""
+
+    def change(writer: Writer) -> Remembered:
+        memory = desk.memory(writer, reference)
+        writer.add(signal_for(desk, memory, evidence))
+        return desk.remembered(writer, [memory])[0]
+
+    return desk.store.write(desk.tenant, change)
+
+
+def signal_for(desk: Desk, memory: Memory, evidence: Evidence) -> Signal:
+    return Signal(
+        id=desk.ids.new("sig"),
+        tenant=desk.tenant,
+        memory_id=memory.id,
+        kind=evidence.kind,
+        positive=bool(evidence.positive),
+        weight=evidence.weight,
+        used=evidence.used,
+        source=clean_name(evidence.source, "source"),
+        trajectory_id=evidence.trajectory_id,
+        comment=clean_text(evidence.comment, "comment", MAX_DESCRIPTION_CHARS),
+        at=desk.clock(),
+    )
+
+
+def history(desk: Desk, reference: str) -> History:
+    with desk.store.read(desk.tenant) as reader:
+        memory = desk.memory(reader, reference)
+        signals = reader.select(Signal, {"memory_id": memory.id})
+        return History(
+            remembered=desk.remembered(reader, [memory])[0],
+            revisions=(*reader.revisions(memory.id), memory),
+            points=tuple(curve(desk.policy, memory.initial_confidence, memory.created_at, signals)),
+            policy=desk.policy.name,
+        )
