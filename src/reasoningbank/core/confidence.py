@@ -59,6 +59,10 @@ class Policy(Protocol):
 
     def confidence(self, standing: Standing, now: float, context: Context = ...) -> Confidence: ...
 
+    def mean(self, standing: Standing, now: float, context: Context = ...) -> float:
+        """The mean alone, for ranking many at once: the interval costs several times as much."""
+        ...
+
 
 # ---------------------------------------------------------------- the four policies
 
@@ -98,13 +102,24 @@ class Bayes:
             initial, created_at, ordered, positive=math.fsum(masses[True]), negative=math.fsum(masses[False])
         )
 
-    def confidence(self, standing: Standing, now: float, context: Context = ALONE) -> Confidence:
-        prior = standing.initial
+    def mean(self, standing: Standing, now: float, context: Context = ALONE) -> float:
+        if standing.positive == 0.0 == standing.negative:
+            return _clamp(standing.initial)
+        return self._mean(standing.initial, *self._faded(standing, now))
+
+    def _faded(self, standing: Standing, now: float) -> tuple[float, float]:
         fading = math.exp2(-self._half_lives(now))
-        positive, negative = standing.positive * fading, standing.negative * fading
+        return standing.positive * fading, standing.negative * fading
+
+    def _mean(self, prior: float, positive: float, negative: float) -> float:
         # Written as a shift of the prior, so that no evidence gives the prior to the last bit.
         shift = positive * (1.0 - prior) - negative * prior
-        mean = _clamp(prior + shift / (self.prior_strength + positive + negative))
+        return _clamp(prior + shift / (self.prior_strength + positive + negative))
+
+    def confidence(self, standing: Standing, now: float, context: Context = ALONE) -> Confidence:
+        prior = standing.initial
+        positive, negative = self._faded(standing, now)
+        mean = self._mean(prior, positive, negative)
         alpha = self.prior_strength * prior + positive
         beta = self.prior_strength * (1.0 - prior) + negative
         low, high = 1.0 - _beta_95(beta, alpha), _beta_95(alpha, beta)
@@ -156,6 +171,9 @@ class Consensus:
         return _standing(
             initial, created_at, ordered, value=math.fsum(self._step(signal) for signal in applied)
         )
+
+    def mean(self, standing: Standing, now: float, context: Context = ALONE) -> float:
+        return self.confidence(standing, now, context).mean
 
     def confidence(self, standing: Standing, now: float, context: Context = ALONE) -> Confidence:
         months = max(0.0, now - standing.created_at) / (self.month_days * DAY_SECONDS)
@@ -213,6 +231,9 @@ class Ratchet:
                 value -= value * (1.0 - (1.0 - self.loss) ** pieces)
         return _standing(initial, created_at, ordered, value=value)
 
+    def mean(self, standing: Standing, now: float, context: Context = ALONE) -> float:
+        return self.confidence(standing, now, context).mean
+
     def confidence(self, standing: Standing, now: float, context: Context = ALONE) -> Confidence:
         return _point(standing.value)
 
@@ -235,6 +256,9 @@ class Factors:
 
     def standing(self, initial: float, created_at: float, signals: Iterable[Signal]) -> Standing:
         return _standing(initial, created_at, _in_order(signals))
+
+    def mean(self, standing: Standing, now: float, context: Context = ALONE) -> float:
+        return self.confidence(standing, now, context).mean
 
     def confidence(self, standing: Standing, now: float, context: Context = ALONE) -> Confidence:
         if standing.used == 0:

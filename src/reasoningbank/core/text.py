@@ -1,8 +1,8 @@
 """Text to the terms that keyword search compares.
 
-Knows words, identifiers, scripts without spaces and the caps that keep hostile text cheap. Refuses to know what a term is
-worth, which language a text is in, or where terms are kept. `terms` is `tokens` followed by `forms` of each; an index calls
-the two apart so that it can remember the forms of a token it has met before.
+Knows words, identifiers, scripts without spaces and the caps that keep hostile text cheap. Refuses to know what a term
+is worth, which language a text is in, or where terms are kept. `terms` is `tokens` followed by `forms` of each; an
+index calls the two apart so that it can remember the forms of a token it has met before.
 """
 
 from __future__ import annotations

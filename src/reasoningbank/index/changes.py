@@ -1,0 +1,144 @@
+"""What a batch of changes does to the rows of a generation.
+
+Knows which changes need a new slot and which are made in place, so that replaying a batch after a crash changes nothing
+twice. Refuses to know about locks, files and compaction's switch.
+
+A new slot is needed only when the words change: title, description, content or tags. A change of state, scope, outcome,
+namespace, agent or task type happens in place and keeps the vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reasoningbank.core.types import Memory, Standing
+from reasoningbank.index.entries import Entries, entries_of
+from reasoningbank.index.generation import Generation, Snapshot
+from reasoningbank.index.hashing import id_term, name_key, text_key
+from reasoningbank.index.header import Header
+from reasoningbank.index.masks import OUTCOMES, SCOPES, STATES
+from reasoningbank.index.rows import BLOCK_ROWS, COLUMNS, packed_ids, packed_standings
+from reasoningbank.ports import IndexBatch
+
+_AT_A_TIME = 8192
+Columns = dict[str, NDArray[Any]]
+Known = tuple[Memory, Standing]
+
+
+def find(snapshot: Snapshot, ids: Collection[str], *, alive: bool = True) -> dict[str, list[int]]:
+    """The slots of each id that has any, oldest first; the dead ones too unless `alive`."""
+    if not ids or not snapshot.header.rows:
+        return {}
+    terms = np.unique(np.array([id_term(memory_id) for memory_id in ids], np.uint32))
+    parts = [snapshot.tail.slots[at] for at in snapshot.tail.find(terms) if len(at)]
+    for segment in snapshot.segments:
+        start, stop = segment.find(terms)
+        parts += [
+            (segment.postings(start[i], stop[i]) >> np.uint32(8)) + np.uint32(segment.first)
+            for i in np.flatnonzero(stop > start)
+        ]
+    if not parts:
+        return {}
+    slots = np.sort(np.concatenate(parts).astype(np.int64))
+    if alive:
+        slots = slots[snapshot.rows.take("alive", slots) == 1]
+    wanted, found = set(ids), dict[str, list[int]]()
+    for memory_id, slot in zip(snapshot.rows.ids(slots), slots.tolist(), strict=True):
+        if memory_id in wanted:
+            found.setdefault(memory_id, []).append(slot)
+    return found
+
+
+def change(generation: Generation, batch: IndexBatch) -> None:
+    """Everything in the batch but the erasures, as one commit."""
+    snapshot = generation.snapshot()
+    news: dict[str, Known] = {memory.id: (memory, standing) for memory, standing in (*batch.added, *batch.revised)}
+    for memory_id in batch.standings.keys() & news.keys():
+        news[memory_id] = (news[memory_id][0], batch.standings[memory_id])
+    known = find(snapshot, [*news, *(i for i in batch.standings if i not in news)])
+    fresh, same, dead = _sorted_out(snapshot, news, known)
+    header = snapshot.header
+    for start in range(0, len(fresh), _AT_A_TIME):
+        header = _append(generation, header, fresh[start : start + _AT_A_TIME])
+    if same:
+        slots = np.array([slot for slot, _ in same])
+        for name, values in _columns([pair for _, pair in same]).items():
+            snapshot.rows.put(name, slots, values)
+    judged = {i: standing for i, standing in batch.standings.items() if i in known and i not in news}
+    if judged:
+        slots = np.array([known[i][-1] for i in judged])
+        snapshot.rows.put("standing", slots, packed_standings(list(judged.values())))
+    if dead:
+        snapshot.rows.put("alive", np.array(dead), 0)
+    generation.commit(replace(header, applied=max(header.applied, batch.applied)))
+
+
+def _sorted_out(
+    snapshot: Snapshot, news: Mapping[str, Known], known: Mapping[str, list[int]]
+) -> tuple[list[Known], list[tuple[int, Known]], list[int]]:
+    """What gets a new slot, what is changed in the slot it has, and the slots that die."""
+    fresh, same, dead = [], [], []
+    for memory_id, pair in news.items():
+        slots = known.get(memory_id, [])
+        kept = [slot for slot in slots if int(snapshot.rows.take("text", np.array([slot]))[0]) == _text(pair[0])][-1:]
+        if kept:
+            same.append((kept[0], pair))
+        else:
+            fresh.append(pair)
+        dead += [slot for slot in slots if slot not in kept]
+    return fresh, same, dead
+
+
+def _append(generation: Generation, header: Header, pairs: Sequence[Known]) -> Header:
+    memories = [memory for memory, _ in pairs]
+    ids, heap = packed_ids([memory.id for memory in memories], header.heap)
+    texts = np.array([_text(memory) for memory in memories], np.uint64)
+    columns = {**_columns(pairs), "id": ids, "text": texts, "alive": np.ones(len(pairs), np.uint8)}
+    return generation.append(header, columns, entries_of(memories), heap)
+
+
+def _text(memory: Memory) -> int:
+    return text_key(memory.title, memory.description, memory.content, *memory.tags)
+
+
+def _columns(pairs: Sequence[Known]) -> Columns:
+    """The columns that may change without a new slot."""
+    memories = [memory for memory, _ in pairs]
+    return {
+        "tenant": np.array([name_key(memory.tenant) for memory in memories], np.uint64),
+        "namespace": np.array([name_key(memory.tenant, memory.namespace) for memory in memories], np.uint64),
+        "agent": np.array([name_key(memory.agent) for memory in memories], np.uint64),
+        "task_type": np.array([name_key(memory.task_type) for memory in memories], np.uint64),
+        "scope": np.array([SCOPES.index(memory.scope) for memory in memories], np.uint8),
+        "outcome": np.array([OUTCOMES.index(memory.outcome) for memory in memories], np.uint8),
+        "state": np.array([STATES.index(memory.state) for memory in memories], np.uint8),
+        "standing": packed_standings([standing for _, standing in pairs]),
+    }
+
+
+def copy_live(source: Generation, target: Generation, without: Collection[int]) -> None:
+    """Copy the live rows but `without`, in order, with whatever vectors they have; then commit."""
+    snapshot = source.snapshot()
+    old, rows, header = snapshot.header, snapshot.rows, target.snapshot().header
+    for first in range(0, old.rows, BLOCK_ROWS):
+        last = min(old.rows, first + BLOCK_ROWS)
+        keep = rows.span("alive", first, last) == 1
+        keep[[slot - first for slot in without if first <= slot < last]] = False
+        slots = first + np.flatnonzero(keep)
+        if not len(slots):
+            continue
+        packed, counts, lengths = source.entries(old, rows, first, last)
+        entries = Entries(packed=packed[np.repeat(keep, counts)], counts=counts[keep], lengths=lengths[keep])
+        ids, heap = packed_ids(rows.ids(slots), header.heap)
+        columns = {name: rows.take(name, slots) for name in COLUMNS if name not in ("id", "entry", "length")}
+        header = target.append(header, {**columns, "id": ids}, entries, heap)
+        embedded = slots[slots < old.embedded]
+        if len(embedded):
+            vectors = [(facet.codes[embedded], facet.full[embedded]) for facet in snapshot.facets]
+            header = target.append_vectors(header, vectors, len(embedded))
+    target.commit(replace(header, applied=old.applied))

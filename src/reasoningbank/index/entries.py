@@ -1,0 +1,79 @@
+"""Memories to entries of the forward file: which terms each has, and how much.
+
+Knows field weights and the entry format. Refuses to know how entries are looked up or scored.
+
+A weight counts in half units, so that the weights 2, 1.5 and 1 stay exact in a byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reasoningbank.core.text import tokens
+from reasoningbank.core.types import Memory
+from reasoningbank.index.hashing import id_term, tag_term, term_keys
+from reasoningbank.index.policy import KEYWORDS
+
+ENTRY = np.dtype([("term", "<u4"), ("weight", "u1")])
+UNITS = 2
+"""Half units per one occurrence in the content."""
+_HEAVIEST = 255
+_TITLE = round(UNITS * KEYWORDS.title_weight)
+_DESCRIPTION = round(UNITS * KEYWORDS.description_weight)
+_CONTENT = round(UNITS * KEYWORDS.content_weight)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries:
+    packed: NDArray[Any]
+    counts: NDArray[np.int64]
+    """Entries of each memory."""
+    lengths: NDArray[np.uint32]
+    """Weighted number of terms of each memory, in half units."""
+
+
+def entries_of(memories: Sequence[Memory]) -> Entries:
+    terms: list[int] = []
+    weights: list[int] = []
+    counts, lengths = [], []
+    for memory in memories:
+        found, length = _weigh(memory)
+        # An id and the tags are found by terms of their own, that no text can produce and that no length counts.
+        for term in (id_term(memory.id), *map(tag_term, memory.tags)):
+            found.setdefault(term, 1)
+        terms.extend(found)
+        weights.extend(found.values())
+        counts.append(len(found))
+        lengths.append(length)
+    packed = np.empty(len(terms), ENTRY)
+    packed["term"] = terms
+    packed["weight"] = np.minimum(weights, _HEAVIEST)
+    return Entries(packed=packed, counts=np.array(counts, np.int64), lengths=np.array(lengths, np.uint32))
+
+
+def _weigh(memory: Memory) -> tuple[dict[int, int], int]:
+    found: dict[int, int] = {}
+    length = 0
+    most = KEYWORDS.most_terms_per_memory
+    for text, weight in ((memory.title, _TITLE), (memory.description, _DESCRIPTION), (memory.content, _CONTENT)):
+        for token in tokens(text):
+            for key in term_keys(token):
+                found[key] = found.get(key, 0) + weight
+                length += weight
+            if len(found) >= most:
+                return found, length
+    return found, length
+
+
+def query_terms(text: str) -> dict[int, int]:
+    """The terms of a query and how often it says them."""
+    found: dict[int, int] = {}
+    for token in tokens(text):
+        for key in term_keys(token):
+            found[key] = found.get(key, 0) + 1
+    return found

@@ -1,0 +1,85 @@
+"""Append-only files that are read through memory maps.
+
+Knows growing, mapping and making durable. Refuses to know what the bytes mean. Data is added with plain writes, because
+a store into a map of a full disk kills the process instead of raising; a map is only written to where data already is.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reasoningbank.core.errors import BankDamaged
+from reasoningbank.index.durable import full_disk_is_an_error, sync
+
+_LEAST_GROWTH_BYTES = 1 << 20
+Bytes = NDArray[np.uint8]
+
+
+class GrowingFile:
+    def __init__(self, path: Path, *, writable: bool) -> None:
+        self.path = path
+        self._writable = writable
+        flags = (os.O_RDWR if writable else os.O_RDONLY) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+        self._descriptor = os.open(path, flags)
+        self._view: Bytes = np.empty(0, np.uint8)
+        self._dirty = False
+
+    def view(self, size: int) -> Bytes:
+        """The file as bytes, at least `size` of them. Views given earlier stay valid and see the same file."""
+        if len(self._view) < size:
+            on_disk = os.fstat(self._descriptor).st_size
+            if on_disk < size:
+                raise BankDamaged(f"The index file {self.path} is cut short; build the index again.")
+            access = mmap.ACCESS_WRITE if self._writable else mmap.ACCESS_READ
+            self._view = np.frombuffer(mmap.mmap(self._descriptor, on_disk, access=access), np.uint8)
+        return self._view
+
+    def write(self, at: int, data: Any) -> None:
+        raw = memoryview(data).cast("B")
+        end = at + len(raw)
+        with full_disk_is_an_error(self.path):
+            self.reserve(end)
+            while len(raw):
+                done = _write_at(self._descriptor, raw, at)
+                raw, at = raw[done:], at + done
+        self._dirty = True
+
+    def reserve(self, size: int) -> None:
+        on_disk = os.fstat(self._descriptor).st_size
+        if on_disk < size:
+            # Sparse: the room is promised to the map, blocks are taken as data arrives.
+            os.ftruncate(self._descriptor, size + max(_LEAST_GROWTH_BYTES, size // 4) & ~(mmap.PAGESIZE - 1))
+
+    def touched(self) -> None:
+        """Something was written through a view."""
+        self._dirty = True
+
+    def sync(self) -> None:
+        if self._dirty:
+            with full_disk_is_an_error(self.path):
+                sync(self._descriptor)
+            self._dirty = False
+
+    def forget_beyond(self, size: int) -> None:
+        """Really remove what a dead writer left behind the committed end."""
+        on_disk = os.fstat(self._descriptor).st_size
+        os.ftruncate(self._descriptor, size)
+        os.ftruncate(self._descriptor, on_disk)
+        self._dirty = True
+
+    def close(self) -> None:
+        self._view = np.empty(0, np.uint8)
+        os.close(self._descriptor)
+
+
+def _write_at(descriptor: int, data: memoryview, at: int) -> int:
+    if hasattr(os, "pwrite"):
+        return os.pwrite(descriptor, data, at)
+    os.lseek(descriptor, at, os.SEEK_SET)
+    return os.write(descriptor, data)

@@ -1,0 +1,54 @@
+"""Names to numbers: 64-bit keys for equality filters, 32-bit keys for terms.
+
+Knows hashing and remembers what it hashed, within bounds. Refuses to know where keys are kept.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import blake2b
+
+from reasoningbank.core.text import LONGEST_TERM, forms
+
+ABSENT = 0
+_MOST_REMEMBERED = 40_000
+
+
+def _digest(text: str, size: int) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest(), "little")
+
+
+@lru_cache(maxsize=4096)
+def name_key(*parts: str | None) -> int:
+    """A key for a name, or for names one inside the other; `ABSENT` for None."""
+    if None in parts:
+        return ABSENT
+    return _digest("\0".join(f"{len(part or '')}:{part}" for part in parts), 8) or 1
+
+
+def text_key(*parts: str) -> int:
+    return _digest("\0".join(f"{len(part)}:{part}" for part in parts), 8)
+
+
+@lru_cache(maxsize=4096)
+def tag_term(tag: str) -> int:
+    return _digest("\0tag\0" + tag, 4)
+
+
+def id_term(memory_id: str) -> int:
+    return _digest("\0id\0" + memory_id, 4)
+
+
+_known: dict[str, tuple[int, ...]] = {}
+
+
+def term_keys(token: str) -> tuple[int, ...]:
+    """The keys of a token's terms. Tokens come from `core.text.tokens`."""
+    keys = _known.get(token)
+    if keys is None:
+        keys = tuple(_digest(term, 4) for term in forms(token))
+        if len(token) <= LONGEST_TERM:
+            if len(_known) >= _MOST_REMEMBERED:
+                _known.clear()
+            _known[token] = keys
+    return keys

@@ -1,0 +1,113 @@
+"""The few numbers that say how much of the other files counts.
+
+Knows two alternating copies with a checksum each, so that a torn write costs one commit and never the index. Refuses to
+know what the numbers are about.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from reasoningbank.core.errors import BankDamaged, BankTooNew
+from reasoningbank.index.durable import sync
+
+FORMAT = 1
+_MAGIC = b"RBIX"
+_COPY_BYTES = 1024
+_COPY_AT = (0, 4096)
+_FIXED = struct.Struct("<4sIQQQQQQQI")
+_SEGMENT = struct.Struct("<II")
+_SEQUENCE = struct.Struct("<Q")
+_SEQUENCE_AT = 8
+_CHECKSUM = struct.Struct("<I")
+MOST_SEGMENTS = (_COPY_BYTES - _FIXED.size - _CHECKSUM.size) // _SEGMENT.size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    sequence: int = 0
+    rows: int = 0
+    embedded: int = 0
+    """Slots below this one have vectors, or are dead."""
+    applied: int = 0
+    entries: int = 0
+    """Entries of the forward file."""
+    length: int = 0
+    """Sum of the weighted lengths of all rows, for the mean length."""
+    heap: int = 0
+    segments: tuple[tuple[int, int], ...] = ()
+    """Sealed keyword segments as half-open ranges of slots, from 0 on without a gap."""
+
+    @property
+    def sealed(self) -> int:
+        return self.segments[-1][1] if self.segments else 0
+
+
+class HeaderFile:
+    def __init__(self, path: Path, *, writable: bool) -> None:
+        self._path = path
+        with path.open("r+b" if writable else "rb") as file:
+            if os.fstat(file.fileno()).st_size < _COPY_AT[1] + _COPY_BYTES:
+                raise BankDamaged(f"The index header {path} is cut short; build the index again.")
+            access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
+            self._map = mmap.mmap(file.fileno(), 0, access=access)
+
+    @classmethod
+    def create(cls, path: Path, header: Header) -> None:
+        with path.open("wb") as file:
+            for at in _COPY_AT:
+                file.seek(at)
+                file.write(_pack(header))
+            file.truncate(_COPY_AT[1] + _COPY_BYTES)
+            file.flush()
+            sync(file.fileno())
+
+    def sequence(self) -> int:
+        """The newest sequence number that either copy claims, checked or not: cheap, to see whether to `read`."""
+        return max(int(_SEQUENCE.unpack_from(self._map, at + _SEQUENCE_AT)[0]) for at in _COPY_AT)
+
+    def read(self) -> Header:
+        copies = [_unpack(self._map[at : at + _COPY_BYTES], self._path) for at in _COPY_AT]
+        whole = [copy for copy in copies if copy is not None]
+        if not whole:
+            raise BankDamaged(f"Both copies of the index header {self._path} are damaged; build the index again.")
+        return max(whole, key=lambda header: header.sequence)
+
+    def write(self, header: Header) -> None:
+        at = _COPY_AT[header.sequence % 2]
+        self._map[at : at + _COPY_BYTES] = _pack(header)
+        self._map.flush()
+
+    def close(self) -> None:
+        self._map.close()
+
+
+def _pack(header: Header) -> bytes:
+    fixed = _FIXED.pack(
+        _MAGIC, FORMAT, header.sequence, header.rows, header.embedded, header.applied,
+        header.entries, header.length, header.heap, len(header.segments),
+    )  # fmt: skip
+    body = fixed + b"".join(_SEGMENT.pack(*segment) for segment in header.segments)
+    body = body.ljust(_COPY_BYTES - _CHECKSUM.size, b"\0")
+    return body + _CHECKSUM.pack(zlib.crc32(body))
+
+
+def _unpack(copy: bytes, path: Path) -> Header | None:
+    body = copy[: -_CHECKSUM.size]
+    if _CHECKSUM.unpack(copy[-_CHECKSUM.size :])[0] != zlib.crc32(body):
+        return None
+    magic, version, sequence, rows, embedded, applied, entries, length, heap, count = _FIXED.unpack_from(body)
+    if magic != _MAGIC or version < FORMAT:
+        return None
+    if version > FORMAT:
+        raise BankTooNew(f"The index {path.parent} was written by a newer version of this program.")
+    segments = tuple(_SEGMENT.unpack_from(body, _FIXED.size + i * _SEGMENT.size) for i in range(count))
+    return Header(
+        sequence=sequence, rows=rows, embedded=embedded, applied=applied,
+        entries=entries, length=length, heap=heap, segments=segments,
+    )  # fmt: skip

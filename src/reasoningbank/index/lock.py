@@ -1,0 +1,106 @@
+"""Who may write an index: one thread of one process at a time.
+
+Knows the lock file and whether its last holder let go in good order. Refuses to know what is being protected. The
+kernel drops the lock when a holder dies, however it dies; the byte in the file then tells the next one to clear up.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_FIRST_PAUSE_S = 0.0005
+_LONGEST_PAUSE_S = 0.02
+_CLEAN, _HELD = b"0", b"1"
+
+
+class WriterLock:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._thread_lock = threading.Lock()
+        self._descriptor: int | None = None
+        self._owner: int | None = None
+
+    @property
+    def held(self) -> bool:
+        return self._owner == threading.get_ident()
+
+    def acquire(self, wait_s: float) -> bool:
+        deadline = time.monotonic() + wait_s
+        if not self._thread_lock.acquire(timeout=max(0.0, wait_s)):
+            return False
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        except OSError:
+            self._thread_lock.release()
+            raise
+        pause_s = _FIRST_PAUSE_S
+        while not _try_lock(descriptor):
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                os.close(descriptor)
+                self._thread_lock.release()
+                return False
+            time.sleep(min(pause_s, left_s))
+            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+        self._descriptor, self._owner = descriptor, threading.get_ident()
+        return True
+
+    def left_in_disorder(self) -> bool:
+        """Whether the holder before us died while it held the lock. Marks the lock as held by us."""
+        assert self._descriptor is not None
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        before = os.read(self._descriptor, 1)
+        self._mark(_HELD)
+        return before == _HELD
+
+    def release(self, *, in_order: bool) -> None:
+        assert self._descriptor is not None
+        if in_order:
+            self._mark(_CLEAN)
+        descriptor, self._descriptor, self._owner = self._descriptor, None, None
+        _unlock(descriptor)
+        os.close(descriptor)
+        self._thread_lock.release()
+
+    def _mark(self, value: bytes) -> None:
+        assert self._descriptor is not None
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        os.write(self._descriptor, value)
+
+
+if sys.platform == "win32":
+    # Windows refuses reads of a locked byte, so the lock sits beyond the byte that says how it was left.
+    _LOCKED_BYTE = 1024
+
+    def _try_lock(descriptor: int) -> bool:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(descriptor: int) -> None:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _unlock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

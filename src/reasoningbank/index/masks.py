@@ -1,0 +1,116 @@
+"""Which slots a filter lets through.
+
+Knows the parts of a filter, their order, and how many rows each removed. Refuses to know how the survivors are ranked.
+Names are compared by 64-bit keys, tags by 32-bit ones: a caller that hands memories out checks the final few exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reasoningbank.core.types import Outcome, Scope, State
+from reasoningbank.index.hashing import name_key, tag_term
+from reasoningbank.index.rows import BLOCK_ROWS, Rows, blocks_for
+from reasoningbank.index.segments import Segment, Tail
+from reasoningbank.ports import Filter
+
+SCOPES = tuple(Scope)
+OUTCOMES = tuple(Outcome)
+STATES = tuple(State)
+_PROJECT = SCOPES.index(Scope.PROJECT)
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    mask: Mask
+    """One for each row; good until the scratch is used again."""
+    considered: int
+    filtered_out: dict[str, int]
+
+
+def apply_filter(
+    where: Filter, rows: Rows, segments: Sequence[Segment], tail: Tail, scratch: tuple[Mask, Mask]
+) -> Passed:
+    blocks, count = blocks_for(rows.count), rows.count
+    mask, other = (buffer[: blocks * BLOCK_ROWS].reshape(blocks, BLOCK_ROWS) for buffer in scratch)
+    flat = mask.reshape(-1)[:count]
+    np.equal(rows.blocks("alive"), 1, out=mask)
+    _keep_equal(mask, other, rows.blocks("tenant"), name_key(where.tenant))
+    left = int(np.count_nonzero(flat))
+    removed: dict[str, int] = {}
+    for name, keep in _parts(where, rows, segments, tail):
+        keep(mask, other)
+        now = int(np.count_nonzero(flat))
+        if now < left:
+            removed[name] = left - now
+        left = now
+    return Passed(flat, left, removed)
+
+
+Keep = Callable[[Mask, Mask], None]
+
+
+def _parts(where: Filter, rows: Rows, segments: Sequence[Segment], tail: Tail) -> list[tuple[str, Keep]]:
+    parts: list[tuple[str, Keep]] = []
+    if where.namespace is not None:
+        key = name_key(where.tenant, where.namespace)
+
+        def in_namespace(mask: Mask, other: Mask) -> None:
+            np.not_equal(rows.blocks("scope"), _PROJECT, out=other)
+            other |= rows.blocks("namespace") == np.uint64(key)
+            mask &= other
+
+        parts.append(("namespace", in_namespace))
+    if set(where.scopes) != set(SCOPES):
+        parts.append(("scope", _any_of(rows.blocks("scope"), [SCOPES.index(scope) for scope in where.scopes])))
+    if where.outcome is not None:
+        parts.append(("outcome", _any_of(rows.blocks("outcome"), [OUTCOMES.index(where.outcome)])))
+    if set(where.states) != set(STATES):
+        parts.append(("state", _any_of(rows.blocks("state"), [STATES.index(state) for state in where.states])))
+    if where.tags:
+        terms = np.array([tag_term(tag) for tag in set(where.tags)], np.uint32)
+        parts.append(("tags", lambda mask, other: _keep_tagged(mask, other, terms, segments, tail)))
+    for name, value in (("agent", where.agent), ("task_type", where.task_type)):
+        if value is not None:
+            parts.append((name, _equal_to(rows.blocks(name), name_key(value))))
+    return parts
+
+
+def _keep_equal(mask: Mask, other: Mask, column: NDArray[Any], key: int) -> None:
+    np.equal(column, column.dtype.type(key), out=other)
+    mask &= other
+
+
+def _equal_to(column: NDArray[Any], key: int) -> Keep:
+    return lambda mask, other: _keep_equal(mask, other, column, key)
+
+
+def _any_of(column: NDArray[Any], values: list[int]) -> Keep:
+    def keep(mask: Mask, other: Mask) -> None:
+        table = np.zeros(256, np.bool_)
+        table[values] = True
+        if len(values) == 1:
+            np.equal(column, np.uint8(values[0]), out=other)
+        else:
+            np.take(table, column, out=other, mode="clip")
+        mask &= other
+
+    return keep
+
+
+def _keep_tagged(mask: Mask, other: Mask, terms: NDArray[np.uint32], segments: Sequence[Segment], tail: Tail) -> None:
+    found = [segment.find(terms) for segment in segments]
+    in_tail = tail.find(terms)
+    flat = other.reshape(-1)
+    for i in range(len(terms)):
+        flat.fill(False)
+        for segment, (start, stop) in zip(segments, found, strict=True):
+            flat[(segment.postings(start[i], stop[i]) >> np.uint32(8)) + np.uint32(segment.first)] = True
+        flat[tail.slots[in_tail[i]]] = True
+        mask &= other

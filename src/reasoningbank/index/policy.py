@@ -1,0 +1,58 @@
+"""Every number that trades memory, speed and recall in the embedded index, and where it was measured.
+
+Knows defaults and their reasons. Refuses to know how they are used. Measurements: `docs/decisions`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeywordPolicy:
+    k1: float = 1.2
+    b: float = 0.75
+    title_weight: float = 2.0
+    description_weight: float = 1.5
+    content_weight: float = 1.0
+    most_terms_per_memory: int = 20_000
+    """Distinct terms; what comes later in the text is not found by keywords."""
+    most_terms_per_query: int = 48
+    """The rarest are kept."""
+    common_share: float = 0.25
+    """A term in more rows than this is left out of a query that has a rarer one..."""
+    common_from_rows: int = 20_000
+    """...once the index has this many rows; below, it costs nothing to score everything."""
+    tail_rows: int = 4096
+    """Rows that are scanned instead of looked up, at most."""
+    merge_ratio: int = 2
+    """A segment is merged with the one before it unless that one has this many times its rows..."""
+    most_rows_per_segment: int = 1 << 18
+    """...or the result would be larger than this, which bounds the time and memory of one merge."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorPolicy:
+    exact_rows: int = 1500
+    """Up to this many rows are scored in full, without bits."""
+    query_planes: int = 4
+    """Bits per dimension of the query in the second pass; the stored side always has one."""
+    rescored: int = 1500
+    """Rows scored in full at `rescored_at` rows; grows with the power below, and never under `rescored_floor`."""
+    rescored_at: int = 100_000
+    rescored_growth: float = 0.6
+    rescored_floor: int = 600
+    second_pass: int = 8
+    """Rows of the second pass, as a multiple of those that are scored in full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionPolicy:
+    dead_rows: int = 1024
+    dead_share: float = 0.25
+    """Both must be exceeded."""
+
+
+KEYWORDS = KeywordPolicy()
+VECTORS = VectorPolicy()
+COMPACTION = CompactionPolicy()

@@ -1,0 +1,144 @@
+"""One search over one snapshot.
+
+Knows how the two sides, vectors and keywords, are asked and put together. Refuses to know how they are fused or ranked:
+every candidate carries both scores, whichever side found it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reasoningbank.index.bm25 import score
+from reasoningbank.index.entries import query_terms
+from reasoningbank.index.generation import Snapshot
+from reasoningbank.index.masks import SCOPES, Mask, apply_filter
+from reasoningbank.index.rows import BLOCK_ROWS, Slots, blocks_for
+from reasoningbank.index.vectors import cosines, gather_room, nearest
+from reasoningbank.ports import Candidates, Probe
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(slots=True)
+class Scratch:
+    """Buffers of one search at a time, kept between searches."""
+
+    masks: tuple[Mask, Mask]
+    distances: NDArray[np.uint16]
+    scores: Floats
+    room: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, rows: int) -> Scratch:
+        room = blocks_for(rows + rows // 8 + 1) * BLOCK_ROWS
+        return cls(
+            (np.empty(room, np.bool_), np.empty(room, np.bool_)),
+            np.empty(room, np.uint16),
+            np.empty(room, np.float32),
+            gather_room(),
+        )
+
+    def fits(self, rows: int) -> bool:
+        return len(self.scores) >= blocks_for(rows) * BLOCK_ROWS
+
+
+def search(snapshot: Snapshot, probe: Probe, scratch: Scratch) -> Candidates:
+    rows, header = snapshot.rows, snapshot.header
+    passed = apply_filter(probe.where, rows, snapshot.segments, snapshot.tail, scratch.masks)
+    scores = scratch.scores[: header.rows]
+    mean_length = header.length / max(1, header.rows)
+    query = query_terms(probe.text)
+    if passed.considered and probe.depth > 0:
+        by_vector, cosine = _nearest(snapshot, probe, passed.mask, scratch)
+        ceiling = score(scores, query, snapshot.segments, snapshot.tail, mean_length)
+        by_keyword = _best(scores, passed.mask, probe.depth, scratch.masks[1]) if ceiling else _NONE
+    else:
+        scores.fill(0.0)
+        ceiling = 0.0
+        by_vector = by_keyword = _NONE
+        cosine = _cosines(snapshot, probe, _NONE, scratch)
+    slots = np.fromiter(dict.fromkeys((*by_vector.tolist(), *by_keyword.tolist())), np.int64)
+    ended = len(by_vector) < probe.depth and len(by_keyword) < probe.depth
+    return Candidates(
+        ids=rows.ids(slots),
+        cosine=np.concatenate((cosine, _cosines(snapshot, probe, slots[len(by_vector) :], scratch))),
+        keyword=scores[slots],
+        keyword_ceiling=ceiling,
+        scopes=[SCOPES[number] for number in rows.take("scope", slots).tolist()],
+        standings=rows.standings(slots),
+        handles=slots,
+        exhausted=ended or len(slots) == passed.considered,
+        considered=passed.considered,
+        filtered_out=passed.filtered_out,
+    )
+
+
+_SAMPLED_ROWS = 4096
+_NONE: Slots = np.empty(0, np.int64)
+
+
+def _unit(probe: Probe) -> Floats | None:
+    if probe.vector is None:
+        return None
+    vector = np.asarray(probe.vector, np.float32).reshape(-1)
+    length = float(np.linalg.norm(vector))
+    return vector / np.float32(length) if 0 < length < math.inf else None
+
+
+def _nearest(snapshot: Snapshot, probe: Probe, mask: Mask, scratch: Scratch) -> tuple[Slots, Floats]:
+    """The best slots by their best facet, with the cosines of all facets."""
+    query = _unit(probe)
+    embedded = snapshot.header.embedded
+    if query is None or not embedded:
+        return _NONE, _cosines(snapshot, probe, _NONE, scratch)
+    found = [
+        nearest(facet, mask[:embedded], query, snapshot.rotation, probe.depth, scratch.distances, scratch.room)
+        for facet in snapshot.facets
+    ]
+    if len(found) == 1:
+        return found[0][0], found[0][1][:, None]
+    slots = np.unique(np.concatenate([each for each, _ in found]))
+    cosine = _cosines(snapshot, probe, slots, scratch)
+    best = np.argsort(-np.nanmax(cosine, axis=1), kind="stable")[: probe.depth]
+    return slots[best], cosine[best]
+
+
+def _cosines(snapshot: Snapshot, probe: Probe, slots: Slots, scratch: Scratch) -> Floats:
+    found = np.full((len(slots), len(snapshot.facets)), np.nan, np.float32)
+    query = _unit(probe)
+    there = np.flatnonzero(slots < snapshot.header.embedded)
+    if query is not None and len(there):
+        for i, facet in enumerate(snapshot.facets):
+            found[there, i] = cosines(facet, slots[there], query.astype(np.float16), scratch.room)
+    return found
+
+
+def _best(scores: Floats, mask: Mask, depth: int, spare: Mask) -> Slots:
+    """The `depth` best slots with a score that the mask lets through, older first among equals."""
+    hits = spare[: len(scores)]
+    for floor in (_likely_floor(scores, mask, depth), np.float32(0)):
+        np.greater(scores, floor, out=hits)
+        hits &= mask
+        if np.count_nonzero(hits) >= depth:
+            break
+    slots = np.flatnonzero(hits)
+    found = scores[slots]
+    if len(slots) > depth:
+        cut = np.partition(found, len(found) - depth)[len(found) - depth]
+        keep = found >= cut
+        slots, found = slots[keep], found[keep]
+    return slots[np.argsort(-found, kind="stable")[:depth]]
+
+
+def _likely_floor(scores: Floats, mask: Mask, depth: int) -> np.float32:
+    """A score that more than `depth` rows probably exceed, judged by every so many rows; a hint that saves sorting."""
+    stride = len(scores) // _SAMPLED_ROWS
+    above = 4 + 2 * depth // max(1, stride)
+    if stride < 2 or above >= _SAMPLED_ROWS:
+        return np.float32(0)
+    sample = scores[::stride] * mask[::stride]
+    return np.float32(np.partition(sample, len(sample) - above)[len(sample) - above])

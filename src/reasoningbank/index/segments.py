@@ -1,0 +1,138 @@
+"""Which slots have a term: sealed segments, and the tail that no segment covers yet.
+
+Knows postings (slot within the segment in 24 bits, weight in 8) and when segments are merged. Refuses to know scores.
+Segments are immutable and built from the forward file alone, so one that is lost or half-written is built again.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reasoningbank.core.errors import BankDamaged
+from reasoningbank.index.durable import write_durably
+from reasoningbank.index.entries import ENTRY
+from reasoningbank.index.policy import KEYWORDS, KeywordPolicy
+
+_HEAD = struct.Struct("<8sQQQ")
+_MAGIC = b"RBKWSEG1"
+_LOW_BITS = 16
+Keys = NDArray[np.uint32]
+Ranges = tuple[tuple[int, int], ...]
+
+
+def segment_name(first: int, last: int) -> str:
+    return f"words-{first}-{last}"
+
+
+class Segment:
+    """Postings of the slots `first` to `last`, sorted by term."""
+
+    def __init__(self, path: Path, first: int, last: int) -> None:
+        try:
+            raw = np.memmap(path, np.uint8, mode="r")
+        except (FileNotFoundError, ValueError) as error:
+            raise BankDamaged(f"The index file {path} is missing or empty; build the index again.") from error
+        if len(raw) < _HEAD.size:
+            raise BankDamaged(f"The index file {path} is cut short; build the index again.")
+        magic, rows, terms, postings = _HEAD.unpack(raw[: _HEAD.size].tobytes())
+        sizes = (rows, terms, terms + 1, postings)
+        if magic != _MAGIC or rows != last - first or len(raw) != _HEAD.size + 4 * sum(sizes):
+            raise BankDamaged(f"The index file {path} is not what the header says; build the index again.")
+        words = np.asarray(raw)[_HEAD.size :].view("<u4")
+        ends = np.cumsum(sizes)
+        self.first, self.last = first, last
+        self.lengths = words[: ends[0]].view("<f4")
+        self._terms = words[ends[0] : ends[1]]
+        self._starts = words[ends[1] : ends[2]]
+        self._postings = words[ends[2] :]
+
+    def find(self, terms: Keys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(start, stop) of each term's postings; equal where the segment has none."""
+        if not len(self._terms):
+            nothing = np.zeros(len(terms), np.int64)
+            return nothing, nothing
+        at = np.minimum(np.searchsorted(self._terms, terms), len(self._terms) - 1)
+        start = self._starts[at].astype(np.int64)
+        stop = np.where(self._terms[at] == terms, self._starts[at + 1], start)
+        return start, stop.astype(np.int64)
+
+    def postings(self, start: int, stop: int) -> Keys:
+        return self._postings[start:stop]
+
+
+def seal(path: Path, entries: NDArray[Any], counts: NDArray[np.int64], lengths: NDArray[np.uint32]) -> None:
+    """Write the segment of consecutive slots from their entries."""
+    key = entries["term"].astype(np.uint64)
+    key <<= np.uint64(24)
+    key |= np.repeat(np.arange(len(counts), dtype=np.uint64), counts)
+    key <<= np.uint64(8)
+    key |= entries["weight"]
+    key.sort()
+    postings = key.astype(np.uint32)
+    key >>= np.uint64(32)
+    terms = key.astype(np.uint32)
+    del key
+    fresh = np.flatnonzero(np.concatenate(([True], terms[1:] != terms[:-1]))) if len(terms) else np.empty(0, np.int64)
+    starts = np.append(fresh, len(terms)).astype(np.uint32)
+    head = _HEAD.pack(_MAGIC, len(counts), len(fresh), len(postings))
+    parts = [lengths.astype("<f4"), terms[fresh], starts, postings]
+    write_durably(path, [head, *(part.data for part in parts)])
+
+
+def merged(ranges: Ranges, rows: int, policy: KeywordPolicy = KEYWORDS) -> Ranges:
+    """The ranges that segments should cover once `rows` rows exist: geometric in size, none too large to rebuild."""
+    stack = list(ranges)
+    sealed = stack[-1][1] if stack else 0
+    if rows - sealed <= policy.tail_rows:
+        return ranges
+    most = policy.most_rows_per_segment
+    stack += [(first, min(rows, first + most)) for first in range(sealed, rows, most)]
+    while len(stack) > 1:
+        (first, middle), (_, last) = stack[-2:]
+        whole = last - first > most
+        if whole or middle - first >= policy.merge_ratio * (last - middle):
+            break
+        stack[-2:] = [(first, last)]
+    return tuple(stack)
+
+
+class Tail:
+    """The entries of the slots that no segment covers, in memory."""
+
+    def __init__(self, first: int) -> None:
+        self.first = self.last = first
+        self.lengths = np.empty(0, np.float32)
+        self.terms = np.empty(0, np.uint32)
+        self.slots = np.empty(0, np.uint32)
+        self.weights = np.empty(0, np.uint8)
+        self._low = np.empty(0, np.uint16)
+
+    def extended(self, entries: NDArray[Any], counts: NDArray[np.int64], lengths: NDArray[np.uint32]) -> Tail:
+        assert entries.dtype == ENTRY
+        grown = Tail(self.first)
+        grown.last = self.last + len(counts)
+        slots = np.repeat(np.arange(self.last, grown.last, dtype=np.uint32), counts)
+        grown.lengths = np.concatenate((self.lengths, lengths.astype(np.float32)))
+        grown.terms = np.concatenate((self.terms, entries["term"]))
+        grown.slots = np.concatenate((self.slots, slots))
+        grown.weights = np.concatenate((self.weights, entries["weight"]))
+        grown._low = (grown.terms & np.uint32((1 << _LOW_BITS) - 1)).astype(np.uint16)
+        return grown
+
+    def find(self, terms: Keys) -> list[NDArray[np.int64]]:
+        """Positions of the entries of each term."""
+        wanted = np.zeros(1 << _LOW_BITS, np.bool_)
+        wanted[terms & np.uint32((1 << _LOW_BITS) - 1)] = True
+        near = np.flatnonzero(wanted[self._low])
+        found = self.terms[near]
+        if len(terms) <= 64:
+            return [near[found == term] for term in terms]
+        order = np.argsort(found, kind="stable")
+        near, found = near[order], found[order]
+        starts, stops = np.searchsorted(found, terms), np.searchsorted(found, terms, "right")
+        return [near[start:stop] for start, stop in zip(starts, stops, strict=True)]
