@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reasoningbank.core.confidence import Policy
+from reasoningbank.core.drafts import MAX_TITLE_CHARS, required_text
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.ids import IdSource
 from reasoningbank.core.types import Memory, Remembered, Signal, State
@@ -26,6 +27,8 @@ class Desk:
 
     def memory(self, reader: Reader, reference: str, namespace: str | None = None) -> Memory:
         """By id, or by key within a namespace."""
+        # Cleaned as keys are when they are stored. Nothing at all must never stand for "any memory without a key".
+        reference = required_text(reference, "An id or key", MAX_TITLE_CHARS)
         found = reader.get(Memory, [reference]).get(reference)
         if found is None:
             keyed = reader.select(

@@ -201,7 +201,7 @@ class Candidates:
     """What BM25 would give a short memory that holds every query term, those unknown to the index included:
     the sum of idf·(k1 + 1) over the terms. So keyword / keyword_ceiling says how much of the query was met."""
     scopes: list[Scope]
-    standings: list[Standing]
+    standings: Sequence[Standing]
     handles: NDArray[np.int64]
     """For `Index.vectors`; good until the next `apply`."""
     exhausted: bool

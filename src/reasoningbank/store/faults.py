@@ -18,21 +18,32 @@ from reasoningbank.core.errors import (
     BankReadOnly,
     BankUnavailable,
     Conflict,
+    InvalidInput,
     StoreError,
 )
 
 
-def translated(error: apsw.Error, location: str) -> StoreError | Conflict:
+NAMED = (apsw.Error, UnicodeError)
+"""A flipped bit can leave text that is no UTF-8, and a caller can ask for text that cannot be UTF-8; both show only on the
+way between Python and SQLite."""
+
+
+def translated(error: Exception, location: str) -> StoreError | Conflict | InvalidInput:
     match error:
+        case UnicodeEncodeError():
+            return InvalidInput(f"Half a surrogate pair is no text: {error}.")
         case apsw.BusyError() | apsw.LockedError():
             return BankBusy(f"Another process kept {location} locked for too long. It is healthy: try again.")
         case apsw.FullError():
-            return BankFull(f"The disk that holds {location} is full. Nothing was written: make room and try again.")
+            return _full(location)
+        case apsw.IOError() if error.extendedresult == apsw.SQLITE_IOERR_SHMSIZE:
+            # The file that processes share beside the log could not be given its 32 kB.
+            return _full(location)
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return BankReadOnly(f"{location} cannot be written: check the permissions of the file and its folder.")
         case apsw.NotADBError():
             return BankForeign(f"{location} is not a bank (not even an SQLite file). Choose another path.")
-        case apsw.CorruptError():
+        case apsw.CorruptError() | UnicodeDecodeError():
             return BankDamaged(
                 f"{location} is damaged ({error}). Run 'reasoningbank verify' to see what, and restore a backup."
             )
@@ -46,9 +57,13 @@ def translated(error: apsw.Error, location: str) -> StoreError | Conflict:
             return StoreError(f"{location}: {error}")
 
 
+def _full(location: str) -> BankFull:
+    return BankFull(f"The disk that holds {location} is full. Nothing was written: make room and try again.")
+
+
 @contextmanager
 def faults_named(location: str) -> Iterator[None]:
     try:
         yield
-    except apsw.Error as error:
+    except NAMED as error:
         raise translated(error, location) from error

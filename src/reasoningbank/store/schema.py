@@ -44,7 +44,8 @@ _FIRST = (
   tenant TEXT NOT NULL,
   at REAL NOT NULL)""",
     f"CREATE TABLE memories (num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,{_MEMORY_COLUMNS})",
-    "CREATE INDEX memories_by_namespace ON memories (tenant, namespace, id)",
+    # The state is in it so that counting and listing by state need not read the memories themselves.
+    "CREATE INDEX memories_by_namespace ON memories (tenant, namespace, id, state)",
     """CREATE UNIQUE INDEX memories_by_key ON memories (tenant, namespace, key)
   WHERE key IS NOT NULL AND state IN ('active', 'quarantined')""",
     f"CREATE TABLE revisions (num INTEGER PRIMARY KEY, id TEXT NOT NULL,{_MEMORY_COLUMNS}, UNIQUE (id, revision))",

@@ -26,6 +26,7 @@ from urllib.parse import quote
 import apsw
 
 from reasoningbank.core.errors import (
+    BankDamaged,
     BankForeign,
     BankReadOnly,
     BankTooNew,
@@ -35,11 +36,13 @@ from reasoningbank.core.errors import (
 )
 from reasoningbank.core.types import Change, Exposure, Op, Record
 from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
-from reasoningbank.store.faults import faults_named, translated
+from reasoningbank.store.faults import NAMED, faults_named, translated
 from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
-from reasoningbank.store.tables import table_of, tables
+from reasoningbank.store.tables import Table, table_of, tables
 from reasoningbank.store.units import SqliteReader, SqliteWriter
 
+_MAGIC = b"SQLite format 3\0"
+_SMALLEST_PAGE_BYTES = 512
 _URI_FLAGS = apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_CREATE
 
 T = TypeVar("T")
@@ -92,6 +95,8 @@ class SqliteStore:
         self._readers: deque[apsw.Connection] = deque()
         self._process = os.getpid()
         self._writer: apsw.Connection | None = None
+        self._inherited: tuple[apsw.Connection | None, ...] = ()
+        self._is_closed = False
         if self._path != ":memory:":
             self._prepare_place(Path(self._path), create=create)
         with faults_named(self._path):
@@ -100,21 +105,37 @@ class SqliteStore:
     # ------------------------------------------------------------ opening
 
     def _prepare_place(self, path: Path, *, create: bool) -> None:
+        if "\0" in str(path):
+            raise InvalidInput(f"{str(path)!r} is no path: it has a NUL character in it.")
+        try:
+            self._check_place(path, create=create)
+        except OSError as error:
+            raise BankUnavailable(f"{path} cannot be opened: {error.strerror}.") from error
+
+    def _check_place(self, path: Path, *, create: bool) -> None:
         if path.is_dir():
             raise BankForeign(f"{path} is a folder. Name a file in it, such as {path / 'bank.db'}.")
         if not path.exists():
             if self._read_only or not create:
                 raise BankUnavailable(f"There is no bank at {path}. Storing something creates it.")
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise BankUnavailable(f"The folder {path.parent} cannot be made: {error.strerror}.") from error
-        elif not os.access(path, os.R_OK):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return
+        if not os.access(path, os.R_OK):
             raise BankUnavailable(f"{path} cannot be read: check its permissions.")
-        elif not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+        self._check_beginning(path)
+        if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
             self._read_only = True
             # Without write access to the folder the shared-memory file of the WAL cannot be made.
             self._immutable = not os.access(path.parent, os.W_OK) and not Path(f"{path}-shm").exists()
+
+    def _check_beginning(self, path: Path) -> None:
+        # SQLite takes a file shorter than its smallest page for an empty one and would write over it.
+        with path.open("rb") as file:
+            beginning = file.read(_SMALLEST_PAGE_BYTES)
+        if beginning and not beginning.startswith(_MAGIC):
+            raise BankForeign(f"{path} is not a bank (not even an SQLite file). Choose another path.")
+        if beginning and len(beginning) < _SMALLEST_PAGE_BYTES:
+            raise BankDamaged(f"{path} is cut short after {len(beginning)} bytes. Restore a backup.")
 
     def _connect(self) -> apsw.Connection:
         if self._path == ":memory:":
@@ -130,20 +151,22 @@ class SqliteStore:
             )
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.execute(f"PRAGMA synchronous = {self._durability}")
+        # Deleted bytes are overwritten, so that an erasure leaves nothing in free pages.
+        connection.execute("PRAGMA secure_delete = ON")
         return connection
 
     def _open_first(self) -> None:
         if self._path == ":memory:":
-            self._memory_name = f"file:reasoningbank-{id(self):x}-{os.getpid()}?mode=memory&cache=shared"
+            self._memory_name = f"file:/reasoningbank-{id(self):x}-{os.getpid()}?vfs=memdb"
         connection = self._connect()
-        version = self._known_version(connection)
+        # In one transaction: another process may be writing the first schema between two looks.
+        with connection:
+            version = self._known_version(connection)
         if version < SCHEMA_VERSION:
             if self._read_only:
                 raise BankReadOnly(f"{self._path} has an older schema and cannot be written to bring it up to date.")
             self._migrate(connection)
         if not self._read_only:
-            # Deleted bytes are overwritten, so that an erasure leaves nothing in free pages.
-            connection.execute("PRAGMA secure_delete = ON")
             self._writer = connection
         else:
             self._readers.append(connection)
@@ -218,12 +241,16 @@ class SqliteStore:
             self._process = os.getpid()
             self._queue = deque()
             self._commit_turn = threading.Lock()
+            # Held on to, because closing the parent's connections here would disturb its locks and its log.
+            self._inherited = (*self._readers, self._writer)
             self._readers = deque()
-            self._writer = None if self._read_only else self._connect()
+            self._writer = None if self._read_only or self._writer is None else self._connect()
 
     @contextmanager
     def _borrowed(self) -> Iterator[apsw.Connection]:
         self._stay_in_this_process()
+        if self._is_closed:
+            raise self._closed()
         try:
             connection = self._readers.pop()
         except IndexError:
@@ -244,7 +271,9 @@ class SqliteStore:
             try:
                 yield SqliteReader(connection, tenant, self._path)
             finally:
-                connection.execute("ROLLBACK")
+                # An error of the medium may have ended it already.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
 
     def _check_tenant(self, tenant: str) -> None:
         if not tenant:
@@ -259,18 +288,26 @@ class SqliteStore:
             rows: list[Any] = connection.execute(
                 "SELECT seq, kind, op, id, tenant, at FROM feed WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)
             ).fetchall()
-        return [
-            Change(seq=seq, kind=kind, op=Op(op), id=id_, tenant=tenant, at=at)
-            for seq, kind, op, id_, tenant, at in rows
-        ]
+        try:
+            return [
+                Change(seq=seq, kind=kind, op=Op(op), id=id_, tenant=tenant, at=at)
+                for seq, kind, op, id_, tenant, at in rows
+            ]
+        except ValueError as error:
+            raise BankDamaged(f"The feed of {self._path} is damaged ({error}). Restore a backup.") from error
 
     def unscoped(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
         table = table_of(kind)
+        sql = f"SELECT {table.listed} FROM {table.name} WHERE id IN (SELECT value FROM json_each(?))"
+        rows: list[Any] = []
         with faults_named(self._path), self._borrowed() as connection:
-            rows: list[Any] = connection.execute(
-                f"SELECT {table.listed} FROM {table.name} WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(ids)),),
-            ).fetchall()
+            try:
+                rows = connection.execute(sql, (json.dumps(list(ids)),)).fetchall()
+            except UnicodeDecodeError:
+                # A damaged row must not keep the others out of a view.
+                for record_id in ids:
+                    with suppress(UnicodeDecodeError):
+                        rows += connection.execute(sql, (json.dumps([record_id]),)).fetchall()
         return {row[0]: table.decode(row) for row in rows if table.intact(row)}
 
     def setting(self, name: str) -> str | None:
@@ -289,25 +326,27 @@ class SqliteStore:
         self._queue.append(unit)
         with self._commit_turn:
             # Whoever gets the turn commits for everybody who queued up behind the previous commit.
-            if not unit.done:
+            # There may be more of them than one commit takes, so ours can need a second.
+            while not unit.done:
                 self._commit_queued()
         if unit.error is not None:
             raise unit.error
         return cast(T, unit.result)
 
     def _commit_queued(self) -> None:
+        connection = self._writer
+        if connection is None:
+            raise self._closed()
         units: list[_Unit[Any]] = []
         while self._queue and len(units) < UNITS_PER_COMMIT:
             units.append(self._queue.popleft())
-        connection = self._writer
-        if connection is None:
-            raise StoreError(f"{self._path} is closed.")
-        erased = False
+        erased = committed = False
         try:
             connection.execute("BEGIN IMMEDIATE")
             for unit in units:
                 erased |= self._run(connection, unit, alone=len(units) == 1)
             connection.execute("COMMIT")
+            committed = True
         except apsw.Error as error:
             fault = translated(error, self._path)
             fault.__cause__ = error
@@ -317,6 +356,8 @@ class SqliteStore:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             for unit in units:
+                if not committed and unit.error is None:
+                    unit.error = StoreError(f"The write to {self._path} was interrupted. Nothing was written: try again.")
                 unit.done = True
         if erased:
             self._drop_erased_bytes(connection)
@@ -332,7 +373,7 @@ class SqliteStore:
             # These end the whole transaction, not only this unit.
             raise
         except Exception as error:  # noqa: BLE001 - handed to the caller whose unit it is
-            unit.error = translated(error, self._path) if isinstance(error, apsw.Error) else error
+            unit.error = translated(error, self._path) if isinstance(error, NAMED) else error
             if alone:
                 connection.execute("ROLLBACK")
                 connection.execute("BEGIN IMMEDIATE")
@@ -354,7 +395,8 @@ class SqliteStore:
             raise BankReadOnly(f"{self._path} is open for reading only.")
         self._stay_in_this_process()
         with self._commit_turn, faults_named(self._path):
-            assert self._writer is not None
+            if self._writer is None:
+                raise self._closed()
             self._writer.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", (name, value))
 
     def log_shown(self, exposures: Sequence[Exposure]) -> None:
@@ -381,38 +423,41 @@ class SqliteStore:
 
     def verify(self) -> list[Damage]:
         damage: list[Damage] = []
-        with self._borrowed() as connection:
+        with faults_named(self._path), self._borrowed() as connection:
             try:
                 for (line,) in connection.execute("PRAGMA integrity_check"):
                     if line != "ok":
                         damage.append(Damage(kind="file", id="", problem=str(line)))
-            except apsw.Error as error:
+            except NAMED as error:
                 damage.append(Damage(kind="file", id="", problem=str(error)))
             for table in tables().values():
                 for name in (table.name, "revisions") if table.noun == "memory" else (table.name,):
-                    damage.extend(self._damaged_rows(connection, table.listed, table.intact, name, table.noun))
+                    damage.extend(self._damaged_rows(connection, table, name))
         return damage
 
-    def _damaged_rows(
-        self,
-        connection: apsw.Connection,
-        listed: str,
-        intact: Callable[[Sequence[Any]], bool],
-        name: str,
-        noun: str,
-    ) -> Iterator[Damage]:
-        rows = connection.execute(f"SELECT {listed} FROM {name}")
+    def _damaged_rows(self, connection: apsw.Connection, table: Table[Any], name: str) -> Iterator[Damage]:
+        number = -1
         while True:
             try:
-                row = next(rows, None)
-            except (apsw.Error, UnicodeDecodeError) as error:
-                # The cursor is of no use after this; the file check above has named the page.
-                yield Damage(kind=noun, id="", problem=f"unreadable row in {name}: {error}")
+                for number, *row in connection.execute(
+                    f"SELECT num, {table.listed} FROM {name} WHERE num > ? ORDER BY num", (number,)
+                ):
+                    if not table.intact(row):
+                        problem = f"a row of {name} does not match its checksum"
+                        yield Damage(kind=table.noun, id=str(row[0]), problem=problem)
+            except UnicodeDecodeError as error:
+                # Only this row is unreadable: name it and go on behind it.
+                number, record_id = connection.execute(
+                    f"SELECT num, CAST(id AS BLOB) FROM {name} WHERE num > ? ORDER BY num LIMIT 1", (number,)
+                ).fetchone()
+                named = bytes(record_id).decode("utf-8", "replace")
+                yield Damage(kind=table.noun, id=named, problem=f"unreadable row in {name}: {error}")
+            except apsw.Error as error:
+                # A page is damaged; the file check above has named it.
+                yield Damage(kind=table.noun, id="", problem=f"unreadable row in {name}: {error}")
                 return
-            if row is None:
+            else:
                 return
-            if not intact(row):
-                yield Damage(kind=noun, id=str(row[0]), problem=f"a row of {name} does not match its checksum")
 
     def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
         """A consistent copy while others write. It appears under its name only when it is whole."""
@@ -438,10 +483,14 @@ class SqliteStore:
             os.fsync(file.fileno())
         partial.replace(target)
 
+    def _closed(self) -> StoreError:
+        return StoreError(f"{self._path} is closed.")
+
     def close(self) -> None:
         if os.getpid() != self._process:
             return
         with self._commit_turn:
+            self._is_closed = True
             for connection in (*self._readers, *([self._writer] if self._writer else [])):
                 with suppress(apsw.Error):
                     connection.close()

@@ -14,8 +14,9 @@ from typing import Any, TypeVar, cast
 
 import apsw
 
-from reasoningbank.core.errors import BankDamaged, NotFound
+from reasoningbank.core.errors import BankDamaged, InvalidInput, NotFound
 from reasoningbank.core.types import Edge, EmbedderIdentity, Memory, Op, Record, Sidecar, Signal, Step, Trajectory
+from reasoningbank.store.faults import translated
 from reasoningbank.store.tables import BESIDE, Table, table_of
 
 R = TypeVar("R", bound=Record)
@@ -95,8 +96,9 @@ class SqliteReader:
             if column not in table.columns:
                 raise KeyError(f"{table.noun} has no field {column!r}")
             if column == "tags":
-                parts.append(f"EXISTS (SELECT 1 FROM json_each({table.name}.tags) WHERE value = ?)")
-                values.append(wanted)
+                for tag in (wanted,) if isinstance(wanted, str) else wanted:
+                    parts.append(f"EXISTS (SELECT 1 FROM json_each({table.name}.tags) WHERE value = ?)")
+                    values.append(tag)
             elif wanted is None:
                 parts.append(f"{column} IS NULL")
             elif isinstance(wanted, (list, tuple, set, frozenset)):
@@ -166,30 +168,41 @@ class SqliteWriter(SqliteReader):
     def _note(self, noun: str, op: Op, record_id: str) -> None:
         self._connection.execute(_FEED_SQL, (noun, op.value, record_id, self._tenant, self._clock()))
 
+    def _own(self, item: Record | Sidecar) -> None:
+        if item.tenant != self._tenant:
+            raise InvalidInput(f"A unit of tenant {self._tenant!r} cannot write for tenant {item.tenant!r}.")
+
+    def _execute(self, sql: str, values: Sequence[Any]) -> None:
+        # Named here already, so that a unit may catch it and go on.
+        try:
+            self._connection.execute(sql, values)
+        except (apsw.ConstraintError, UnicodeEncodeError) as error:
+            raise translated(error, self._location) from error
+
     def add(self, record: Record) -> None:
+        self._own(record)
         table = table_of(type(record))
-        self._connection.execute(table.insert_sql, table.encode(record))
+        self._execute(table.insert_sql, table.encode(record))
         self._note(table.noun, Op.ADD, record.id)
 
     def revise(self, record: Record) -> None:
+        self._own(record)
         table = table_of(type(record))
-        if isinstance(record, Memory):
-            self._set_aside(record)
-        self._connection.execute(table.update_sql, (*table.encode(record), record.id, self._tenant))
+        current = self.get(Memory, [record.id]).get(record.id) if isinstance(record, Memory) else None
+        self._execute(table.update_sql, (*table.encode(record), record.id, self._tenant))
         if not self._connection.changes():
             raise NotFound(f"There is no {table.noun} {record.id!r} here.")
+        if isinstance(record, Memory) and current is not None:
+            self._set_aside(current, record)
         self._note(table.noun, Op.REVISE, record.id)
 
-    def _set_aside(self, coming: Memory) -> None:
-        table = table_of(Memory)
-        current = self.get(Memory, [coming.id]).get(coming.id)
-        if current is None:
-            raise NotFound(f"There is no memory {coming.id!r} here.")
+    def _set_aside(self, current: Memory, coming: Memory) -> None:
         self.add_earlier(current)
         if any(getattr(current, name) != getattr(coming, name) for name in _TEXT_FIELDS):
             self._connection.execute("DELETE FROM vectors WHERE memory_id = ?", (coming.id,))
 
     def add_earlier(self, revision: Memory) -> None:
+        self._own(revision)
         table = table_of(Memory)
         insert = table.insert_sql.replace("INSERT INTO memories", "INSERT OR IGNORE INTO revisions", 1)
         self._connection.execute(insert, table.encode(revision))
@@ -197,6 +210,7 @@ class SqliteWriter(SqliteReader):
     def add_beside(self, items: Sequence[Sidecar]) -> int:
         added = 0
         for item in items:
+            self._own(item)
             name, _ = BESIDE[type(item)]
             values = {f.name: getattr(item, f.name) for f in fields(item)}
             listed, marks = ", ".join(values), ", ".join("?" * len(values))
@@ -236,6 +250,7 @@ class SqliteWriter(SqliteReader):
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None:
         self._connection.executemany(
-            "INSERT OR REPLACE INTO vectors (memory_id, tenant, identity, facet, vector) VALUES (?, ?, ?, ?, ?)",
-            [(memory_id, self._tenant, str(identity), facet, vector) for facet, vector in vectors.items()],
+            "INSERT OR REPLACE INTO vectors (memory_id, tenant, identity, facet, vector) "
+            "SELECT id, tenant, ?, ?, ? FROM memories WHERE id = ? AND tenant = ?",
+            [(str(identity), facet, vector, memory_id, self._tenant) for facet, vector in vectors.items()],
         )

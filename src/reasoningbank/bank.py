@@ -1,0 +1,531 @@
+"""The verbs.
+
+    record  store  record_many          search  inject               feedback  outcome  history
+    get  list  edit                     session  start_session …     link  unlink  neighbours
+    forget  restore  erase              import_from  export_to       reindex  verify  backup  status
+
+Knows which room does what and what the defaults are. It is made by `wiring`, which knows the backends.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+from reasoningbank.core.confidence import INITIAL_EXPLICIT, INITIAL_RAW
+from reasoningbank.core.drafts import EDITABLE_FIELDS, clean_namespace, edited, memory_from, required_text
+from reasoningbank.core.errors import BankError, Conflict, InvalidInput
+from reasoningbank.core.types import (
+    EVERY_NAMESPACE,
+    Confidence,
+    Draft,
+    Edge,
+    EmbedderIdentity,
+    Memory,
+    Remembered,
+    Signal,
+    SignalKind,
+    State,
+    Step,
+    Trajectory,
+)
+from reasoningbank.desk import LIVE_STATES, Desk
+from reasoningbank.graph.link import DEFAULT_WEIGHT, link, unlink
+from reasoningbank.ports import Damage, IndexInfo, StoreInfo, Writer
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from reasoningbank.exchange.transfer import Imported
+    from reasoningbank.graph.walk import Neighbour
+    from reasoningbank.learn.capture import Ended
+    from reasoningbank.learn.evidence import History
+    from reasoningbank.recall.follow import Progress
+    from reasoningbank.recall.query import Found, Query
+    from reasoningbank.recall.search import Searcher
+
+T = TypeVar("T")
+
+DRAFTS_PER_UNIT = 500
+DEFAULT_LIST_LIMIT = 50
+
+
+class Engine(Protocol):
+    """The searching side, opened only when something is searched."""
+
+    @property
+    def identity(self) -> EmbedderIdentity: ...
+
+    @property
+    def first_facet(self) -> str:
+        """The facet that a vector given by a caller is of."""
+        ...
+
+    def using(self, use: Callable[[Searcher], T]) -> T:
+        """Run `use`, again on a fresh index if this one was removed or turns out to be damaged."""
+        ...
+
+    def index_info(self) -> IndexInfo | None:
+        """What is known of the index without opening it for search; None when there is none yet."""
+        ...
+
+    def reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity: ...
+
+    def flush_shown(self) -> None:
+        """Write the log of what was shown down now."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    store: StoreInfo
+    tenant: str
+    namespace: str
+    embedder: EmbedderIdentity
+    policy: str
+    distiller: str
+    index: IndexInfo | None
+    changes: int
+    memories: Mapping[str, int]
+    """By state."""
+    namespaces: Mapping[str, int]
+    """Active memories by namespace."""
+    signals: int
+    trajectories: int
+    edges: int
+
+
+class Bank:
+    def __init__(self, desk: Desk, engine: Engine) -> None:
+        self._desk = desk
+        self._engine = engine
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._engine.close()
+        self._desk.store.close()
+
+    @property
+    def namespace(self) -> str:
+        return self._desk.namespace
+
+    @property
+    def tenant(self) -> str:
+        return self._desk.tenant
+
+    # ------------------------------------------------------------ storing
+
+    def record(self, draft: Draft | None = None, *, vector: ArrayLike | None = None, **options: Any) -> Remembered:
+        """Keep a strategy: `record(title=…, description=…, content=…, outcome="success", tags=[…])`.
+
+        With `vector`, the caller's own vector of the content is kept and used instead of embedding it.
+        """
+        memory = self._memory(_draft(draft, options), INITIAL_EXPLICIT)
+        blobs = self._blobs(vector) if vector is not None else None
+
+        def change(writer: Writer) -> None:
+            writer.add(memory)
+            if blobs:
+                writer.keep_vectors(self._engine.identity, memory.id, blobs)
+
+        self._desk.store.write(self._desk.tenant, change)
+        return self._fresh(memory)
+
+    def store(self, key: str, value: str, **options: Any) -> Remembered:
+        """Keep `value` under `key`. The same key in the same namespace makes a new revision, not a second memory."""
+        titled = options.pop("title", None) or None
+        title = titled or required_text(key, "key", 500)
+        coming = self._memory(_draft(None, {**options, "key": key, "title": title, "content": value}), INITIAL_RAW)
+
+        def change(writer: Writer) -> Remembered:
+            where = {"namespace": coming.namespace, "key": coming.key, "state": LIVE_STATES}
+            there = writer.select(Memory, where, limit=1)
+            if not there:
+                writer.add(coming)
+                return self._fresh(coming)
+            named = {"content", *options} if titled is None else {"content", "title", *options}
+            changes = {name: getattr(coming, name) for name in named if name in _REVISABLE}
+            revised = edited(there[0], changes, self._desk.clock())
+            if revised is not there[0]:
+                writer.revise(revised)
+            return self._desk.remembered(writer, [revised])[0]
+
+        return self._desk.store.write(self._desk.tenant, change)
+
+    def record_many(
+        self,
+        drafts: Iterable[Draft | Mapping[str, Any]],
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> builtins.list[str]:
+        """Keep many, a few hundred to a commit, and return their ids. What was kept before an error stays kept."""
+        ids: builtins.list[str] = []
+        iterator = iter(drafts)
+        while chunk := list(islice(iterator, DRAFTS_PER_UNIT)):
+            memories = [
+                self._memory(_draft(d, {}) if isinstance(d, Draft) else _draft(None, d), INITIAL_EXPLICIT)
+                for d in chunk
+            ]
+            self._desk.store.write(self._desk.tenant, partial(_add_all, memories))
+            ids.extend(memory.id for memory in memories)
+            if progress is not None:
+                progress(len(ids))
+        return ids
+
+    def _memory(self, draft: Draft, initial_confidence: float) -> Memory:
+        return memory_from(
+            draft,
+            memory_id=self._desk.ids.new("mem"),
+            tenant=self._desk.tenant,
+            namespace=self._desk.namespace,
+            initial_confidence=initial_confidence,
+            now=self._desk.clock(),
+        )
+
+    def _fresh(self, memory: Memory) -> Remembered:
+        standing = self._desk.policy.standing(memory.initial_confidence, memory.created_at, ())
+        confidence = self._desk.policy.confidence(standing, self._desk.clock())
+        return Remembered(memory=memory, confidence=confidence, usage_count=0, succeeded=0, last_used_at=None)
+
+    def _blobs(self, vector: ArrayLike) -> dict[str, bytes]:
+        import numpy as np
+
+        identity = self._engine.identity
+        try:
+            row = np.asarray(vector, dtype=np.float64)
+        except (TypeError, ValueError):
+            row = np.zeros(0)
+        norm = float(np.linalg.norm(row)) if row.shape == (identity.dimension,) else 0.0
+        if not 0.0 < norm < float("inf"):
+            raise InvalidInput(f"vector must hold {identity.dimension} finite numbers that are not all 0.")
+        return {self._engine.first_facet: (row / norm).astype("<f4").tobytes()}
+
+    # ------------------------------------------------------------ reading and changing
+
+    def get(self, reference: str, *, namespace: str | None = None) -> Remembered:
+        """By id, or by key within a namespace."""
+        with self._desk.store.read(self._desk.tenant) as reader:
+            return self._desk.remembered(reader, [self._desk.memory(reader, reference, namespace)])[0]
+
+    def list(
+        self,
+        *,
+        namespace: str | None = None,
+        state: str | None = State.ACTIVE,
+        limit: int = DEFAULT_LIST_LIMIT,
+        before: str | None = None,
+        **where: Any,
+    ) -> builtins.list[Remembered]:
+        """Newest first; `before` is the last id of the page before. `where` may name tags, outcome, scope, agent,
+        task_type, origin or key."""
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+            raise InvalidInput(f"limit must be a whole number from 1 on, not {limit!r}.")
+        conditions = {**where, **self._in_namespace(namespace)}
+        unknown = sorted(set(where) - _LISTABLE)
+        if unknown:
+            raise InvalidInput(f"{', '.join(unknown)} cannot be listed by: use one of {', '.join(sorted(_LISTABLE))}.")
+        if state is not None:
+            conditions["state"] = state
+        with self._desk.store.read(self._desk.tenant) as reader:
+            memories = reader.select(Memory, conditions, newest_first=True, after=before, limit=min(limit, 1 << 40))
+            return self._desk.remembered(reader, memories)
+
+    def _in_namespace(self, namespace: str | None) -> dict[str, str]:
+        if namespace == EVERY_NAMESPACE:
+            return {}
+        return {"namespace": self._desk.namespace if namespace is None else clean_namespace(namespace)}
+
+    def edit(self, reference: str, *, expected_revision: int | None = None, **changes: Any) -> Remembered:
+        """Make a new revision. With `expected_revision`, only if nobody else was faster."""
+
+        def change(writer: Writer) -> Remembered:
+            memory = self._desk.memory(writer, reference)
+            if expected_revision is not None and memory.revision != expected_revision:
+                raise Conflict(
+                    f"{memory.id} is at revision {memory.revision}, not {expected_revision}: read it again first."
+                )
+            revised = edited(memory, changes, self._desk.clock())
+            if revised is not memory:
+                writer.revise(revised)
+            return self._desk.remembered(writer, [revised])[0]
+
+        return self._desk.store.write(self._desk.tenant, change)
+
+    def forget(self, reference: str) -> Remembered:
+        """Take a memory out of every search. It can be restored."""
+        return self.edit(reference, state=State.FORGOTTEN)
+
+    def restore(self, memory_id: str) -> Remembered:
+        """Bring a forgotten or archived memory back."""
+        return self.edit(memory_id, state=State.ACTIVE)
+
+    def erase(self, memory_id: str) -> None:
+        """Really remove a memory with its revisions, signals, edges and vectors. There is no undo."""
+
+        def change(writer: Writer) -> None:
+            writer.remove(Memory, self._desk.memory(writer, memory_id).id)
+
+        self._desk.store.write(self._desk.tenant, change)
+        if self._engine.index_info() is not None:
+            self._engine.using(lambda searcher: searcher.follower.catch_up(budget_s=60.0, wait_s=10.0))
+
+    # ------------------------------------------------------------ finding
+
+    def search(self, query: str | Query, **options: Any) -> Found:
+        """`search("how do I …", limit=5, scope="all", outcome="all", min_confidence=0.3, tags=[…], profile="balanced")`."""
+        asked = _query(query, options)
+        return self._engine.using(
+            lambda searcher: searcher.search(asked, tenant=self._desk.tenant, namespace=self._desk.namespace)
+        )
+
+    def inject(self, task: str, *, max_tokens: int = 500, **options: Any) -> str:
+        """Prompt-ready text within a budget, or "" when nothing fits."""
+        from reasoningbank.recall.query import checked_budget
+        from reasoningbank.recall.render import render
+
+        budget = checked_budget(max_tokens)
+        return render(self.search(task, **options).memories, budget)
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Vectors of this bank's embedder, one row a text."""
+        return self._engine.using(lambda searcher: searcher.embed(texts))
+
+    # ------------------------------------------------------------ evidence
+
+    def feedback(self, reference: str, *, helpful: bool, comment: str = "", source: str = "user") -> Confidence:
+        """Say whether a memory helped; returns the new confidence."""
+        from reasoningbank.learn import evidence
+
+        given = evidence.Evidence(kind=SignalKind.FEEDBACK, positive=helpful, comment=comment, source=source)
+        return evidence.give(self._desk, reference, given).confidence
+
+    def outcome(self, reference: str, *, succeeded: bool, session: str | None = None, comment: str = "") -> Confidence:
+        """Say how a task went in which a memory was used; returns the new confidence."""
+        from reasoningbank.learn import evidence
+
+        given = evidence.Evidence(
+            kind=SignalKind.COMPLETION, positive=succeeded, trajectory_id=session, comment=comment, source="task"
+        )
+        return evidence.give(self._desk, reference, given).confidence
+
+    def history(self, reference: str) -> History:
+        from reasoningbank.learn import evidence
+
+        return evidence.history(self._desk, reference)
+
+    # ------------------------------------------------------------ sessions
+
+    @contextmanager
+    def session(self, task: str, **options: Any) -> Iterator[Run]:
+        """A trajectory around a block: `with bank.session(task="…") as run:`.
+
+        A block that raises ends as a failure; one that ends without `finish` as unknown.
+        """
+        run = Run(self, self.start_session(task, **options))
+        try:
+            yield run
+        except BaseException:
+            # The block's own error is the one to see, even when somebody else has ended the session meanwhile.
+            with suppress(BankError):
+                run.finish_once("failure")
+            raise
+        run.finish_once("unknown")
+
+    def start_session(
+        self,
+        task: str,
+        *,
+        namespace: str | None = None,
+        agent: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Trajectory:
+        from reasoningbank.learn import capture
+
+        return capture.start(self._desk, task, namespace=namespace, agent=agent, metadata=metadata or {})
+
+    def add_step(
+        self, session: str, action: str, result: str = "", metadata: Mapping[str, Any] | None = None
+    ) -> Step:
+        from reasoningbank.learn import capture
+
+        return capture.step(self._desk, session, action, result, metadata or {})
+
+    def end_session(self, session: str, outcome: str, *, used: Sequence[str] = ()) -> Ended:
+        from reasoningbank.learn import capture
+
+        self._engine.flush_shown()
+        return capture.end(self._desk, session, outcome, used=used)
+
+    def trajectory(self, session: str) -> tuple[Trajectory, builtins.list[Step]]:
+        from reasoningbank.learn import capture
+
+        with self._desk.store.read(self._desk.tenant) as reader:
+            return capture.whole(reader, session)
+
+    # ------------------------------------------------------------ links
+
+    def link(
+        self,
+        source: str,
+        target: str,
+        kind: str,
+        *,
+        weight: float = DEFAULT_WEIGHT,
+        text: str = "",
+        evidence: str = "",
+        tags: Sequence[str] = (),
+    ) -> Edge:
+        return link(self._desk, source, target, kind, weight=weight, text=text, evidence=evidence, tags=tags)
+
+    def unlink(self, edge_id: str) -> Edge:
+        return unlink(self._desk, edge_id)
+
+    def neighbours(
+        self, reference: str, *, kind: str | None = None, direction: str = "both", depth: int = 1
+    ) -> builtins.list[Neighbour]:
+        from reasoningbank.graph.walk import neighbours
+
+        return neighbours(self._desk, reference, kind=kind, direction=direction, depth=depth)
+
+    # ------------------------------------------------------------ in and out
+
+    def export_lines(self, *, namespace: str | None = None) -> Iterator[str]:
+        """JSON Lines, a header first; every namespace unless one is named."""
+        from reasoningbank.exchange.transfer import export_lines
+
+        return export_lines(self._desk, namespace)
+
+    def import_from(
+        self,
+        path: str | Path,
+        *,
+        layout: str | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> Imported:
+        """Take over a file or folder of any known layout; says what was added, and what was not and why."""
+        from reasoningbank.exchange.arrive import import_path
+
+        return import_path(self._desk, Path(path), layout=layout, dry_run=dry_run, progress=progress)
+
+    # ------------------------------------------------------------ keeping
+
+    def reindex(
+        self, embedder: str | None = None, *, dimension: int | None = None, progress: Progress | None = None
+    ) -> EmbedderIdentity:
+        """Build the index anew, with another embedder if one is named. The old one serves until the new one is whole."""
+        return self._engine.reindex(embedder, dimension, progress)
+
+    def catch_up(self, *, budget_s: float = 3600.0, progress: Progress | None = None) -> bool:
+        """Bring the index up to date now instead of at the next search."""
+        return self._engine.using(
+            lambda searcher: searcher.follower.catch_up(budget_s=budget_s, wait_s=budget_s, progress=progress)
+        )
+
+    def verify(self) -> builtins.list[Damage]:
+        return self._desk.store.verify()
+
+    def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
+        self._desk.store.backup(Path(target), progress)
+
+    def status(self) -> Status:
+        store = self._desk.store
+        with store.read(self._desk.tenant) as reader:
+            return Status(
+                store=store.info,
+                tenant=self._desk.tenant,
+                namespace=self._desk.namespace,
+                embedder=self._engine.identity,
+                policy=self._desk.policy.name,
+                distiller="none: sessions are kept, nothing distils them yet",
+                index=self._engine.index_info(),
+                changes=store.head(),
+                memories=reader.tally(Memory, "state"),
+                namespaces=reader.tally(Memory, "namespace", {"state": State.ACTIVE.value}),
+                signals=reader.count(Signal, {}),
+                trajectories=reader.count(Trajectory, {}),
+                edges=reader.count(Edge, {}),
+            )
+
+
+class Run:
+    """A session in progress."""
+
+    def __init__(self, bank: Bank, trajectory: Trajectory) -> None:
+        self._bank = bank
+        self._ended = False
+        self.id = trajectory.id
+        self.task = trajectory.task
+        self.namespace = trajectory.namespace
+
+    def search(self, query: str | None = None, **options: Any) -> Found:
+        """Search for this task (or for `query`); what is shown is charged to this session."""
+        options.setdefault("namespace", self.namespace)
+        return self._bank.search(query or self.task, **options, session=self.id)
+
+    def inject(self, query: str | None = None, *, max_tokens: int = 500, **options: Any) -> str:
+        options.setdefault("namespace", self.namespace)
+        return self._bank.inject(query or self.task, max_tokens=max_tokens, **options, session=self.id)
+
+    def step(self, action: str, result: str = "", metadata: Mapping[str, Any] | None = None) -> Step:
+        return self._bank.add_step(self.id, action, result, metadata)
+
+    def finish(self, outcome: str, *, used: Sequence[str] = ()) -> Ended:
+        """Ends the session and credits the memories that were shown; `used` names those that really helped or hurt."""
+        ended = self._bank.end_session(self.id, outcome, used=used)
+        self._ended = True
+        return ended
+
+    def finish_once(self, outcome: str) -> None:
+        if not self._ended:
+            self.finish(outcome)
+
+
+_REVISABLE = set(EDITABLE_FIELDS) - {"namespace", "state"}
+_LISTABLE = {"tags", "outcome", "scope", "agent", "task_type", "origin", "key"}
+_DRAFT_FIELDS = {f.name for f in fields(Draft)}
+
+
+def _draft(draft: Draft | None, options: Mapping[str, Any]) -> Draft:
+    unknown = sorted(set(options) - _DRAFT_FIELDS)
+    if unknown:
+        raise InvalidInput(f"A memory has no field {', '.join(unknown)}: use {', '.join(sorted(_DRAFT_FIELDS))}.")
+    if draft is not None:
+        return replace(draft, **options) if options else draft
+    missing = [name for name in ("title", "content") if name not in options]
+    if missing:
+        raise InvalidInput(f"A memory needs {' and '.join(missing)}.")
+    return Draft(**options)
+
+
+def _query(query: str | Query, options: Mapping[str, Any]) -> Query:
+    from reasoningbank.recall.query import Query
+
+    known = {f.name for f in fields(Query)} - {"text"}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise InvalidInput(f"A search has no option {', '.join(unknown)}: use {', '.join(sorted(known))}.")
+    if isinstance(query, Query):
+        return replace(query, **options) if options else query
+    return Query(text=query, **options)
+
+
+def _add_all(memories: Sequence[Memory], writer: Writer) -> None:
+    for memory in memories:
+        writer.add(memory)

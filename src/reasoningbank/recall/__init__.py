@@ -1,0 +1,1 @@
+"""From a query to hits, and from hits to text for a prompt."""

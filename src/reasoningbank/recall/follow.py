@@ -1,0 +1,197 @@
+"""Keeps an index in step with the feed.
+
+Knows what each kind of change means for an index and in which order to do things: rows and keywords first, so that a
+fresh memory can be found by its words at once, vectors after. Does not know how the index keeps them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from reasoningbank.core.confidence import Policy
+from reasoningbank.core.types import Change, EmbedderIdentity, Memory, Op, Signal, Standing
+from reasoningbank.ports import Embedder, Index, IndexBatch, Store, Writer
+
+if TYPE_CHECKING:
+    from reasoningbank.ports import Floats
+
+CHANGES_PER_BATCH = 2_000
+FEWEST_TEXTS_PER_BATCH = 32
+MOST_TEXTS_PER_BATCH = 1_024
+TARGET_BATCH_S = 0.2
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total)."""
+
+
+def facet_text(memory: Memory, facet: str) -> str:
+    match facet:
+        case "content":
+            return memory.content
+        case "context":
+            return f"{memory.title}. {memory.description}" if memory.description else memory.title
+        case _:
+            return "\n".join(part for part in (memory.title, memory.description, memory.content) if part)
+
+
+class Follower:
+    def __init__(self, store: Store, index: Index, embedder: Callable[[], Embedder], policy: Policy) -> None:
+        self._store = store
+        self._index = index
+        self._embedder = embedder
+        self._policy = policy
+
+    def lag(self) -> int:
+        """Changes that the index has not seen, plus memories whose vectors it still lacks."""
+        return max(0, self._store.head() - self._index.applied) + self._index.info().awaiting_vectors
+
+    def catch_up(self, *, budget_s: float, wait_s: float = 0.25, progress: Progress | None = None) -> bool:
+        """Follow the feed for at most about `budget_s`; True when the index is then up to date."""
+        if self._store.head() <= self._index.applied and not self._index.awaiting_vectors(1):
+            return True
+        deadline = time.monotonic() + budget_s
+        with self._index.writing(wait_s=wait_s) as granted:
+            if not granted:
+                # Somebody else is bringing the index forward right now.
+                return self._store.head() <= self._index.applied and not self._index.awaiting_vectors(1)
+            return self._absorb(deadline, progress) and self._embed(deadline, progress)
+
+    # ------------------------------------------------------------ rows and keywords
+
+    def _absorb(self, deadline: float, progress: Progress | None) -> bool:
+        first = self._index.applied
+        while changes := self._store.changes(self._index.applied, CHANGES_PER_BATCH):
+            self._index.apply(self._batch(changes))
+            if progress is not None:
+                progress(self._index.applied - first, self._store.head() - first)
+            if time.monotonic() > deadline:
+                return self._index.applied >= self._store.head()
+        return True
+
+    def _batch(self, changes: Sequence[Change]) -> IndexBatch:
+        added, revised, erased, signals = self._sorted_out(changes)
+        memories = self._store.unscoped(Memory, [*added, *revised])
+        judged = {signal.memory_id for signal in self._store.unscoped(Signal, signals).values()} if signals else set()
+        judged_memories = self._store.unscoped(Memory, sorted(judged.difference(memories))) if judged else {}
+        standings = self._standings({**judged_memories, **{i: m for i, m in memories.items() if i in revised or i in judged}})
+        return IndexBatch(
+            added=[(m, standings.get(i) or self._unproven(m)) for i in added if (m := memories.get(i)) is not None],
+            revised=[(m, standings[i]) for i in revised if (m := memories.get(i)) is not None],
+            erased=erased,
+            standings={i: standing for i, standing in standings.items() if i not in memories},
+            applied=changes[-1].seq,
+        )
+
+    def _sorted_out(self, changes: Sequence[Change]) -> tuple[list[str], list[str], list[str], list[str]]:
+        added: dict[str, None] = {}
+        revised: dict[str, None] = {}
+        erased: dict[str, None] = {}
+        signals: list[str] = []
+        for change in changes:
+            if change.kind == "signal" and change.op is Op.ADD:
+                signals.append(change.id)
+            elif change.kind != "memory":
+                continue
+            elif change.op is Op.ADD:
+                added[change.id] = None
+            elif change.op is Op.REVISE and change.id not in added:
+                revised[change.id] = None
+            elif change.op is Op.REMOVE:
+                revised.pop(change.id, None)
+                if change.id in added:
+                    del added[change.id]
+                else:
+                    erased[change.id] = None
+        return list(added), list(revised), list(erased), signals
+
+    def _unproven(self, memory: Memory) -> Standing:
+        return self._policy.standing(memory.initial_confidence, memory.created_at, ())
+
+    def _standings(self, memories: dict[str, Memory]) -> dict[str, Standing]:
+        evidence: dict[str, list[Signal]] = {memory_id: [] for memory_id in memories}
+        by_tenant: dict[str, list[str]] = {}
+        for memory in memories.values():
+            by_tenant.setdefault(memory.tenant, []).append(memory.id)
+        for tenant, ids in by_tenant.items():
+            with self._store.read(tenant) as reader:
+                for signal in reader.select(Signal, {"memory_id": ids}):
+                    evidence[signal.memory_id].append(signal)
+        return {
+            memory_id: self._policy.standing(memory.initial_confidence, memory.created_at, evidence[memory_id])
+            for memory_id, memory in memories.items()
+        }
+
+    # ------------------------------------------------------------ vectors
+
+    def _embed(self, deadline: float, progress: Progress | None) -> bool:
+        size, done = FEWEST_TEXTS_PER_BATCH, 0
+        while ids := self._index.awaiting_vectors(size):
+            started = time.monotonic()
+            self._index.embed(ids, self._vectors(ids))
+            now = time.monotonic()
+            done += len(ids)
+            if progress is not None:
+                progress(done, done + self._index.info().awaiting_vectors)
+            if now > deadline:
+                return not self._index.awaiting_vectors(1)
+            if now - started < TARGET_BATCH_S:
+                size = min(size * 2, MOST_TEXTS_PER_BATCH)
+        return True
+
+    def _vectors(self, ids: Sequence[str]) -> dict[str, Floats]:
+        import numpy as np
+
+        embedder = self._embedder()
+        memories = self._store.unscoped(Memory, ids)
+        kept = self._kept(memories)
+        dimension = embedder.identity.dimension
+        made: dict[str, Floats] = {}
+        lacking = [i for i in ids if i in memories and i not in kept]
+        for facet in embedder.facets:
+            rows = np.zeros((len(ids), dimension), dtype=np.float32)
+            if lacking:
+                position = {memory_id: row for row, memory_id in enumerate(ids)}
+                fresh = embedder.embed([facet_text(memories[i], facet) for i in lacking])
+                rows[[position[i] for i in lacking]] = fresh
+            for row, memory_id in enumerate(ids):
+                blob = kept.get(memory_id, {}).get(facet)
+                if blob is not None and len(blob) == 4 * dimension:
+                    rows[row] = np.frombuffer(blob, dtype="<f4")
+            made[facet] = rows
+        if embedder.costly and lacking:
+            self._keep(embedder, memories, lacking, ids, made)
+        return made
+
+    def _kept(self, memories: dict[str, Memory]) -> dict[str, dict[str, bytes]]:
+        kept: dict[str, dict[str, bytes]] = {}
+        for tenant in {memory.tenant for memory in memories.values()}:
+            with self._store.read(tenant) as reader:
+                kept.update(
+                    reader.vectors(self._index.identity, [i for i, m in memories.items() if m.tenant == tenant])
+                )
+        return kept
+
+    def _keep(
+        self,
+        embedder: Embedder,
+        memories: dict[str, Memory],
+        lacking: Sequence[str],
+        ids: Sequence[str],
+        made: dict[str, Floats],
+    ) -> None:
+        position = {memory_id: row for row, memory_id in enumerate(ids)}
+        for tenant in {memories[i].tenant for i in lacking}:
+            blobs = {
+                i: {facet: rows[position[i]].astype("<f4").tobytes() for facet, rows in made.items()}
+                for i in lacking
+                if memories[i].tenant == tenant
+            }
+            self._store.write(tenant, partial(_keep_all, identity=embedder.identity, blobs=blobs))
+
+
+def _keep_all(writer: Writer, identity: EmbedderIdentity, blobs: Mapping[str, Mapping[str, bytes]]) -> None:
+    for memory_id, vectors in blobs.items():
+        writer.keep_vectors(identity, memory_id, vectors)

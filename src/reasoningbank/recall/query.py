@@ -1,0 +1,134 @@
+"""What can be asked and what comes back.
+
+Knows the shape of a question and of an answer, and which questions make no sense. Finds nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from reasoningbank.core.drafts import clean_fraction, clean_name, clean_namespace, clean_tags, clean_text, one_of, optional_name
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope
+from reasoningbank.ports import Filter
+
+if TYPE_CHECKING:
+    from reasoningbank.core.ranking import Parts
+
+MAX_QUERY_CHARS = 200_000
+MAX_LIMIT = 1_000
+DEFAULT_LIMIT = 5
+DEFAULT_MIN_CONFIDENCE = 0.3
+"""The prune threshold: what may be kept may be found. The MCP tool has its own contract, 0.5."""
+ANY = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    text: str
+    limit: int = DEFAULT_LIMIT
+    scope: str = ANY
+    outcome: str = ANY
+    min_confidence: float = DEFAULT_MIN_CONFIDENCE
+    namespace: str | None = None
+    """None is the bank's own, "*" is every one."""
+    tags: tuple[str, ...] = ()
+    agent: str | None = None
+    task_type: str | None = None
+    profile: str = "balanced"
+    max_tokens: int | None = None
+    floor: float | None = None
+    """The relevance below which a memory is not shown; None is the calibrated one, 0 shows anything that matches."""
+    session: str | None = None
+    """The trajectory to which what is shown is charged."""
+    exclude: tuple[str, ...] = ()
+    """Ids or sources that must not come back (for evaluation: a task must not find its own memory)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled(Remembered):
+    relevance: float
+    parts: Parts
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    memories: tuple[Recalled, ...]
+    total_found: int
+    """Memories that passed every filter and the floor, shown or not."""
+    filtered_out: Mapping[str, int]
+    """How many were left out, by the reason."""
+    tokens_used: int
+    abstained: bool
+    """True when nothing fits the query well enough to be shown."""
+    embedder: str
+    profile: str
+    not_yet_indexed: int
+    """Changes and vectors that the index still owes; 0 means that everything stored could be found."""
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self.memories)
+
+    def __len__(self) -> int:
+        return len(self.memories)
+
+
+def checked(query: Query) -> Query:
+    text = clean_text(query.text, "query", MAX_QUERY_CHARS)
+    if not text.strip():
+        raise InvalidInput("The query is empty: say what you want to do or know.")
+    if isinstance(query.limit, bool) or not isinstance(query.limit, int) or not 1 <= query.limit <= MAX_LIMIT:
+        raise InvalidInput(f"limit must be a whole number from 1 to {MAX_LIMIT:,}, not {query.limit!r}.")
+    if query.max_tokens is not None:
+        checked_budget(query.max_tokens)
+    if not isinstance(query.profile, str):
+        raise InvalidInput(f"profile must be a name, not {query.profile!r}.")
+    if isinstance(query.exclude, str) or not isinstance(query.exclude, Iterable):
+        raise InvalidInput("exclude must be a list of ids or sources.")
+    exclude = tuple(clean_name(entry, "an id or source to exclude") for entry in query.exclude)
+    clean_fraction(query.min_confidence, "min_confidence")
+    if query.floor is not None:
+        clean_fraction(query.floor, "floor")
+    return replace(query, text=text, exclude=exclude, session=optional_name(query.session, "session"))
+
+
+def checked_budget(max_tokens: object) -> int:
+    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
+        raise InvalidInput(f"max_tokens must be a whole number above 0, not {max_tokens!r}.")
+    return max_tokens
+
+
+def filter_for(query: Query, tenant: str, own_namespace: str) -> Filter:
+    match query.namespace:
+        case None:
+            namespace: str | None = own_namespace
+        case str() if query.namespace == EVERY_NAMESPACE:
+            namespace = None
+        case _:
+            namespace = clean_namespace(query.namespace)
+    return Filter(
+        tenant=tenant,
+        namespace=namespace,
+        scopes=tuple(Scope) if query.scope == ANY else (_scope(query.scope),),
+        outcome=None if query.outcome == ANY else _outcome(query.outcome),
+        tags=clean_tags(query.tags) if query.tags else (),
+        agent=optional_name(query.agent, "agent"),
+        task_type=optional_name(query.task_type, "task_type"),
+    )
+
+
+def _scope(value: str) -> Scope:
+    try:
+        return one_of(Scope, value, "scope")
+    except InvalidInput:
+        raise InvalidInput(f"scope {value!r} is unknown: use one of {', '.join(Scope)}, all.") from None
+
+
+def _outcome(value: str) -> Outcome:
+    try:
+        return one_of(Outcome, value, "outcome")
+    except InvalidInput:
+        raise InvalidInput(f"outcome {value!r} is unknown: use one of {', '.join(Outcome)}, all.") from None

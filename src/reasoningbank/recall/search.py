@@ -1,0 +1,281 @@
+"""From a query to ranked hits.
+
+    catch up → embed → candidates (vectors and keywords) → relevance → confidence and floor → rank → fetch → trim
+
+Knows the order of the steps and that a filter must never cost recall: when too few candidates survive, it digs deeper.
+Nothing here writes a record.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from math import isqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reasoningbank.core.confidence import DAY_SECONDS, Policy
+from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
+from reasoningbank.core.ranking import Item, Parts, profile_named, rank
+from reasoningbank.core.tokens import count_tokens
+from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
+from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Store
+from reasoningbank.recall.follow import Follower
+from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
+from reasoningbank.recall.relevance import best_cosine, calibration_for, relevance_of
+from reasoningbank.recall.shown import ShownLog
+
+if TYPE_CHECKING:
+    from reasoningbank.ports import Floats
+
+CATCH_UP_BUDGET_S = 1.0
+SHALLOWEST = 100
+CANDIDATES_PER_HIT = 10
+RANKED_PER_HIT = 4
+FEWEST_RANKED = 24
+DEEPER_BY = 8
+_ONE_THREAD_PRODUCTS = 1 << 18
+"""Multiplications up to which OpenBLAS does not call on other threads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Standing:
+    """A candidate that passed: where it is among the candidates, and what it is worth."""
+
+    row: int
+    relevance: float
+    confidence: float
+
+
+class Searcher:
+    def __init__(
+        self,
+        store: Store,
+        index: Index,
+        embedder: Callable[[], Embedder],
+        policy: Policy,
+        shown: ShownLog,
+        clock: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._index = index
+        self._embedder = embedder
+        self._policy = policy
+        self._shown = shown
+        self._clock = clock
+        self.follower = Follower(store, index, embedder, policy)
+
+    def search(self, query: Query, *, tenant: str, namespace: str, budget_s: float = CATCH_UP_BUDGET_S) -> Found:
+        query = checked(query)
+        where = filter_for(query, tenant, namespace)
+        weights = profile_named(query.profile)
+        current = self._caught_up(budget_s)
+        now = self._clock()
+        vector = self._embedder().embed([query.text])[0]
+        passed, candidates, reasons = self._passing(query, where, vector, now)
+        chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
+        ranked = rank(
+            [self._item(candidates, entry, now) for entry in chosen],
+            lambda: self._similarity(candidates, chosen),
+            weights,
+            len(chosen),
+        )
+        hits, tokens_used = self._fetch(query, where, candidates, [(chosen[i], parts) for i, parts in ranked], now)
+        reasons += Counter(candidates.filtered_out)
+        self._note(query, hits, tenant, now)
+        return Found(
+            memories=hits,
+            total_found=len(passed),
+            filtered_out={reason: number for reason, number in reasons.items() if number},
+            tokens_used=tokens_used,
+            abstained=not passed,
+            embedder=str(self._index.identity),
+            profile=weights.name,
+            not_yet_indexed=0 if current else self.follower.lag(),
+        )
+
+    def _caught_up(self, budget_s: float) -> bool:
+        try:
+            return self.follower.catch_up(budget_s=budget_s)
+        except (BankReadOnly, BankFull):
+            # What is indexed can be found all the same; `not_yet_indexed` tells of the rest.
+            return False
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        return self._embedder().embed(texts)
+
+    def index_is_damaged(self) -> bool:
+        """Asks the index alone, without a record."""
+        where = Filter(tenant="", states=())
+        dimension = self._index.identity.dimension
+        try:
+            self._index.info()
+            found = self._index.search(Probe(vector=np.ones(dimension, np.float32), text="a", where=where, depth=1))
+            self._index.vectors(found.handles)
+        except BankDamaged:
+            return True
+        return False
+
+    def close(self) -> None:
+        self._index.close()
+
+    # ------------------------------------------------------------ candidates
+
+    def _passing(
+        self, query: Query, where: Filter, vector: Floats, now: float
+    ) -> tuple[list[_Standing], Candidates, Counter[str]]:
+        """Candidates above the floor and the asked confidence, most relevant first."""
+        calibration = calibration_for(self._index.identity.name)
+        floor = calibration.floor if query.floor is None else query.floor
+        excluded = self._excluded(query, where.tenant)
+        depth = max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT)
+        while True:
+            candidates = self._index.search(Probe(vector=vector, text=query.text, where=where, depth=depth))
+            cosine = best_cosine(candidates)
+            relevance = relevance_of(candidates, cosine, calibration)
+            # A candidate that neither points the same way nor shares a word is no match at any floor.
+            matches = (relevance >= floor) & ((cosine > 0.0) | (candidates.keyword > 0.0))
+            passed, reasons = self._confident(query, excluded, candidates, relevance, matches, now)
+            enough = len(passed) >= query.limit or not reasons["min_confidence"] + reasons["excluded"]
+            if enough or candidates.exhausted:
+                return passed, candidates, reasons
+            depth *= DEEPER_BY
+
+    def _excluded(self, query: Query, tenant: str) -> frozenset[str]:
+        if not query.exclude:
+            return frozenset()
+        with self._store.read(tenant) as reader:
+            return frozenset((*query.exclude, *(m.id for m in reader.select(Memory, {"source": query.exclude}))))
+
+    def _confident(
+        self,
+        query: Query,
+        excluded: frozenset[str],
+        candidates: Candidates,
+        relevance: Floats,
+        matches: NDArray[np.bool_],
+        now: float,
+    ) -> tuple[list[_Standing], Counter[str]]:
+        reasons: Counter[str] = Counter()
+        passed: list[_Standing] = []
+        order = np.argsort(-relevance, kind="stable")
+        for row in order[matches[order]].tolist():
+            if candidates.ids[row] in excluded:
+                reasons["excluded"] += 1
+                continue
+            confidence = self._policy.mean(candidates.standings[row], now)
+            if confidence < query.min_confidence:
+                reasons["min_confidence"] += 1
+            else:
+                passed.append(_Standing(row=row, relevance=float(relevance[row]), confidence=confidence))
+        reasons["floor"] = len(candidates.ids) - int(np.count_nonzero(matches))
+        return passed, reasons
+
+    def _item(self, candidates: Candidates, entry: _Standing, now: float) -> Item:
+        standing = candidates.standings[entry.row]
+        cosines = candidates.cosine[entry.row]
+        known = cosines[~np.isnan(cosines)]
+        return Item(
+            id=candidates.ids[entry.row],
+            relevance=entry.relevance,
+            cosine=float(known.max()) if known.size else 0.0,
+            confidence=entry.confidence,
+            age_days=max(0.0, now - standing.created_at) / DAY_SECONDS,
+            used=standing.used,
+            scope=candidates.scopes[entry.row],
+            outcome=Outcome.SUCCESS,
+        )
+
+    def _similarity(self, candidates: Candidates, chosen: Sequence[_Standing]) -> Floats:
+        vectors = self._index.vectors(candidates.handles[[entry.row for entry in chosen]])
+        return _products(vectors)
+
+    # ------------------------------------------------------------ rows
+
+    def _fetch(
+        self,
+        query: Query,
+        where: Filter,
+        candidates: Candidates,
+        ranked: Sequence[tuple[_Standing, Parts]],
+        now: float,
+    ) -> tuple[tuple[Recalled, ...], int]:
+        """The rows of the best, checked again: the index is a view and may be a moment old."""
+        hits: list[Recalled] = []
+        tokens_used = 0
+        position = 0
+        with self._store.read(where.tenant) as reader:
+            while len(hits) < query.limit and position < len(ranked):
+                wanted = ranked[position : position + query.limit - len(hits)]
+                position += len(wanted)
+                rows = reader.get(Memory, [candidates.ids[entry.row] for entry, _ in wanted])
+                for entry, parts in wanted:
+                    memory = rows.get(candidates.ids[entry.row])
+                    if memory is None or not _allowed(memory, where):
+                        continue
+                    tokens = count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}")
+                    if query.max_tokens is not None and tokens_used + tokens > query.max_tokens:
+                        continue
+                    tokens_used += tokens
+                    hits.append(self._recalled(memory, candidates.standings[entry.row], entry, parts, tokens, now))
+        return tuple(hits), tokens_used
+
+    def _recalled(
+        self, memory: Memory, standing: Standing, entry: _Standing, parts: Parts, tokens: int, now: float
+    ) -> Recalled:
+        return Recalled(
+            memory=memory,
+            confidence=self._policy.confidence(standing, now),
+            usage_count=standing.used,
+            succeeded=standing.succeeded,
+            last_used_at=standing.last_used_at or None,
+            relevance=entry.relevance,
+            parts=parts,
+            tokens=tokens,
+        )
+
+    def _note(self, query: Query, hits: Sequence[Recalled], tenant: str, now: float) -> None:
+        digest = blake2b(query.text.encode("utf-8", "replace"), digest_size=8).hexdigest()
+        self._shown.note(
+            [
+                Exposure(
+                    memory_id=hit.id, tenant=tenant, trajectory_id=query.session, query_hash=digest, rank=rank_, at=now
+                )
+                for rank_, hit in enumerate(hits, start=1)
+            ]
+        )
+
+
+def _products(vectors: Floats) -> Floats:
+    """Every row with every row, in tiles so small that BLAS stays in this thread: waking its pool for so few rows takes
+    longer than the work, and on a busy machine a hundred times as long.
+    """
+    count, dimension = vectors.shape
+    step = max(1, isqrt(_ONE_THREAD_PRODUCTS // max(1, dimension)))
+    columns = vectors.T.copy()
+    products: Floats = np.empty((count, count), np.float32)
+    for top in range(0, count, step):
+        for left in range(0, count, step):
+            products[top : top + step, left : left + step] = (
+                vectors[top : top + step] @ columns[:, left : left + step]
+            )
+    return products
+
+
+def _allowed(memory: Memory, where: Filter) -> bool:
+    return (
+        memory.tenant == where.tenant
+        and memory.state in where.states
+        and memory.scope in where.scopes
+        and (where.namespace is None or memory.scope is not Scope.PROJECT or memory.namespace == where.namespace)
+        and (where.outcome is None or memory.outcome is where.outcome)
+        and (where.agent is None or memory.agent == where.agent)
+        and (where.task_type is None or memory.task_type == where.task_type)
+        and all(tag in memory.tags for tag in where.tags)
+    )
+
+

@@ -1,0 +1,123 @@
+"""Values as plain JSON, the same for the command line, the servers and the exports.
+
+Knows names and units on the outside; times become ISO 8601 in UTC next to nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Signal, Step, Trajectory
+
+if TYPE_CHECKING:
+    from reasoningbank.graph.walk import Neighbour
+    from reasoningbank.learn.evidence import History
+    from reasoningbank.recall.query import Found, Recalled
+
+
+def iso(at: float | None) -> str | None:
+    if at is None:
+        return None
+    try:
+        return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def _times(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: iso(v) if name == "at" or name.endswith("_at") else v for name, v in values.items()}
+
+
+def _plain(record: object) -> dict[str, Any]:
+    values = {f.name: getattr(record, f.name) for f in fields(record)}  # type: ignore[arg-type]
+    for name, value in values.items():
+        if isinstance(value, tuple):
+            values[name] = list(value)
+    return _times(values)
+
+
+def memory_json(memory: Memory) -> dict[str, Any]:
+    return _plain(memory)
+
+
+def confidence_json(confidence: Confidence) -> dict[str, float]:
+    return {
+        "confidence": round(confidence.mean, 6),
+        "confidence_low": round(confidence.low, 6),
+        "confidence_high": round(confidence.high, 6),
+    }
+
+
+def remembered_json(item: Remembered) -> dict[str, Any]:
+    return {
+        **memory_json(item.memory),
+        **confidence_json(item.confidence),
+        "usage_count": item.usage_count,
+        "succeeded": item.succeeded,
+        "shown": item.shown,
+        "last_used_at": iso(item.last_used_at),
+    }
+
+
+def recalled_json(hit: Recalled, *, explain: bool = True) -> dict[str, Any]:
+    shown = {**remembered_json(hit), "relevance": round(hit.relevance, 6), "tokens": hit.tokens}
+    del shown["shown"]
+    if explain:
+        shown["why"] = {f.name: round(float(getattr(hit.parts, f.name)), 6) for f in fields(hit.parts)}
+    return shown
+
+
+def found_json(found: Found, *, explain: bool = True) -> dict[str, Any]:
+    return {
+        "memories": [recalled_json(hit, explain=explain) for hit in found.memories],
+        "total_found": found.total_found,
+        "filtered_out": dict(found.filtered_out),
+        "tokens_used": found.tokens_used,
+        "abstained": found.abstained,
+        "embedder": found.embedder,
+        "profile": found.profile,
+        "not_yet_indexed": found.not_yet_indexed,
+    }
+
+
+def signal_json(signal: Signal) -> dict[str, Any]:
+    return _plain(signal)
+
+
+def trajectory_json(trajectory: Trajectory, steps: list[Step] | None = None) -> dict[str, Any]:
+    shown = _plain(trajectory)
+    if steps is not None:
+        shown["steps"] = [_plain(step) for step in steps]
+    return shown
+
+
+def step_json(step: Step) -> dict[str, Any]:
+    return _plain(step)
+
+
+def edge_json(edge: Edge) -> dict[str, Any]:
+    return _plain(edge)
+
+
+def neighbour_json(neighbour: Neighbour) -> dict[str, Any]:
+    return {
+        "memory": memory_json(neighbour.memory),
+        "edge": edge_json(neighbour.edge),
+        "direction": "out" if neighbour.outward else "in",
+        "steps": neighbour.steps,
+        "strength": round(neighbour.strength, 6),
+    }
+
+
+def history_json(history: History) -> dict[str, Any]:
+    return {
+        **remembered_json(history.remembered),
+        "policy": history.policy,
+        "revisions": [memory_json(revision) for revision in history.revisions],
+        "curve": [
+            {"signal": None if signal is None else signal_json(signal), **confidence_json(confidence)}
+            for signal, confidence in history.points
+        ],
+    }

@@ -1,0 +1,394 @@
+"""Names become objects: the only file that knows which backend stands behind which name.
+
+Opening a bank opens its records and no more. The index and the model are opened by the first search, so that commands
+which do not search never pay for them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from reasoningbank.bank import Bank
+from reasoningbank.config import Config, from_environment
+from reasoningbank.core.confidence import policy_named
+from reasoningbank.core.drafts import clean_name, clean_namespace
+from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch, InvalidInput
+from reasoningbank.core.ids import IdSource
+from reasoningbank.core.types import DEFAULT_TENANT, EmbedderIdentity
+from reasoningbank.desk import Desk
+from reasoningbank.ports import IndexInfo
+from reasoningbank.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from reasoningbank.ports import Embedder
+    from reasoningbank.recall.follow import Progress
+    from reasoningbank.recall.search import Searcher
+
+T = TypeVar("T")
+
+DEFAULT_EMBEDDER = "local"
+EMBEDDERS = ("local", "hash", "openai")
+OPENAI_MODEL = "text-embedding-3-small"
+OPENAI_DIMENSION = 1536
+HASH_DIMENSION = 1024
+MOST_RENEWALS = 20
+_LOCAL_MANIFEST = Path(__file__).parent / "embed" / "models" / "minilm" / "manifest.json"
+
+
+class ReasoningBank(Bank):
+    """A memory that lets agents learn what works. Open one with `ReasoningBank.open()`."""
+
+    @classmethod
+    def open(
+        cls,
+        bank: str | Path | None = None,
+        *,
+        namespace: str | None = None,
+        tenant: str = DEFAULT_TENANT,
+        embedder: str | None = None,
+        dimension: int | None = None,
+        policy: str | None = None,
+        durability: str | None = None,
+        create: bool = True,
+        read_only: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> ReasoningBank:
+        """`bank` is a path, `sqlite:///path` or ":memory:"; without it, the bank of this user.
+
+        `embedder`, `dimension` and `policy` are chosen for a new bank and remembered by it; naming others for an existing
+        bank is an error, not a silent change.
+        """
+        config = from_environment()
+        path = sqlite_path(str(bank) if bank is not None else config.bank)
+        store = SqliteStore(
+            path, durability=durability or config.durability, create=create, read_only=read_only, clock=clock
+        )
+        try:
+            engine = EmbeddedEngine(store, path, config, clock)
+            engine.agree_on(embedder or config.embedder, dimension)
+            desk = Desk(
+                store=store,
+                tenant=clean_name(tenant, "tenant"),
+                namespace=clean_namespace(namespace or config.namespace),
+                clock=clock,
+                ids=IdSource(clock, _random_bits),
+                policy=policy_named(_agreed_policy(store, policy)),
+            )
+            engine.policy = desk.policy
+        except BaseException:
+            store.close()
+            raise
+        return cls(desk, engine)
+
+
+def sqlite_path(location: str) -> str:
+    scheme, separator, rest = location.partition("://")
+    if not separator:
+        return location if location == ":memory:" else str(Path(location).expanduser())
+    if scheme == "sqlite":
+        return rest.removeprefix("/") if rest not in ("", "/:memory:") else ":memory:"
+    raise InvalidInput(f"{scheme}:// is no kind of bank that this version knows: give a path or sqlite:///path.")
+
+
+def _random_bits(count: int) -> int:
+    return int.from_bytes(os.urandom(-(-count // 8)), "big") >> (-count % 8)
+
+
+def _agreed_policy(store: SqliteStore, asked: str | None) -> str:
+    kept = store.setting("policy")
+    if asked is not None and asked != kept:
+        policy_named(asked)
+        # A policy is a way of reading the signals, so changing it changes no record.
+        if not store.info.read_only:
+            store.set_setting("policy", asked)
+        return asked
+    return kept or "bayes"
+
+
+# ---------------------------------------------------------------- embedders
+
+
+def identity_of(name: str, dimension: int | None = None) -> EmbedderIdentity:
+    """What an embedder is, without loading it."""
+    match name:
+        case "hash":
+            chosen = HASH_DIMENSION if dimension is None else dimension
+            if not 1 <= chosen <= 65_536:
+                raise InvalidInput(f"dimension must be from 1 to 65,536, not {chosen}.")
+            return EmbedderIdentity(name="hash", model="ngram-1-2-3", dimension=chosen, revision="1")
+        case "local":
+            manifest = json.loads(_LOCAL_MANIFEST.read_bytes())
+            identity = EmbedderIdentity(
+                name="local",
+                model=manifest["model"],
+                dimension=manifest["dimension"],
+                revision=manifest["revision"],
+            )
+        case "openai":
+            chosen = OPENAI_DIMENSION if dimension is None else dimension
+            return EmbedderIdentity(name="openai", model=OPENAI_MODEL, dimension=chosen, revision="1")
+        case _:
+            raise InvalidInput(f"Unknown embedder {name!r}: use one of {', '.join(EMBEDDERS)}.")
+    if dimension not in (None, identity.dimension):
+        raise InvalidInput(f"The {name} embedder has {identity.dimension} dimensions, not {dimension}.")
+    return identity
+
+
+def facets_of(name: str) -> tuple[str, ...]:
+    return ("text",) if name == "hash" else ("content", "context")
+
+
+def make_embedder(identity: EmbedderIdentity, config: Config) -> Embedder:
+    from reasoningbank.embed.cache import CachedEmbedder
+
+    if identity.name == "hash":
+        from reasoningbank.embed.hashing import HashEmbedder
+
+        return CachedEmbedder(HashEmbedder(identity.dimension))
+    if identity.name == "local":
+        from reasoningbank.embed.minilm import MiniLMEmbedder
+
+        return CachedEmbedder(MiniLMEmbedder())
+    from reasoningbank.embed.remote import OpenAIEmbedder
+
+    return CachedEmbedder(
+        OpenAIEmbedder(
+            model=identity.model,
+            dimension=identity.dimension,
+            base_url=config.openai_base_url,
+            api_key=config.openai_api_key,
+        )
+    )
+
+
+# ---------------------------------------------------------------- the searching side
+
+
+class EmbeddedEngine:
+    """The index in files beside the bank, one folder for each build of it.
+
+    The setting `index` names the embedder and the folder in force. A reindex fills another folder and then changes the
+    setting, so there is no moment without a whole index and two models never meet in one.
+    """
+
+    def __init__(self, store: SqliteStore, path: str, config: Config, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._config = config
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._searcher: Searcher | None = None
+        self._open_place: str | None = None
+        self._shown: Any = None
+        self._temporary: Path | None = None
+        self._folder = Path(f"{path}.index") if path != ":memory:" else None
+        self._identity = identity_of(DEFAULT_EMBEDDER)
+        self.policy = policy_named("bayes")
+
+    # ------------------------------------------------------------ which one
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        return self._identity
+
+    @property
+    def first_facet(self) -> str:
+        return facets_of(self._identity.name)[0]
+
+    def agree_on(self, name: str | None, dimension: int | None) -> None:
+        kept = self._kept()
+        if kept is None:
+            self._identity = identity_of(name or DEFAULT_EMBEDDER, dimension)
+            if not self._store.info.read_only:
+                # By chance, so that a new bank never takes the index that an older one left at the same path for its own.
+                self._keep(self._identity, (1 << 32) + _random_bits(32))
+            return
+        self._identity = kept[0]
+        asked = name is not None and name != self._identity.name
+        if asked or (dimension is not None and dimension != self._identity.dimension):
+            wanted = f"{name or self._identity.name}/{dimension or 'its own dimension'}"
+            raise EmbedderMismatch(
+                f"This bank is indexed with {self._identity}, not {wanted}. To change it, run "
+                f"'reasoningbank reindex --embedder {name or self._identity.name}'; nothing is lost by that."
+            )
+
+    def _kept(self) -> tuple[EmbedderIdentity, int] | None:
+        text = self._store.setting("index")
+        if text is None:
+            return None
+        try:
+            value = json.loads(text)
+            return EmbedderIdentity(**value["embedder"]), int(value["build"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise BankDamaged(
+                f"The settings of {self._store.info.location} are damaged ({error}). Restore a backup."
+            ) from error
+
+    def _keep(self, identity: EmbedderIdentity, build: int) -> None:
+        self._store.set_setting("index", _index_setting(identity, build))
+
+    def _place(self, identity: EmbedderIdentity, build: int) -> Path:
+        # What the signals amount to is kept in the index and differs from policy to policy.
+        name = f"{build}-{identity.name}-{self.policy.name}"
+        if self._folder is None or (self._store.info.read_only and not (self._folder / name / "CURRENT").exists()):
+            if self._temporary is None:
+                from tempfile import mkdtemp
+
+                self._temporary = Path(mkdtemp(prefix="reasoningbank-index-"))
+            return self._temporary / name
+        return self._folder / name
+
+    # ------------------------------------------------------------ opening
+
+    def searcher(self) -> Searcher:
+        with self._lock:
+            identity, build = self._kept() or (self._identity, 1)
+            place = self._place(identity, build)
+            if self._searcher is None or str(place) != self._open_place:
+                self._close_searcher()
+                self._check_current(identity)
+                self._searcher = self._open(identity, build)
+                self._open_place = str(self._place(identity, build))
+                self._identity = identity
+            return self._searcher
+
+    def using(self, use: Callable[[Searcher], T]) -> T:
+        for _ in range(MOST_RENEWALS):
+            searcher = self.searcher()
+            try:
+                return use(searcher)
+            except (BankUnavailable, BankDamaged):
+                if not self._may_renew(searcher):
+                    raise
+        return use(self.searcher())
+
+    def _may_renew(self, searcher: Searcher) -> bool:
+        """Whether it was the index: one that another process removed, or a damaged one, which is then thrown away."""
+        with self._lock:
+            if searcher is not self._searcher or self._open_place is None:
+                return True
+            place = Path(self._open_place)
+            removed = not (place / "CURRENT").exists()
+            if not removed and (self._store.info.read_only or not searcher.index_is_damaged()):
+                return False
+            self._close_searcher()
+            _remove_folder(place)
+            return True
+
+    def _check_current(self, identity: EmbedderIdentity) -> None:
+        now = identity_of(identity.name, identity.dimension)
+        if now != identity:
+            raise EmbedderMismatch(
+                f"This bank is indexed with {identity}; this program has {now}. Run 'reasoningbank reindex': "
+                "vectors of two models are never compared."
+            )
+
+    def _open(self, identity: EmbedderIdentity, build: int) -> Searcher:
+        from reasoningbank.index.embedded import EmbeddedIndex
+
+        place = self._place(identity, build)
+        read_only = self._store.info.read_only and self._temporary is None
+        facets = facets_of(identity.name)
+        try:
+            index = EmbeddedIndex.open(place, identity, facets, read_only=read_only)
+        except BankDamaged:
+            if read_only:
+                raise
+            # A view: thrown away and folded again from the records.
+            _remove_folder(place, ignore_errors=False)
+            index = EmbeddedIndex.open(place, identity, facets, read_only=False)
+        if index.applied > self._store.head() and not read_only:
+            # Ahead of its records: they were put back from a backup, so what the index holds is another story.
+            index.close()
+            _remove_folder(place, ignore_errors=False)
+            index = EmbeddedIndex.open(place, identity, facets, read_only=False)
+        return self._searcher_on(index, identity)
+
+    def _searcher_on(self, index: Any, identity: EmbedderIdentity) -> Searcher:
+        from reasoningbank.recall.search import Searcher
+        from reasoningbank.recall.shown import ShownLog
+
+        if self._shown is None:
+            self._shown = ShownLog(self._store)
+        made: list[Embedder] = []
+
+        def embedder() -> Embedder:
+            if not made:
+                made.append(make_embedder(identity, self._config))
+            return made[0]
+
+        return Searcher(self._store, index, embedder, self.policy, self._shown, self._clock)
+
+    def index_info(self) -> IndexInfo | None:
+        from reasoningbank.index.peek import peek
+
+        identity, build = self._kept() or (self._identity, 1)
+        place = self._place(identity, build)
+        return peek(place) if place.exists() else None
+
+    # ------------------------------------------------------------ changing
+
+    def reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity:
+        current, build = self._kept() or (self._identity, 1)
+        same = embedder is None or embedder == current.name
+        wanted = identity_of(embedder or current.name, dimension or (current.dimension if same else None))
+        unfinished = self._store.setting("reindex")
+        target = _index_setting(wanted, build + 1)
+        if unfinished != target:
+            # Another build was begun and left; a folder of the same name may hold another model's vectors.
+            _remove_folder(self._place(wanted, build + 1))
+            self._store.set_setting("reindex", target)
+        searcher = self._open(wanted, build + 1)
+        while not searcher.follower.catch_up(budget_s=3600.0, wait_s=60.0, progress=progress):
+            pass
+        with self._lock:
+            self._close_searcher()
+            searcher.close()
+            self._keep(wanted, build + 1)
+            self._store.set_setting("reindex", "")
+            self._identity = wanted
+        for old in self._place(current, build).parent.glob(f"{build}-*"):
+            _remove_folder(old)
+        return wanted
+
+    def flush_shown(self) -> None:
+        if self._shown is not None:
+            self._shown.flush()
+
+    def _close_searcher(self) -> None:
+        if self._searcher is not None:
+            self._searcher.close()
+            self._searcher = None
+
+    def close(self) -> None:
+        with self._lock:
+            self._close_searcher()
+            if self._shown is not None:
+                self._shown.close()
+            if self._temporary is not None:
+                _remove_folder(self._temporary)
+
+
+def _remove_folder(folder: Path, *, ignore_errors: bool = True) -> None:
+    # Imported here: it brings every compression format along, and opening a bank removes nothing.
+    from shutil import rmtree
+
+    rmtree(folder, ignore_errors=ignore_errors)
+
+
+def _index_setting(identity: EmbedderIdentity, build: int) -> str:
+    value = {
+        "embedder": {
+            "name": identity.name,
+            "model": identity.model,
+            "dimension": identity.dimension,
+            "revision": identity.revision,
+        },
+        "build": build,
+    }
+    return json.dumps(value, sort_keys=True)
