@@ -1,0 +1,9 @@
+"""`python -m reasoningbank` is the command line."""
+
+from __future__ import annotations
+
+import sys
+
+from reasoningbank.cli.main import main
+
+sys.exit(main())

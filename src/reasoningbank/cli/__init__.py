@@ -1,0 +1,1 @@
+"""The command line. `main` is the door; one small module for each subject is loaded when it is asked for."""

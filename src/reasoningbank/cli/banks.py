@@ -1,0 +1,56 @@
+"""Which bank a command works on, and what happens when it is not there yet.
+
+A named bank that is missing is an error for whoever wants to read it. A missing default bank is an empty one:
+nobody asked for a file, so none is made.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from reasoningbank.config import from_environment, home
+from reasoningbank.core.errors import BankUnavailable
+from reasoningbank.wiring import ReasoningBank, sqlite_path
+
+
+class Opened(NamedTuple):
+    bank: ReasoningBank
+    location: str
+    missing: bool
+    """True when there is no file and `bank` is an empty stand-in."""
+
+
+@contextmanager
+def opened(args: Namespace, *, create: bool = False) -> Iterator[Opened]:
+    """`create` for commands that write something new; the others find a bank or an empty stand-in."""
+    location = location_of(args)
+    there = location == ":memory:" or Path(location).exists()
+    if not there and not create:
+        if location != str(home() / "bank.db"):
+            raise BankUnavailable(no_bank_at(location))
+        with ReasoningBank.open(":memory:", namespace=args.namespace) as bank:
+            yield Opened(bank=bank, location=location, missing=True)
+        return
+    with ReasoningBank.open(location, namespace=args.namespace, create=create) as bank:
+        yield Opened(bank=bank, location=location, missing=False)
+
+
+@contextmanager
+def existing(args: Namespace) -> Iterator[ReasoningBank]:
+    """For commands that make no sense without a file."""
+    with opened(args) as found:
+        if found.missing:
+            raise BankUnavailable(no_bank_at(found.location))
+        yield found.bank
+
+
+def location_of(args: Namespace) -> str:
+    return sqlite_path(args.bank if args.bank is not None else from_environment().bank)
+
+
+def no_bank_at(location: str) -> str:
+    return f"There is no bank at {location}. `reasoningbank store KEY VALUE` creates one."

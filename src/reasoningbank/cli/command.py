@@ -1,0 +1,102 @@
+"""What a command is, and how its options are read.
+
+Knows the options that every command takes, and turns a misuse into an error with the usage line instead of
+ending the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+from typing import NamedTuple, NoReturn
+
+from reasoningbank.cli.table import COMMANDS
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import InvalidInput
+
+PROGRAM = "reasoningbank"
+VALUED_GLOBALS = ("--bank", "--namespace")
+
+
+class Command(NamedTuple):
+    run: Callable[[argparse.Namespace, Terminal], int]
+    options: Callable[[argparse.ArgumentParser], None]
+    about: str = ""
+    raw: bool = False
+    """Everything after the name is handed on unread, as `arguments`."""
+
+
+class Misuse(InvalidInput):
+    """The options make no sense; carries the usage line."""
+
+    def __init__(self, message: str, usage: str) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Misuse(message, self.format_usage())
+
+
+def command_named(name: str) -> Command:
+    module = import_module(f"reasoningbank.cli.commands.{COMMANDS[name].module}")
+    command: Command = module.COMMANDS[name]
+    return command
+
+
+def parser_for(name: str, command: Command) -> Parser:
+    summary = COMMANDS[name].summary
+    about = f"{summary[0].upper()}{summary[1:]}."
+    parser = Parser(
+        prog=f"{PROGRAM} {name}",
+        description=f"{about} {command.about}".strip(),
+        allow_abbrev=False,
+        formatter_class=_Formatter,
+    )
+    command.options(parser)
+    add_globals(parser)
+    return parser
+
+
+class _Formatter(argparse.HelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28)
+
+
+def add_globals(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("for every command")
+    group.add_argument("--bank", metavar="PATH", help="the bank's file, instead of this user's")
+    group.add_argument(
+        "--namespace", metavar="NAME", help="the project, instead of the repository around you"
+    )
+    group.add_argument("--json", action="store_true", help="print JSON")
+    group.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)
+
+
+def split(words: list[str]) -> tuple[list[str], str | None, list[str]]:
+    """Options before the command, the command's name if there is one, and what follows it."""
+    position = 0
+    while position < len(words) and words[position].startswith("-") and words[position] != "-":
+        position += 2 if words[position] in VALUED_GLOBALS else 1
+    leading, rest = words[:position], words[position:]
+    if not rest:
+        return leading, None, []
+    two_words = " ".join(rest[:2])
+    if two_words in COMMANDS and " " in two_words:
+        return leading, two_words, rest[2:]
+    return leading, rest[0], rest[1:]
+
+
+# ---------------------------------------------------------------- options that several commands take
+
+
+def add_reference(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("reference", metavar="ID|KEY", help="a memory's id, or its key in this namespace")
+
+
+def add_limit(parser: argparse.ArgumentParser, default: int) -> None:
+    parser.add_argument(
+        "--limit", type=int, default=default, metavar="N", help=f"at most this many (default {default})"
+    )

@@ -1,0 +1,121 @@
+"""`edit`, `delete` and `restore`: changing what is there, mostly with a way back."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from reasoningbank.cli import plain
+from reasoningbank.cli.banks import opened
+from reasoningbank.cli.command import PROGRAM, Command, add_reference
+from reasoningbank.cli.commands.storing import text_or_stdin
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.types import Outcome, Remembered, Scope, State
+from reasoningbank.view import remembered_json
+
+_EDITED = ("title", "description", "content", "outcome", "scope", "tags", "agent", "task_type")
+
+
+def _edit_options(parser: ArgumentParser) -> None:
+    add_reference(parser)
+    parser.add_argument("--title", metavar="TEXT")
+    parser.add_argument("--description", metavar="TEXT", help="when to apply it; an empty text removes it")
+    parser.add_argument("--content", metavar="TEXT", help='the advice; "-" reads standard input')
+    parser.add_argument("--outcome", choices=list(Outcome))
+    parser.add_argument("--scope", choices=list(Scope))
+    parser.add_argument(
+        "--tag", metavar="T", action="append", dest="tags", help="these tags instead of the old ones"
+    )
+    parser.add_argument("--no-tags", action="store_const", const=[], dest="tags", help="remove the tags")
+    parser.add_argument("--agent", metavar="NAME", help="an empty name removes it")
+    parser.add_argument("--task-type", metavar="NAME", help="an empty name removes it")
+    parser.add_argument(
+        "--expected-revision", type=int, metavar="N", help="only if this is still the current revision"
+    )
+
+
+def _edit(args: Namespace, terminal: Terminal) -> int:
+    changes = {name: value for name in _EDITED if (value := getattr(args, name)) is not None}
+    if not changes:
+        raise InvalidInput("Nothing to change: name at least one of --title, --content and the others.")
+    if "content" in changes:
+        changes["content"] = text_or_stdin(changes["content"], terminal)
+    with opened(args) as found:
+        before = found.bank.get(args.reference).memory.revision
+        item = found.bank.edit(args.reference, expected_revision=args.expected_revision, **changes)
+    if item.memory.revision == before:
+        _report(item, terminal, f"unchanged: it said so already, at revision {before}")
+    else:
+        _report(
+            item,
+            terminal,
+            f"now at revision {item.memory.revision}; `get --revision {before}` shows the one before",
+        )
+    return 0
+
+
+def _delete_options(parser: ArgumentParser) -> None:
+    add_reference(parser)
+    parser.add_argument("--dry-run", action="store_true", help="say what would happen, and do nothing")
+    parser.add_argument(
+        "--erase", action="store_true", help="really remove it, with its evidence and its edges"
+    )
+    parser.add_argument("--yes", action="store_true", help="erase without asking")
+
+
+def _delete(args: Namespace, terminal: Terminal) -> int:
+    with opened(args) as found:
+        item = found.bank.get(args.reference)
+        title = plain.cut(plain.one_line(item.title), 60)
+        if args.dry_run:
+            how = "be erased for good" if args.erase else "be forgotten, with a way back"
+            _report(item, terminal, f"“{title}” would {how}; nothing was done")
+            return 0
+        if not args.erase:
+            if item.memory.state is State.FORGOTTEN:
+                _report(item, terminal, "forgotten already; --erase removes it for good")
+                return 0
+            item = found.bank.forget(item.id)
+            _report(item, terminal, f"forgotten: “{title}”. To undo: {PROGRAM} restore {item.id}")
+            return 0
+        if not args.yes and not terminal.confirmed(
+            f"Erase “{title}” with its evidence and edges? There is no undo."
+        ):
+            raise InvalidInput("Nothing was erased. To erase without being asked, add --yes.")
+        found.bank.erase(item.id)
+    if terminal.as_json:
+        terminal.json({"id": item.id, "erased": True})
+    else:
+        terminal.result(item.id, f"erased: “{title}”")
+    return 0
+
+
+def _restore_options(parser: ArgumentParser) -> None:
+    parser.add_argument("reference", metavar="ID", help="the id of a forgotten or archived memory")
+
+
+def _restore(args: Namespace, terminal: Terminal) -> int:
+    with opened(args) as found:
+        before = found.bank.get(args.reference).memory.state
+        item = found.bank.restore(args.reference)
+    talk = "active already" if before is State.ACTIVE else f"restored: it was {before.value}"
+    _report(item, terminal, talk)
+    return 0
+
+
+def _report(item: Remembered, terminal: Terminal, talk: str) -> None:
+    if terminal.as_json:
+        terminal.json(remembered_json(item))
+        return
+    terminal.result(item.id, talk)
+
+
+COMMANDS = {
+    "edit": Command(run=_edit, options=_edit_options),
+    "delete": Command(
+        run=_delete,
+        options=_delete_options,
+        about="Without --erase it is only taken out of every search, and `restore` brings it back.",
+    ),
+    "restore": Command(run=_restore, options=_restore_options),
+}

@@ -1,0 +1,249 @@
+"""`doctor`: one line for each thing that must be right, with what to do where it is not.
+
+Looks only: it makes no bank, no index and no file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import quote
+
+from reasoningbank.bank import Status
+from reasoningbank.cli import figures
+from reasoningbank.cli.banks import location_of, no_bank_at
+from reasoningbank.cli.command import Command
+from reasoningbank.cli.commands.status import lag
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.config import from_environment
+from reasoningbank.core.errors import BankError
+from reasoningbank.core.types import EmbedderIdentity
+
+OLDEST_PYTHON = (3, 11)
+OLDEST_SQLITE = (3, 51, 3)
+PACKAGES = ("apsw", "numpy", "simsimd", "onnxruntime")
+_LITTLE_SPACE = 200_000_000
+_NO_SPACE = 20_000_000
+_FAILED = 1
+_BUSY_MS = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    name: str
+    verdict: str
+    """ok, warn or fail."""
+    says: str
+
+
+def _ok(name: str, says: str) -> Check:
+    return Check(name=name, verdict="ok", says=says)
+
+
+def _warn(name: str, says: str) -> Check:
+    return Check(name=name, verdict="warn", says=says)
+
+
+def _fail(name: str, says: str) -> Check:
+    return Check(name=name, verdict="fail", says=says)
+
+
+def _options(parser: ArgumentParser) -> None:
+    del parser
+
+
+def _run(args: Namespace, terminal: Terminal) -> int:
+    checks = []
+    for check in _checks(args):
+        checks.append(check)
+        if not terminal.as_json:
+            terminal.labelled(f"{check.verdict:<4}  {check.name:<9}  ", check.says)
+    failed = any(check.verdict == "fail" for check in checks)
+    if terminal.as_json:
+        terminal.json({"healthy": not failed, "checks": [asdict(check) for check in checks]})
+    return _FAILED if failed else 0
+
+
+def _checks(args: Namespace) -> Iterator[Check]:
+    yield _python()
+    yield from _packages()
+    yield _sqlite()
+    location = location_of(args)
+    yield _place(location)
+    yield _space(Path(location))
+    identity: EmbedderIdentity | None = None
+    if Path(location).exists():
+        opened, status = _opens(args, location)
+        yield opened
+        if status is not None:
+            yield _whole(location)
+            yield _index(status)
+            identity = status.embedder
+    yield _model()
+    yield _embedder(identity)
+
+
+# ---------------------------------------------------------------- the installation
+
+
+def _python() -> Check:
+    says = f"{platform.python_version()} at {sys.executable}"
+    if sys.version_info < OLDEST_PYTHON:
+        return _fail("python", f"{says}: needs {'.'.join(map(str, OLDEST_PYTHON))} or newer.")
+    return _ok("python", says)
+
+
+def _packages() -> Iterator[Check]:
+    found = []
+    for name in PACKAGES:
+        try:
+            import_module(name)
+        except ImportError as error:
+            yield _fail("package", f"{name} cannot be imported ({error}). Install it: pip install {name}")
+        else:
+            found.append(f"{name} {version(name)}")
+    yield _ok("packages", ", ".join(found) or "none")
+
+
+def _sqlite() -> Check:
+    import apsw
+
+    bundled = apsw.sqlite_lib_version()
+    if tuple(int(part) for part in bundled.split(".")) < OLDEST_SQLITE:
+        return _fail(
+            "sqlite",
+            f"{bundled} can damage a bank that several processes write; it is safe from "
+            f"{'.'.join(map(str, OLDEST_SQLITE))} on. Upgrade it: pip install -U apsw",
+        )
+    return _ok("sqlite", f"{bundled}, from apsw {apsw.apsw_version()}")
+
+
+def _model() -> Check:
+    folder = files("reasoningbank.embed").joinpath("models/minilm")
+    try:
+        manifest = json.loads(folder.joinpath("manifest.json").read_text("utf-8"))
+        wrong = [
+            name
+            for name, digest in manifest["files"].items()
+            if sha256(folder.joinpath(name).read_bytes()).hexdigest() != digest
+        ]
+    except (OSError, ValueError, KeyError) as error:
+        return _fail("model", f"the local model cannot be read ({error}). Reinstall reasoningbank.")
+    if wrong:
+        return _fail("model", f"{', '.join(wrong)} does not match its manifest. Reinstall reasoningbank.")
+    return _ok(
+        "model",
+        f"{manifest['model']} {manifest['revision']}, {len(manifest['files'])} files match their hashes",
+    )
+
+
+def _embedder(identity: EmbedderIdentity | None) -> Check:
+    from reasoningbank.wiring import DEFAULT_EMBEDDER, identity_of, make_embedder
+
+    config = from_environment()
+    try:
+        current = identity_of(config.embedder or DEFAULT_EMBEDDER) if identity is None else identity
+        row = make_embedder(current, config).embed(["does it answer?"])[0]
+    except (BankError, ImportError, OSError) as error:
+        return _fail("embedder", f"{error}")
+    if len(row) != current.dimension or not float(row @ row) > 0.0:
+        return _fail("embedder", f"{current} answered with a vector that is of no use.")
+    return _ok("embedder", f"{current} answers")
+
+
+# ---------------------------------------------------------------- the bank
+
+
+def _place(location: str) -> Check:
+    path = Path(location)
+    if path.is_dir():
+        return _fail("bank", f"{location} is a folder. Name a file in it.")
+    if not path.exists():
+        folder = _existing_parent(path)
+        if not os.access(folder, os.W_OK):
+            return _fail("bank", f"{location} does not exist, and {folder} cannot be written.")
+        return _warn("bank", no_bank_at(location))
+    if not os.access(path, os.R_OK):
+        return _fail("bank", f"{location} cannot be read: check its permissions.")
+    if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        return _warn(
+            "bank", f"{location} can be read, but not written: check the permissions of file and folder."
+        )
+    return _ok("bank", f"{location} ({figures.size(path.stat().st_size)}, writable)")
+
+
+def _existing_parent(path: Path) -> Path:
+    return next(folder for folder in path.absolute().parents if folder.exists())
+
+
+def _space(path: Path) -> Check:
+    folder = _existing_parent(path)
+    free = shutil.disk_usage(folder).free
+    says = f"{figures.size(free)} free at {folder}"
+    if free < _NO_SPACE:
+        return _fail("disk", f"{says}: make room before storing more.")
+    return _warn("disk", f"{says}: that is little.") if free < _LITTLE_SPACE else _ok("disk", says)
+
+
+def _opens(args: Namespace, location: str) -> tuple[Check, Status | None]:
+    from reasoningbank.wiring import ReasoningBank
+
+    try:
+        with ReasoningBank.open(location, namespace=args.namespace, create=False, read_only=True) as bank:
+            status = bank.status()
+    except BankError as error:
+        return _fail("opens", str(error)), None
+    held = figures.counted(sum(status.memories.values()), "memory", "memories")
+    return _ok("opens", f"schema {status.store.schema_version}, {held}, {status.changes:,} changes"), status
+
+
+def _whole(location: str) -> Check:
+    import apsw
+
+    try:
+        lines = _quick_check(location)
+    except apsw.Error as error:
+        lines = [str(error)]
+    if lines != ["ok"]:
+        return _fail("integrity", f"{'; '.join(lines)}. Run `reasoningbank verify`, and restore a backup.")
+    return _ok("integrity", "quick check passed; `verify` checks every row")
+
+
+def _quick_check(location: str) -> list[str]:
+    import apsw
+
+    # In a folder that cannot be written SQLite cannot make its log's index, and nobody else can write either.
+    fixed = not os.access(Path(location).parent, os.W_OK) and not Path(f"{location}-shm").exists()
+    name = f"file:{quote(location)}{'?immutable=1' if fixed else ''}"
+    connection = apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    try:
+        connection.set_busy_timeout(_BUSY_MS)
+        return [str(line) for (line,) in connection.execute("PRAGMA quick_check(5)")]
+    finally:
+        connection.close()
+
+
+def _index(status: Status) -> Check:
+    if status.index is None:
+        return _ok("index", "none yet; the first query builds it")
+    behind = lag(status)
+    says = f"{status.index.memories:,} memories, {figures.size(status.index.bytes_on_disk)}"
+    if behind:
+        return _warn("index", f"{says}, {behind:,} behind; the next query or `reindex` catches up")
+    return _ok("index", f"{says}, up to date")
+
+
+COMMANDS = {
+    "doctor": Command(run=_run, options=_options, about="Exits with 1 when something must be repaired.")
+}

@@ -1,0 +1,136 @@
+"""`import` and `export`: between a bank and files."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.cli import figures
+from reasoningbank.cli.banks import location_of, opened
+from reasoningbank.cli.command import Command
+from reasoningbank.cli.progress import Bar
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.exchange.transfer import Imported
+
+LAYOUTS = ("reasoningbank-jsonl", "claude-flow-sqlite", "claude-flow-json", "paper-jsonl", "markdown-folder")
+"""Named here too, since help must not load every reader; a test holds them together."""
+_MOST_SKIPPED_SHOWN = 20
+_LINES_AT_ONCE = 500
+
+
+def _import_options(parser: ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a file, or a folder with Markdown files")
+    parser.add_argument(
+        "--layout", choices=LAYOUTS, help="how it is written; told from the contents when left out"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would happen, and keep nothing")
+
+
+def _import(args: Namespace, terminal: Terminal) -> int:
+    # A rehearsal must not leave a bank behind where there was none.
+    rehearsal = args.dry_run and not Path(location_of(args)).exists()
+    chosen = Namespace(bank=":memory:", namespace=args.namespace) if rehearsal else args
+    with opened(chosen, create=True) as found, Bar(terminal, "importing") as bar:
+        tally = found.bank.import_from(args.path, layout=args.layout, dry_run=args.dry_run, progress=bar)
+    if terminal.as_json:
+        terminal.json(_as_json(tally, dry_run=args.dry_run))
+    else:
+        _report(tally, terminal, dry_run=args.dry_run)
+    return 0
+
+
+def _as_json(tally: Imported, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "layout": tally.layout,
+        "dry_run": dry_run,
+        "added": dict(tally.added),
+        "revised": tally.revised,
+        "unchanged": tally.unchanged,
+        "skipped": [{"what": item.what, "why": item.why} for item in tally.skipped],
+    }
+
+
+_PLURALS = {"memory": "memories", "trajectory": "trajectories"}
+
+
+def _report(tally: Imported, terminal: Terminal, *, dry_run: bool) -> None:
+    parts = [f"{figures.counted(number, noun, _PLURALS.get(noun))}" for noun, number in tally.added.items()]
+    added = ", ".join(parts) or "nothing"
+    verb = "would be added" if dry_run else "added"
+    terminal.say(
+        f"{added} {verb}; {tally.revised:,} revised, {tally.unchanged:,} unchanged, "
+        f"{len(tally.skipped):,} skipped ({tally.layout})"
+    )
+    for item in tally.skipped[:_MOST_SKIPPED_SHOWN]:
+        terminal.tell(f"skipped {item.what}: {item.why}")
+    more = len(tally.skipped) - _MOST_SKIPPED_SHOWN
+    if more > 0:
+        terminal.tell(f"and {more:,} more; --json lists all.")
+
+
+# ---------------------------------------------------------------- out
+
+
+def _export_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "path", metavar="FILE", nargs="?", default="-", help='where to; "-" or nothing is standard output'
+    )
+    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+
+
+def _export(args: Namespace, terminal: Terminal) -> int:
+    if args.path != "-" and Path(args.path).exists() and not args.force:
+        raise InvalidInput(f"{args.path} exists already. To replace it, add --force.")
+    with opened(args) as found:
+        lines = found.bank.export_lines(namespace=args.namespace)
+        if args.path == "-":
+            iterator = iter(lines)
+            while chunk := list(islice(iterator, _LINES_AT_ONCE)):
+                terminal.verbatim_lines([line.rstrip("\n") for line in chunk])
+            return 0
+        with Bar(terminal, "exporting") as bar:
+            count = _write_whole(Path(args.path), lines, bar)
+    if terminal.as_json:
+        terminal.json({"path": args.path, "records": count - 1})
+    else:
+        terminal.tell(f"{figures.counted(count - 1, 'record')} written to {args.path}.")
+    return 0
+
+
+def _write_whole(target: Path, lines: Iterable[str], bar: Bar) -> int:
+    """Under its name only when it is whole; says how many lines it has."""
+    if target.is_dir():
+        raise InvalidInput(f"{target} is a folder. Name a file in it.")
+    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    count = 0
+    try:
+        with partial.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+            for line in lines:
+                file.write(f"{line.rstrip(chr(10))}\n")
+                count += 1
+                bar(count)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(target)
+    except OSError as error:
+        raise BankError(f"{target} cannot be written: {error.strerror}.") from error
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+    return count
+
+
+COMMANDS = {
+    "import": Command(
+        run=_import, options=_import_options, about="Importing the same file twice adds nothing."
+    ),
+    "export": Command(
+        run=_export, options=_export_options, about="Every namespace, unless --namespace names one."
+    ),
+}

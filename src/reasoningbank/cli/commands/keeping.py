@@ -1,0 +1,87 @@
+"""`backup`, `verify` and `reindex`: keeping a bank safe and searchable."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
+
+from reasoningbank.cli import figures
+from reasoningbank.cli.banks import existing, opened
+from reasoningbank.cli.command import Command
+from reasoningbank.cli.progress import Bar
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.wiring import EMBEDDERS
+
+DAMAGED = 1
+
+
+def _backup_options(parser: ArgumentParser) -> None:
+    parser.add_argument("path", metavar="FILE", help="a new file")
+
+
+def _backup(args: Namespace, terminal: Terminal) -> int:
+    with existing(args) as bank, Bar(terminal, "copying") as bar:
+        bank.backup(args.path, bar)
+    if terminal.as_json:
+        terminal.json({"path": args.path})
+    else:
+        terminal.tell(f"Copied to {args.path}. To use it: --bank {args.path}")
+    return 0
+
+
+def _verify_options(parser: ArgumentParser) -> None:
+    del parser
+
+
+def _verify(args: Namespace, terminal: Terminal) -> int:
+    with opened(args) as found:
+        damage = found.bank.verify()
+    if terminal.as_json:
+        terminal.json({"intact": not damage, "damage": [asdict(item) for item in damage]})
+    elif found.missing:
+        terminal.say("No memories yet: nothing to verify.")
+    elif not damage:
+        terminal.say("Every row matches its checksum.")
+    else:
+        for item in damage:
+            terminal.say(" ".join(part for part in (item.kind, item.id, item.problem) if part))
+        terminal.tell(
+            f"{figures.counted(len(damage), 'problem')}. Restore a backup, or `export` what can be read."
+        )
+    return DAMAGED if damage else 0
+
+
+def _reindex_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--embedder", choices=EMBEDDERS, help="another embedder than now")
+    parser.add_argument("--dimension", type=int, metavar="N", help="for the embedders that let you choose")
+
+
+def _reindex(args: Namespace, terminal: Terminal) -> int:
+    if args.dimension is not None and args.dimension < 1:
+        raise InvalidInput(f"dimension must be at least 1, not {args.dimension}.")
+    with existing(args) as bank:
+        try:
+            with Bar(terminal, "indexing") as bar:
+                identity = bank.reindex(args.embedder, dimension=args.dimension, progress=bar)
+        except KeyboardInterrupt:
+            terminal.tell("Stopped; the old index still serves. The same command goes on from here.")
+            raise
+        index = bank.status().index
+    memories = 0 if index is None else index.memories
+    if terminal.as_json:
+        terminal.json({"embedder": str(identity), "memories": memories})
+    else:
+        terminal.say(f"{figures.counted(memories, 'memory', 'memories')} indexed with {identity}.")
+    return 0
+
+
+COMMANDS = {
+    "backup": Command(run=_backup, options=_backup_options),
+    "verify": Command(run=_verify, options=_verify_options, about="Exits with 1 when something is damaged."),
+    "reindex": Command(
+        run=_reindex,
+        options=_reindex_options,
+        about="The old index serves until the new one is whole; an interrupted one goes on where it stopped.",
+    ),
+}

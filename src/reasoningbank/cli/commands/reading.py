@@ -1,0 +1,116 @@
+"""`list` and `get`: reading what is there, without searching."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+
+from reasoningbank.cli import figures
+from reasoningbank.cli.banks import opened
+from reasoningbank.cli.command import Command, add_limit, add_reference
+from reasoningbank.cli.memory_page import show_memory
+from reasoningbank.cli.tables import Column, show
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import NotFound
+from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope, State
+from reasoningbank.view import memory_json, remembered_json
+
+_DEFAULT_LIMIT = 50
+
+
+def _list_options(parser: ArgumentParser) -> None:
+    add_limit(parser, _DEFAULT_LIMIT)
+    parser.add_argument("--before", metavar="ID", help="the page that follows this memory")
+    parser.add_argument("--state", choices=[*State, "all"], default=State.ACTIVE.value, help="default active")
+    parser.add_argument("--tag", metavar="T", action="append", help="only with this tag; may be repeated")
+    parser.add_argument("--outcome", choices=list(Outcome), help="only to follow, or only to avoid")
+    parser.add_argument("--scope", choices=list(Scope))
+    parser.add_argument("--agent", metavar="NAME")
+    parser.add_argument("--task-type", metavar="NAME")
+    parser.add_argument("--all-namespaces", action="store_true", help="of every project")
+
+
+def _list(args: Namespace, terminal: Terminal) -> int:
+    where = {
+        name: value for name in ("outcome", "scope", "agent", "task_type") if (value := getattr(args, name))
+    }
+    if args.tag:
+        where["tags"] = args.tag
+    with opened(args) as found:
+        items = found.bank.list(
+            namespace=EVERY_NAMESPACE if args.all_namespaces else None,
+            state=None if args.state == "all" else args.state,
+            limit=args.limit,
+            before=args.before,
+            **where,
+        )
+        namespace = found.bank.namespace
+    following = items[-1].id if len(items) == args.limit else None
+    if terminal.as_json:
+        terminal.json({"memories": [remembered_json(item) for item in items], "before": following})
+        return 0
+    if not items:
+        where_not = "" if args.all_namespaces else f" in namespace {namespace}"
+        terminal.tell(
+            f"No memories{where_not} match." if where or args.before else f"No memories yet{where_not}."
+        )
+        return 0
+    _table(items, terminal, with_namespace=args.all_namespaces, with_state=args.state != State.ACTIVE)
+    if following is not None:
+        terminal.tell(f"For more: --before {following}")
+    return 0
+
+
+def _table(items: list[Remembered], terminal: Terminal, *, with_namespace: bool, with_state: bool) -> None:
+    now = time.time()
+    cells: list[tuple[Column, Callable[[Remembered], str]]] = [
+        (Column(name="ID"), lambda item: item.id),
+        (Column(name="CONF", right=True), lambda item: f"{item.confidence.mean:.2f}"),
+        (Column(name="OUTCOME"), lambda item: item.outcome.value),
+        (
+            Column(name="CHANGED", right=True, optional=True),
+            lambda item: figures.ago(item.memory.updated_at, now),
+        ),
+        (Column(name="TITLE", elastic=True), lambda item: item.title),
+        (Column(name="USED", right=True, optional=True), lambda item: f"{item.usage_count}×"),
+        (Column(name="TAGS", elastic=True, optional=True), lambda item: ", ".join(item.tags)),
+    ]
+    if with_namespace:
+        cells.insert(5, (Column(name="NAMESPACE", elastic=True), lambda item: item.namespace))
+    if with_state:
+        cells.insert(4, (Column(name="STATE"), lambda item: item.memory.state.value))
+    show(terminal, [column for column, _ in cells], [[cell(item) for _, cell in cells] for item in items])
+
+
+def _get_options(parser: ArgumentParser) -> None:
+    add_reference(parser)
+    parser.add_argument("--revision", type=int, metavar="N", help="an earlier revision")
+
+
+def _get(args: Namespace, terminal: Terminal) -> int:
+    with opened(args) as found:
+        if args.revision is None:
+            item = found.bank.get(args.reference)
+            if terminal.as_json:
+                terminal.json(remembered_json(item))
+            else:
+                show_memory(terminal, item.memory, item)
+            return 0
+        history = found.bank.history(args.reference)
+    by_number = {memory.revision: memory for memory in history.revisions}
+    if args.revision not in by_number:
+        there = ", ".join(map(str, sorted(by_number)))
+        raise NotFound(f"{history.remembered.id} has no revision {args.revision}; it has {there}.")
+    memory = by_number[args.revision]
+    if terminal.as_json:
+        terminal.json(memory_json(memory))
+    else:
+        show_memory(terminal, memory, None)
+    return 0
+
+
+COMMANDS = {
+    "list": Command(run=_list, options=_list_options),
+    "get": Command(run=_get, options=_get_options),
+}

@@ -1,0 +1,150 @@
+"""`session start|step|end|show|list`: a task from its beginning to the credit for what was shown in it."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+
+from reasoningbank.cli import figures, plain
+from reasoningbank.cli.banks import opened
+from reasoningbank.cli.command import PROGRAM, Command, add_limit
+from reasoningbank.cli.commands.storing import text_or_stdin
+from reasoningbank.cli.tables import Column, show
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.types import Trajectory
+from reasoningbank.learn.capture import OUTCOMES
+from reasoningbank.view import signal_json, step_json, trajectory_json
+
+_DEFAULT_LIMIT = 20
+_MOST_ROWS = 1 << 40
+
+
+def _start_options(parser: ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="what is to be done")
+    parser.add_argument("--agent", metavar="NAME", help="who does it")
+
+
+def _start(args: Namespace, terminal: Terminal) -> int:
+    with opened(args, create=True) as found:
+        trajectory = found.bank.start_session(args.task, agent=args.agent)
+    if terminal.as_json:
+        terminal.json(trajectory_json(trajectory))
+    else:
+        terminal.result(trajectory.id, f"started in {trajectory.namespace}; name it to `query --session`")
+    return 0
+
+
+def _add_session(parser: ArgumentParser) -> None:
+    parser.add_argument("session", metavar="ID", help="as `session start` printed it")
+
+
+def _step_options(parser: ArgumentParser) -> None:
+    _add_session(parser)
+    parser.add_argument("action", metavar="ACTION", help="what was done")
+    parser.add_argument(
+        "result", metavar="RESULT", nargs="?", default="", help='what came of it; "-" reads standard input'
+    )
+
+
+def _step(args: Namespace, terminal: Terminal) -> int:
+    result = text_or_stdin(args.result, terminal)
+    with opened(args) as found:
+        step = found.bank.add_step(args.session, args.action, result)
+    if terminal.as_json:
+        terminal.json(step_json(step))
+    else:
+        terminal.result(step.id, f"step {step.number}")
+    return 0
+
+
+def _end_options(parser: ArgumentParser) -> None:
+    _add_session(parser)
+    parser.add_argument("outcome", choices=OUTCOMES, help="unknown credits nobody")
+    parser.add_argument(
+        "--used",
+        metavar="MEM",
+        action="append",
+        default=[],
+        help="a memory that was really used; may be repeated",
+    )
+
+
+def _end(args: Namespace, terminal: Terminal) -> int:
+    with opened(args) as found:
+        ended = found.bank.end_session(args.session, args.outcome, used=args.used)
+    if terminal.as_json:
+        shown = trajectory_json(ended.trajectory)
+        terminal.json(
+            {**shown, "step_count": ended.steps, "signals": [signal_json(s) for s in ended.signals]}
+        )
+        return 0
+    credited = figures.counted(len(ended.signals), "memory", "memories")
+    steps = figures.counted(ended.steps, "step")
+    terminal.result(ended.trajectory.id, f"{args.outcome} after {steps}; {credited} credited")
+    return 0
+
+
+def _show(args: Namespace, terminal: Terminal) -> int:
+    with opened(args) as found:
+        trajectory, steps = found.bank.trajectory(args.session)
+    if terminal.as_json:
+        terminal.json(trajectory_json(trajectory, steps))
+        return 0
+    now = time.time()
+    terminal.paragraph(plain.one_line(trajectory.task))
+    facts = [trajectory.id, _state(trajectory), f"namespace {trajectory.namespace}"]
+    facts += [f"agent {trajectory.agent}"] if trajectory.agent else []
+    facts += [f"started {figures.ago(trajectory.started_at, now)}"]
+    terminal.paragraph(plain.one_line(" · ".join(facts)), dim=True)
+    for step in steps:
+        terminal.paragraph(f"{step.number}. {plain.one_line(step.action)}")
+        if step.result:
+            terminal.paragraph(step.result, indent="   ")
+    if not steps:
+        terminal.tell("No steps yet.")
+    return 0
+
+
+def _list_options(parser: ArgumentParser) -> None:
+    add_limit(parser, _DEFAULT_LIMIT)
+
+
+def _list(args: Namespace, terminal: Terminal) -> int:
+    if args.limit < 1:
+        raise InvalidInput(f"limit must be at least 1, not {args.limit}.")
+    with opened(args) as found:
+        # The bank has no verb for this yet; only a listing is read here.
+        desk = found.bank._desk  # noqa: SLF001
+        where = {"namespace": desk.namespace}
+        with desk.store.read(desk.tenant) as reader:
+            items = reader.select(Trajectory, where, newest_first=True, limit=min(args.limit, _MOST_ROWS))
+        namespace = desk.namespace
+    if terminal.as_json:
+        terminal.json({"sessions": [trajectory_json(item) for item in items]})
+        return 0
+    if not items:
+        terminal.tell(f"No sessions yet in namespace {namespace}: `{PROGRAM} session start TASK` begins one.")
+        return 0
+    now = time.time()
+    columns = [
+        Column(name="ID"),
+        Column(name="OUTCOME"),
+        Column(name="STARTED", right=True),
+        Column(name="TASK", elastic=True),
+    ]
+    show(terminal, columns, [[i.id, _state(i), figures.ago(i.started_at, now), i.task] for i in items])
+    return 0
+
+
+def _state(trajectory: Trajectory) -> str:
+    return trajectory.outcome or "running"
+
+
+COMMANDS = {
+    "session start": Command(run=_start, options=_start_options),
+    "session step": Command(run=_step, options=_step_options),
+    "session end": Command(run=_end, options=_end_options),
+    "session show": Command(run=_show, options=_add_session),
+    "session list": Command(run=_list, options=_list_options),
+}

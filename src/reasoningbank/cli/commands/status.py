@@ -1,0 +1,86 @@
+"""`status`: what the bank holds and what state it is in."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.bank import Status
+from reasoningbank.cli import figures, plain
+from reasoningbank.cli.banks import opened
+from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.terminal import Terminal
+
+_MOST_NAMESPACES = 8
+
+
+def _options(parser: ArgumentParser) -> None:
+    del parser
+
+
+def _run(args: Namespace, terminal: Terminal) -> int:
+    with opened(args) as found:
+        status = found.bank.status()
+    if terminal.as_json:
+        terminal.json(_as_json(status, found.location, exists=not found.missing))
+    elif found.missing:
+        terminal.say(f"No memories yet. `{PROGRAM} store KEY VALUE` makes the bank {found.location}.")
+    else:
+        _page(status, terminal)
+    return 0
+
+
+def _as_json(status: Status, location: str, *, exists: bool) -> dict[str, Any]:
+    shown = asdict(status)
+    shown["store"]["location"] = location
+    return {**shown, "exists": exists, "lag": lag(status)}
+
+
+def lag(status: Status) -> int:
+    """Changes that the index has not seen, and memories whose vectors it lacks."""
+    if status.index is None:
+        return status.changes
+    return max(0, status.changes - status.index.applied) + status.index.awaiting_vectors
+
+
+def _page(status: Status, terminal: Terminal) -> None:
+    path = Path(status.store.location)
+    on_disk = figures.size(path.stat().st_size) if path.is_file() else "in memory"
+    terminal.labelled("bank        ", f"{status.store.location} ({on_disk}, {status.store.backend})")
+    terminal.labelled("namespace   ", f"{status.namespace}")
+    active = status.memories.get("active", 0)
+    others = ", ".join(
+        f"{number:,} {state}" for state, number in status.memories.items() if state != "active"
+    )
+    terminal.labelled("memories    ", f"{active:,} active{f', {others}' if others else ''}")
+    if len(status.namespaces) > 1 or (status.namespaces and status.namespace not in status.namespaces):
+        terminal.labelled("            ", _namespaces(status))
+    counts = {"signal": status.signals, "session": status.trajectories, "edge": status.edges}
+    terminal.labelled(
+        "evidence    ", f"{', '.join(figures.counted(number, noun) for noun, number in counts.items())}"
+    )
+    terminal.labelled("embedder    ", f"{status.embedder}")
+    terminal.labelled("index       ", f"{_index(status)}")
+    terminal.labelled("confidence  ", f"policy {status.policy}")
+    terminal.labelled("distiller   ", f"{status.distiller}")
+    terminal.labelled("durability  ", f"{status.store.durability}")
+
+
+def _namespaces(status: Status) -> str:
+    ranked = sorted(status.namespaces.items(), key=lambda entry: (-entry[1], entry[0]))
+    listed = ", ".join(f"{plain.one_line(name)} {number:,}" for name, number in ranked[:_MOST_NAMESPACES])
+    more = len(ranked) - _MOST_NAMESPACES
+    return f"{listed}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _index(status: Status) -> str:
+    if status.index is None:
+        return "none yet; the first query builds it"
+    behind = lag(status)
+    state = "up to date" if not behind else f"{behind:,} behind; the next query catches up"
+    return f"{status.index.memories:,} memories, {figures.size(status.index.bytes_on_disk)}, {state}"
+
+
+COMMANDS = {"status": Command(run=_run, options=_options)}

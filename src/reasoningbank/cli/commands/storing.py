@@ -1,0 +1,110 @@
+"""`store` and `record`: putting memories in."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from reasoningbank.cli import figures
+from reasoningbank.cli.banks import opened
+from reasoningbank.cli.command import Command
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.drafts import MAX_CONTENT_CHARS
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.types import Outcome, Remembered, Scope
+from reasoningbank.view import remembered_json
+
+_MOST_STDIN_BYTES = 4 * MAX_CONTENT_CHARS + 2
+
+
+def _store_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "key", metavar="KEY", help="a name of your choice, one memory for each in a namespace"
+    )
+    parser.add_argument("value", metavar="VALUE", help='the advice itself; "-" reads it from standard input')
+    parser.add_argument("--title", metavar="TEXT", help="a headline, instead of the key")
+    _add_fields(parser)
+
+
+def _record_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--title", metavar="TEXT", required=True, help="a headline")
+    parser.add_argument(
+        "--content", metavar="TEXT", required=True, help='the advice itself; "-" reads standard input'
+    )
+    _add_fields(parser)
+
+
+def _add_fields(parser: ArgumentParser) -> None:
+    parser.add_argument("--description", metavar="TEXT", help="when to apply it, or when to avoid it")
+    parser.add_argument("--outcome", choices=list(Outcome), help="success: follow it; failure: avoid it")
+    parser.add_argument(
+        "--tag", metavar="T", action="append", dest="tags", help="a word to find it by; may be repeated"
+    )
+    parser.add_argument("--scope", choices=list(Scope), help="who shall find it (default project)")
+    parser.add_argument("--agent", metavar="NAME", help="which agent it is for")
+    parser.add_argument("--task-type", metavar="NAME", help="which kind of task it is for")
+    parser.add_argument(
+        "--confidence",
+        type=float,
+        metavar="0..1",
+        dest="initial_confidence",
+        help="what it is worth before any evidence",
+    )
+
+
+def _fields(args: Namespace) -> dict[str, Any]:
+    names = ("description", "outcome", "tags", "scope", "agent", "task_type", "initial_confidence")
+    return {name: value for name in names if (value := getattr(args, name)) is not None}
+
+
+def text_or_stdin(value: str, terminal: Terminal) -> str:
+    if value != "-":
+        return value
+    if sys.stdin is None:
+        raise InvalidInput('"-" reads standard input, but there is none.')
+    if sys.stdin.isatty():
+        terminal.tell("Type the text and end it with Ctrl-D.")
+    # UTF-8 whatever the locale says: a wrong guess would be stored for good.
+    text = sys.stdin.buffer.read(_MOST_STDIN_BYTES).decode("utf-8", "replace")
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _store(args: Namespace, terminal: Terminal) -> int:
+    value = text_or_stdin(args.value, terminal)
+    fields = _fields(args)
+    if args.title is not None:
+        fields["title"] = args.title
+    with opened(args, create=True) as found:
+        kept = found.bank.store(args.key, value, **fields)
+    _report(kept, terminal)
+    return 0
+
+
+def _record(args: Namespace, terminal: Terminal) -> int:
+    content = text_or_stdin(args.content, terminal)
+    with opened(args, create=True) as found:
+        kept = found.bank.record(title=args.title, content=content, **_fields(args))
+    _report(kept, terminal)
+    return 0
+
+
+def _report(kept: Remembered, terminal: Terminal) -> None:
+    if terminal.as_json:
+        terminal.json(remembered_json(kept))
+        return
+    memory = kept.memory
+    what = "stored" if memory.revision == 1 else f"stored as revision {memory.revision}"
+    terminal.result(
+        memory.id, f"{what} in {memory.namespace}, confidence {figures.confidence(kept.confidence)}"
+    )
+
+
+COMMANDS = {
+    "store": Command(
+        run=_store,
+        options=_store_options,
+        about="Storing under an existing key makes a new revision of that memory.",
+    ),
+    "record": Command(run=_record, options=_record_options),
+}

@@ -1,0 +1,147 @@
+"""The door: from the words of a command line to an exit code.
+
+Loads one command, runs it, and puts every failure into one sentence. Nothing else in this folder catches
+broadly, and no traceback passes here unless it is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from reasoningbank import __version__
+from reasoningbank.cli.command import PROGRAM, Misuse, Parser, add_globals, command_named, parser_for, split
+from reasoningbank.cli.table import COMMANDS, families
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import BankError, InvalidInput
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    words = [_as_utf8(word) for word in (sys.argv[1:] if argv is None else argv)]
+    own_words = _before_dashes(words)
+    terminal = Terminal.of_process(as_json="--json" in own_words)
+    try:
+        code = run(words, terminal)
+        terminal.out.flush()
+    except BrokenPipeError:
+        _abandon_stdout()
+        return PIPE_CLOSED
+    except KeyboardInterrupt:
+        with suppress(OSError):
+            terminal.tell("\nInterrupted.")
+        return INTERRUPTED
+    except BankError as error:
+        return _failed(terminal, error, str(error), error.exit_code)
+    except UnicodeEncodeError as error:
+        return _failed(
+            terminal, error, "a word of this command line is not text (UTF-8).", InvalidInput.exit_code
+        )
+    except Exception as error:
+        if "--traceback" in own_words:
+            raise
+        return _failed(terminal, error, _unexpected(error), 1)
+    return code
+
+
+def _as_utf8(word: str) -> str:
+    """What was typed, also where the locale is not UTF-8; other bytes (in a file's name) stay as they are."""
+    with suppress(UnicodeError):
+        return os.fsencode(word).decode("utf-8")
+    return word
+
+
+def run(words: list[str], terminal: Terminal) -> int:
+    leading, name, rest = split(words)
+    if name is None or name not in COMMANDS:
+        return _without_command(leading, name, rest, terminal)
+    command = command_named(name)
+    parser = parser_for(name, command)
+    if _asks_for_help(leading, rest, raw=command.raw):
+        terminal.say(parser.format_help().rstrip())
+        return 0
+    if command.raw:
+        arguments = parser.parse_args(leading)
+        arguments.arguments = rest
+    else:
+        arguments = parser.parse_intermixed_args([*leading, *rest])
+    return command.run(arguments, terminal)
+
+
+def _asks_for_help(leading: list[str], rest: list[str], *, raw: bool) -> bool:
+    if raw:
+        return rest in (["-h"], ["--help"])
+    return not {"-h", "--help"}.isdisjoint([*leading, *_before_dashes(rest)])
+
+
+def _before_dashes(words: list[str]) -> list[str]:
+    return words[: words.index("--")] if "--" in words else words
+
+
+def _without_command(leading: list[str], name: str | None, rest: list[str], terminal: Terminal) -> int:
+    from reasoningbank.cli import overview
+
+    if "--version" in leading:
+        if terminal.as_json:
+            terminal.json({"version": __version__})
+        else:
+            terminal.say(f"{PROGRAM} {__version__}")
+        return 0
+    if name is not None and name in families():
+        if not rest or rest[0] in ("-h", "--help"):
+            terminal.say(overview.family(name))
+            return 0
+        raise Misuse(f"{name} has no {rest[0]!r}: use one of {', '.join(families()[name])}.", "")
+    if name is not None:
+        near = overview.nearest(name)
+        hint = f" Did you mean {near!r}?" if near else ""
+        raise Misuse(f"there is no command {name!r}.{hint} `{PROGRAM} help` lists them.", "")
+    if not {"-h", "--help"} & set(leading):
+        parser = Parser(prog=PROGRAM, usage=overview.USAGE, allow_abbrev=False, add_help=False)
+        add_globals(parser)
+        parser.parse_args(leading)
+    terminal.say(overview.everything())
+    return 0
+
+
+# ---------------------------------------------------------------- failures
+
+
+def _failed(terminal: Terminal, error: Exception, message: str, code: int) -> int:
+    try:
+        if isinstance(error, Misuse) and error.usage:
+            terminal.tell(error.usage.rstrip())
+        terminal.tell(f"error: {message}")
+        if terminal.as_json:
+            misused = isinstance(error, (Misuse, UnicodeEncodeError))
+            kind = InvalidInput.__name__ if misused else type(error).__name__
+            terminal.json({"error": {"type": kind, "message": message}})
+            terminal.out.flush()
+    except OSError:
+        # The output itself is what failed (a closed pipe, a full disk); the exit code still says so.
+        _abandon_stdout()
+    return code
+
+
+def _unexpected(error: Exception) -> str:
+    if isinstance(error, OSError):
+        where = f" ({error.filename})" if error.filename else ""
+        return f"{error.strerror or error}{where}."
+    detail = " ".join(str(error).split())[:300]
+    return f"unexpected {type(error).__name__}: {detail}. This is a bug; --traceback shows where."
+
+
+def _abandon_stdout() -> None:
+    """Let the interpreter's last flush go nowhere instead of failing again."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""The help that is not about one command: all of them on a screen, or one family."""
+
+from __future__ import annotations
+
+from reasoningbank.cli.command import PROGRAM
+from reasoningbank.cli.table import COMMANDS, GROUPS, families
+
+USAGE = f"{PROGRAM} COMMAND … [--bank PATH] [--namespace NAME] [--json]"
+
+
+def everything() -> str:
+    lines = [f"usage: {USAGE}", "", "A memory that lets AI agents learn what works.", ""]
+    for group in GROUPS:
+        label = group
+        for name, summary in _summaries(group):
+            lines.append(f"  {label:<9} {name:<12} {summary}")
+            label = ""
+    lines += ["", f"`{PROGRAM} help COMMAND` says more; `{PROGRAM} demo` shows it at work."]
+    return "\n".join(lines)
+
+
+def _summaries(group: str) -> list[tuple[str, str]]:
+    shown: dict[str, str] = {}
+    for name, entry in COMMANDS.items():
+        if entry.group != group:
+            continue
+        first, _, second = name.partition(" ")
+        if second and first == "session":
+            shown[first] = "a task and its steps: start, step, end, show, list"
+        elif second:
+            shown[first] = f"{second}: {entry.summary}"
+        else:
+            shown[first] = entry.summary
+    return list(shown.items())
+
+
+def family(first: str) -> str:
+    lines = [f"usage: {PROGRAM} {first} {'|'.join(families()[first])} …", ""]
+    lines += [
+        f"  {first} {second:<12} {COMMANDS[f'{first} {second}'].summary}" for second in families()[first]
+    ]
+    return "\n".join(lines)
+
+
+def nearest(word: str) -> str | None:
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, [*COMMANDS, *families()], n=1)
+    return found[0] if found else None

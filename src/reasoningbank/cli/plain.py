@@ -1,0 +1,125 @@
+"""Text that is safe and aligned on a terminal.
+
+Knows which characters could move the cursor, recolour or reorder what is read, and how wide the rest is.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_BIDI = "\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+_UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
+_UNSAFE_IN_JSON = re.compile(f"[\x7f-\x9f{_BIDI}]")
+_LINE_ENDS = re.compile(r"\r\n?")
+_ZERO_WIDTH = frozenset({"Mn", "Me", "Cf"})
+ELLIPSIS = "…"
+
+_ASCII = str.maketrans(
+    {
+        "…": "...",
+        "·": "|",
+        "–": "-",
+        "×": "x",
+        "→": "->",
+        "←": "<-",
+        "−": "-",
+        "≥": ">=",
+        "“": '"',
+        "”": '"',
+        "█": "#",
+    }
+)
+
+
+def safe(text: str) -> str:
+    """Stored text without anything that a terminal would obey; line ends stay."""
+    return _UNSAFE.sub("\ufffd", _LINE_ENDS.sub("\n", text)).replace("\t", "    ")
+
+
+def safe_json(text: str) -> str:
+    """JSON whose strings hold nothing that a terminal would obey; it still reads back the same."""
+    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def one_line(text: str) -> str:
+    return " ".join(safe(text).split())
+
+
+def in_ascii(text: str) -> str:
+    """Our own ornaments in ASCII; stored text keeps its letters."""
+    return text.translate(_ASCII)
+
+
+def width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in _ZERO_WIDTH:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def cut(text: str, columns: int | None) -> str:
+    """At most so many columns; None is no limit."""
+    if columns is None or width(text) <= columns:
+        return text
+    kept, used = [], 0
+    for character in text:
+        used += _columns(character)
+        if used > columns - 1:
+            break
+        kept.append(character)
+    return "".join(kept).rstrip() + ELLIPSIS if columns > 0 else ""
+
+
+def padded(text: str, columns: int, *, right: bool = False) -> str:
+    blank = " " * max(0, columns - width(text))
+    return blank + text if right else text + blank
+
+
+def wrapped(text: str, columns: int | None, indent: str = "") -> list[str]:
+    """Paragraphs broken at spaces; a word wider than a line is broken anywhere."""
+    lines: list[str] = []
+    for paragraph in safe(text).rstrip("\n").split("\n"):
+        if columns is None:
+            lines.append(f"{indent}{paragraph}".rstrip())
+        else:
+            lines.extend(
+                f"{indent}{line}".rstrip() for line in _broken(paragraph, max(8, columns - len(indent)))
+            )
+    return lines
+
+
+def _broken(paragraph: str, columns: int) -> list[str]:
+    if width(paragraph) <= columns:
+        return [paragraph]
+    margin = paragraph[: len(paragraph) - len(paragraph.lstrip())][: columns // 2]
+    lines, line = [], margin
+    for word in paragraph.split():
+        joined = word if line == margin else f"{line} {word}"
+        candidate = f"{margin}{word}" if line == margin else joined
+        if width(candidate) <= columns:
+            line = candidate
+            continue
+        if line.strip():
+            lines.append(line)
+        line = f"{margin}{word}"
+        while width(line) > columns:
+            head = _head(line, columns)
+            lines.append(head)
+            line = line[len(head) :]
+    lines.append(line)
+    return lines
+
+
+def _head(text: str, columns: int) -> str:
+    used = 0
+    for position, character in enumerate(text):
+        used += _columns(character)
+        if used > columns:
+            return text[: max(1, position)]
+    return text

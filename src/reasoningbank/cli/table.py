@@ -1,0 +1,61 @@
+"""Every command by name: its group, its one line of help, and the module that is loaded when it is called.
+
+Knows names only, so that starting one command costs nothing for the others.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    group: str
+    summary: str
+    module: str
+
+
+COMMANDS: dict[str, Entry] = {
+    "demo": Entry("start", "the main job in half a minute, in a temporary bank", "demo"),
+    "doctor": Entry("start", "check this installation and this bank", "doctor"),
+    "store": Entry("remember", "keep a value under a key", "storing"),
+    "record": Entry("remember", "keep a strategy: title, when, advice, outcome", "storing"),
+    "import": Entry("remember", "take over memories from a file or folder", "exchange"),
+    "query": Entry("ask", "find memories for a task, and why they fit", "finding"),
+    "inject": Entry("ask", "print prompt-ready advice within a token budget", "finding"),
+    "list": Entry("ask", "list memories, newest first", "reading"),
+    "get": Entry("ask", "show one memory", "reading"),
+    "status": Entry("ask", "show what the bank holds", "status"),
+    "feedback": Entry("learn", "say whether a memory helped", "evidence"),
+    "outcome": Entry("learn", "say how a task went that used a memory", "evidence"),
+    "history": Entry("learn", "show the evidence about a memory and its curve", "evidence"),
+    "session start": Entry("learn", "begin a task", "session"),
+    "session step": Entry("learn", "note what was done and what came of it", "session"),
+    "session end": Entry("learn", "end a task and credit what was shown", "session"),
+    "session show": Entry("learn", "show a task with its steps", "session"),
+    "session list": Entry("learn", "list tasks, newest first", "session"),
+    "edit": Entry("change", "change a memory; the earlier revision stays", "changing"),
+    "delete": Entry("change", "forget a memory, or erase it for good", "changing"),
+    "restore": Entry("change", "bring a forgotten memory back", "changing"),
+    "link": Entry("change", "join two memories by an edge", "graph"),
+    "unlink": Entry("change", "remove an edge", "graph"),
+    "graph neighbours": Entry("ask", "walk the edges around a memory", "graph"),
+    "export": Entry("keep", "write every record as JSON Lines", "exchange"),
+    "backup": Entry("keep", "copy the bank while it is in use", "keeping"),
+    "verify": Entry("keep", "check every row against its checksum", "keeping"),
+    "reindex": Entry("keep", "build the search index anew", "keeping"),
+    "completion": Entry("more", "print a completion script for a shell", "completion"),
+    "bench": Entry("more", "run the benchmarks of a checkout", "bench"),
+    "help": Entry("more", "show help for a command", "help"),
+}
+
+GROUPS = ("start", "remember", "ask", "learn", "change", "keep", "more")
+
+
+def families() -> dict[str, list[str]]:
+    """First words that need a second one, such as `session`, with the second words."""
+    found: dict[str, list[str]] = {}
+    for name in COMMANDS:
+        first, _, second = name.partition(" ")
+        if second:
+            found.setdefault(first, []).append(second)
+    return found

@@ -1,0 +1,146 @@
+"""Where output goes: data to one stream, talk to the other.
+
+Knows whether a person or a program reads, how wide the window is, and what the stream can encode. Everything
+for people passes `safe`, here and nowhere else, so that no stored text can drive the terminal.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TextIO
+
+from reasoningbank.cli import plain
+
+NARROWEST = 40
+_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+
+
+# Tuples and not dataclasses where every command passes: making the class takes a tenth of the time.
+class Terminal(NamedTuple):
+    out: TextIO
+    err: TextIO
+    as_json: bool = False
+    width: int | None = None
+    """None when the data goes to a program: then nothing is cut."""
+    out_styled: bool = False
+    err_live: bool = False
+    """True when a person watches the talk, so that a progress bar makes sense."""
+    unicode: bool = True
+
+    @classmethod
+    def of_process(cls, *, as_json: bool) -> Terminal:
+        out, err = _stream(sys.stdout), _stream(sys.stderr)
+        person = out.isatty()
+        width = max(NARROWEST, _window_columns()) if person else None
+        # Variables that every terminal program heeds; they are about the terminal, not about the bank.
+        plain_wanted = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        return cls(
+            out=out,
+            err=err,
+            as_json=as_json,
+            width=width,
+            out_styled=person and not plain_wanted,
+            err_live=err.isatty() and os.environ.get("TERM") != "dumb",
+            unicode=_unicode(out) and _unicode(err),
+        )
+
+    # ------------------------------------------------------------ data
+
+    def say(self, text: str = "", *, bold: bool = False, dim: bool = False) -> None:
+        """Data for people: one or more whole lines."""
+        text = self._fit(text)
+        if self.out_styled and (bold or dim):
+            text = f"{_BOLD if bold else _DIM}{text}{_PLAIN}"
+        self.out.write(f"{text}\n")
+
+    def result(self, record_id: str, talk: str) -> None:
+        """What a change made: the id as data, the rest as talk; a person gets both on one line."""
+        line = f"{record_id}  {talk}"
+        if self.width is not None and plain.width(line) <= self.width:
+            self.say(line)
+        else:
+            self.say(record_id)
+            self.tell(talk)
+
+    def labelled(self, label: str, text: str) -> None:
+        """Text beside its label, and beneath it only the text."""
+        lines = plain.wrapped(text, self.width, " " * len(label))
+        self.say(f"{label}{lines[0].lstrip()}".rstrip())
+        for line in lines[1:]:
+            self.say(line)
+
+    def paragraph(self, text: str, indent: str = "", most: int | None = None, *, dim: bool = False) -> int:
+        """Wrapped text; says how many lines were left out."""
+        lines = plain.wrapped(text, self.width, indent)
+        shown = lines if most is None or self.width is None else lines[:most]
+        for line in shown:
+            self.say(line, dim=dim)
+        return len(lines) - len(shown)
+
+    def json(self, value: Any) -> None:
+        text = json.dumps(value, indent=2, ensure_ascii=not _unicode(self.out), allow_nan=False)
+        self.out.write(f"{plain.safe_json(text)}\n")
+
+    def verbatim(self, text: str) -> None:
+        """Text for another program; a person gets it made safe."""
+        self.out.write(self._fit(text) if self.out.isatty() else text)
+
+    def verbatim_lines(self, lines: Sequence[str]) -> None:
+        """Lines of a data format, as UTF-8 whatever the locale says."""
+        buffer = getattr(self.out, "buffer", None)
+        if buffer is None or self.out.isatty():
+            self.out.writelines(plain.safe_json(line) + "\n" for line in lines)
+            return
+        self.out.flush()
+        buffer.writelines(line.encode("utf-8", "replace") + b"\n" for line in lines)
+
+    # ------------------------------------------------------------ talk
+
+    def tell(self, text: str) -> None:
+        """Talk: what was done, what to do next, what is wrong."""
+        self.out.flush()
+        self.err.write(self._fit("\n".join(plain.wrapped(text, self.width))) + "\n")
+        self.err.flush()
+
+    def live(self, text: str) -> None:
+        """A line that the next one replaces."""
+        if self.err_live:
+            self.err.write(f"\r\x1b[K{self._fit(text)}")
+            self.err.flush()
+
+    def _fit(self, text: str) -> str:
+        text = plain.safe(text)
+        return text if self.unicode else plain.in_ascii(text)
+
+    def confirmed(self, question: str) -> bool:
+        """Ask a person; nobody there is a no."""
+        if not (sys.stdin is not None and sys.stdin.isatty() and self.err.isatty()):
+            return False
+        self.out.flush()
+        self.err.write(f"{self._fit(question)} Type yes to go on: ")
+        self.err.flush()
+        return sys.stdin.readline().strip().lower() == "yes"
+
+
+def _stream(stream: TextIO | None) -> TextIO:
+    if stream is None:
+        # Started with this descriptor closed: there is nobody to write to.
+        return io.StringIO()
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
+    return stream
+
+
+def _unicode(stream: TextIO) -> bool:
+    return (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf")
+
+
+def _window_columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80

@@ -1,0 +1,126 @@
+"""Hits for people: what was found and the reasons for its place.
+
+Reads the parts that ranking gives and adds none of its own, so a new part shows up here by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from reasoningbank.cli import figures, plain
+from reasoningbank.cli.tables import Column, show
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.types import Outcome
+from reasoningbank.recall.query import Found, Recalled
+
+_MOST_CONTENT_LINES = 4
+_SHOWN_ABOVE = {"relevance", "confidence"}
+_IN_FULL_ONLY = {"distance"}
+_SHORT_NAMES = {"scope_weight": "scope"}
+
+MEANINGS: dict[str, str] = {
+    "score": "the figure that decided the order",
+    "relevance": "how likely it is of use here: meaning and shared words, calibrated (0–1)",
+    "cosine": "how alike in meaning, by the embedder (1 same, 0 unrelated)",
+    "keyword": "how much of the query's words it holds, by rarity (0–1)",
+    "distance": "the same as a length: 0 same, 1.41 unrelated",
+    "confidence": "what outcomes and feedback say it is worth (0–1)",
+    "recency": "1 when new, less with age",
+    "usage": "1 when used often",
+    "diversity": "1 − likeness to the hits above it",
+    "scope_weight": "1 for this project, 0.9 team, 0.8 org",
+}
+
+REASONS: dict[str, str] = {
+    "floor": "not relevant enough",
+    "min_confidence": "below --min-confidence",
+    "namespace": "in other namespaces",
+    "scope": "of another scope",
+    "outcome": "of the other outcome",
+    "state": "not active",
+    "tags": "without the tags",
+    "agent": "of another agent",
+    "task_type": "of another task type",
+    "excluded": "excluded",
+    "max_tokens": "beyond --max-tokens",
+}
+
+
+def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
+    indent = " " * (len(str(number)) + 2)
+    advice = "AVOID: " if hit.outcome is Outcome.FAILURE else ""
+    title = plain.cut(plain.one_line(f"{advice}{hit.title}"), _room(terminal, indent))
+    terminal.say(f"{number}. {title}", bold=True)
+    terminal.paragraph(
+        f"{hit.id} · relevance {hit.relevance:.2f} · confidence {figures.confidence(hit.confidence)}", indent
+    )
+    if hit.description:
+        terminal.paragraph(f"When: {plain.one_line(hit.description)}", indent, 2)
+    if terminal.paragraph(hit.content, indent, _MOST_CONTENT_LINES):
+        terminal.say(f"{indent}… `get {hit.id}` shows the rest.", dim=True)
+    reasons = [
+        f"{_SHORT_NAMES.get(name, name)} {figures.short(value)}"
+        for name, value in _parts(hit).items()
+        if name not in _SHOWN_ABOVE and name not in _IN_FULL_ONLY
+    ]
+    terminal.paragraph(f"why: {', '.join(reasons)}", indent, dim=True)
+
+
+def _room(terminal: Terminal, indent: str) -> int | None:
+    return None if terminal.width is None else terminal.width - len(indent)
+
+
+def _parts(hit: Recalled) -> dict[str, float]:
+    """The score first, then its parts in the order of ranking."""
+    parts = {f.name: float(getattr(hit.parts, f.name)) for f in fields(hit.parts)}
+    return {"score": parts.pop("score"), **parts}
+
+
+def show_parts(terminal: Terminal, found: Found) -> None:
+    names = list(_parts(found.memories[0]))
+    columns = [
+        Column(name="#", right=True),
+        *(Column(name=_SHORT_NAMES.get(n, n), right=True, optional=n in _IN_FULL_ONLY) for n in names),
+    ]
+    rows = [
+        [str(number), *(f"{value:.3f}" for value in _parts(hit).values())]
+        for number, hit in enumerate(found.memories, start=1)
+    ]
+    show(terminal, columns, rows)
+    terminal.say()
+    for name in names:
+        terminal.labelled(f"{_SHORT_NAMES.get(name, name):<11} ", MEANINGS.get(name, ""))
+
+
+def tell_rest(terminal: Terminal, found: Found, namespace: str, *, nothing_stored: bool) -> None:
+    """What is behind the answer: how much there was, what was left out and why, who answered."""
+    if nothing_stored:
+        terminal.tell(f"Nothing found: no memories yet in {namespace}.")
+        return
+    if not found.memories:
+        terminal.tell(_nothing(found, namespace))
+    left_out = [
+        f"{number:,} {REASONS.get(reason, reason)}" for reason, number in found.filtered_out.items() if number
+    ]
+    if left_out:
+        terminal.tell(f"Left out: {', '.join(left_out)}.")
+    if found.not_yet_indexed:
+        terminal.tell(f"{found.not_yet_indexed:,} changes are not indexed yet: ask again, or run `reindex`.")
+    if found.memories:
+        terminal.tell(
+            f"{len(found.memories)} of {found.total_found} shown · {found.tokens_used:,} tokens"
+            f" · {_model(found)} · profile {found.profile}"
+        )
+
+
+def _model(found: Found) -> str:
+    """The embedder without its dimension and revision, which `status` shows."""
+    return "/".join(found.embedder.split("/")[:2])
+
+
+def _nothing(found: Found, namespace: str) -> str:
+    if not found.abstained:
+        return "Nothing shown: what was found does not fit into --max-tokens."
+    if found.filtered_out.get("floor"):
+        return f"Nothing found in {namespace} that fits well enough; --floor 0 shows the nearest anyway."
+    return f"Nothing found in {namespace}."

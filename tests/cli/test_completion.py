@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from reasoningbank.cli.completion_scripts import script
+from reasoningbank.cli.table import COMMANDS
+
+
+def bash_offers(*words: str) -> list[str]:
+    """What bash itself would offer after these words, the last one being typed."""
+    line = " ".join(words)
+    quoted = " ".join(f"'{word}'" for word in words)
+    asked = f"""
+{script("bash")}
+complete -p reasoningbank >/dev/null && complete -p rbank >/dev/null || exit 9
+COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; COMP_LINE='{line}'; COMP_POINT={len(line)}
+_reasoningbank
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    done = subprocess.run(
+        ["bash", "--norc", "-c", asked], capture_output=True, text=True, check=True, timeout=20
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+
+
+@needs_bash
+def test_bash_offers_commands_options_and_values():
+    assert set(bash_offers("reasoningbank", "")) >= {name.partition(" ")[0] for name in COMMANDS}
+    assert bash_offers("reasoningbank", "que") == ["query"]
+    assert bash_offers("reasoningbank", "--json", "--bank", "x", "que") == ["query"]
+    assert bash_offers("rbank", "session", "") == ["start", "step", "end", "show", "list"]
+    assert bash_offers("reasoningbank", "session", "st") == ["start", "step"]
+    assert bash_offers("reasoningbank", "query", "--pro") == ["--profile"]
+    assert bash_offers("reasoningbank", "query", "text", "--profile", "") == [
+        "balanced", "four-factor", "semantic", "boosted",
+    ]  # fmt: skip
+    assert bash_offers("reasoningbank", "store", "k", "v", "--outcome", "f") == ["failure"]
+    assert bash_offers("reasoningbank", "outcome", "mem_1", "s") == ["success"]
+    assert bash_offers("reasoningbank", "session", "end", "trj_1", "u") == ["unknown"]
+    assert bash_offers("reasoningbank", "completion", "") == [
+        "bash", "zsh", "fish", "--bank", "--namespace", "--json", "--help",
+    ]  # fmt: skip
+    assert "query" in bash_offers("reasoningbank", "help", "q")
+
+
+@needs_bash
+def test_bash_offers_every_option_of_every_command(rb):
+    for name in COMMANDS:
+        shown = rb("help", *name.split()).out
+        offered = bash_offers("reasoningbank", *name.split(), "--")
+        assert offered
+        assert all(option in shown for option in offered), name
+
+
+@needs_bash
+def test_bash_offers_files_for_the_bank(tmp_path, monkeypatch):
+    (tmp_path / "work" / "my.db").touch()
+    assert bash_offers("reasoningbank", "list", "--bank", "m") == ["my.db"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_scripts_name_every_command(rb, shell):
+    result = rb("completion", shell)
+    assert result.code == 0
+    for name in COMMANDS:
+        assert name.split()[-1] in result.out
+    assert rb("completion", shell, "--json").json["script"] == result.out
+    program = shutil.which(shell)
+    if program is not None:
+        flag = "--no-execute" if shell == "fish" else "-n"
+        subprocess.run([program, flag], input=result.out, text=True, check=True, timeout=20)
+
+
+def test_other_shells_are_refused(rb):
+    assert rb("completion", "tcsh").code == 2

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import sqlite3
+
+
+def verdicts(result):
+    return {check["name"]: check["verdict"] for check in result.json["checks"]}
+
+
+def test_a_healthy_installation_without_a_bank_is_healthy(rb, home):
+    result = rb("doctor", "--json")
+    assert result.code == 0
+    assert verdicts(result) == {
+        "python": "ok", "packages": "ok", "sqlite": "ok", "bank": "warn", "disk": "ok", "model": "ok", "embedder": "ok",
+    }  # fmt: skip
+    assert not home.exists()
+
+
+def test_a_healthy_bank_passes_every_check(rb, memory):
+    rb("query", "retry")
+    result = rb("doctor", "--json")
+    assert result.code == 0
+    assert set(verdicts(result).values()) == {"ok"}
+    assert {"opens", "integrity", "index"} <= set(verdicts(result))
+    text = rb("doctor").out
+    assert all(line.startswith(("ok ", "  ")) for line in text.splitlines())
+
+
+def test_an_index_that_lags_is_a_warning(rb, memory):
+    rb("query", "retry")
+    rb("store", "new", "v")
+    result = rb("doctor", "--json")
+    assert result.code == 0
+    assert verdicts(result)["index"] == "warn"
+
+
+def test_a_damaged_file_fails(rb, home):
+    for number in range(50):
+        rb("store", f"k{number}", "v" * 500)
+    with sqlite3.connect(home / "bank.db") as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    with (home / "bank.db").open("r+b") as file:
+        file.seek(4096 * 5)
+        file.write(b"\xff" * 4096 * 8)
+    result = rb("doctor", "--json")
+    assert result.code == 1
+    assert "fail" in verdicts(result).values()
+
+
+def test_a_folder_or_a_foreign_file_fails(rb, tmp_path):
+    folder = rb("doctor", "--json", "--bank", tmp_path)
+    assert folder.code == 1
+    assert verdicts(folder)["bank"] == "fail"
+    file = tmp_path / "notes"
+    file.write_text("nothing like a bank " * 300)
+    foreign = rb("doctor", "--json", "--bank", file)
+    assert foreign.code == 1
+    assert verdicts(foreign)["opens"] == "fail"
+
+
+def test_an_embedder_that_cannot_answer_fails_with_what_to_do(rb, monkeypatch):
+    monkeypatch.setenv("REASONINGBANK_EMBEDDER", "oracle")
+    result = rb("doctor", "--json")
+    assert result.code == 1
+    assert verdicts(result)["embedder"] == "fail"

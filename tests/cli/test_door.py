@@ -1,0 +1,193 @@
+"""Failures, streams and exit codes, whichever command it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reasoningbank import __version__
+from reasoningbank.cli.main import main
+from reasoningbank.cli.table import COMMANDS, GROUPS
+
+posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
+
+
+def test_the_overview_lists_every_command_on_one_screen(rb):
+    shown = rb("--help").out
+    assert shown == rb("help").out == rb().out == rb("-h").out
+    for name in COMMANDS:
+        assert f" {name.partition(' ')[0]} " in shown
+    assert len(shown.splitlines()) <= 36
+    assert max(map(len, shown.splitlines())) <= 80
+    assert {entry.group for entry in COMMANDS.values()} == set(GROUPS)
+
+
+def test_the_version(rb):
+    assert rb("--version").out == f"reasoningbank {__version__}\n"
+    assert rb("--version", "--json").json == {"version": __version__}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_in_three_ways(rb, name):
+    words = name.split()
+    shown = rb("help", *words).out
+    assert shown.startswith(f"usage: reasoningbank {name}")
+    assert rb(*words, "--help").out == shown
+    assert rb(*words, "-h").out == shown
+    assert COMMANDS[name].summary[1:] in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "bench"])
+def test_every_command_takes_the_three_options_and_refuses_unknown_ones(rb, name):
+    shown = rb("help", *name.split()).out
+    for option in ("--bank", "--namespace", "--json"):
+        assert option in shown
+    assert "--traceback" not in shown
+    assert rb(*name.split(), "--no-such-option").code == 2
+
+
+def test_an_unknown_command_is_a_misuse_with_a_hint(rb):
+    result = rb("qeury", "x")
+    assert result.code == 2
+    assert "Did you mean 'query'?" in result.err
+    assert rb("help", "lsit").code == 2
+    assert rb("--nope").code == 2
+    assert rb("--bank").code == 2
+
+
+def test_options_may_stand_before_or_after_the_command(rb, tmp_path):
+    bank = str(tmp_path / "b.db")
+    rb("--bank", bank, "--namespace", "n", "store", "k", "v")
+    before = rb("--bank", bank, "--namespace", "n", "--json", "get", "k").json
+    assert before == rb("get", "k", "--bank", bank, "--json", "--namespace", "n").json
+    assert rb("get", "--json", "--bank", bank, "k", "--namespace", "n").json == before
+
+
+def test_with_json_a_failure_is_json_too(rb):
+    result = rb("get", "nope", "--json")
+    assert result.json == {
+        "error": {"type": "NotFound", "message": result.err.removeprefix("error: ").strip()}
+    }
+    assert rb("list", "--limit", "x", "--json").json["error"]["type"] == "InvalidInput"
+    assert rb("--json", "nope").json["error"]["type"] == "InvalidInput"
+
+
+def test_an_unexpected_failure_is_one_sentence_and_a_traceback_only_on_request(rb, tmp_path):
+    rb("store", "k", "v")
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    command = [sys.executable, "-m", "reasoningbank", "list"]
+    # A working folder that no longer exists makes the namespace impossible to tell.
+    script = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+    if os.name != "posix":
+        pytest.skip("needs POSIX")
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", str(folder), *command], capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (0, 1)
+    folder.mkdir()
+    shown = subprocess.run(
+        ["sh", "-c", script, "sh", str(folder), *command, "--traceback"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ("Traceback" in shown.stderr) == (done.returncode == 1)
+
+
+@posix
+def test_a_closed_pipe_is_silent(spawn):
+    for number in range(30):
+        spawn_result = main(["store", f"k{number}", "v" * 20_000])
+        assert spawn_result == 0
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reasoningbank", "export"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=60) == 141
+
+
+@posix
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_under_the_output_is_an_error_and_no_traceback(memory):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "reasoningbank", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@posix
+def test_closed_streams_do_no_harm(memory):
+    for closed in (">&-", "2>&-", "<&-", ">&- 2>&- <&-"):
+        done = subprocess.run(
+            ["sh", "-c", f'"$0" -m reasoningbank get {memory} {closed}', sys.executable],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr
+        assert done.returncode == 0
+
+
+@pytest.mark.parametrize("locale", ["ascii", "latin-1", "cp1252"])
+def test_no_encoding_makes_it_fail_and_json_stays_json(spawn, locale):
+    spawn("store", "schlüssel", "日本語 \U0001f600 – ok", "--title", "Überschrift →")
+    environment = {"PYTHONIOENCODING": locale, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "reasoningbank"]
+    for words in (
+        ["list"],
+        ["get", "schlüssel"],
+        ["history", "schlüssel"],
+        ["status"],
+        ["--help"],
+        ["get", "ö"],
+    ):
+        done = subprocess.run(
+            [*command, *words], capture_output=True, env={**os.environ, **environment}, check=False
+        )
+        assert b"Traceback" not in done.stderr
+        assert b"unexpected" not in done.stderr
+    done = subprocess.run(
+        [*command, "list", "--json"], capture_output=True, env={**os.environ, **environment}, check=True
+    )
+    assert json.loads(done.stdout.decode(locale))["memories"][0]["content"] == "日本語 \U0001f600 – ok"
+
+
+@posix
+def test_bytes_that_are_no_text_are_a_misuse(memory):
+    for words in ([b"get", b"\xff"], [b"store", b"k\xff", b"v", b"--json"]):
+        done = subprocess.run(
+            [sys.executable.encode(), b"-m", b"reasoningbank", *words], capture_output=True, check=False
+        )
+        assert done.returncode in (0, 2, 3)
+        assert b"Traceback" not in done.stderr
+        assert b"bug" not in done.stderr
+
+
+def test_bench_needs_a_checkout_and_hands_everything_over(rb, spawn, tmp_path):
+    missing = rb("bench")
+    assert missing.code == 3
+    assert "checkout" in missing.err
+    folder = tmp_path / "work" / "bench"
+    folder.mkdir()
+    (folder / "__main__.py").write_text("import sys; print(sys.argv[1:]); sys.exit(7)")
+    result = spawn("bench", "speed", "--json", "--size", "10")
+    assert result.code == 7
+    assert result.out == "['speed', '--json', '--size', '10']\n"
+    assert spawn("bench", "--", "--help").out == "['--help']\n"

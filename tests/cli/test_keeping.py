@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import sqlite3
+
+from reasoningbank.core.errors import BankUnavailable
+
+
+def test_a_backup_is_a_bank(rb, memory, tmp_path):
+    copy = tmp_path / "copy.db"
+    assert rb("backup", copy).code == 0
+    assert rb("get", memory, "--bank", copy).code == 0
+    assert rb("backup", copy).code == 2
+
+
+def test_a_backup_to_a_place_that_is_not_there_fails(rb, memory, tmp_path):
+    result = rb("backup", tmp_path / "no" / "where.db")
+    assert result.code == BankUnavailable.exit_code
+    assert "Traceback" not in result.err
+
+
+def test_there_is_nothing_to_back_up_or_reindex_without_a_bank(rb, home, tmp_path):
+    assert rb("backup", tmp_path / "copy.db").code == BankUnavailable.exit_code
+    assert rb("reindex").code == BankUnavailable.exit_code
+    assert not home.exists()
+    assert not (tmp_path / "copy.db").exists()
+
+
+def test_a_whole_bank_verifies(rb, memory):
+    assert rb("verify").out == "Every row matches its checksum.\n"
+    assert rb("verify", "--json").json == {"intact": True, "damage": []}
+
+
+def test_a_changed_row_is_found_and_listed(rb, memory, home):
+    with sqlite3.connect(home / "bank.db") as connection:
+        connection.execute("UPDATE memories SET content = 'tampered'")
+    connection.close()
+    result = rb("verify")
+    assert result.code == 1
+    assert memory in result.out
+    assert "backup" in result.err
+    assert rb("verify", "--json").json["damage"][0]["id"] == memory
+    assert rb("get", memory).code == 5
+
+
+def test_reindexing_changes_the_embedder_and_search_goes_on(rb, memory):
+    rb("query", "retry", "--floor", "0")
+    result = rb("reindex", "--embedder", "hash", "--dimension", "256")
+    assert result.out.startswith("1 memory indexed with hash/")
+    assert "/256/" in result.out
+    found = rb("query", "retry", "--floor", "0", "--json").json
+    assert "/256/" in found["embedder"]
+    assert [hit["id"] for hit in found["memories"]] == [memory]
+
+
+def test_an_embedder_that_is_none_is_refused(rb, memory):
+    assert rb("reindex", "--embedder", "oracle").code == 2
+    assert rb("reindex", "--dimension", "-4").code == 2
+    assert rb("reindex", "--dimension", "9999999").code == 2
+
+
+def test_status_counts_what_is_there(rb, memory, home):
+    rb("store", "other", "v", "--namespace", "elsewhere")
+    rb("feedback", memory, "--helpful")
+    rb("delete", memory)
+    shown = rb("status").out
+    assert "1 active, 1 forgotten" in shown
+    assert "elsewhere 1" in shown
+    status = rb("status", "--json").json
+    assert status["memories"] == {"active": 1, "forgotten": 1}
+    assert (status["exists"], status["signals"], status["index"]) == (True, 1, None)
+    assert status["lag"] == status["changes"]
+    assert status["store"]["location"] == str(home / "bank.db")
+    rb("query", "v", "--namespace", "elsewhere")
+    assert rb("status", "--json").json["lag"] == 0
+    assert "up to date" in rb("status").out

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from reasoningbank.core.errors import Conflict
+
+
+def test_a_session_runs_from_start_to_credit_across_processes(rb, spawn, memory):
+    session = spawn("session", "start", "call the payment API", "--agent", "coder").id
+    assert session.startswith("trj_")
+    assert rb("query", "retry GET timed out", "--floor", "0", "--session", session, "--json").json["memories"]
+    rb("session", "step", session, "sent the request", "timed out")
+    second = rb("session", "step", session, "retried it", "--json").json
+    assert second["number"] == 2
+    before = rb("get", memory, "--json").json["confidence"]
+    ended = rb("session", "end", session, "success", "--used", "retry", "--json").json
+    assert (ended["outcome"], ended["step_count"]) == ("success", 2)
+    assert [signal["memory_id"] for signal in ended["signals"]] == [memory]
+    assert rb("get", memory, "--json").json["confidence"] > before
+    shown = rb("session", "show", session).out
+    assert "1. sent the request" in shown
+    assert "timed out" in shown
+
+
+def test_an_unknown_outcome_credits_nobody(rb, memory):
+    session = rb("session", "start", "try").id
+    ended = rb("session", "end", session, "unknown", "--used", memory)
+    assert "0 memories credited" in ended.err
+
+
+def test_a_session_ends_once(rb):
+    session = rb("session", "start", "try").id
+    rb("session", "end", session, "success")
+    assert rb("session", "end", session, "success").code == Conflict.exit_code
+    assert rb("session", "step", session, "more").code == Conflict.exit_code
+
+
+def test_sessions_are_listed_newest_first(rb):
+    ids = [rb("session", "start", f"task {i}").id for i in range(3)]
+    rb("session", "end", ids[0], "failure")
+    listed = rb("session", "list").out
+    assert [line.split()[0] for line in listed.splitlines()[1:]] == ids[::-1]
+    assert "running" in listed
+    assert "failure" in listed
+    assert len(rb("session", "list", "--limit", "2", "--json").json["sessions"]) == 2
+    assert rb("session", "list", "--limit", "0").code == 2
+    assert "No sessions yet" in rb("session", "list", "--namespace", "other").err
+
+
+def test_bad_sessions_are_refused(rb, memory):
+    assert rb("session", "start", "").code == 2
+    assert rb("session", "end", "trj_nope", "success").code == 3
+    assert rb("session", "end", "trj_nope", "great").code == 2
+    assert rb("session", "show", "trj_nope").code == 3
+    session = rb("session", "start", "try").id
+    assert rb("session", "end", session, "success", "--used", "mem_nope").code == 3
+    assert rb("session", "show", session, "--json").json["outcome"] is None
+    assert rb("query", "retry", "--session", "trj_nope").code == 3
+
+
+def test_the_family_alone_lists_its_members_and_an_unknown_member_is_a_misuse(rb):
+    assert "session start" in rb("session").out
+    assert rb("session", "stop").code == 2

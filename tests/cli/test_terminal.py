@@ -1,0 +1,160 @@
+"""What a person sees: the commands on a pseudo-terminal of a known width."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+
+import pytest
+
+pty = pytest.importorskip("pty")
+fcntl = pytest.importorskip("fcntl")
+termios = pytest.importorskip("termios")
+
+LONGEST_WAIT_S = 60
+STYLE = re.compile(r"\x1b\[[012]m")
+
+
+class Screen:
+    """A process whose three streams are a terminal of `columns` columns."""
+
+    def __init__(self, *words: str, columns: int = 80, **environment: str) -> None:
+        import struct
+
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "reasoningbank", *words],
+            stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+            env={**os.environ, "TERM": "xterm", **environment},
+            # Whoever runs the tests in the background of a shell has interrupts ignored, and so would the child.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
+        )  # fmt: skip
+        os.close(slave)
+        self._seen = b""
+
+    def until(self, text: str | None = None) -> str:
+        """Everything shown so far, read until `text` appears or the process is done."""
+        while text is None or text.encode() not in self._seen:
+            ready, _, _ = select.select([self._master], [], [], LONGEST_WAIT_S)
+            if not ready:
+                self.process.kill()
+                pytest.fail(f"silent for {LONGEST_WAIT_S} s after {self._seen[-500:]!r}")
+            try:
+                chunk = os.read(self._master, 65536)
+            except OSError:
+                break
+            if not chunk:
+                break
+            self._seen += chunk
+        return self._seen.decode().replace("\r\n", "\n")
+
+    def type(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
+    def end(self) -> tuple[int, str]:
+        shown = self.until()
+        code = self.process.wait(timeout=60)
+        os.close(self._master)
+        return code, shown
+
+
+def see(*words: str, columns: int = 80, **environment: str) -> str:
+    code, shown = Screen(*words, columns=columns, **environment).end()
+    assert code == 0, shown
+    return shown
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_tables_fit_the_window_in_any_script(rb, columns):
+    from reasoningbank.cli.plain import width
+
+    rb("store", "a", "v", "--title", "日本語のタイトルはとても長い" * 8, "--tag", "漢字" * 20)
+    rb("store", "b", "v", "--title", "long " * 60, "--tag", "t" * 100)
+    rb("link", "a", "b", "--text", "because " * 30)
+    for words in (("list",), ("list", "--all-namespaces", "--state", "all"), ("graph", "neighbours", "a")):
+        lines = STYLE.sub("", see(*words, columns=columns)).splitlines()
+        assert len(lines) >= 2
+        assert max(map(width, lines)) <= columns
+        assert "…" in "".join(lines)
+
+
+def test_nothing_is_cut_for_a_program(rb):
+    rb("store", "b", "v", "--title", "long " * 60)
+    assert "long " * 60 in rb("list").out.replace("\n", " ")
+
+
+def test_stored_text_cannot_drive_the_terminal(rb):
+    attack = "red\x1b]0;owned\x07\x1b[31m\x9b32m\u202egnihsif\u2066\x08\x7f\rover"
+    rb("store", "evil", attack, "--title", attack, "--description", attack)
+    rb("session", "start", attack)
+    rb("feedback", "evil", "--helpful", "--comment", attack)
+    forbidden = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+    for words in (
+        ("list",), ("get", "evil"), ("query", "red over", "--floor", "0"), ("inject", "red over", "--floor", "0"),
+        ("session", "list"), ("history", "evil"), ("list", "--json"), ("export",), ("delete", "evil", "--dry-run"),
+    ):  # fmt: skip
+        shown = see(*words)
+        assert "red" in shown
+        assert not forbidden.search(STYLE.sub("", shown)), words
+
+
+def test_json_on_a_terminal_reads_back_the_same(rb):
+    import json
+
+    text = "a\x9bb\u202ec\x7fd\x1be"
+    rb("store", "k", text)
+    assert json.loads(see("get", "k", "--json"))["content"] == text
+
+
+def test_style_only_for_a_person_who_wants_it(rb, memory):
+    assert "\x1b[1m" in see("get", memory)
+    assert "\x1b" not in see("get", memory, NO_COLOR="1")
+    assert "\x1b" not in see("get", memory, TERM="dumb")
+    assert "\x1b" not in rb("get", memory).out
+
+
+def test_erasing_asks_first(rb, memory):
+    refused = Screen("delete", memory, "--erase")
+    assert "Type yes" in refused.until("go on: ")
+    refused.type("no\n")
+    assert refused.end()[0] == 2
+    assert rb("get", memory).code == 0
+    agreed = Screen("delete", memory, "--erase")
+    agreed.until("go on: ")
+    agreed.type("yes\n")
+    assert agreed.end()[0] == 0
+    assert rb("get", memory).code == 3
+
+
+def test_an_interrupt_ends_quietly_with_130(home):
+    screen = Screen("store", "k", "-")
+    screen.until("Ctrl-D")
+    os.kill(screen.process.pid, signal.SIGINT)
+    # A signal just before the read blocks is only noticed when the read returns: end the input too.
+    screen.type("\x04")
+    code, shown = screen.end()
+    assert code == 130
+    assert "Traceback" not in shown
+    assert not home.exists()
+
+
+def test_a_long_import_draws_a_bar_and_clears_it(rb, tmp_path):
+    file = tmp_path / "many.jsonl"
+    file.write_text("".join(f'{{"title": "T{i}", "content": "C{i}"}}\n' for i in range(1500)))
+    shown = see("import", str(file))
+    assert "importing" in shown
+    assert shown.rstrip().splitlines()[-1].endswith("0 skipped (reasoningbank-jsonl)")
+    assert "\r\x1b[K1,500" in shown
+
+
+def test_the_demo_fits_one_screen(home):
+    shown = STYLE.sub("", see("demo"))
+    lines = shown.splitlines()
+    assert len(lines) <= 34
+    assert max(map(len, lines)) <= 80
+    assert not home.exists()
