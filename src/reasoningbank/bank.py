@@ -359,9 +359,7 @@ class Bank:
 
         return capture.start(self._desk, task, namespace=namespace, agent=agent, metadata=metadata or {})
 
-    def add_step(
-        self, session: str, action: str, result: str = "", metadata: Mapping[str, Any] | None = None
-    ) -> Step:
+    def add_step(self, session: str, action: str, result: str = "", metadata: Mapping[str, Any] | None = None) -> Step:
         from reasoningbank.learn import capture
 
         return capture.step(self._desk, session, action, result, metadata or {})
@@ -371,6 +369,14 @@ class Bank:
 
         self._engine.flush_shown()
         return capture.end(self._desk, session, outcome, used=used)
+
+    def sessions(self, *, namespace: str | None = None, limit: int = DEFAULT_LIST_LIMIT) -> builtins.list[Trajectory]:
+        """Newest first."""
+        if limit < 1:
+            raise InvalidInput(f"limit must be at least 1, not {limit}.")
+        with self._desk.store.read(self._desk.tenant) as reader:
+            where = self._in_namespace(namespace)
+            return reader.select(Trajectory, where, newest_first=True, limit=min(limit, 1 << 40))
 
     def trajectory(self, session: str) -> tuple[Trajectory, builtins.list[Step]]:
         from reasoningbank.learn import capture

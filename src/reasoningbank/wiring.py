@@ -10,7 +10,9 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -71,7 +73,7 @@ class ReasoningBank(Bank):
         )
         try:
             engine = EmbeddedEngine(store, path, config, clock)
-            engine.agree_on(embedder or config.embedder, dimension)
+            engine.agree_on(embedder, dimension, for_new=config.embedder)
             desk = Desk(
                 store=store,
                 tenant=clean_name(tenant, "tenant"),
@@ -183,6 +185,7 @@ class EmbeddedEngine:
         self._clock = clock
         self._lock = threading.RLock()
         self._searcher: Searcher | None = None
+        self._users: Counter[Searcher] = Counter()
         self._open_place: str | None = None
         self._shown: Any = None
         self._temporary: Path | None = None
@@ -200,12 +203,13 @@ class EmbeddedEngine:
     def first_facet(self) -> str:
         return facets_of(self._identity.name)[0]
 
-    def agree_on(self, name: str | None, dimension: int | None) -> None:
+    def agree_on(self, name: str | None, dimension: int | None, *, for_new: str | None) -> None:
+        """`for_new` is the choice for a bank that has none yet; `name` and `dimension` must fit one that has."""
         kept = self._kept()
         if kept is None:
-            self._identity = identity_of(name or DEFAULT_EMBEDDER, dimension)
+            self._identity = identity_of(name or for_new or DEFAULT_EMBEDDER, dimension)
             if not self._store.info.read_only:
-                # By chance, so that a new bank never takes the index that an older one left at the same path for its own.
+                # By chance, so that a new bank never takes an index that an older one left here for its own.
                 self._keep(self._identity, (1 << 32) + _random_bits(32))
             return
         self._identity = kept[0]
@@ -259,13 +263,31 @@ class EmbeddedEngine:
 
     def using(self, use: Callable[[Searcher], T]) -> T:
         for _ in range(MOST_RENEWALS):
-            searcher = self.searcher()
+            searcher: Searcher | None = None
             try:
-                return use(searcher)
-            except (BankUnavailable, BankDamaged):
-                if not self._may_renew(searcher):
+                with self._held() as searcher:
+                    return use(searcher)
+            except (BankUnavailable, BankDamaged, FileNotFoundError):
+                if searcher is not None and not self._may_renew(searcher):
                     raise
-        return use(self.searcher())
+        with self._held() as searcher:
+            return use(searcher)
+
+    @contextmanager
+    def _held(self) -> Iterator[Searcher]:
+        """The searcher in force. One that is replaced meanwhile is closed by the last thread that lets go of it."""
+        with self._lock:
+            searcher = self.searcher()
+            self._users[searcher] += 1
+        try:
+            yield searcher
+        finally:
+            with self._lock:
+                self._users[searcher] -= 1
+                if not self._users[searcher]:
+                    del self._users[searcher]
+                    if searcher is not self._searcher:
+                        searcher.close()
 
     def _may_renew(self, searcher: Searcher) -> bool:
         """Whether it was the index: one that another process removed, or a damaged one, which is then thrown away."""
@@ -361,9 +383,9 @@ class EmbeddedEngine:
             self._shown.flush()
 
     def _close_searcher(self) -> None:
-        if self._searcher is not None:
+        if self._searcher is not None and self._searcher not in self._users:
             self._searcher.close()
-            self._searcher = None
+        self._searcher = None
 
     def close(self) -> None:
         with self._lock:

@@ -38,6 +38,8 @@ class Item:
     cosine: float
     confidence: float
     age_days: float
+    keyword: float = 0.0
+    """0–1, the share of the query's words that it holds; shown, never weighed: relevance has it already."""
     used: int
     scope: Scope
     outcome: Outcome
@@ -49,6 +51,7 @@ class Parts:
 
     relevance: float
     cosine: float
+    keyword: float
     distance: float
     """Euclidean, between the unit vectors of query and candidate: 0 same, √2 unrelated, 2 opposite."""
     confidence: float
@@ -189,6 +192,7 @@ def euclidean_distance(a: ArrayLike, b: ArrayLike) -> float:
 class _Columns:
     relevance: Array
     cosine: Array
+    keyword: Array
     confidence: Array
     recency: Array
     usage: Array
@@ -197,13 +201,14 @@ class _Columns:
 
 def _columns(items: Sequence[Item], weights: Weights) -> _Columns:
     scope_weights = {Scope.PROJECT: weights.project, Scope.TEAM: weights.team, Scope.ORG: weights.org}
-    rows = [(i.relevance, i.cosine, i.confidence, i.age_days, i.used, scope_weights[i.scope]) for i in items]
-    relevance, cosine, confidence, age_days, used, scope_weight = np.array(rows, dtype=np.float64).T
+    rows = [(i.relevance, i.cosine, i.keyword, i.confidence, i.age_days, i.used, scope_weights[i.scope]) for i in items]
+    relevance, cosine, keyword, confidence, age_days, used, scope_weight = np.array(rows, dtype=np.float64).T
     # An unknown age earns no bonus for being new.
     known_age_days = np.clip(np.where(np.isnan(age_days), _AGES_AGO_DAYS, age_days), 0.0, _AGES_AGO_DAYS)
     return _Columns(
         relevance=_within(relevance, 0.0),
         cosine=_within(cosine, -1.0),
+        keyword=_within(keyword, 0.0),
         confidence=_within(confidence, 0.0),
         recency=np.exp(-weights.recency_rate_per_day * known_age_days),
         usage=_within(np.log1p(np.maximum(used, 0.0)) / math.log1p(POPULAR_USES), 0.0),
@@ -269,6 +274,7 @@ def _parts(columns: _Columns, row: int, redundancy: float, score: float) -> Part
     return Parts(
         relevance=float(columns.relevance[row]),
         cosine=cosine,
+        keyword=float(columns.keyword[row]),
         distance=math.sqrt(2.0 - 2.0 * cosine),
         confidence=float(columns.confidence[row]),
         recency=float(columns.recency[row]),

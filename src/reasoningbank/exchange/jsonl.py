@@ -10,10 +10,23 @@ import base64
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.core.drafts import one_of
+from reasoningbank.core.drafts import (
+    MAX_CONTENT_CHARS,
+    MAX_DESCRIPTION_CHARS,
+    MAX_TITLE_CHARS,
+    clean_fraction,
+    clean_name,
+    clean_namespace,
+    clean_tags,
+    clean_text,
+    clean_time,
+    one_of,
+    required_text,
+)
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.types import (
@@ -38,7 +51,7 @@ from reasoningbank.exchange.items import IncomingMemory, Skipped
 
 FORMAT = "reasoningbank"
 VERSION = 1
-KINDS: dict[str, type[Record] | type[Sidecar]] = {
+KINDS: dict[str, type[Record | Sidecar]] = {
     "memory": Memory,
     "revision": Memory,
     "signal": Signal,
@@ -50,7 +63,7 @@ KINDS: dict[str, type[Record] | type[Sidecar]] = {
     "erased": Tombstone,
 }
 """In the order of an export: what others refer to comes first."""
-_ENUMS: dict[type[Record] | type[Sidecar], dict[str, Any]] = {
+_ENUMS: dict[type[Record | Sidecar], dict[str, Any]] = {
     Memory: {"scope": Scope, "outcome": Outcome, "state": State},
     Signal: {"kind": SignalKind},
     Edge: {"kind": EdgeKind},
@@ -88,7 +101,7 @@ def _dump(values: Mapping[str, Any]) -> str:
 def read_lines(path: Path) -> Iterator[Line | IncomingMemory | Skipped]:
     """Every line as a record, a draft or a reason why not. Never raises for a bad line."""
     try:
-        with path.open("r", encoding="utf-8", errors="surrogateescape") as file:
+        with path.open("r", encoding="utf-8-sig", errors="surrogateescape") as file:
             for number, text in enumerate(file, start=1):
                 if text.strip():
                     item = _item(number, text)
@@ -98,7 +111,9 @@ def read_lines(path: Path) -> Iterator[Line | IncomingMemory | Skipped]:
         raise ImportRejected(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _item(number: int, text: str) -> Line | IncomingMemory | Skipped | None:
+def _item(  # noqa: PLR0911 - one for each reason
+    number: int, text: str
+) -> Line | IncomingMemory | Skipped | None:
     what = f"line {number}"
     try:
         values = json.loads(text)
@@ -111,11 +126,11 @@ def _item(number: int, text: str) -> Line | IncomingMemory | Skipped | None:
         return _header(what, values)
     if noun is None or (noun == "memory" and "id" not in values):
         return _draft(what, values)
-    if noun not in KINDS:
+    if not isinstance(noun, str) or noun not in KINDS:
         return Skipped(what=what, why=f"unknown type {noun!r}")
     try:
         return Line(number, noun, _record(KINDS[noun], values))
-    except (InvalidInput, TypeError, ValueError, KeyError) as error:
+    except (InvalidInput, TypeError, ValueError, OverflowError, RecursionError) as error:
         return Skipped(what=what, why=f"not a {noun}: {error}")
 
 
@@ -130,7 +145,7 @@ def _header(what: str, values: dict[str, Any]) -> Skipped | None:
     return None
 
 
-def _record(kind: type[Record] | type[Sidecar], values: dict[str, Any]) -> Record | Sidecar:
+def _record(kind: type[Record | Sidecar], values: dict[str, Any]) -> Record | Sidecar:
     known = fields(kind)
     unknown = sorted(set(values) - {f.name for f in known})
     if unknown:
@@ -143,46 +158,80 @@ def _record(kind: type[Record] | type[Sidecar], values: dict[str, Any]) -> Recor
     return kind(**made)
 
 
-_NUMBERS = {"initial_confidence", "created_at", "updated_at", "weight", "at", "started_at"}
-_OPTIONAL_NUMBERS = {"ended_at"}
+_TEXTS = {
+    "title": partial(required_text, name="title", limit_chars=MAX_TITLE_CHARS),
+    "description": partial(clean_text, name="description", limit_chars=MAX_DESCRIPTION_CHARS),
+    "content": partial(required_text, name="content", limit_chars=MAX_CONTENT_CHARS),
+    "key": partial(required_text, name="key", limit_chars=MAX_TITLE_CHARS),
+}
+_LONG_TEXTS = {"task", "action", "result", "text", "evidence", "comment"}
+_TIMES = {"created_at", "updated_at", "at", "started_at", "ended_at"}
 _WHOLE = {"revision", "number", "rank"}
 _FLAGS = {"positive", "used"}
-_LISTS = {"tags", "parents"}
-_OPTIONAL_TEXTS = {"key", "agent", "task_type", "cognitive_pattern", "source", "trajectory_id"}
+_OPTIONAL = {
+    Memory: {"key", "agent", "task_type", "cognitive_pattern", "source"},
+    Signal: {"trajectory_id"},
+    Trajectory: {"agent", "outcome", "ended_at"},
+    Exposure: {"trajectory_id"},
+}
 
 
-def _typed(kind: type[Record] | type[Sidecar], name: str, value: Any) -> Any:  # noqa: PLR0911 - one line per type of field
+def _typed(  # noqa: C901, PLR0911, PLR0912 - one branch for each type of field
+    kind: type[Record | Sidecar], name: str, value: Any
+) -> Any:
+    if value is None and name in _OPTIONAL.get(kind, ()):
+        return None
     enum = _ENUMS.get(kind, {}).get(name)
     if enum is not None:
         return one_of(enum, value, name)
-    if name in _NUMBERS or (name in _OPTIONAL_NUMBERS and value is not None):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:  # noqa: PLR0124 - NaN
-            raise ValueError(f"{name} must be a number")
+    if name in _TEXTS:
+        return _TEXTS[name](value)
+    if name in _LONG_TEXTS:
+        return clean_text(value, name, MAX_CONTENT_CHARS)
+    if name in _TIMES:
+        return clean_time(value, name)
+    if name == "initial_confidence" or (name == "weight" and kind is Edge):
+        return clean_fraction(value, name)
+    if name == "weight":
+        if clean_time(value, name) < 0:
+            raise ValueError("weight must not be negative")
         return float(value)
     if name in _WHOLE:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ValueError(f"{name} must be a whole number")
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 62:
+            raise ValueError(f"{name} must be a whole number from 1 on")
         return value
     if name in _FLAGS:
         if not isinstance(value, bool):
             raise ValueError(f"{name} must be true or false")
         return value
-    if name in _LISTS:
-        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-            raise ValueError(f"{name} must be a list of texts")
-        return tuple(value)
+    if name == "tags":
+        return clean_tags(value)
+    if name == "parents":
+        return tuple(clean_name(parent, "a parent") for parent in value)
     if name == "metadata":
-        if not isinstance(value, dict):
-            raise ValueError("metadata must be an object")
-        return value
+        return _metadata(value)
     if name == "vector":
         return base64.b64decode(value, validate=True)
-    optional = name in _OPTIONAL_TEXTS or name in _OPTIONAL_NUMBERS or (kind is Trajectory and name == "outcome")
-    if optional and value is None and not (kind is Signal and name == "source"):
-        return None
-    if not isinstance(value, str):
-        raise ValueError(f"{name} must be text")
-    return value
+    return clean_namespace(value) if name == "namespace" else clean_name(value, name)
+
+
+def _metadata(value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise InvalidInput("metadata must be an object")
+    json.dumps(value, allow_nan=False)
+    return _holdable(value)
+
+
+def _holdable(value: Any) -> Any:
+    match value:
+        case str():
+            return clean_text(value, "metadata", len(value))
+        case list():
+            return [_holdable(entry) for entry in value]
+        case dict():
+            return {_holdable(name): _holdable(entry) for name, entry in value.items()}
+        case _:
+            return value
 
 
 def _draft(what: str, values: dict[str, Any]) -> IncomingMemory | Skipped:

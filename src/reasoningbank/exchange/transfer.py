@@ -126,8 +126,8 @@ def take_in(
     return tally
 
 
-class _Rehearsed(Exception):  # noqa: N818 - takes a dry run back, never seen by a caller
-    pass
+class _Rehearsed(Exception):
+    """Takes a dry run back; never seen by a caller."""
 
 
 def _rehearse(
@@ -228,17 +228,11 @@ def _take_again(writer: Writer, there: Record, record: Record, line: Line, tally
         writer.revise(record)
         tally.revised += 1
     else:
-        tally.skipped.append(
-            Skipped(what=_name(line), why=f"{record.id} is here already, with other contents")
-        )
+        tally.skipped.append(Skipped(what=_name(line), why=f"{record.id} is here already, with other contents"))
 
 
 def _take_beside(writer: Writer, item: Sidecar, line: Line, tally: Imported) -> None:
-    if isinstance(item, Tombstone):
-        missing = False
-    else:
-        missing = item.memory_id not in writer.get(Memory, [item.memory_id])
-    if missing:
+    if not isinstance(item, Tombstone) and item.memory_id not in writer.get(Memory, [item.memory_id]):
         tally.skipped.append(Skipped(what=_name(line), why="its memory is not here"))
     elif writer.add_beside([item]):
         tally.added[line.noun] += 1
@@ -301,9 +295,7 @@ def _take_memory(desk: Desk, writer: Writer, item: IncomingMemory, tally: Import
             tally.added["signal"] += 1
 
 
-def _imported_signal(
-    desk: Desk, memory: Memory, draft: Draft, *, positive: bool, number: int, at: float
-) -> Signal:
+def _imported_signal(desk: Desk, memory: Memory, draft: Draft, *, positive: bool, number: int, at: float) -> Signal:
     return Signal(
         id=derived_id("sig", f"{memory.id}\x1f{positive}\x1f{number}"),
         tenant=desk.tenant,

@@ -36,8 +36,8 @@ def neighbours(
     wanted = None if kind is None else one_of(EdgeKind, kind, "kind")
     if direction not in DIRECTIONS:
         raise InvalidInput(f"direction {direction!r} is unknown: use one of {', '.join(DIRECTIONS)}.")
-    if not 1 <= depth <= 10:
-        raise InvalidInput(f"depth must be from 1 to 10, not {depth}.")
+    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= 10:
+        raise InvalidInput(f"depth must be a whole number from 1 to 10, not {depth!r}.")
     with desk.store.read(desk.tenant) as reader:
         start = desk.memory(reader, reference)
         seen = {start.id}
@@ -53,9 +53,7 @@ def neighbours(
                 strength = frontier[near] * edge.weight
                 reached[far] = strength
                 found.append(
-                    Neighbour(
-                        memory=memory, edge=edge, outward=edge.source_id == near, steps=steps, strength=strength
-                    )
+                    Neighbour(memory=memory, edge=edge, outward=edge.source_id == near, steps=steps, strength=strength)
                 )
             frontier = reached
             if not frontier:
@@ -63,9 +61,7 @@ def neighbours(
     return sorted(found, key=lambda n: (n.steps, -n.strength, n.memory.id))
 
 
-def _edges_of(
-    reader: Reader, ids: list[str], kind: EdgeKind | None, direction: str
-) -> Iterator[tuple[Edge, str, str]]:
+def _edges_of(reader: Reader, ids: list[str], kind: EdgeKind | None, direction: str) -> Iterator[tuple[Edge, str, str]]:
     """Edges at these memories, the strongest first, as (edge, near end, far end)."""
     narrowed = {} if kind is None else {"kind": kind.value}
     edges: list[tuple[Edge, str, str]] = []

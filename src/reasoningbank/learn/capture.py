@@ -105,9 +105,7 @@ def end(desk: Desk, trajectory_id: str, outcome: str, *, used: Sequence[str] = (
         signals = () if outcome == "unknown" else _credit(desk, writer, trajectory, used)
         for signal in signals:
             writer.add(signal)
-        return Ended(
-            trajectory=trajectory, steps=writer.count(Step, {"trajectory_id": trajectory_id}), signals=signals
-        )
+        return Ended(trajectory=trajectory, steps=writer.count(Step, {"trajectory_id": trajectory_id}), signals=signals)
 
     return desk.store.write(desk.tenant, change)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reasoningbank.core.confidence import curve
-from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_name, clean_text
+from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_name, clean_text, optional_name
+from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Confidence, Memory, Remembered, Signal, SignalKind
 from reasoningbank.desk import Desk
 from reasoningbank.ports import Writer
@@ -49,16 +50,18 @@ def give(desk: Desk, reference: str, evidence: Evidence) -> Remembered:
 
 
 def signal_for(desk: Desk, memory: Memory, evidence: Evidence) -> Signal:
+    if not isinstance(evidence.positive, bool):
+        raise InvalidInput(f"Evidence is for or against: say true or false, not {evidence.positive!r}.")
     return Signal(
         id=desk.ids.new("sig"),
         tenant=desk.tenant,
         memory_id=memory.id,
         kind=evidence.kind,
-        positive=bool(evidence.positive),
+        positive=evidence.positive,
         weight=evidence.weight,
         used=evidence.used,
         source=clean_name(evidence.source, "source"),
-        trajectory_id=evidence.trajectory_id,
+        trajectory_id=optional_name(evidence.trajectory_id, "session"),
         comment=clean_text(evidence.comment, "comment", MAX_DESCRIPTION_CHARS),
         at=desk.clock(),
     )

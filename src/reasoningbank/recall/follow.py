@@ -76,7 +76,9 @@ class Follower:
         memories = self._store.unscoped(Memory, [*added, *revised])
         judged = {signal.memory_id for signal in self._store.unscoped(Signal, signals).values()} if signals else set()
         judged_memories = self._store.unscoped(Memory, sorted(judged.difference(memories))) if judged else {}
-        standings = self._standings({**judged_memories, **{i: m for i, m in memories.items() if i in revised or i in judged}})
+        standings = self._standings(
+            {**judged_memories, **{i: m for i, m in memories.items() if i in revised or i in judged}}
+        )
         return IndexBatch(
             added=[(m, standings.get(i) or self._unproven(m)) for i in added if (m := memories.get(i)) is not None],
             revised=[(m, standings[i]) for i in revised if (m := memories.get(i)) is not None],

@@ -9,7 +9,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from reasoningbank.core.drafts import clean_fraction, clean_name, clean_namespace, clean_tags, clean_text, one_of, optional_name
+from reasoningbank.core.drafts import (
+    clean_fraction,
+    clean_name,
+    clean_namespace,
+    clean_tags,
+    clean_text,
+    one_of,
+    optional_name,
+)
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope
 from reasoningbank.ports import Filter

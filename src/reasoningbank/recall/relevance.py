@@ -48,9 +48,16 @@ def best_cosine(candidates: Candidates) -> Floats:
     return np.where(np.isnan(candidates.cosine).all(axis=1), 0.0, best).astype(np.float32)
 
 
-def relevance_of(candidates: Candidates, cosine: Floats, calibration: Calibration) -> Floats:
+def words_met(candidates: Candidates) -> Floats:
+    """How much of the query's words, weighed by their rarity, each candidate holds: 0–1."""
     ceiling = candidates.keyword_ceiling
-    words = np.clip(candidates.keyword / ceiling, 0.0, 1.0) if ceiling > 0 else np.zeros_like(cosine)
+    if ceiling <= 0:
+        return np.zeros(len(candidates.ids), dtype=np.float32)
+    met: Floats = np.clip(candidates.keyword / np.float32(ceiling), 0.0, 1.0)
+    return met
+
+
+def relevance_of(cosine: Floats, words: Floats, calibration: Calibration) -> Floats:
     direction = np.clip(cosine, 0.0, 1.0)
     logit = (
         calibration.bias

@@ -26,7 +26,7 @@ from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Store
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
-from reasoningbank.recall.relevance import best_cosine, calibration_for, relevance_of
+from reasoningbank.recall.relevance import Calibration, best_cosine, calibration_for, relevance_of, words_met
 from reasoningbank.recall.shown import ShownLog
 
 if TYPE_CHECKING:
@@ -43,12 +43,24 @@ _ONE_THREAD_PRODUCTS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Standing:
+class _Passed:
     """A candidate that passed: where it is among the candidates, and what it is worth."""
 
     row: int
     relevance: float
+    cosine: float
+    keyword: float
     confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Match:
+    """How well each candidate fits the query, as parallel columns."""
+
+    cosine: Floats
+    keyword: Floats
+    relevance: Floats
+    fits: NDArray[np.bool_]
 
 
 class Searcher:
@@ -127,7 +139,7 @@ class Searcher:
 
     def _passing(
         self, query: Query, where: Filter, vector: Floats, now: float
-    ) -> tuple[list[_Standing], Candidates, Counter[str]]:
+    ) -> tuple[list[_Passed], Candidates, Counter[str]]:
         """Candidates above the floor and the asked confidence, most relevant first."""
         calibration = calibration_for(self._index.identity.name)
         floor = calibration.floor if query.floor is None else query.floor
@@ -135,11 +147,8 @@ class Searcher:
         depth = max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT)
         while True:
             candidates = self._index.search(Probe(vector=vector, text=query.text, where=where, depth=depth))
-            cosine = best_cosine(candidates)
-            relevance = relevance_of(candidates, cosine, calibration)
-            # A candidate that neither points the same way nor shares a word is no match at any floor.
-            matches = (relevance >= floor) & ((cosine > 0.0) | (candidates.keyword > 0.0))
-            passed, reasons = self._confident(query, excluded, candidates, relevance, matches, now)
+            match = _matched(candidates, calibration, floor)
+            passed, reasons = self._confident(query, excluded, candidates, match, now)
             enough = len(passed) >= query.limit or not reasons["min_confidence"] + reasons["excluded"]
             if enough or candidates.exhausted:
                 return passed, candidates, reasons
@@ -156,14 +165,14 @@ class Searcher:
         query: Query,
         excluded: frozenset[str],
         candidates: Candidates,
-        relevance: Floats,
-        matches: NDArray[np.bool_],
+        match: _Match,
         now: float,
-    ) -> tuple[list[_Standing], Counter[str]]:
+    ) -> tuple[list[_Passed], Counter[str]]:
         reasons: Counter[str] = Counter()
-        passed: list[_Standing] = []
-        order = np.argsort(-relevance, kind="stable")
-        for row in order[matches[order]].tolist():
+        passed: list[_Passed] = []
+        order = np.argsort(-match.relevance, kind="stable")
+        relevance, cosine, keyword = match.relevance.tolist(), match.cosine.tolist(), match.keyword.tolist()
+        for row in order[match.fits[order]].tolist():
             if candidates.ids[row] in excluded:
                 reasons["excluded"] += 1
                 continue
@@ -171,18 +180,25 @@ class Searcher:
             if confidence < query.min_confidence:
                 reasons["min_confidence"] += 1
             else:
-                passed.append(_Standing(row=row, relevance=float(relevance[row]), confidence=confidence))
-        reasons["floor"] = len(candidates.ids) - int(np.count_nonzero(matches))
+                passed.append(
+                    _Passed(
+                        row=row,
+                        relevance=relevance[row],
+                        cosine=cosine[row],
+                        keyword=keyword[row],
+                        confidence=confidence,
+                    )
+                )
+        reasons["floor"] = len(candidates.ids) - int(np.count_nonzero(match.fits))
         return passed, reasons
 
-    def _item(self, candidates: Candidates, entry: _Standing, now: float) -> Item:
+    def _item(self, candidates: Candidates, entry: _Passed, now: float) -> Item:
         standing = candidates.standings[entry.row]
-        cosines = candidates.cosine[entry.row]
-        known = cosines[~np.isnan(cosines)]
         return Item(
             id=candidates.ids[entry.row],
             relevance=entry.relevance,
-            cosine=float(known.max()) if known.size else 0.0,
+            cosine=entry.cosine,
+            keyword=entry.keyword,
             confidence=entry.confidence,
             age_days=max(0.0, now - standing.created_at) / DAY_SECONDS,
             used=standing.used,
@@ -190,7 +206,7 @@ class Searcher:
             outcome=Outcome.SUCCESS,
         )
 
-    def _similarity(self, candidates: Candidates, chosen: Sequence[_Standing]) -> Floats:
+    def _similarity(self, candidates: Candidates, chosen: Sequence[_Passed]) -> Floats:
         vectors = self._index.vectors(candidates.handles[[entry.row for entry in chosen]])
         return _products(vectors)
 
@@ -201,7 +217,7 @@ class Searcher:
         query: Query,
         where: Filter,
         candidates: Candidates,
-        ranked: Sequence[tuple[_Standing, Parts]],
+        ranked: Sequence[tuple[_Passed, Parts]],
         now: float,
     ) -> tuple[tuple[Recalled, ...], int]:
         """The rows of the best, checked again: the index is a view and may be a moment old."""
@@ -225,7 +241,7 @@ class Searcher:
         return tuple(hits), tokens_used
 
     def _recalled(
-        self, memory: Memory, standing: Standing, entry: _Standing, parts: Parts, tokens: int, now: float
+        self, memory: Memory, standing: Standing, entry: _Passed, parts: Parts, tokens: int, now: float
     ) -> Recalled:
         return Recalled(
             memory=memory,
@@ -260,10 +276,16 @@ def _products(vectors: Floats) -> Floats:
     products: Floats = np.empty((count, count), np.float32)
     for top in range(0, count, step):
         for left in range(0, count, step):
-            products[top : top + step, left : left + step] = (
-                vectors[top : top + step] @ columns[:, left : left + step]
-            )
+            products[top : top + step, left : left + step] = vectors[top : top + step] @ columns[:, left : left + step]
     return products
+
+
+def _matched(candidates: Candidates, calibration: Calibration, floor: float) -> _Match:
+    cosine, keyword = best_cosine(candidates), words_met(candidates)
+    relevance = relevance_of(cosine, keyword, calibration)
+    # A candidate that neither points the same way nor shares a word is no match at any floor.
+    fits = (relevance >= floor) & ((cosine > 0.0) | (keyword > 0.0))
+    return _Match(cosine=cosine, keyword=keyword, relevance=relevance, fits=fits)
 
 
 def _allowed(memory: Memory, where: Filter) -> bool:
@@ -277,5 +299,3 @@ def _allowed(memory: Memory, where: Filter) -> bool:
         and (where.task_type is None or memory.task_type == where.task_type)
         and all(tag in memory.tags for tag in where.tags)
     )
-
-

@@ -22,13 +22,14 @@ from reasoningbank.core.errors import (
     StoreError,
 )
 
-
 NAMED = (apsw.Error, UnicodeError)
-"""A flipped bit can leave text that is no UTF-8, and a caller can ask for text that cannot be UTF-8; both show only on the
-way between Python and SQLite."""
+"""A flipped bit can leave text that is no UTF-8, and a caller can ask for text that cannot be UTF-8; both show only
+on the way between Python and SQLite."""
 
 
-def translated(error: Exception, location: str) -> StoreError | Conflict | InvalidInput:
+def translated(  # noqa: C901, PLR0911 - one case for each kind of fault
+    error: Exception, location: str
+) -> StoreError | Conflict | InvalidInput:
     match error:
         case UnicodeEncodeError():
             return InvalidInput(f"Half a surrogate pair is no text: {error}.")
@@ -36,7 +37,7 @@ def translated(error: Exception, location: str) -> StoreError | Conflict | Inval
             return BankBusy(f"Another process kept {location} locked for too long. It is healthy: try again.")
         case apsw.FullError():
             return _full(location)
-        case apsw.IOError() if error.extendedresult == apsw.SQLITE_IOERR_SHMSIZE:
+        case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
             # The file that processes share beside the log could not be given its 32 kB.
             return _full(location)
         case apsw.ReadOnlyError() | apsw.PermissionsError():

@@ -92,6 +92,8 @@ class SqliteStore:
         self._immutable = False
         self._queue: deque[_Unit[Any]] = deque()
         self._commit_turn = threading.Lock()
+        self._committing: int | None = None
+        """The thread that is running units now."""
         self._readers: deque[apsw.Connection] = deque()
         self._process = os.getpid()
         self._writer: apsw.Connection | None = None
@@ -146,9 +148,7 @@ class SqliteStore:
                 f"file:{quote(self._path)}{suffix}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             )
         else:
-            connection = apsw.Connection(
-                self._path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-            )
+            connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.execute(f"PRAGMA synchronous = {self._durability}")
         # Deleted bytes are overwritten, so that an erasure leaves nothing in free pages.
@@ -241,6 +241,7 @@ class SqliteStore:
             self._process = os.getpid()
             self._queue = deque()
             self._commit_turn = threading.Lock()
+            self._committing = None
             # Held on to, because closing the parent's connections here would disturb its locks and its log.
             self._inherited = (*self._readers, self._writer)
             self._readers = deque()
@@ -322,6 +323,8 @@ class SqliteStore:
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
         self._stay_in_this_process()
+        if self._committing == threading.get_ident():
+            raise StoreError("A write was started inside another write, which would wait for itself forever.")
         unit = _Unit(tenant, change)
         self._queue.append(unit)
         with self._commit_turn:
@@ -341,6 +344,7 @@ class SqliteStore:
         while self._queue and len(units) < UNITS_PER_COMMIT:
             units.append(self._queue.popleft())
         erased = committed = False
+        self._committing = threading.get_ident()
         try:
             connection.execute("BEGIN IMMEDIATE")
             for unit in units:
@@ -357,8 +361,9 @@ class SqliteStore:
                 connection.execute("ROLLBACK")
             for unit in units:
                 if not committed and unit.error is None:
-                    unit.error = StoreError(f"The write to {self._path} was interrupted. Nothing was written: try again.")
+                    unit.error = StoreError(f"A write to {self._path} was interrupted. Nothing was written: try again.")
                 unit.done = True
+            self._committing = None
         if erased:
             self._drop_erased_bytes(connection)
 
@@ -387,8 +392,10 @@ class SqliteStore:
     def _drop_erased_bytes(self, connection: apsw.Connection) -> None:
         # The log still holds the erased pages. A reader in another process can delay this; the next erasure or
         # checkpoint then does it.
+        connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS)
         with suppress(apsw.Error):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     def set_setting(self, name: str, value: str) -> None:
         if self._read_only:
@@ -436,21 +443,22 @@ class SqliteStore:
         return damage
 
     def _damaged_rows(self, connection: apsw.Connection, table: Table[Any], name: str) -> Iterator[Damage]:
-        number = -1
+        last = -1
         while True:
             try:
                 for number, *row in connection.execute(
-                    f"SELECT num, {table.listed} FROM {name} WHERE num > ? ORDER BY num", (number,)
+                    f"SELECT num, {table.listed} FROM {name} WHERE num > ? ORDER BY num", (last,)
                 ):
+                    last = number
                     if not table.intact(row):
                         problem = f"a row of {name} does not match its checksum"
                         yield Damage(kind=table.noun, id=str(row[0]), problem=problem)
             except UnicodeDecodeError as error:
                 # Only this row is unreadable: name it and go on behind it.
-                number, record_id = connection.execute(
-                    f"SELECT num, CAST(id AS BLOB) FROM {name} WHERE num > ? ORDER BY num LIMIT 1", (number,)
+                unreadable: Any = connection.execute(
+                    f"SELECT num, CAST(id AS BLOB) FROM {name} WHERE num > ? ORDER BY num LIMIT 1", (last,)
                 ).fetchone()
-                named = bytes(record_id).decode("utf-8", "replace")
+                last, named = unreadable[0], bytes(unreadable[1]).decode("utf-8", "replace")
                 yield Damage(kind=table.noun, id=named, problem=f"unreadable row in {name}: {error}")
             except apsw.Error as error:
                 # A page is damaged; the file check above has named it.

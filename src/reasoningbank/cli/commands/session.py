@@ -111,15 +111,9 @@ def _list_options(parser: ArgumentParser) -> None:
 
 
 def _list(args: Namespace, terminal: Terminal) -> int:
-    if args.limit < 1:
-        raise InvalidInput(f"limit must be at least 1, not {args.limit}.")
     with opened(args) as found:
-        # The bank has no verb for this yet; only a listing is read here.
-        desk = found.bank._desk  # noqa: SLF001
-        where = {"namespace": desk.namespace}
-        with desk.store.read(desk.tenant) as reader:
-            items = reader.select(Trajectory, where, newest_first=True, limit=min(args.limit, _MOST_ROWS))
-        namespace = desk.namespace
+        items = found.bank.sessions(limit=args.limit)
+        namespace = found.bank.namespace
     if terminal.as_json:
         terminal.json({"sessions": [trajectory_json(item) for item in items]})
         return 0

@@ -1,0 +1,237 @@
+"""What every index must do: be a view of the feed that filters exactly and forgets what it is told to forget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reasoningbank.core.types import EmbedderIdentity, Memory, Outcome, Scope, Standing, State
+from reasoningbank.index.embedded import EmbeddedIndex
+from reasoningbank.ports import Filter, Index, IndexBatch, Probe
+
+IDENTITY = EmbedderIdentity(name="hash", model="m", dimension=32, revision="1")
+BACKENDS: dict[str, Callable[[Path], Index]] = {
+    "embedded": lambda folder: EmbeddedIndex.open(folder / "index", IDENTITY, ("text",)),
+}
+
+
+@pytest.fixture(params=BACKENDS)
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Index]:
+    return lambda: BACKENDS[request.param](tmp_path)
+
+
+@pytest.fixture
+def index(opened: Callable[[], Index]) -> Iterator[Index]:
+    made = opened()
+    yield made
+    made.close()
+
+
+def a_memory(number: int, **changes: object) -> Memory:
+    values: dict[str, object] = {
+        "id": f"mem_{number:05}",
+        "tenant": "t",
+        "namespace": "n",
+        "scope": Scope.PROJECT,
+        "title": f"title{number}",
+        "description": "",
+        "content": "shared words",
+        "outcome": Outcome.SUCCESS,
+        "key": None,
+        "tags": (),
+        "agent": None,
+        "task_type": None,
+        "cognitive_pattern": None,
+        "origin": "user",
+        "parents": (),
+        "source": None,
+        "metadata": {},
+        "initial_confidence": 0.5,
+        "created_at": 1.0,
+        "updated_at": 1.0,
+        "revision": 1,
+        "state": State.ACTIVE,
+    }
+    return Memory(**{**values, **changes})  # type: ignore[arg-type]
+
+
+STANDING = Standing(initial=0.5, created_at=1.0)
+
+
+def apply(index: Index, seq: int, **parts: object) -> None:
+    with index.writing(wait_s=10.0) as granted:
+        assert granted
+        index.apply(IndexBatch(applied=seq, **parts))  # type: ignore[arg-type]
+
+
+def add(index: Index, seq: int, *memories: Memory) -> None:
+    apply(index, seq, added=[(memory, STANDING) for memory in memories])
+
+
+def embed_all(index: Index, vector_of: Callable[[str], np.ndarray]) -> None:
+    with index.writing(wait_s=10.0) as granted:
+        assert granted
+        while ids := index.awaiting_vectors(7):
+            index.embed(ids, {"text": np.stack([vector_of(i) for i in ids])})
+
+
+def found(index: Index, text: str = "shared words", **where: object) -> list[str]:
+    probe = Probe(vector=None, text=text, where=Filter(**{"tenant": "t", **where}), depth=10_000)  # type: ignore[arg-type]
+    return sorted(index.search(probe).ids)
+
+
+def numbers(ids: Sequence[str]) -> list[int]:
+    return [int(i[-5:]) for i in ids]
+
+
+def test_an_empty_index_finds_nothing_and_has_applied_nothing(index: Index) -> None:
+    assert index.applied == 0
+    assert found(index) == []
+    assert index.awaiting_vectors(10) == []
+    assert index.identity == IDENTITY
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({}, [1, 2, 3, 4, 5, 6, 7]),
+        ({"namespace": "n"}, [1, 2, 4, 5, 6, 7]),
+        ({"namespace": "m"}, [3, 4]),
+        ({"scopes": (Scope.TEAM,)}, [4]),
+        ({"outcome": Outcome.FAILURE}, [2]),
+        ({"tags": ("go",)}, [5]),
+        ({"tags": ("go", "rust")}, []),
+        ({"agent": "coder"}, [6]),
+        ({"task_type": "debug"}, [7]),
+        ({"states": (State.ARCHIVED,)}, [8]),
+        ({"states": (State.ACTIVE, State.ARCHIVED)}, [1, 2, 3, 4, 5, 6, 7, 8]),
+        ({"tenant": "u"}, [9]),
+        ({"tenant": "v"}, []),
+    ],
+    ids=str,
+)
+def test_a_filter_is_exact(index: Index, where: dict[str, object], expected: list[int]) -> None:
+    add(
+        index,
+        9,
+        a_memory(1),
+        a_memory(2, outcome=Outcome.FAILURE),
+        a_memory(3, namespace="m"),
+        a_memory(4, namespace="m", scope=Scope.TEAM),
+        a_memory(5, tags=("go",)),
+        a_memory(6, agent="coder"),
+        a_memory(7, task_type="debug"),
+        a_memory(8, state=State.ARCHIVED),
+        a_memory(9, tenant="u"),
+    )
+    assert numbers(found(index, **where)) == expected
+
+
+def test_a_revision_replaces_the_words_and_an_erasure_removes_them(index: Index) -> None:
+    add(index, 2, a_memory(1), a_memory(2))
+    apply(index, 3, revised=[(a_memory(1, content="other terms", revision=2), STANDING)])
+    assert numbers(found(index)) == [2]
+    assert numbers(found(index, "other terms")) == [1]
+    apply(index, 4, revised=[(a_memory(1, content="other terms", namespace="m", revision=3), STANDING)])
+    assert numbers(found(index, "other terms", namespace="m")) == [1]
+    apply(index, 5, erased=["mem_00001", "mem_none"])
+    assert found(index, "other terms") == []
+    assert index.applied == 5
+    assert index.info().memories == 1
+
+
+def test_standings_are_given_back_as_they_were(index: Index) -> None:
+    add(index, 1, a_memory(1))
+    judged = Standing(
+        initial=0.25, created_at=7.5, positive=1.5, negative=0.25, value=0.125, used=3, succeeded=2, last_used_at=9.5
+    )
+    apply(index, 2, standings={"mem_00001": judged, "mem_none": judged})
+    probe = Probe(vector=None, text="shared", where=Filter(tenant="t"), depth=10)
+    assert index.search(probe).standings == [judged]
+
+
+def test_the_nearest_vectors_come_first_and_nan_marks_those_without(index: Index) -> None:
+    rng = np.random.default_rng(5)
+    vectors = rng.standard_normal((60, 32)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    add(index, 60, *(a_memory(n) for n in range(60)))
+    assert index.info().awaiting_vectors == 60
+    embed_all(index, lambda i: vectors[int(i[-5:])])
+    assert index.info().awaiting_vectors == 0
+    add(index, 61, a_memory(60))
+    for row in (0, 17, 59):
+        probe = Probe(vector=vectors[row], text="nothing in common", where=Filter(tenant="t"), depth=10)
+        candidates = index.search(probe)
+        cosine = np.nan_to_num(candidates.cosine[:, 0], nan=-2.0)
+        best = [candidates.ids[i] for i in np.argsort(-cosine)[:5]]
+        expected = np.argsort(-(vectors @ vectors[row]))[:5]
+        assert numbers(best) == expected.tolist()
+        kept = index.vectors(candidates.handles[[candidates.ids.index(best[0])]])[0]
+        assert kept @ vectors[row] == pytest.approx(1.0, abs=0.01)
+    probe = Probe(vector=vectors[0], text="title60", where=Filter(tenant="t"), depth=10)
+    candidates = index.search(probe)
+    assert np.isnan(candidates.cosine[candidates.ids.index("mem_00060"), 0])
+
+
+def test_the_ceiling_tells_how_much_of_the_query_was_met(index: Index) -> None:
+    add(index, 20, *(a_memory(n, title="x", content=f"word{n} common") for n in range(20)))
+    probe = Probe(vector=None, text="word7 common", where=Filter(tenant="t"), depth=10)
+    candidates = index.search(probe)
+    share = candidates.keyword / candidates.keyword_ceiling
+    best = candidates.ids[int(np.argmax(share))]
+    assert numbers([best]) == [7]
+    assert float(share.max()) <= 1.0
+    half = index.search(replace(probe, text="word7 unheardof"))
+    assert 0.0 < float(half.keyword.max()) / half.keyword_ceiling < 0.7 * float(share.max())
+
+
+def test_replaying_a_batch_changes_nothing(index: Index) -> None:
+    for _ in range(3):
+        add(index, 2, a_memory(1), a_memory(2))
+        apply(index, 3, revised=[(a_memory(1, content="other terms"), STANDING)])
+        apply(index, 4, erased=["mem_00002"])
+        add(index, 2, a_memory(1, content="other terms"))
+    assert numbers(found(index, "other terms")) == [1]
+    assert index.info().memories == 1
+    assert index.applied == 4
+
+
+def test_what_was_applied_is_there_after_opening_again_and_for_others_at_once(
+    index: Index, opened: Callable[[], Index]
+) -> None:
+    other = opened()
+    for number in range(30):
+        add(index, number + 1, a_memory(number))
+        assert other.applied == number + 1
+        assert len(found(other)) == number + 1
+    other.close()
+    again = opened()
+    assert len(found(again)) == 30
+    assert again.applied == 30
+    again.close()
+
+
+def test_only_one_may_write_at_a_time(index: Index, opened: Callable[[], Index]) -> None:
+    other = opened()
+    with index.writing(wait_s=1.0) as granted:
+        assert granted
+        with other.writing(wait_s=0.0) as also:
+            assert not also
+    with other.writing(wait_s=1.0) as granted:
+        assert granted
+    other.close()
+
+
+def test_what_was_filtered_out_is_counted(index: Index) -> None:
+    add(
+        index, 3, a_memory(1), a_memory(2, outcome=Outcome.FAILURE), a_memory(3, namespace="m"), a_memory(4, tenant="u")
+    )
+    where = Filter(tenant="t", namespace="n", outcome=Outcome.SUCCESS)
+    candidates = index.search(Probe(vector=None, text="shared", where=where, depth=10))
+    assert candidates.considered == 1
+    assert {k: v for k, v in candidates.filtered_out.items() if v} == {"namespace": 1, "outcome": 1}
+    assert candidates.exhausted

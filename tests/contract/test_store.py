@@ -1,0 +1,797 @@
+"""What every store must do, whatever it keeps its records in. A second backend is one line in `BACKENDS`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reasoningbank.core.errors import BankError, Conflict, InvalidInput, NotFound, StoreError
+from reasoningbank.core.types import (
+    Edge,
+    EdgeKind,
+    EmbedderIdentity,
+    Exposure,
+    KeptVector,
+    Memory,
+    Op,
+    Outcome,
+    Record,
+    Scope,
+    Signal,
+    SignalKind,
+    State,
+    Step,
+    Tombstone,
+    Trajectory,
+)
+from reasoningbank.ports import Store, Writer
+from reasoningbank.store.sqlite import SqliteStore
+
+BACKENDS: dict[str, Callable[[Path], Store]] = {
+    "sqlite": lambda folder: SqliteStore(folder / "bank.db"),
+}
+IDENTITY = EmbedderIdentity(name="hash", model="m", dimension=2, revision="1")
+
+
+@pytest.fixture(params=BACKENDS)
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Store]:
+    return lambda: BACKENDS[request.param](tmp_path)
+
+
+@pytest.fixture
+def store(opened: Callable[[], Store]) -> Iterator[Store]:
+    made = opened()
+    yield made
+    made.close()
+
+
+def a_memory(number: int = 1, *, tenant: str = "t", **changes: object) -> Memory:
+    values: dict[str, object] = {
+        "id": f"mem_{tenant}_{number:06}",
+        "tenant": tenant,
+        "namespace": "n",
+        "scope": Scope.PROJECT,
+        "title": f"title {number}",
+        "description": "",
+        "content": f"content {number}",
+        "outcome": Outcome.SUCCESS,
+        "key": None,
+        "tags": (),
+        "agent": None,
+        "task_type": None,
+        "cognitive_pattern": None,
+        "origin": "user",
+        "parents": (),
+        "source": None,
+        "metadata": {},
+        "initial_confidence": 0.5,
+        "created_at": 1.5,
+        "updated_at": 1.5,
+        "revision": 1,
+        "state": State.ACTIVE,
+    }
+    return Memory(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def a_signal(number: int, memory_id: str, *, tenant: str = "t", positive: bool = True) -> Signal:
+    return Signal(
+        id=f"sig_{tenant}_{number:06}",
+        tenant=tenant,
+        memory_id=memory_id,
+        kind=SignalKind.FEEDBACK,
+        positive=positive,
+        weight=1.0,
+        used=True,
+        source="user",
+        trajectory_id=None,
+        comment="",
+        at=2.0,
+    )
+
+
+def a_trajectory(number: int = 1, *, tenant: str = "t") -> Trajectory:
+    return Trajectory(
+        id=f"trj_{tenant}_{number}",
+        tenant=tenant,
+        namespace="n",
+        task="a task",
+        agent=None,
+        outcome=None,
+        metadata={"a": [1, None, "x"]},
+        started_at=1.0,
+        ended_at=None,
+    )
+
+
+def a_step(number: int, trajectory_id: str, *, tenant: str = "t") -> Step:
+    return Step(
+        id=f"stp_{tenant}_{number}",
+        tenant=tenant,
+        trajectory_id=trajectory_id,
+        number=number,
+        action="act",
+        result="",
+        metadata={},
+        at=1.0,
+    )
+
+
+def an_edge(number: int, source: str, target: str, *, tenant: str = "t", kind: EdgeKind = EdgeKind.RELATES) -> Edge:
+    return Edge(
+        id=f"edg_{tenant}_{number}",
+        tenant=tenant,
+        source_id=source,
+        target_id=target,
+        kind=kind,
+        text="",
+        weight=0.5,
+        tags=("x",),
+        evidence="",
+        created_at=1.0,
+    )
+
+
+def add(store: Store, *records: Record, tenant: str = "t") -> None:
+    def change(writer: Writer) -> None:
+        for record in records:
+            writer.add(record)
+
+    store.write(tenant, change)
+
+
+def revise(store: Store, record: Record, tenant: str = "t") -> None:
+    store.write(tenant, lambda w: w.revise(record))
+
+
+# ---------------------------------------------------------------- records
+
+
+def test_a_record_of_every_kind_comes_back_as_it_was(store: Store) -> None:
+    memory = a_memory(
+        1,
+        tags=("a", "ü"),
+        parents=("mem_x",),
+        key="k",
+        agent="coder",
+        task_type="debug",
+        cognitive_pattern="convergent",
+        source="trj_1",
+        metadata={"deep": {"list": [1, 2.5, None, True, "שלום 🎉"]}},
+        scope=Scope.TEAM,
+        outcome=Outcome.FAILURE,
+        initial_confidence=0.1 + 0.2,
+        created_at=1_790_000_000.123456,
+    )
+    trajectory = a_trajectory()
+    records: list[Record] = [
+        memory,
+        a_memory(2),
+        a_signal(1, memory.id),
+        trajectory,
+        a_step(1, trajectory.id),
+        an_edge(1, memory.id, "mem_t_000002"),
+    ]
+    add(store, *records)
+    with store.read("t") as reader:
+        for record in records:
+            assert reader.get(type(record), [record.id]) == {record.id: record}
+
+
+def test_get_brings_only_what_is_there_whatever_the_number_of_ids(store: Store) -> None:
+    add(store, *(a_memory(i) for i in range(1_200)))
+    wanted = [f"mem_t_{i:06}" for i in range(1_100, 1_300)]
+    with store.read("t") as reader:
+        assert sorted(reader.get(Memory, wanted)) == [f"mem_t_{i:06}" for i in range(1_100, 1_200)]
+        assert reader.get(Memory, []) == {}
+        assert reader.get(Memory, ["nothing"]) == {}
+
+
+def test_select_pages_in_both_directions_without_gap_or_repeat(store: Store) -> None:
+    add(store, *(a_memory(i) for i in range(25)))
+    for newest_first in (False, True):
+        seen: list[str] = []
+        after = None
+        with store.read("t") as reader:
+            while page := reader.select(Memory, {}, newest_first=newest_first, after=after, limit=7):
+                seen += [memory.id for memory in page]
+                after = page[-1].id
+        assert seen == sorted(seen, reverse=newest_first)
+        assert len(set(seen)) == 25
+
+
+def test_select_understands_equality_any_of_none_and_tags(store: Store) -> None:
+    add(
+        store,
+        a_memory(1, tags=("go", "sql"), agent="a"),
+        a_memory(2, tags=("go",), state=State.ARCHIVED),
+        a_memory(3, tags=("golang",), namespace="m"),
+    )
+
+    def found(**where: object) -> list[int]:
+        with store.read("t") as reader:
+            rows = reader.select(Memory, where)
+            assert reader.count(Memory, where) == len(rows)
+        return [int(memory.id[-6:]) for memory in rows]
+
+    assert found() == [1, 2, 3]
+    assert found(namespace="n") == [1, 2]
+    assert found(state=(State.ACTIVE, State.ARCHIVED), namespace="n") == [1, 2]
+    assert found(agent=None) == [2, 3]
+    assert found(tags="go") == [1, 2]
+    assert found(tags=("go", "sql")) == [1]
+    assert found(state=()) == []
+
+
+def test_an_unknown_field_is_an_error_and_never_ignored(store: Store) -> None:
+    with store.read("t") as reader:
+        for ask in (
+            lambda: reader.select(Memory, {"colour": "red"}),
+            lambda: reader.count(Memory, {"1=1 --": "x"}),
+            lambda: reader.tally(Memory, "colour"),
+        ):
+            with pytest.raises(KeyError, match="has no field"):
+                ask()
+
+
+def test_tally_counts_by_a_field(store: Store) -> None:
+    add(store, a_memory(1), a_memory(2, namespace="m"), a_memory(3, namespace="m", state=State.FORGOTTEN))
+    with store.read("t") as reader:
+        assert reader.tally(Memory, "namespace") == {"n": 1, "m": 2}
+        assert reader.tally(Memory, "namespace", {"state": State.ACTIVE.value}) == {"n": 1, "m": 1}
+        assert reader.tally(Memory, "state") == {"active": 2, "forgotten": 1}
+
+
+def test_every_earlier_revision_stays_readable_in_order(store: Store) -> None:
+    first = a_memory(1)
+    add(store, first)
+    versions = [first]
+    for number in range(2, 6):
+        versions.append(replace(versions[-1], content=f"version {number}", revision=number, updated_at=float(number)))
+        revise(store, versions[-1])
+    with store.read("t") as reader:
+        assert reader.revisions(first.id) == versions[:-1]
+        assert reader.get(Memory, [first.id])[first.id] == versions[-1]
+
+
+def test_a_revision_taken_over_from_elsewhere_does_not_replace_one_that_is_here(store: Store) -> None:
+    first = a_memory(1)
+    add(store, first)
+    revise(store, replace(first, content="second", revision=2))
+    store.write("t", lambda w: w.add_earlier(replace(first, content="a forgery")))
+    with store.read("t") as reader:
+        assert reader.revisions(first.id) == [first]
+
+
+def test_adding_what_is_there_is_a_conflict_and_revising_what_is_not_is_not_found(store: Store) -> None:
+    memory = a_memory(1)
+    add(store, memory)
+    with pytest.raises(Conflict):
+        add(store, memory)
+    with pytest.raises(NotFound):
+        revise(store, a_memory(9))
+    with pytest.raises(NotFound):
+        store.write("t", lambda w: w.remove(Memory, "mem_none"))
+    with store.read("t") as reader:
+        assert reader.count(Memory, {}) == 1
+    assert store.head() == 1
+
+
+def test_a_key_belongs_to_one_live_memory_of_a_namespace(store: Store) -> None:
+    add(store, a_memory(1, key="k"), a_memory(2, key="k", namespace="m"), a_memory(3, key="k", state=State.FORGOTTEN))
+    for state in (State.ACTIVE, State.QUARANTINED):
+        with pytest.raises(Conflict):
+            add(store, a_memory(4, key="k", state=state))
+    with pytest.raises(Conflict):
+        revise(store, a_memory(3, key="k", revision=2))
+    with store.read("t") as reader:
+        assert reader.revisions("mem_t_000003") == []
+
+
+def test_a_unit_may_catch_a_conflict_and_go_on(store: Store) -> None:
+    add(store, a_memory(1))
+
+    def change(writer: Writer) -> None:
+        with pytest.raises(Conflict):
+            writer.add(a_memory(1))
+        writer.add(a_memory(2))
+
+    store.write("t", change)
+    with store.read("t") as reader:
+        assert reader.count(Memory, {}) == 2
+
+
+def test_removing_a_memory_takes_everything_about_it_and_leaves_a_tombstone(store: Store) -> None:
+    memory, other = a_memory(1), a_memory(2)
+    add(
+        store,
+        memory,
+        other,
+        a_signal(1, memory.id),
+        a_signal(2, other.id),
+        an_edge(1, memory.id, other.id),
+        an_edge(2, other.id, memory.id),
+    )
+    revise(store, replace(memory, content="again", revision=2))
+    store.write("t", lambda w: w.keep_vectors(IDENTITY, memory.id, {"text": bytes(8)}))
+    store.log_shown([exposure(memory.id), exposure(other.id)])
+    store.write("t", lambda w: w.remove(Memory, memory.id))
+    with store.read("t") as reader:
+        assert reader.get(Memory, [memory.id]) == {}
+        assert reader.revisions(memory.id) == []
+        assert [s.memory_id for s in reader.select(Signal, {})] == [other.id]
+        assert reader.count(Edge, {}) == 0
+        assert reader.vectors(IDENTITY, [memory.id]) == {}
+        assert reader.shown([memory.id, other.id]) == {other.id: 1}
+        assert reader.is_erased(memory.id)
+        assert not reader.is_erased(other.id)
+        assert {t.id for t in reader.beside(Tombstone)} == {memory.id, "sig_t_000001", "edg_t_1", "edg_t_2"}
+
+
+def test_removing_a_trajectory_takes_its_steps(store: Store) -> None:
+    trajectory = a_trajectory()
+    add(store, trajectory, a_step(1, trajectory.id), a_step(2, trajectory.id))
+    store.write("t", lambda w: w.remove(Trajectory, trajectory.id))
+    with store.read("t") as reader:
+        assert reader.count(Step, {}) == 0
+        assert reader.is_erased(trajectory.id)
+
+
+# ---------------------------------------------------------------- beside the records
+
+
+def exposure(memory_id: str, *, tenant: str = "t", trajectory_id: str | None = None, rank: int = 1) -> Exposure:
+    return Exposure(memory_id=memory_id, tenant=tenant, trajectory_id=trajectory_id, query_hash="q", rank=rank, at=3.0)
+
+
+def test_kept_vectors_are_replaced_by_new_ones_and_dropped_when_the_text_changes(store: Store) -> None:
+    memory = a_memory(1)
+    add(store, memory)
+    for blob in (b"12345678", b"abcdefgh"):
+        store.write("t", lambda w, blob=blob: w.keep_vectors(IDENTITY, memory.id, {"text": blob}))
+    with store.read("t") as reader:
+        assert reader.vectors(IDENTITY, [memory.id]) == {memory.id: {"text": b"abcdefgh"}}
+        assert reader.vectors(replace(IDENTITY, revision="2"), [memory.id]) == {}
+    revise(store, replace(memory, tags=("new",), revision=2))
+    with store.read("t") as reader:
+        assert reader.vectors(IDENTITY, [memory.id]) == {memory.id: {"text": b"abcdefgh"}}
+    revise(store, replace(memory, content="other words", revision=3))
+    with store.read("t") as reader:
+        assert reader.vectors(IDENTITY, [memory.id]) == {}
+
+
+def test_what_was_shown_is_counted_and_listed_in_order(store: Store) -> None:
+    add(store, a_memory(1), a_memory(2))
+    store.log_shown(
+        [exposure("mem_t_000002", trajectory_id="trj"), exposure("mem_t_000001", trajectory_id="trj", rank=2)]
+    )
+    store.log_shown([exposure("mem_t_000002", trajectory_id="trj")])
+    store.log_shown([])
+    with store.read("t") as reader:
+        assert reader.shown(["mem_t_000001", "mem_t_000002", "mem_x"]) == {"mem_t_000001": 1, "mem_t_000002": 2}
+        assert reader.shown_in("trj") == ["mem_t_000002", "mem_t_000001"]
+        assert reader.shown_in("other") == []
+
+
+def test_what_is_kept_beside_can_be_taken_over_once(store: Store) -> None:
+    items = [
+        exposure("mem_a"),
+        exposure("mem_a", rank=2),
+        KeptVector(memory_id="mem_a", tenant="t", identity="i", facet="text", vector=b"\x00\xff"),
+        Tombstone(id="mem_b", tenant="t", kind="memory", at=1.0),
+    ]
+    assert store.write("t", lambda w: w.add_beside(items)) == 4
+    assert store.write("t", lambda w: w.add_beside(items)) == 0
+    with store.read("t") as reader:
+        for kind in (Exposure, KeptVector, Tombstone):
+            assert reader.beside(kind) == [item for item in items if isinstance(item, kind)]
+
+
+def test_nothing_beside_the_records_gets_a_feed_number(store: Store) -> None:
+    add(store, a_memory(1))
+    store.log_shown([exposure("mem_t_000001")])
+    store.write("t", lambda w: w.keep_vectors(IDENTITY, "mem_t_000001", {"text": bytes(8)}))
+    store.set_setting("a", "b")
+    assert store.head() == 1
+
+
+def test_settings_are_kept_and_replaced(store: Store, opened: Callable[[], Store]) -> None:
+    assert store.setting("a") is None
+    store.set_setting("a", "1")
+    store.set_setting("a", "zwei 🎉")
+    other = opened()
+    assert other.setting("a") == "zwei 🎉"
+    other.close()
+
+
+# ---------------------------------------------------------------- the feed
+
+
+def assert_dense(store: Store) -> list[int]:
+    numbers: list[int] = []
+    while page := store.changes(numbers[-1] if numbers else 0, 100):
+        numbers += [change.seq for change in page]
+    assert numbers == list(range(1, store.head() + 1))
+    return numbers
+
+
+def test_the_feed_names_every_change_in_order(store: Store) -> None:
+    memory = a_memory(1)
+    add(store, memory, a_signal(1, memory.id))
+    revise(store, replace(memory, content="x", revision=2))
+    store.write("t", lambda w: w.remove(Memory, memory.id))
+    feed = [(c.seq, c.kind, c.op, c.id, c.tenant) for c in store.changes(0, 100)]
+    assert feed == [
+        (1, "memory", Op.ADD, memory.id, "t"),
+        (2, "signal", Op.ADD, "sig_t_000001", "t"),
+        (3, "memory", Op.REVISE, memory.id, "t"),
+        (4, "signal", Op.REMOVE, "sig_t_000001", "t"),
+        (5, "memory", Op.REMOVE, memory.id, "t"),
+    ]
+    assert store.changes(3, 1)[0].seq == 4
+    assert store.changes(5, 10) == []
+
+
+def test_feed_numbers_are_dense_and_in_commit_order_with_16_threads(store: Store) -> None:
+    acknowledged: list[int] = []
+    guard = threading.Lock()
+
+    def work(worker: int) -> None:
+        for number in range(25):
+            before = store.head()
+            add(store, a_memory(worker * 1_000 + number))
+            with guard:
+                acknowledged.append(worker * 1_000 + number)
+            own = [c.seq for c in store.changes(before, 10_000) if c.id == f"mem_t_{worker * 1_000 + number:06}"]
+            assert len(own) == 1, (
+                "an acknowledged change is in the feed, behind everything acknowledged before it began"
+            )
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(work, range(16)))
+    assert len(assert_dense(store)) == len(acknowledged) == 400
+
+
+# ---------------------------------------------------------------- units
+
+
+def held_back(store: Store, count: int, change_for: Callable[[int], Callable[[Writer], object]]) -> list[object]:
+    """Run many units so that they wait together behind a slow one; gives each result or error."""
+    running, go = threading.Event(), threading.Event()
+
+    def slow(_: Writer) -> None:
+        running.set()
+        assert go.wait(30)
+
+    outcomes: list[object] = [None] * count
+    started = threading.Semaphore(0)
+
+    def work(number: int) -> None:
+        started.release()
+        try:
+            outcomes[number] = store.write("t", change_for(number))
+        except (BankError, KeyError) as error:
+            outcomes[number] = error
+
+    blocker = threading.Thread(target=lambda: store.write("t", slow))
+    blocker.start()
+    assert running.wait(30)
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for _ in threads:
+        assert started.acquire(timeout=30)
+    go.set()
+    for thread in (blocker, *threads):
+        thread.join(60)
+        assert not thread.is_alive()
+    return outcomes
+
+
+def test_a_unit_that_raises_leaves_nothing_and_its_neighbours_alone(store: Store) -> None:
+    def change_for(number: int) -> Callable[[Writer], int]:
+        def change(writer: Writer) -> int:
+            writer.add(a_memory(number))
+            writer.add(a_signal(number, f"mem_t_{number:06}"))
+            if number % 3 == 0:
+                raise KeyError(number)
+            return number
+
+        return change
+
+    outcomes = held_back(store, 30, change_for)
+    for number, outcome in enumerate(outcomes):
+        if number % 3 == 0:
+            assert isinstance(outcome, KeyError)
+            assert outcome.args == (number,)
+        else:
+            assert outcome == number
+    kept = {f"mem_t_{number:06}" for number in range(30) if number % 3}
+    with store.read("t") as reader:
+        assert {m.id for m in reader.select(Memory, {})} == kept
+        assert {s.memory_id for s in reader.select(Signal, {})} == kept
+    assert_dense(store)
+
+
+def test_a_call_returns_only_when_its_own_change_is_committed_however_many_wait(store: Store) -> None:
+    def change_for(number: int) -> Callable[[Writer], int]:
+        def change(writer: Writer) -> int:
+            writer.add(a_memory(number))
+            return number
+
+        return change
+
+    assert held_back(store, 600, change_for) == list(range(600))
+    with store.read("t") as reader:
+        assert reader.count(Memory, {}) == 600
+
+
+def test_an_interrupt_in_one_unit_is_never_taken_for_a_commit_by_another(store: Store) -> None:
+    class Interrupted(BaseException):
+        pass
+
+    caught: list[BaseException] = []
+
+    def change_for(number: int) -> Callable[[Writer], int]:
+        def change(writer: Writer) -> int:
+            writer.add(a_memory(number))
+            if number == 5:
+                raise Interrupted
+            return number
+
+        return change
+
+    original = threading.excepthook
+    threading.excepthook = lambda args: caught.append(args.exc_value)  # type: ignore[assignment, return-value]
+    try:
+        outcomes = held_back(store, 12, change_for)
+    finally:
+        threading.excepthook = original
+    assert [type(error) for error in caught] == [Interrupted], "it surfaces once, in one of the waiting threads"
+    with store.read("t") as reader:
+        kept = {int(m.id[-6:]) for m in reader.select(Memory, {})}
+    acknowledged = {outcome for outcome in outcomes if isinstance(outcome, int)}
+    assert acknowledged == kept
+    assert 5 not in kept
+    add(store, a_memory(99))
+
+
+def test_a_write_inside_a_write_is_an_error_and_not_a_standstill(store: Store) -> None:
+    def change(writer: Writer) -> None:
+        writer.add(a_memory(1))
+        add(store, a_memory(2))
+
+    with pytest.raises(StoreError, match="inside another write"):
+        store.write("t", change)
+    add(store, a_memory(3))
+    with store.read("t") as reader:
+        assert [m.id for m in reader.select(Memory, {})] == ["mem_t_000003"]
+
+
+def test_a_write_after_a_failed_one_works(store: Store) -> None:
+    def broken(writer: Writer) -> None:
+        writer.add(a_memory(1))
+        raise ValueError("no")
+
+    for _ in range(3):
+        with pytest.raises(ValueError, match="no"):
+            store.write("t", broken)
+        add(store, a_memory(2))
+        store.write("t", lambda w: w.remove(Memory, "mem_t_000002"))
+        store.write("t", lambda w: w.add_beside([]))
+        with store.read("t") as reader:
+            assert reader.count(Memory, {}) == 0
+    assert_dense(store)
+
+
+def test_a_unit_sees_what_it_has_written_itself(store: Store) -> None:
+    def change(writer: Writer) -> int:
+        writer.add(a_memory(1))
+        return writer.count(Memory, {})
+
+    assert store.write("t", change) == 1
+
+
+# ---------------------------------------------------------------- reading while others write
+
+
+def test_a_read_sees_one_moment_however_much_is_written_meanwhile(store: Store) -> None:
+    add(store, a_memory(1))
+    with store.read("t") as reader:
+        assert reader.count(Memory, {}) == 1
+        add(store, a_memory(2), a_signal(1, "mem_t_000001"))
+        revise(store, a_memory(1, content="changed", revision=2))
+        assert reader.count(Memory, {}) == 1
+        assert reader.count(Signal, {}) == 0
+        assert reader.get(Memory, ["mem_t_000001"])["mem_t_000001"].content == "content 1"
+        assert reader.revisions("mem_t_000001") == []
+    with store.read("t") as reader:
+        assert reader.count(Memory, {}) == 2
+
+
+def test_readers_never_see_half_a_unit(store: Store) -> None:
+    done = threading.Event()
+
+    def write_pairs() -> None:
+        for number in range(60):
+            add(store, a_memory(number), a_signal(number, f"mem_t_{number:06}"))
+        done.set()
+
+    def watch() -> int:
+        looks = 0
+        while not done.is_set() or not looks:
+            with store.read("t") as reader:
+                assert reader.count(Memory, {}) == reader.count(Signal, {})
+            looks += 1
+        return looks
+
+    with ThreadPoolExecutor(4) as pool:
+        watchers = [pool.submit(watch) for _ in range(3)]
+        pool.submit(write_pairs).result()
+        assert all(watcher.result() > 0 for watcher in watchers)
+
+
+# ---------------------------------------------------------------- tenants
+
+
+def test_no_reader_method_shows_what_belongs_to_another_tenant(store: Store) -> None:
+    memory, second, trajectory = a_memory(1, key="k", tags=("x",)), a_memory(2), a_trajectory()
+    add(
+        store,
+        memory,
+        second,
+        a_signal(1, memory.id),
+        trajectory,
+        a_step(1, trajectory.id),
+        an_edge(1, memory.id, second.id),
+    )
+    revise(store, replace(memory, content="again", revision=2))
+    store.write("t", lambda w: w.keep_vectors(IDENTITY, memory.id, {"text": bytes(8)}))
+    store.write("t", lambda w: w.remove(Memory, second.id))
+    store.log_shown([exposure(memory.id, trajectory_id=trajectory.id)])
+    for tenant in ("u", "T", "t ", "*", "%", "_", "t\u200b", "ｔ"):
+        with store.read(tenant) as reader:
+            for kind, record_id in (
+                (Memory, memory.id),
+                (Signal, "sig_t_000001"),
+                (Trajectory, trajectory.id),
+                (Step, "stp_t_1"),
+                (Edge, "edg_t_1"),
+            ):
+                assert reader.get(kind, [record_id]) == {}
+                assert reader.get(kind, [record_id, "another"]) == {}
+                assert reader.select(kind, {}) == []
+                assert reader.select(kind, {"id": record_id}) == []
+                assert reader.count(kind, {}) == 0
+                assert reader.tally(kind, "id") == {}
+            assert reader.select(Memory, {"key": "k", "tags": "x"}) == []
+            assert reader.revisions(memory.id) == []
+            assert reader.vectors(IDENTITY, [memory.id]) == {}
+            assert reader.shown([memory.id]) == {}
+            assert reader.shown_in(trajectory.id) == []
+            assert not reader.is_erased(second.id)
+            assert reader.beside(Exposure) == reader.beside(KeptVector) == reader.beside(Tombstone) == []
+
+
+def test_no_writer_method_touches_what_belongs_to_another_tenant(store: Store) -> None:
+    memory, trajectory = a_memory(1), a_trajectory()
+    add(store, memory, a_signal(1, memory.id), trajectory, a_step(1, trajectory.id))
+    revise(store, replace(memory, tags=("x",), revision=2))
+    store.write("t", lambda w: w.keep_vectors(IDENTITY, memory.id, {"text": b"12345678"}))
+    store.log_shown([exposure(memory.id)])
+    head = store.head()
+
+    with store.read("t") as reader:
+        before = contents(reader)
+    attempts: list[Callable[[Writer], object]] = [
+        lambda w: w.add(replace(memory, tenant="u")),
+        lambda w: w.add(a_memory(7)),
+        lambda w: w.revise(replace(memory, tenant="u", revision=3, content="stolen")),
+        lambda w: w.revise(replace(memory, revision=3, content="stolen")),
+        lambda w: w.add_earlier(a_memory(1, revision=7)),
+        lambda w: w.remove(Memory, memory.id),
+        lambda w: w.remove(Trajectory, trajectory.id),
+        lambda w: w.add_beside([exposure(memory.id)]),
+        lambda w: w.add_beside([Tombstone(id=memory.id, tenant="t", kind="memory", at=0.0)]),
+        lambda w: w.keep_vectors(IDENTITY, memory.id, {"text": b"stolen!!"}),
+    ]
+    for number, attempt in enumerate(attempts):
+        try:
+            store.write("u", attempt)
+        except (Conflict, NotFound, InvalidInput):
+            pass
+        else:
+            assert number == len(attempts) - 1, f"attempt {number} was let through"
+    with store.read("t") as reader:
+        assert contents(reader) == before
+        assert reader.vectors(IDENTITY, [memory.id]) == {memory.id: {"text": b"12345678"}}
+    assert store.head() == head
+
+
+def contents(reader: object) -> list[object]:
+    kinds = (Memory, Signal, Trajectory, Step, Edge)
+    sidecars = (Exposure, KeptVector, Tombstone)
+    return [
+        *(reader.select(kind, {}) for kind in kinds),  # type: ignore[attr-defined]
+        *(reader.beside(kind) for kind in sidecars),  # type: ignore[attr-defined]
+        reader.revisions("mem_t_000001"),  # type: ignore[attr-defined]
+    ]
+
+
+@pytest.mark.parametrize("tenant", ["", None])
+def test_nothing_can_be_read_or_written_without_a_tenant(store: Store, tenant: str | None) -> None:
+    with pytest.raises(InvalidInput), store.read(tenant):  # type: ignore[arg-type]
+        pass
+    with pytest.raises(InvalidInput):
+        store.write(tenant, lambda _: None)  # type: ignore[arg-type]
+
+
+def test_followers_get_records_of_any_tenant(store: Store) -> None:
+    add(store, a_memory(1))
+    add(store, a_memory(1, tenant="u"), tenant="u")
+    assert set(store.unscoped(Memory, ["mem_t_000001", "mem_u_000001", "x"])) == {"mem_t_000001", "mem_u_000001"}
+
+
+# ---------------------------------------------------------------- the end
+
+
+def test_a_closed_store_says_so_and_closing_twice_is_fine(opened: Callable[[], Store]) -> None:
+    store = opened()
+    add(store, a_memory(1))
+    store.close()
+    store.close()
+
+    def read() -> None:
+        with store.read("t"):
+            pass
+
+    for use in (
+        read,
+        store.head,
+        lambda: store.changes(0, 1),
+        lambda: store.setting("a"),
+        lambda: store.set_setting("a", "b"),
+        lambda: add(store, a_memory(2)),
+        lambda: store.log_shown([exposure("x")]),
+        store.verify,
+    ):
+        with pytest.raises(StoreError, match="closed"):
+            use()
+    again = opened()
+    with again.read("t") as reader:
+        assert reader.count(Memory, {}) == 1
+    again.close()
+
+
+def test_a_backup_is_whole_while_others_write_and_never_overwrites(store: Store, tmp_path: Path) -> None:
+    add(store, *(a_memory(i) for i in range(500)))
+    seen: list[tuple[int, int]] = []
+
+    def progress(done: int, total: int) -> None:
+        seen.append((done, total))
+        add(store, a_memory(1_000 + len(seen)))
+
+    target = tmp_path / "copy.db"
+    store.backup(target, progress)
+    assert seen[-1][0] == seen[-1][1]
+    with pytest.raises(InvalidInput):
+        store.backup(target)
+    copy = SqliteStore(target)
+    try:
+        assert copy.verify() == []
+        assert_dense(copy)
+        with copy.read("t") as reader:
+            assert reader.count(Memory, {}) >= 500
+    finally:
+        copy.close()
+    assert [p.name for p in tmp_path.iterdir() if "partial" in p.name] == []
+
+
+def test_a_sound_store_verifies_clean(store: Store) -> None:
+    add(store, a_memory(1), a_signal(1, "mem_t_000001"))
+    revise(store, a_memory(1, content="b", revision=2))
+    assert store.verify() == []

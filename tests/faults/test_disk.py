@@ -1,0 +1,341 @@
+"""A medium that fails: full, erring at any write, flipping bits. Nothing acknowledged is lost, nothing wrong is served."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from reasoningbank import ReasoningBank
+from reasoningbank.core.errors import BankDamaged, BankError, BankFull, NotFound, StoreError
+from reasoningbank.core.types import Exposure, Memory
+from reasoningbank.store.sqlite import SqliteStore
+
+
+def opened(path: Path, **options: object) -> ReasoningBank:
+    return ReasoningBank.open(path, embedder="hash", namespace="n", **options)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- a full disk
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    if os.name == "nt" or os.geteuid() != 0 or not shutil.which("mount"):
+        pytest.skip("a small disk needs root and mount")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("mount is not permitted here")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk_is_a_typed_error_and_loses_nothing_acknowledged(small_disk: Path) -> None:
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(5_500_000))
+    path = small_disk / "bank.db"
+    acknowledged: dict[str, str] = {}
+    with opened(path) as bank:
+        first = bank.record(title="The first", content="stored while there was room")
+        acknowledged[first.id] = first.content
+        assert [m.id for m in bank.search("while there was room").memories] == [first.id]
+        with pytest.raises(BankFull):  # noqa: PT012 - whichever comes first
+            for number in range(10_000):
+                kept = bank.record(title=f"number {number}", content=f"{number} " + "filling " * 300)
+                acknowledged[kept.id] = kept.content
+        assert len(acknowledged) > 5
+
+        for memory_id, content in acknowledged.items():
+            assert bank.get(memory_id).content == content
+        assert len(bank.list(limit=10_000)) == len(acknowledged)
+        assert first.id in {m.id for m in bank.search("while there was room").memories}
+        with pytest.raises(BankFull):  # noqa: PT012 - whichever comes first
+            for number in range(10_000):
+                bank.record(title=f"again {number}", content="filling " * 300)
+        assert bank.verify() == []
+
+        ballast.unlink()
+        after = bank.record(title="Room again", content="stored after space was freed")
+        assert after.id in {m.id for m in bank.search("after space was freed").memories}
+        held = {m.id: m.content for m in bank.list(limit=10_000)}
+    assert acknowledged.items() <= held.items()
+    with opened(path) as bank:
+        assert {m.id: m.content for m in bank.list(limit=10_000)} == held
+        assert bank.verify() == []
+
+
+def test_opening_on_a_full_disk_says_so_and_works_once_there_is_room(small_disk: Path) -> None:
+    path = small_disk / "bank.db"
+    with opened(path) as bank:
+        kept = bank.record(title="Stored early", content="before the disk was full")
+        bank.search("early")
+    with pytest.raises(OSError, match="space"), (small_disk / "ballast").open("wb") as file:  # noqa: PT012
+        while True:
+            file.write(bytes(4096))
+            file.flush()
+    with pytest.raises(BankFull):
+        opened(path)
+    (small_disk / "ballast").unlink()
+    with opened(path) as bank:
+        assert bank.get(kept.id).content == kept.content
+        assert [m.id for m in bank.search("before the disk was full").memories] == [kept.id]
+
+
+# ---------------------------------------------------------------- errors of the medium
+
+
+class Medium(apsw.VFS):
+    """Passes everything on to the real file system until the `fail_at`-th write, sync or truncation."""
+
+    def __init__(self, name: str) -> None:
+        self.name_ = name
+        self.base = ""
+        self.calls = 0
+        self.fail_at: int | None = None
+        self.forever = False
+        self.error: type[Exception] = apsw.IOError
+        super().__init__(name, self.base)
+
+    def xOpen(self, name: object, flags: list[int]) -> MediumFile:
+        return MediumFile(self, name, flags)
+
+    def step(self) -> None:
+        self.calls += 1
+        if self.fail_at is not None and (self.calls == self.fail_at or (self.forever and self.calls > self.fail_at)):
+            fault = self.error("injected")
+            fault.extendedresult = apsw.SQLITE_IOERR_WRITE if self.error is apsw.IOError else apsw.SQLITE_FULL  # type: ignore[attr-defined]
+            raise fault
+
+
+class MediumFile(apsw.VFSFile):
+    def __init__(self, medium: Medium, name: object, flags: list[int]) -> None:
+        self.medium = medium
+        super().__init__(medium.base, name, flags)
+
+    def xWrite(self, data: bytes, offset: int) -> None:
+        self.medium.step()
+        super().xWrite(data, offset)
+
+    def xSync(self, flags: int) -> None:
+        self.medium.step()
+        super().xSync(flags)
+
+    def xTruncate(self, size: int) -> None:
+        self.medium.step()
+        super().xTruncate(size)
+
+
+@pytest.fixture
+def medium(monkeypatch: pytest.MonkeyPatch) -> Iterator[Medium]:
+    import reasoningbank.store.sqlite as module
+
+    shim = Medium("erring")
+    real = apsw.Connection
+
+    class Connection(real):  # type: ignore[misc, valid-type]
+        def __init__(self, filename: str, **named: object) -> None:
+            super().__init__(filename, vfs="erring", **named)
+
+    monkeypatch.setattr(module.apsw, "Connection", Connection)
+    # Where SQLite itself passes over an error, as in closing, APSW reports it here.
+    loud = sys.unraisablehook
+    monkeypatch.setattr(sys, "unraisablehook", lambda e: None if "injected" in str(e.exc_value) else loud(e))
+    yield shim
+    gc.collect()
+    monkeypatch.undo()
+    shim.unregister()
+
+
+def a_short_life(path: Path, acknowledged: dict[str, str], gone: set[str]) -> None:
+    """Every way of writing once; what was acknowledged is noted outside as soon as it is."""
+    store = SqliteStore(path)
+    try:
+        bank = make_bank(store)
+        for number in range(2):
+            kept = bank.record(title=f"memory {number}", content=f"content {number} " + "x" * 3_000)
+            acknowledged[kept.id] = kept.content
+        edited = bank.edit(kept.id, content="edited")
+        acknowledged[edited.id] = edited.content
+        bank.feedback(kept.id, helpful=True)
+        store.log_shown(
+            [Exposure(memory_id=kept.id, tenant="local", trajectory_id=None, query_hash="q", rank=1, at=1.0)]
+        )
+        # An erasure that fails at its very end may have happened, so from here on neither is promised.
+        first = min(acknowledged)
+        del acknowledged[first]
+        store.write("local", lambda w: w.remove(Memory, first))
+        gone.add(first)
+        bank.store("k", "v1")
+        keyed = bank.store("k", "v2")
+        acknowledged[keyed.id] = "v2"
+    finally:
+        store.close()
+
+
+def make_bank(store: SqliteStore) -> ReasoningBank:
+    import time
+
+    from reasoningbank.core.confidence import policy_named
+    from reasoningbank.core.ids import IdSource
+    from reasoningbank.desk import Desk
+
+    desk = Desk(
+        store=store,
+        tenant="local",
+        namespace="n",
+        clock=time.time,
+        ids=IdSource(time.time, random.Random(1).getrandbits),
+        policy=policy_named("bayes"),
+    )
+    return ReasoningBank(desk, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("error", "forever"),
+    [(apsw.IOError, False), (apsw.FullError, True)],
+    ids=["an I/O error once", "a full disk from then on"],
+)
+def test_an_error_at_any_write_is_typed_and_neither_corrupts_nor_lies(
+    tmp_path: Path, medium: Medium, error: type[Exception], forever: bool
+) -> None:
+    a_short_life(tmp_path / "sound.db", {}, set())
+    total = medium.calls
+    assert total > 40
+    medium.error, medium.forever = error, forever
+    failed = 0
+    for at in range(1, total + 1):
+        path = tmp_path / f"{at}.db"
+        acknowledged: dict[str, str] = {}
+        gone: set[str] = set()
+        medium.calls, medium.fail_at = 0, at
+        try:
+            a_short_life(path, acknowledged, gone)
+        except BankError:
+            failed += 1
+        medium.fail_at = None
+        store = SqliteStore(path)
+        assert store.verify() == []
+        with store.read("local") as reader:
+            kept = {m.id: m.content for m in reader.select(Memory, {})}
+            for memory_id, content in acknowledged.items():
+                versions = {kept.get(memory_id), *(r.content for r in reader.revisions(memory_id))}
+                assert content in versions, f"acknowledged and lost at call {at}"
+            assert not gone & kept.keys(), f"erased and back at call {at}"
+        numbers = [change.seq for change in store.changes(0, 1_000)]
+        assert numbers == list(range(1, len(numbers) + 1))
+        store.close()
+    assert failed > total // 3
+
+
+# ---------------------------------------------------------------- flipped bits
+
+
+def test_a_flipped_bit_is_never_served_and_verify_names_the_row(tmp_path: Path) -> None:  # noqa: C901
+    rng = random.Random(20_261_115)
+    path = tmp_path / "bank.db"
+    with opened(path) as bank:
+        truth = {}
+        for number in range(40):
+            kept = bank.store(
+                f"k{number}", f"advice number {number} " + rng.randbytes(60).hex(), tags=["a", f"t{number}"]
+            )
+            truth[kept.id] = (kept.title, kept.content, kept.tags, kept.memory.key)
+            bank.feedback(kept.id, helpful=bool(number % 2), comment="because")
+        for number in range(0, 40, 4):
+            changed = bank.store(f"k{number}", f"changed advice {number}")
+            truth[changed.id] = (changed.title, changed.content, changed.tags, changed.memory.key)
+    whole = path.read_bytes()
+    texts = [match.start() for match in re.finditer(b"advice number|changed advice", whole)]
+    rows_hit = named = 0
+    for trial in range(200):
+        # Every other flip goes where it hurts, the rest anywhere.
+        at = rng.randrange(len(whole) * 8) if trial % 2 else 8 * rng.choice(texts) + rng.randrange(400)
+        damaged = bytearray(whole)
+        damaged[at // 8] ^= 1 << (at % 8)
+        flipped = tmp_path / "flipped.db"
+        flipped.write_bytes(damaged)
+        refused: set[str] = set()
+        try:
+            with opened(flipped, read_only=True) as bank:
+                for memory_id, expected in truth.items():
+                    try:
+                        got = bank.get(memory_id)
+                    except BankDamaged:
+                        refused.add(memory_id)
+                        continue
+                    except (NotFound, StoreError):
+                        continue
+                    assert (got.title, got.content, got.tags, got.memory.key) == expected, f"trial {trial}, bit {at}"
+                try:
+                    for got in bank.list(limit=1_000):
+                        assert (got.title, got.content, got.tags, got.memory.key) == truth[got.id]
+                    list(bank.export_lines())
+                    for memory_id in list(truth)[::8]:
+                        bank.history(memory_id)
+                except BankError:
+                    pass
+                damage = bank.verify()
+        except BankError:
+            continue
+        hit = row_at(whole, at)
+        if refused:
+            assert damage
+        if hit is not None:
+            rows_hit += 1
+            named += any(hit in (d.id, "") or d.id == "" for d in damage) and bool(damage)
+    assert rows_hit > 20
+    assert named == rows_hit
+
+
+def row_at(whole: bytes, bit: int) -> str | None:
+    """The id of the memory whose content text holds this bit, if any."""
+    byte = bit // 8
+    for marker in (b"advice number ", b"changed advice "):
+        start = whole.rfind(marker, max(0, byte - 130), byte + 1)
+        if start >= 0:
+            row = whole.rfind(b"mem_", 0, start)
+            return whole[row : row + 30].decode("ascii", "replace") if start - row < 400 else None
+    return None
+
+
+def test_verify_names_every_damaged_row_even_when_its_text_cannot_be_read(path: Path) -> None:
+    with opened(path) as bank:
+        kept = [bank.store(f"k{number}", f"needle-{number:02}-{'x' * 50}") for number in range(10)]
+    whole = bytearray(path.read_bytes())
+    for number, byte in ((2, 0xFF), (5, ord("y")), (7, 0x80)):
+        whole[whole.index(f"needle-{number:02}".encode())] = byte
+    path.write_bytes(whole)
+    with opened(path, read_only=True) as bank:
+        assert {damage.id for damage in bank.verify()} == {kept[n].id for n in (2, 5, 7)}
+        for number, memory in enumerate(kept):
+            if number in (2, 5, 7):
+                with pytest.raises(BankDamaged):
+                    bank.get(memory.id)
+            else:
+                assert bank.get(memory.id).content == memory.content
+        with pytest.raises(BankDamaged):
+            bank.list()
+
+
+def test_a_damaged_row_does_not_stop_the_others_from_being_found(path: Path) -> None:
+    with opened(path) as bank:
+        kept = [bank.store(f"k{n}", f"advice about topic{n} number {n}") for n in range(10)]
+    whole = bytearray(path.read_bytes())
+    whole[whole.index(b"advice about topic3")] = 0xFF
+    path.write_bytes(whole)
+    with opened(path) as bank:
+        assert kept[5].id in {hit.id for hit in bank.search("advice about topic5").memories}
+        assert kept[3].id not in {hit.id for hit in bank.search("advice about topic3", limit=20).memories}

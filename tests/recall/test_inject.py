@@ -1,0 +1,36 @@
+"""Text for a prompt: reference and not rule, warnings as warnings, within the budget."""
+
+from __future__ import annotations
+
+from reasoningbank import ReasoningBank
+from reasoningbank.core.tokens import count_tokens
+from reasoningbank.recall.render import HEADING
+
+
+def test_failures_are_rendered_as_things_to_avoid(bank: ReasoningBank) -> None:
+    bank.record(title="Do this", description="always", content="configure the retry policy with jitter")
+    bank.record(title="Not this", content="configure the retry policy without a cap", outcome="failure")
+    text = bank.inject("configure the retry policy", max_tokens=500)
+    assert text.startswith(HEADING)
+    assert "Reference, not rule" in text
+    assert "[DO] Do this (confidence 0.80, from user)\nWhen: always\n" in text
+    assert "[AVOID] Not this" in text
+
+
+def test_the_budget_is_kept_and_a_lesson_is_whole_or_absent(bank: ReasoningBank) -> None:
+    lessons = [f"configure the retry policy, step {n} " + "and wait " * 30 for n in range(6)]
+    for lesson in lessons:
+        bank.record(title="Step", content=lesson)
+    for budget in (1, 20, 50, 100, 200, 400, 2_000):
+        text = bank.inject("configure the retry policy", max_tokens=budget, limit=10, floor=0.0)
+        assert count_tokens(text) <= budget
+        whole = [lesson for lesson in lessons if lesson in text]
+        assert text.count("[DO]") == len(whole)
+    assert len(whole) == 6
+
+
+def test_what_is_injected_is_logged_as_shown(bank: ReasoningBank) -> None:
+    kept = bank.record(title="Advice", content="configure the retry policy")
+    with bank.session(task="configure the retry policy") as run:
+        assert "[DO] Advice" in run.inject()
+        assert [s.memory_id for s in run.finish("success").signals] == [kept.id]

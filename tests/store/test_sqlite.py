@@ -1,0 +1,227 @@
+"""What only a file can show: shared commits, untouched bytes after reads, erased bytes, forked processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from reasoningbank import ReasoningBank
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.types import Exposure
+from reasoningbank.ports import Writer
+from reasoningbank.store.sqlite import SAFE_SQLITE, UNITS_PER_COMMIT, SqliteStore, _Unit
+
+CANARY = "Zanzibar-canary-7f3a"
+
+
+def test_the_sqlite_in_use_is_one_that_does_not_corrupt_shared_files() -> None:
+    assert tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) >= SAFE_SQLITE
+
+
+def test_an_unknown_durability_is_refused(path: Path) -> None:
+    with pytest.raises(InvalidInput, match="full, normal"):
+        SqliteStore(path, durability="off")
+
+
+def commits_in_log(path: Path) -> int:
+    """Frames of the write-ahead log that end a transaction, told by their size field."""
+    log = Path(f"{path}-wal").read_bytes()
+    page = int.from_bytes(log[8:12], "big")
+    frames = range(32, len(log), 24 + page)
+    return sum(int.from_bytes(log[at + 4 : at + 8], "big") > 0 for at in frames)
+
+
+def test_writes_that_wait_together_share_commits(path: Path) -> None:
+    store = SqliteStore(path)
+    running, go = threading.Event(), threading.Event()
+
+    def slow(writer: Writer) -> None:
+        running.set()
+        assert go.wait(30)
+
+    def line(number: int) -> Callable[[Writer], int]:
+        return lambda writer: writer.add_beside(
+            [Exposure(memory_id="m", tenant="t", trajectory_id=None, query_hash="q", rank=number, at=1.0)]
+        )
+
+    before = commits_in_log(path)
+    blocker = threading.Thread(target=store.write, args=("t", slow))
+    blocker.start()
+    assert running.wait(30)
+    queued = threading.Semaphore(0)
+
+    def work(number: int) -> None:
+        queued.release()
+        store.write("t", line(number))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(100)]
+    for thread in threads:
+        thread.start()
+    for _ in threads:
+        assert queued.acquire(timeout=30)
+    go.set()
+    for thread in (blocker, *threads):
+        thread.join(60)
+    commits = commits_in_log(path) - before
+    with store.read("t") as reader:
+        assert len(reader.beside(Exposure)) == 100
+    store.close()
+    assert 1 <= commits <= 20
+
+
+def test_a_write_behind_more_than_one_commit_takes_returns_only_after_its_own(path: Path) -> None:
+    store = SqliteStore(path)
+    # Put there by hand: threads queue up in the order in which they get the lock, so they hardly ever overtake.
+    store._queue.extend(_Unit("t", lambda writer: None) for _ in range(UNITS_PER_COMMIT + 1))
+    line = Exposure(memory_id="m", tenant="t", trajectory_id=None, query_hash="q", rank=1, at=1.0)
+    assert store.write("t", lambda writer: writer.add_beside([line])) == 1
+    with store.read("t") as reader:
+        assert reader.beside(Exposure) == [line]
+    store.close()
+
+
+def test_reading_never_changes_the_file(path: Path) -> None:
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        ids = [bank.record(title=f"lesson {n}", content=f"advice number {n}").id for n in range(20)]
+        bank.feedback(ids[0], helpful=True)
+        bank.link(ids[0], ids[1], "relates")
+        bank.search("advice")
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        watcher = apsw.Connection(str(path))
+
+        def state() -> tuple[object, ...]:
+            version = next(watcher.execute("PRAGMA data_version"))[0]
+            head = next(watcher.execute("SELECT max(seq) FROM feed"))[0]
+            log = Path(f"{path}-wal")
+            return version, head, path.read_bytes(), log.read_bytes() if log.exists() else b""
+
+        before = state()
+        for memory_id in ids:
+            bank.get(memory_id)
+            bank.history(memory_id)
+        bank.list()
+        bank.neighbours(ids[0])
+        bank.status()
+        bank.verify()
+        list(bank.export_lines())
+        assert state() == before
+        watcher.close()
+
+
+def test_searching_writes_no_record_and_its_log_is_written_by_closing(path: Path) -> None:
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        kept = bank.record(title="lesson", content="advice about searching")
+        bank.search("advice about searching")
+    store = SqliteStore(path)
+    head = store.head()
+    with store.read("local") as reader:
+        assert reader.shown([kept.id]) == {kept.id: 1}
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        for _ in range(3):
+            bank.search("advice about searching")
+    assert store.head() == head
+    with store.read("local") as reader:
+        assert reader.shown([kept.id]) == {kept.id: 4}
+    store.close()
+
+
+def files_with(folder: Path, text: str) -> list[str]:
+    return [str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file() and text.encode() in p.read_bytes()]
+
+
+def test_erasing_removes_the_bytes_everywhere_and_an_import_does_not_bring_them_back(
+    path: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path.parent / f"{tmp_path.name}-export.jsonl"
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        for number in range(30):
+            bank.record(title=f"other {number}", content="something else " * 20)
+        doomed = bank.store(f"key {CANARY}", CANARY + " " + "long " * 3_000, tags=[CANARY], metadata={"x": CANARY})
+        bank.store(f"key {CANARY}", f"second revision {CANARY}")
+        bank.feedback(doomed.id, helpful=False, comment=CANARY)
+        bank.link(doomed.id, bank.list()[5].id, "relates", text=CANARY)
+        bank.search("second revision")
+        elsewhere.write_text("\n".join(bank.export_lines()))
+        assert files_with(tmp_path, CANARY)
+        bank.erase(doomed.id)
+        assert files_with(tmp_path, CANARY) == []
+        assert doomed.id not in {hit.id for hit in bank.search("second revision", floor=0.0).memories}
+        imported = bank.import_from(elsewhere)
+        assert any("was erased here" in skipped.why for skipped in imported.skipped)
+        assert doomed.id not in {m.id for m in bank.list(limit=1_000)}
+    assert files_with(tmp_path, CANARY) == []
+    elsewhere.unlink()
+
+
+def test_an_erasure_while_somebody_reads_takes_the_bytes_once_the_reader_is_done(path: Path, tmp_path: Path) -> None:
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        doomed, other = bank.store("a", CANARY), bank.store("b", "other")
+        lines = bank.export_lines()
+        next(lines)
+        next(lines)
+        bank.erase(doomed.id)
+        assert bank.list() == [bank.get(other.id)]
+        lines.close()
+        bank.erase(other.id)
+        assert files_with(tmp_path, CANARY) == []
+
+
+FORKING = """
+import os, sys
+from reasoningbank.wiring import ReasoningBank
+bank = ReasoningBank.open(sys.argv[1], embedder="hash", namespace="n")
+bank.record(title="before", content="stored before the fork")
+bank.search("fork")
+for number in range(5):
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            bank.record(title=f"child {number}", content=f"stored by child {number}")
+            assert len(bank.search("stored by child", floor=0.0, limit=20).memories) == 2 * number + 2
+            bank.erase(bank.record(title="gone", content="erased by the child").id)
+            bank.close()
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(pid, 0)[1] == 0, f"child {number} failed"
+    bank.record(title=f"parent {number}", content=f"stored by the parent after child {number}")
+    assert len(bank.list()) == 2 * number + 3
+assert bank.verify() == []
+bank.close()
+print("fine")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_may_use_the_bank_and_the_parent_still_can(
+    path: Path, child: Callable[..., subprocess.Popen[str]], finished: Callable[..., str]
+) -> None:
+    assert finished(child(FORKING, path)) == "fine\n"
+
+
+def test_threads_may_share_a_bank_in_memory() -> None:
+    with ReasoningBank.open(":memory:", embedder="hash", namespace="n") as bank:
+        problems: list[Exception] = []
+
+        def work(worker: int) -> None:
+            try:
+                for number in range(20):
+                    kept = bank.store(f"{worker}/{number}", "v")
+                    assert bank.get(kept.id).content == "v"
+            except Exception as error:  # noqa: BLE001 - shown by the assertion below
+                problems.append(error)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert problems == []
+        assert bank.status().memories == {"active": 80}

@@ -1,0 +1,165 @@
+"""Which room may import which, told as a table. A broken rule fails with a sentence that names it.
+
+Imports inside functions and under `TYPE_CHECKING` count like any other: a room that needs to know the type knows the room.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import reasoningbank
+
+PACKAGE = Path(reasoningbank.__file__).parent
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "core": set(),
+    "ports": {"core"},
+    "config": {"core"},
+    "store": {"core", "ports"},
+    "index": {"core", "ports"},
+    "embed": {"core", "ports"},
+    "desk": {"core", "ports"},
+    "graph": {"core", "ports", "desk"},
+    "recall": {"core", "ports", "desk"},
+    "learn": {"core", "ports", "desk", "recall"},
+    "exchange": {"core", "ports", "desk"},
+    "bank": {"core", "ports", "desk", "graph", "recall", "learn", "exchange"},
+    "view": {"core", "ports", "desk", "graph", "recall", "learn", "exchange", "bank"},
+    "wiring": {
+        "core",
+        "ports",
+        "desk",
+        "graph",
+        "recall",
+        "learn",
+        "exchange",
+        "bank",
+        "config",
+        "store",
+        "index",
+        "embed",
+    },
+    "cli": {"core", "ports", "desk", "graph", "recall", "learn", "exchange", "bank", "config", "view", "wiring"},
+    "__init__": {"core", "wiring"},
+    "__main__": {"cli"},
+}
+"""A room, and every other room it may know. What is missing here may not be imported."""
+
+OUTSIDE_OF_CORE = {
+    "asyncio", "datetime", "glob", "http", "importlib", "io", "logging", "multiprocessing", "os", "pathlib", "random",
+    "secrets", "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "sys", "tempfile", "time", "urllib", "uuid",
+}  # fmt: skip
+"""The world: disk, clock, chance, network, environment."""
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, dotted module) of everything that a file imports, wherever in it; relative names are made whole."""
+    package = ["reasoningbank", *path.relative_to(PACKAGE).parent.parts]
+    for node in ast.walk(ast.parse(path.read_text("utf-8"), str(path))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                base = package[: len(package) - node.level + 1]
+                module = ".".join([*base, *([node.module] if node.module else [])])
+            else:
+                module = node.module or ""
+            if module == "reasoningbank":
+                yield from ((node.lineno, f"reasoningbank.{alias.name}") for alias in node.names)
+            else:
+                yield node.lineno, module
+
+
+def test_every_room_is_in_the_table() -> None:
+    assert {room_of(path) for path in modules()} <= MAY_IMPORT.keys(), "A new room needs a row in MAY_IMPORT."
+
+
+def test_the_table_itself_has_no_circle() -> None:
+    left = {room: set(others) for room, others in MAY_IMPORT.items()}
+    while left:
+        free = {room for room, others in left.items() if not others & left.keys()}
+        assert free, f"These rooms may import each other in a circle: {sorted(left)}."
+        for room in free:
+            del left[room]
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_a_room_imports_only_what_the_table_allows(room: str) -> None:
+    broken = []
+    for path in modules():
+        if room_of(path) != room:
+            continue
+        for line, module in imported(path):
+            if not module.startswith("reasoningbank."):
+                continue
+            other = module.split(".")[1]
+            public = other.startswith("__") or other[0].isupper()
+            if other != room and not public and other not in MAY_IMPORT[room]:
+                allowed = ", ".join(sorted(MAY_IMPORT[room])) or "nothing of ours"
+                broken.append(f"{path.relative_to(PACKAGE)}:{line} imports {other}; {room} may import only: {allowed}.")
+    assert not broken, "\n".join(broken)
+
+
+def test_only_the_wiring_knows_the_backends() -> None:
+    for backend in ("store", "index", "embed"):
+        knowing = {room for room, others in MAY_IMPORT.items() if backend in others}
+        assert knowing == {"wiring"}
+
+
+def test_the_core_knows_nothing_of_the_world() -> None:
+    broken = [
+        f"{path.relative_to(PACKAGE)}:{line} imports {module}; the core takes it as an argument instead."
+        for path in modules()
+        if room_of(path) == "core"
+        for line, module in imported(path)
+        if module.split(".")[0] in OUTSIDE_OF_CORE
+    ]
+    assert not broken, "\n".join(broken)
+
+
+def test_only_the_configuration_reads_the_environment() -> None:
+    broken = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno} reads the environment; config.py does that."
+        for path in modules()
+        if room_of(path) not in ("config", "cli")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
+    ]
+    assert not broken, "\n".join(broken)
+
+
+def test_the_public_names_are_known_and_sorted() -> None:
+    assert reasoningbank.__all__ == ["Draft", "ReasoningBank", "__version__"]
+    assert reasoningbank.__all__ == sorted(reasoningbank.__all__)
+    for name in reasoningbank.__all__:
+        assert getattr(reasoningbank, name) is not None
+    with pytest.raises(AttributeError, match="Colour"):
+        _ = reasoningbank.Colour
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = "import sys, reasoningbank; print(*sys.modules)"
+    path = {"PYTHONPATH": str(PACKAGE.parent)}
+    out = subprocess.run([sys.executable, "-c", code], env=path, capture_output=True, text=True, check=True).stdout
+    heavy = {"numpy", "onnxruntime", "simsimd", "apsw", "sqlite3", "socket", "ssl", "asyncio"} & set(out.split())
+    assert not heavy, f"import reasoningbank also loads {', '.join(sorted(heavy))}."
+
+
+def test_every_module_says_what_it_knows() -> None:
+    silent = [str(p.relative_to(PACKAGE)) for p in modules() if not ast.get_docstring(ast.parse(p.read_text("utf-8")))]
+    assert not silent, f"Without a docstring: {', '.join(silent)}."
