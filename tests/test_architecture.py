@@ -29,7 +29,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "recall": {"core", "ports", "desk"},
     "learn": {"core", "ports", "desk", "recall"},
     "exchange": {"core", "ports", "desk"},
-    "bank": {"core", "ports", "desk", "graph", "recall", "learn", "exchange"},
+    "records": {"core", "ports", "desk"},
+    "bank": {"core", "ports", "desk", "records", "graph", "recall", "learn", "exchange"},
     "view": {"core", "ports", "desk", "graph", "recall", "learn", "exchange", "bank"},
     "wiring": {
         "core",

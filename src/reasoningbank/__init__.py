@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from reasoningbank.wiring import ReasoningBank as ReasoningBank
     from reasoningbank.core.types import Draft as Draft
+    from reasoningbank.wiring import ReasoningBank as ReasoningBank
 
 __all__ = ["Draft", "ReasoningBank", "__version__"]
 

@@ -1,8 +1,8 @@
 """The verbs.
 
-    record  store  record_many          search  inject               feedback  outcome  history
-    get  list  edit                     session  start_session …     link  unlink  neighbours
-    forget  restore  erase              import_from  export_to       reindex  verify  backup  status
+    record  store  record_many          search  inject  compare      feedback  outcome  history
+    get  list  edit  changes            session  start_session …     link  unlink  neighbours
+    forget  restore  erase              import_from  export_lines    reindex  verify  backup  status
 
 Knows which room does what and what the defaults are. It is made by `wiring`, which knows the backends.
 """
@@ -13,17 +13,14 @@ import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
-from functools import partial
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from reasoningbank.core.confidence import INITIAL_EXPLICIT, INITIAL_RAW
-from reasoningbank.core.drafts import EDITABLE_FIELDS, clean_namespace, edited, memory_from, required_text
-from reasoningbank.core.errors import BankError, Conflict, InvalidInput
+from reasoningbank import records
+from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.types import (
-    EVERY_NAMESPACE,
+    Change,
     Confidence,
     Draft,
     Edge,
@@ -36,9 +33,9 @@ from reasoningbank.core.types import (
     Step,
     Trajectory,
 )
-from reasoningbank.desk import LIVE_STATES, Desk
+from reasoningbank.desk import Desk
 from reasoningbank.graph.link import DEFAULT_WEIGHT, link, unlink
-from reasoningbank.ports import Damage, IndexInfo, StoreInfo, Writer
+from reasoningbank.ports import Damage, IndexInfo, StoreInfo
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -47,13 +44,13 @@ if TYPE_CHECKING:
     from reasoningbank.graph.walk import Neighbour
     from reasoningbank.learn.capture import Ended
     from reasoningbank.learn.evidence import History
+    from reasoningbank.ports import Floats
     from reasoningbank.recall.follow import Progress
     from reasoningbank.recall.query import Found, Query
     from reasoningbank.recall.search import Searcher
 
 T = TypeVar("T")
 
-DRAFTS_PER_UNIT = 500
 DEFAULT_LIST_LIMIT = 50
 
 
@@ -136,92 +133,28 @@ class Bank:
 
         With `vector`, the caller's own vector of the content is kept and used instead of embedding it.
         """
-        memory = self._memory(_draft(draft, options), INITIAL_EXPLICIT)
-        blobs = self._blobs(vector) if vector is not None else None
-
-        def change(writer: Writer) -> None:
-            writer.add(memory)
-            if blobs:
-                writer.keep_vectors(self._engine.identity, memory.id, blobs)
-
-        self._desk.store.write(self._desk.tenant, change)
-        return self._fresh(memory)
+        wanted = records.draft_of(draft, options)
+        if vector is None:
+            return records.record(self._desk, wanted)
+        identity = self._engine.identity
+        vectors = {self._engine.first_facet: _unit_vector(vector, identity.dimension)}
+        return records.record(self._desk, wanted, identity=identity, vectors=vectors)
 
     def store(self, key: str, value: str, **options: Any) -> Remembered:
         """Keep `value` under `key`. The same key in the same namespace makes a new revision, not a second memory."""
-        titled = options.pop("title", None) or None
-        title = titled or required_text(key, "key", 500)
-        coming = self._memory(_draft(None, {**options, "key": key, "title": title, "content": value}), INITIAL_RAW)
-
-        def change(writer: Writer) -> Remembered:
-            where = {"namespace": coming.namespace, "key": coming.key, "state": LIVE_STATES}
-            there = writer.select(Memory, where, limit=1)
-            if not there:
-                writer.add(coming)
-                return self._fresh(coming)
-            named = {"content", *options} if titled is None else {"content", "title", *options}
-            changes = {name: getattr(coming, name) for name in named if name in _REVISABLE}
-            revised = edited(there[0], changes, self._desk.clock())
-            if revised is not there[0]:
-                writer.revise(revised)
-            return self._desk.remembered(writer, [revised])[0]
-
-        return self._desk.store.write(self._desk.tenant, change)
+        return records.store_under_key(self._desk, key, value, options)
 
     def record_many(
-        self,
-        drafts: Iterable[Draft | Mapping[str, Any]],
-        *,
-        progress: Callable[[int], None] | None = None,
+        self, drafts: Iterable[Draft | Mapping[str, Any]], *, progress: Callable[[int], None] | None = None
     ) -> builtins.list[str]:
-        """Keep many, a few hundred to a commit, and return their ids. What was kept before an error stays kept."""
-        ids: builtins.list[str] = []
-        iterator = iter(drafts)
-        while chunk := list(islice(iterator, DRAFTS_PER_UNIT)):
-            memories = [
-                self._memory(_draft(d, {}) if isinstance(d, Draft) else _draft(None, d), INITIAL_EXPLICIT)
-                for d in chunk
-            ]
-            self._desk.store.write(self._desk.tenant, partial(_add_all, memories))
-            ids.extend(memory.id for memory in memories)
-            if progress is not None:
-                progress(len(ids))
-        return ids
-
-    def _memory(self, draft: Draft, initial_confidence: float) -> Memory:
-        return memory_from(
-            draft,
-            memory_id=self._desk.ids.new("mem"),
-            tenant=self._desk.tenant,
-            namespace=self._desk.namespace,
-            initial_confidence=initial_confidence,
-            now=self._desk.clock(),
-        )
-
-    def _fresh(self, memory: Memory) -> Remembered:
-        standing = self._desk.policy.standing(memory.initial_confidence, memory.created_at, ())
-        confidence = self._desk.policy.confidence(standing, self._desk.clock())
-        return Remembered(memory=memory, confidence=confidence, usage_count=0, succeeded=0, last_used_at=None)
-
-    def _blobs(self, vector: ArrayLike) -> dict[str, bytes]:
-        import numpy as np
-
-        identity = self._engine.identity
-        try:
-            row = np.asarray(vector, dtype=np.float64)
-        except (TypeError, ValueError):
-            row = np.zeros(0)
-        norm = float(np.linalg.norm(row)) if row.shape == (identity.dimension,) else 0.0
-        if not 0.0 < norm < float("inf"):
-            raise InvalidInput(f"vector must hold {identity.dimension} finite numbers that are not all 0.")
-        return {self._engine.first_facet: (row / norm).astype("<f4").tobytes()}
+        """The bulk path: keep many and return their ids. What was kept before an error stays kept."""
+        return records.record_many(self._desk, drafts, progress)
 
     # ------------------------------------------------------------ reading and changing
 
     def get(self, reference: str, *, namespace: str | None = None) -> Remembered:
         """By id, or by key within a namespace."""
-        with self._desk.store.read(self._desk.tenant) as reader:
-            return self._desk.remembered(reader, [self._desk.memory(reader, reference, namespace)])[0]
+        return records.get(self._desk, reference, namespace)
 
     def list(
         self,
@@ -233,39 +166,13 @@ class Bank:
         **where: Any,
     ) -> builtins.list[Remembered]:
         """Newest first; `before` is the last id of the page before. `where` may name tags, outcome, scope, agent,
-        task_type, origin or key."""
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise InvalidInput(f"limit must be a whole number from 1 on, not {limit!r}.")
-        conditions = {**where, **self._in_namespace(namespace)}
-        unknown = sorted(set(where) - _LISTABLE)
-        if unknown:
-            raise InvalidInput(f"{', '.join(unknown)} cannot be listed by: use one of {', '.join(sorted(_LISTABLE))}.")
-        if state is not None:
-            conditions["state"] = state
-        with self._desk.store.read(self._desk.tenant) as reader:
-            memories = reader.select(Memory, conditions, newest_first=True, after=before, limit=min(limit, 1 << 40))
-            return self._desk.remembered(reader, memories)
-
-    def _in_namespace(self, namespace: str | None) -> dict[str, str]:
-        if namespace == EVERY_NAMESPACE:
-            return {}
-        return {"namespace": self._desk.namespace if namespace is None else clean_namespace(namespace)}
+        task_type, origin or key.
+        """
+        return records.listed(self._desk, where, namespace=namespace, state=state, limit=limit, before=before)
 
     def edit(self, reference: str, *, expected_revision: int | None = None, **changes: Any) -> Remembered:
         """Make a new revision. With `expected_revision`, only if nobody else was faster."""
-
-        def change(writer: Writer) -> Remembered:
-            memory = self._desk.memory(writer, reference)
-            if expected_revision is not None and memory.revision != expected_revision:
-                raise Conflict(
-                    f"{memory.id} is at revision {memory.revision}, not {expected_revision}: read it again first."
-                )
-            revised = edited(memory, changes, self._desk.clock())
-            if revised is not memory:
-                writer.revise(revised)
-            return self._desk.remembered(writer, [revised])[0]
-
-        return self._desk.store.write(self._desk.tenant, change)
+        return records.edit(self._desk, reference, changes, expected_revision)
 
     def forget(self, reference: str) -> Remembered:
         """Take a memory out of every search. It can be restored."""
@@ -277,18 +184,19 @@ class Bank:
 
     def erase(self, memory_id: str) -> None:
         """Really remove a memory with its revisions, signals, edges and vectors. There is no undo."""
-
-        def change(writer: Writer) -> None:
-            writer.remove(Memory, self._desk.memory(writer, memory_id).id)
-
-        self._desk.store.write(self._desk.tenant, change)
+        records.erase(self._desk, memory_id)
         if self._engine.index_info() is not None:
             self._engine.using(lambda searcher: searcher.follower.catch_up(budget_s=60.0, wait_s=10.0))
+
+    def changes(self, *, after: int = 0, limit: int = 1000) -> builtins.list[Change]:
+        """The feed: what was committed after a number, of this tenant, in order."""
+        found = self._desk.store.changes(after, records.checked_limit(limit))
+        return [change for change in found if change.tenant == self._desk.tenant]
 
     # ------------------------------------------------------------ finding
 
     def search(self, query: str | Query, **options: Any) -> Found:
-        """`search("how do I …", limit=5, scope="all", outcome="all", min_confidence=0.3, tags=[…], profile="balanced")`."""
+        """`search("how do I …", limit=5, scope="all", outcome="all", min_confidence=0.3, profile="balanced")`."""
         asked = _query(query, options)
         return self._engine.using(
             lambda searcher: searcher.search(asked, tenant=self._desk.tenant, namespace=self._desk.namespace)
@@ -302,9 +210,19 @@ class Bank:
         budget = checked_budget(max_tokens)
         return render(self.search(task, **options).memories, budget)
 
-    def embed(self, texts: Sequence[str]) -> Any:
+    def embed(self, texts: Sequence[str]) -> Floats:
         """Vectors of this bank's embedder, one row a text."""
         return self._engine.using(lambda searcher: searcher.embed(texts))
+
+    def compare(self, one: str, other: str, *, metric: str = "cosine") -> float:
+        """How alike two texts are to this bank's embedder: `cosine` (1 same, 0 unrelated) or `euclidean` (0 same)."""
+        from reasoningbank.core.ranking import cosine_similarity, euclidean_distance
+
+        measures = {"cosine": cosine_similarity, "euclidean": euclidean_distance}
+        if metric not in measures:
+            raise InvalidInput(f"metric {metric!r} is unknown: use one of {', '.join(measures)}.")
+        first, second = self.embed([one, other])
+        return measures[metric](first, second)
 
     # ------------------------------------------------------------ evidence
 
@@ -372,11 +290,9 @@ class Bank:
 
     def sessions(self, *, namespace: str | None = None, limit: int = DEFAULT_LIST_LIMIT) -> builtins.list[Trajectory]:
         """Newest first."""
-        if limit < 1:
-            raise InvalidInput(f"limit must be at least 1, not {limit}.")
+        where = records.in_namespace(self._desk, namespace)
         with self._desk.store.read(self._desk.tenant) as reader:
-            where = self._in_namespace(namespace)
-            return reader.select(Trajectory, where, newest_first=True, limit=min(limit, 1 << 40))
+            return reader.select(Trajectory, where, newest_first=True, limit=records.checked_limit(limit))
 
     def trajectory(self, session: str) -> tuple[Trajectory, builtins.list[Step]]:
         from reasoningbank.learn import capture
@@ -413,7 +329,7 @@ class Bank:
 
     def export_lines(self, *, namespace: str | None = None) -> Iterator[str]:
         """JSON Lines, a header first; every namespace unless one is named."""
-        from reasoningbank.exchange.transfer import export_lines
+        from reasoningbank.exchange.export import export_lines
 
         return export_lines(self._desk, namespace)
 
@@ -435,7 +351,7 @@ class Bank:
     def reindex(
         self, embedder: str | None = None, *, dimension: int | None = None, progress: Progress | None = None
     ) -> EmbedderIdentity:
-        """Build the index anew, with another embedder if one is named. The old one serves until the new one is whole."""
+        """Build the index anew, with another embedder if one is named. The old one serves until the new is whole."""
         return self._engine.reindex(embedder, dimension, progress)
 
     def catch_up(self, *, budget_s: float = 3600.0, progress: Progress | None = None) -> bool:
@@ -503,23 +419,6 @@ class Run:
             self.finish(outcome)
 
 
-_REVISABLE = set(EDITABLE_FIELDS) - {"namespace", "state"}
-_LISTABLE = {"tags", "outcome", "scope", "agent", "task_type", "origin", "key"}
-_DRAFT_FIELDS = {f.name for f in fields(Draft)}
-
-
-def _draft(draft: Draft | None, options: Mapping[str, Any]) -> Draft:
-    unknown = sorted(set(options) - _DRAFT_FIELDS)
-    if unknown:
-        raise InvalidInput(f"A memory has no field {', '.join(unknown)}: use {', '.join(sorted(_DRAFT_FIELDS))}.")
-    if draft is not None:
-        return replace(draft, **options) if options else draft
-    missing = [name for name in ("title", "content") if name not in options]
-    if missing:
-        raise InvalidInput(f"A memory needs {' and '.join(missing)}.")
-    return Draft(**options)
-
-
 def _query(query: str | Query, options: Mapping[str, Any]) -> Query:
     from reasoningbank.recall.query import Query
 
@@ -532,6 +431,14 @@ def _query(query: str | Query, options: Mapping[str, Any]) -> Query:
     return Query(text=query, **options)
 
 
-def _add_all(memories: Sequence[Memory], writer: Writer) -> None:
-    for memory in memories:
-        writer.add(memory)
+def _unit_vector(vector: ArrayLike, dimension: int) -> bytes:
+    import numpy as np
+
+    try:
+        row = np.asarray(vector, dtype=np.float64)
+    except (TypeError, ValueError):
+        row = np.zeros(0)
+    norm = float(np.linalg.norm(row)) if row.shape == (dimension,) else 0.0
+    if not 0.0 < norm < float("inf"):
+        raise InvalidInput(f"vector must hold {dimension} finite numbers that are not all 0.")
+    return (row / norm).astype("<f4").tobytes()

@@ -49,18 +49,19 @@ class Desk:
             for signal in reader.select(Signal, {"memory_id": ids}):
                 evidence[signal.memory_id].append(signal)
         shown = reader.shown(ids) if ids else {}
-        now = self.clock()
-        result = []
-        for memory in memories:
-            standing = self.policy.standing(memory.initial_confidence, memory.created_at, evidence[memory.id])
-            result.append(
-                Remembered(
-                    memory=memory,
-                    confidence=self.policy.confidence(standing, now),
-                    usage_count=standing.used,
-                    succeeded=standing.succeeded,
-                    last_used_at=standing.last_used_at or None,
-                    shown=shown.get(memory.id, 0),
-                )
-            )
-        return result
+        return [self._weighed(memory, evidence[memory.id], shown.get(memory.id, 0)) for memory in memories]
+
+    def fresh(self, memory: Memory) -> Remembered:
+        """A memory that nobody has said anything about yet."""
+        return self._weighed(memory, (), 0)
+
+    def _weighed(self, memory: Memory, signals: Sequence[Signal], shown: int) -> Remembered:
+        standing = self.policy.standing(memory.initial_confidence, memory.created_at, signals)
+        return Remembered(
+            memory=memory,
+            confidence=self.policy.confidence(standing, self.clock()),
+            usage_count=standing.used,
+            succeeded=standing.succeeded,
+            last_used_at=standing.last_used_at or None,
+            shown=shown,
+        )

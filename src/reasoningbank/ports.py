@@ -69,7 +69,7 @@ class Reader(Protocol):
         after: str | None = None,
         limit: int | None = None,
     ) -> list[R]:
-        """Records whose fields equal `where` (a sequence means any of; for `tags`, contains), by id, from `after` on."""
+        """Records whose fields equal `where` (a sequence means any of; `tags` contain), by id, from `after` on."""
         ...
 
     def count(self, kind: type[R], where: Mapping[str, Any]) -> int: ...
@@ -152,6 +152,10 @@ class Store(Protocol):
     def setting(self, name: str) -> str | None: ...
 
     def set_setting(self, name: str, value: str) -> None: ...
+
+    def agree_setting(self, name: str, value: str) -> str:
+        """Keep `value` unless there is one already; returns the one that counts, whoever was first."""
+        ...
 
     def verify(self) -> list[Damage]: ...
 

@@ -12,7 +12,14 @@ from itertools import islice
 from typing import Any
 
 from reasoningbank.core.confidence import INITIAL_EXPLICIT, INITIAL_RAW
-from reasoningbank.core.drafts import MAX_TITLE_CHARS, clean_namespace, edited, memory_from, required_text
+from reasoningbank.core.drafts import (
+    EDITABLE_FIELDS,
+    MAX_TITLE_CHARS,
+    clean_namespace,
+    edited,
+    memory_from,
+    required_text,
+)
 from reasoningbank.core.errors import Conflict, InvalidInput
 from reasoningbank.core.types import EVERY_NAMESPACE, Draft, EmbedderIdentity, Memory, Remembered
 from reasoningbank.desk import LIVE_STATES, Desk
@@ -21,7 +28,7 @@ from reasoningbank.ports import Writer
 DRAFTS_PER_UNIT = 500
 MOST_LISTED = 1 << 40
 LISTABLE = frozenset({"tags", "outcome", "scope", "agent", "task_type", "origin", "key"})
-_REVISABLE = frozenset({"title", "description", "content", "outcome", "scope", "tags", "agent", "task_type", "metadata"})
+_REVISABLE = frozenset(EDITABLE_FIELDS) - {"namespace", "state"}
 _DRAFT_FIELDS = frozenset(f.name for f in fields(Draft))
 
 

@@ -13,7 +13,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.core.confidence import policies
 from reasoningbank.core.errors import EmbedderMismatch, InvalidInput
-from reasoningbank.wiring import identity_of, make_embedder
+from reasoningbank.wiring.embedders import identity_of, make_embedder
 
 
 def opened(path: Path, **options: object) -> ReasoningBank:
@@ -157,7 +157,7 @@ def test_a_vector_given_for_one_embedder_is_not_used_by_another(path: Path) -> N
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("hash", marks=pytest.mark.xfail(reason="wiring says ngram-1-2-3, embed.hashing says ngram-hash")),
+        "hash",
         "local",
     ],
 )

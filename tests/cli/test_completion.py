@@ -20,9 +20,7 @@ COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; COMP_LINE='{line}'; COMP_POI
 _reasoningbank
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
-    done = subprocess.run(
-        ["bash", "--norc", "-c", asked], capture_output=True, text=True, check=True, timeout=20
-    )
+    done = subprocess.run(["bash", "--norc", "-c", asked], capture_output=True, text=True, check=True, timeout=20)
     assert done.stderr == ""
     return done.stdout.split()
 

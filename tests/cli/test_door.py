@@ -70,9 +70,7 @@ def test_options_may_stand_before_or_after_the_command(rb, tmp_path):
 
 def test_with_json_a_failure_is_json_too(rb):
     result = rb("get", "nope", "--json")
-    assert result.json == {
-        "error": {"type": "NotFound", "message": result.err.removeprefix("error: ").strip()}
-    }
+    assert result.json == {"error": {"type": "NotFound", "message": result.err.removeprefix("error: ").strip()}}
     assert rb("list", "--limit", "x", "--json").json["error"]["type"] == "InvalidInput"
     assert rb("--json", "nope").json["error"]["type"] == "InvalidInput"
 
@@ -158,9 +156,7 @@ def test_no_encoding_makes_it_fail_and_json_stays_json(spawn, locale):
         ["--help"],
         ["get", "ö"],
     ):
-        done = subprocess.run(
-            [*command, *words], capture_output=True, env={**os.environ, **environment}, check=False
-        )
+        done = subprocess.run([*command, *words], capture_output=True, env={**os.environ, **environment}, check=False)
         assert b"Traceback" not in done.stderr
         assert b"unexpected" not in done.stderr
     done = subprocess.run(

@@ -125,9 +125,7 @@ def test_injected_text_fits_the_budget_or_is_nothing(rb, stocked):
     text = rb("inject", "retry a request that timed out", "--floor", "0").out
     assert "Retry a GET request" in text
     assert "[AVOID] pay" in text
-    small = rb(
-        "inject", "retry a request that timed out", "--floor", "0", "--max-tokens", "60", "--json"
-    ).json
+    small = rb("inject", "retry a request that timed out", "--floor", "0", "--max-tokens", "60", "--json").json
     assert 0 < small["tokens"] <= 60
     nothing = rb("inject", "retry a request that timed out", "--max-tokens", "1")
     assert (nothing.code, nothing.out, nothing.err) == (0, "", "")

@@ -13,9 +13,7 @@ def chain(rb):
 
 def test_neighbours_are_found_both_ways_and_further_away(rb, chain):
     def titles(*words):
-        return [
-            near["memory"]["title"] for near in rb("graph", "neighbours", *words, "--json").json["neighbours"]
-        ]
+        return [near["memory"]["title"] for near in rb("graph", "neighbours", *words, "--json").json["neighbours"]]
 
     assert titles("b") == ["a", "c"]
     assert titles("b", "--direction", "out") == ["c"]

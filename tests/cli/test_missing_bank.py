@@ -50,8 +50,7 @@ def test_without_a_bank_reading_behaves_as_on_an_empty_one_and_makes_no_file(rb,
     result = rb(*words)
     assert result.code == (
         0
-        if words[0] in ("list", "query", "inject", "status", "export", "verify")
-        or words == ("session", "list")
+        if words[0] in ("list", "query", "inject", "status", "export", "verify") or words == ("session", "list")
         else 3
     )
     assert not home.exists()
@@ -92,9 +91,7 @@ def test_a_folder_is_no_bank(rb, tmp_path):
         assert "is a folder" in result.err
 
 
-@pytest.mark.parametrize(
-    "content", [b"just some text\n" * 200, bytes(range(255, -1, -1)) * 20], ids=["text", "bytes"]
-)
+@pytest.mark.parametrize("content", [b"just some text\n" * 200, bytes(range(255, -1, -1)) * 20], ids=["text", "bytes"])
 def test_a_foreign_file_is_no_bank_and_is_left_alone(rb, tmp_path, content):
     file = tmp_path / "notes.txt"
     file.write_bytes(content)

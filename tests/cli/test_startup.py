@@ -29,9 +29,7 @@ sys.exit(code)
 
 
 def modules_after(*words: str) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, *words], capture_output=True, text=True, check=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", PROBE, *words], capture_output=True, text=True, check=True, timeout=60)
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 

@@ -65,14 +65,9 @@ def test_initial_confidences_are_those_of_the_design() -> None:
 
 
 def test_importing_confidence_and_tokens_does_not_load_numpy() -> None:
-    code = (
-        "import sys, reasoningbank.core.confidence, reasoningbank.core.tokens; "
-        "sys.exit('numpy' in sys.modules)"
-    )
+    code = "import sys, reasoningbank.core.confidence, reasoningbank.core.tokens; sys.exit('numpy' in sys.modules)"
     assert (
-        subprocess.run(
-            [sys.executable, "-c", code], check=False, env={"PYTHONPATH": ":".join(sys.path)}
-        ).returncode
+        subprocess.run([sys.executable, "-c", code], check=False, env={"PYTHONPATH": ":".join(sys.path)}).returncode
         == 0
     )
 
@@ -256,9 +251,7 @@ def test_signals_are_clamped_only_at_the_end() -> None:
             0.30,
             id="each applies once though windows overlap",
         ),
-        pytest.param(
-            [signal(days_ago=30), signal(days_ago=1), signal()], 0.60, id="what no window covers stays out"
-        ),
+        pytest.param([signal(days_ago=30), signal(days_ago=1), signal()], 0.60, id="what no window covers stays out"),
         pytest.param([signal(weight=0.0), signal()], 0.0, id="a signal of no weight has no vote"),
         pytest.param(
             [signal(days_ago=days, used=True) for days in (90, 60, 30)],

@@ -78,9 +78,7 @@ def test_order_and_repetition_of_delivery_do_not_matter(
     delivered = signals + chance.choices(signals, k=5) if signals else []
     chance.shuffle(delivered)
     assert policy.standing(initial, NOW, delivered) == policy.standing(initial, NOW, signals)
-    assert c.fold(policy, initial, NOW, delivered, now, context) == c.fold(
-        policy, initial, NOW, signals, now, context
-    )
+    assert c.fold(policy, initial, NOW, delivered, now, context) == c.fold(policy, initial, NOW, signals, now, context)
     assert c.curve(policy, initial, NOW, delivered) == c.curve(policy, initial, NOW, signals)
 
 
@@ -133,10 +131,7 @@ def test_a_positive_signal_never_lowers_the_factors_of_a_used_memory(
     standing = factors.standing(initial, NOW, signals)
     assume(standing.used > 0)
     after = factors.standing(initial, NOW, [*signals, extra])
-    assert (
-        factors.confidence(after, now, context).mean
-        >= factors.confidence(standing, now, context).mean - ROUNDING
-    )
+    assert factors.confidence(after, now, context).mean >= factors.confidence(standing, now, context).mean - ROUNDING
 
 
 @given(unit, evidence, any_signals, moments)

@@ -151,18 +151,14 @@ def test_in_balanced_a_clearly_more_relevant_memory_wins_over_a_newer_and_surer_
 
 @pytest.mark.parametrize("profile", profiles())
 @pytest.mark.parametrize(("scope", "weight"), [(Scope.PROJECT, 1.0), (Scope.TEAM, 0.9), (Scope.ORG, 0.8)])
-def test_every_profile_is_multiplied_by_the_weight_of_the_scope(
-    profile: str, scope: Scope, weight: float
-) -> None:
+def test_every_profile_is_multiplied_by_the_weight_of_the_scope(profile: str, scope: Scope, weight: float) -> None:
     near, far = item("a", cosine=0.7, relevance=0.7), item("a", cosine=0.7, relevance=0.7, scope=scope)
     assert only_score(far, profile) == pytest.approx(weight * only_score(near, profile))
 
 
 @pytest.mark.parametrize("profile", profiles())
 def test_parts_are_true_whether_or_not_the_profile_reads_them(profile: str) -> None:
-    candidate = item(
-        "a", relevance=0.4, cosine=0.68, confidence=0.7, age_days=3.0, used=100, scope=Scope.TEAM
-    )
+    candidate = item("a", relevance=0.4, cosine=0.68, confidence=0.7, age_days=3.0, used=100, scope=Scope.TEAM)
     weights = profile_named(profile)
     ((index, parts),) = rank([candidate], must_not_be_called, weights, 5)
     assert index == 0
@@ -191,9 +187,7 @@ def test_a_duplicate_is_pushed_below_a_slightly_weaker_stranger(profile: str) ->
 def test_opposites_are_no_more_diverse_than_strangers() -> None:
     items = [item("a", cosine=0.9), item("b")]
     opposed = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    assert rank(items, opposed, profile_named("boosted"), 2) == rank(
-        items, strangers(2), profile_named("boosted"), 2
-    )
+    assert rank(items, opposed, profile_named("boosted"), 2) == rank(items, strangers(2), profile_named("boosted"), 2)
 
 
 @pytest.mark.parametrize("profile", profiles())
@@ -321,9 +315,7 @@ def test_ten_of_fifty_are_picked_well_within_the_budget() -> None:
         ([], [], 0.0),
     ],
 )
-def test_cosine_similarity_is_the_angle_and_never_nan(
-    a: list[float], b: list[float], expected: float
-) -> None:
+def test_cosine_similarity_is_the_angle_and_never_nan(a: list[float], b: list[float], expected: float) -> None:
     assert cosine_similarity(a, b) == pytest.approx(expected)
     assert cosine_similarity(np.array(b, dtype=np.float64), a) == pytest.approx(expected)
 

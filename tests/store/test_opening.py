@@ -299,7 +299,7 @@ def test_a_kill_at_any_statement_of_the_first_opening_leaves_a_bank_that_opens(
 def test_a_migration_that_fails_halfway_leaves_the_old_schema(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(path) as bank:
         bank.store("k", "v")
-    import reasoningbank.store.sqlite as module
+    import reasoningbank.store.opening as module
 
     coming = ("CREATE TABLE more (x)", "ALTER TABLE memories ADD COLUMN more TEXT", "THIS IS NO SQL")
     monkeypatch.setattr(module, "MIGRATIONS", (*MIGRATIONS, coming))

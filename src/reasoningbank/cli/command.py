@@ -68,9 +68,7 @@ class _Formatter(argparse.HelpFormatter):
 def add_globals(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("for every command")
     group.add_argument("--bank", metavar="PATH", help="the bank's file, instead of this user's")
-    group.add_argument(
-        "--namespace", metavar="NAME", help="the project, instead of the repository around you"
-    )
+    group.add_argument("--namespace", metavar="NAME", help="the project, instead of the repository around you")
     group.add_argument("--json", action="store_true", help="print JSON")
     group.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)
 

@@ -46,9 +46,7 @@ def _bash() -> str:
         for name, flag, choices in _valued()
     )
     after = "\n".join(f'    "{shape.name}") offered="{" ".join(_words(shape))}" ;;' for shape in shapes())
-    second = "\n".join(
-        f'    "{first} ") offered="{" ".join(words)}" ;;' for first, words in families().items()
-    )
+    second = "\n".join(f'    "{first} ") offered="{" ".join(words)}" ;;' for first, words in families().items())
     return f"""# {PROGRAM} completion for bash. Load it with: source <({PROGRAM} completion bash)
 _{PROGRAM}() {{
   local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}"
@@ -84,15 +82,10 @@ def _global_flags() -> list[str]:
 
 def _zsh() -> str:
     values = "\n".join(
-        f'    ("{name}:{flag}") compadd -- {" ".join(choices)}; return ;;'
-        for name, flag, choices in _valued()
+        f'    ("{name}:{flag}") compadd -- {" ".join(choices)}; return ;;' for name, flag, choices in _valued()
     )
-    after = "\n".join(
-        f'    ("{shape.name}") compadd -- {" ".join(_words(shape))}; _files ;;' for shape in shapes()
-    )
-    second = "\n".join(
-        f'    ("{first} ") compadd -- {" ".join(words)} ;;' for first, words in families().items()
-    )
+    after = "\n".join(f'    ("{shape.name}") compadd -- {" ".join(_words(shape))}; _files ;;' for shape in shapes())
+    second = "\n".join(f'    ("{first} ") compadd -- {" ".join(words)} ;;' for first, words in families().items())
     return f"""#compdef {PROGRAM} {ALIAS}
 # {PROGRAM} completion for zsh. Load it with: source <({PROGRAM} completion zsh)
 _{PROGRAM}() {{
@@ -138,11 +131,7 @@ def _fish() -> str:
     for shape in shapes():
         first, _, second = shape.name.partition(" ")
         condition = f"__fish_seen_subcommand_from {first}; and "
-        condition += (
-            f"__fish_seen_subcommand_from {second}"
-            if second
-            else f"not __fish_seen_subcommand_from {grouped}"
-        )
+        condition += f"__fish_seen_subcommand_from {second}" if second else f"not __fish_seen_subcommand_from {grouped}"
         lines.extend(
             _fish_option(condition, argument)
             for argument in shape.arguments

@@ -38,9 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BankError as error:
         return _failed(terminal, error, str(error), error.exit_code)
     except UnicodeEncodeError as error:
-        return _failed(
-            terminal, error, "a word of this command line is not text (UTF-8).", InvalidInput.exit_code
-        )
+        return _failed(terminal, error, "a word of this command line is not text (UTF-8).", InvalidInput.exit_code)
     except Exception as error:
         if "--traceback" in own_words:
             raise

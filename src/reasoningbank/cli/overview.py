@@ -36,9 +36,7 @@ def _summaries(group: str) -> list[tuple[str, str]]:
 
 def family(first: str) -> str:
     lines = [f"usage: {PROGRAM} {first} {'|'.join(families()[first])} …", ""]
-    lines += [
-        f"  {first} {second:<12} {COMMANDS[f'{first} {second}'].summary}" for second in families()[first]
-    ]
+    lines += [f"  {first} {second:<12} {COMMANDS[f'{first} {second}'].summary}" for second in families()[first]]
     return "\n".join(lines)
 
 

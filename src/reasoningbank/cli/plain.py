@@ -88,9 +88,7 @@ def wrapped(text: str, columns: int | None, indent: str = "") -> list[str]:
         if columns is None:
             lines.append(f"{indent}{paragraph}".rstrip())
         else:
-            lines.extend(
-                f"{indent}{line}".rstrip() for line in _broken(paragraph, max(8, columns - len(indent)))
-            )
+            lines.extend(f"{indent}{line}".rstrip() for line in _broken(paragraph, max(8, columns - len(indent))))
     return lines
 
 

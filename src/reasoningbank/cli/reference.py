@@ -84,10 +84,7 @@ def _exit_codes() -> str:
     rows = ["## Exit codes\n", "| code | meaning |", "|---|---|", "| 0 | done; finding nothing is done too |"]
     rows += [f"| {code} | {', '.join(names)} |" for code, names in sorted(by_code.items())]
     rows += ["| 130 | interrupted |", "| 141 | whoever read the output went away |"]
-    return (
-        "\n".join(rows)
-        + '\n\nWith `--json` a failure prints `{"error": {"type": …, "message": …}}` as well.\n'
-    )
+    return "\n".join(rows) + '\n\nWith `--json` a failure prints `{"error": {"type": …, "message": …}}` as well.\n'
 
 
 def _variables() -> str:

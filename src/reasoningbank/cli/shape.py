@@ -47,9 +47,7 @@ def _shape(name: str) -> Shape:
     parser = parser_for(name, command_named(name))
     everywhere = {flag for argument in global_arguments() for flag in argument.flags}
     own = tuple(a for a in _arguments(parser) if everywhere.isdisjoint(a.flags))
-    return Shape(
-        name=name, summary=COMMANDS[name].summary, description=parser.description or "", arguments=own
-    )
+    return Shape(name=name, summary=COMMANDS[name].summary, description=parser.description or "", arguments=own)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> tuple[Argument, ...]:
@@ -65,9 +63,7 @@ def _arguments(parser: argparse.ArgumentParser) -> tuple[Argument, ...]:
 def _argument(action: argparse.Action) -> Argument:
     choices = tuple(str(choice) for choice in action.choices or ())
     takes_value = action.nargs != 0
-    metavar = (
-        (action.metavar if isinstance(action.metavar, str) else "|".join(choices)) if takes_value else ""
-    )
+    metavar = (action.metavar if isinstance(action.metavar, str) else "|".join(choices)) if takes_value else ""
     return Argument(
         flags=tuple(action.option_strings),
         metavar=metavar or ("" if not takes_value else action.dest.upper()),

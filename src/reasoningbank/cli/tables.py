@@ -23,9 +23,7 @@ class Column(NamedTuple):
 
 def show(terminal: Terminal, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     texts = [[plain.one_line(cell) for cell in row] for row in rows]
-    wanted = [
-        max(map(plain.width, [column.name, *(row[i] for row in texts)])) for i, column in enumerate(columns)
-    ]
+    wanted = [max(map(plain.width, [column.name, *(row[i] for row in texts)])) for i, column in enumerate(columns)]
     kept = _that_fit(columns, wanted, terminal.width)
     columns, widths = [columns[i] for i in kept], [wanted[i] for i in kept]
     cells = [[row[i] for i in kept] for row in texts]

@@ -99,9 +99,7 @@ def tell_rest(terminal: Terminal, found: Found, namespace: str, *, nothing_store
         return
     if not found.memories:
         terminal.tell(_nothing(found, namespace))
-    left_out = [
-        f"{number:,} {REASONS.get(reason, reason)}" for reason, number in found.filtered_out.items() if number
-    ]
+    left_out = [f"{number:,} {REASONS.get(reason, reason)}" for reason, number in found.filtered_out.items() if number]
     if left_out:
         terminal.tell(f"Left out: {', '.join(left_out)}.")
     if found.not_yet_indexed:

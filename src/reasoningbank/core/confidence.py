@@ -168,9 +168,7 @@ class Consensus:
     def standing(self, initial: float, created_at: float, signals: Iterable[Signal]) -> Standing:
         ordered = _in_order(signals)
         applied = self._applied(ordered)
-        return _standing(
-            initial, created_at, ordered, value=math.fsum(self._step(signal) for signal in applied)
-        )
+        return _standing(initial, created_at, ordered, value=math.fsum(self._step(signal) for signal in applied))
 
     def mean(self, standing: Standing, now: float, context: Context = ALONE) -> float:
         return self.confidence(standing, now, context).mean
@@ -289,9 +287,7 @@ def policy_named(name: str) -> Policy:
     try:
         return _POLICIES[name]
     except KeyError:
-        raise InvalidInput(
-            f"There is no confidence policy '{name}'. Choose one of: {', '.join(_POLICIES)}."
-        ) from None
+        raise InvalidInput(f"There is no confidence policy '{name}'. Choose one of: {', '.join(_POLICIES)}.") from None
 
 
 # ---------------------------------------------------------------- the fold

@@ -7,7 +7,6 @@ surrogate) and what ends strings elsewhere (NUL) become U+FFFD.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -23,6 +22,8 @@ MAX_CONTENT_CHARS = 1_000_000
 MAX_NAME_CHARS = 200
 MAX_TAGS = 64
 MAX_METADATA_CHARS = 65_536
+MAX_TIME_S = 1e13
+"""Some 300,000 years either way; also what keeps out NaN and infinity."""
 _REPLACED = re.compile("[\ud800-\udfff\x00]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -34,7 +35,7 @@ def clean_text(value: object, name: str, limit_chars: int) -> str:
         raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
     if len(value) > limit_chars:
         raise InvalidInput(
-            f"{name} has {len(value):,} characters; the limit is {limit_chars:,}. Keep the lesson and point to the rest."
+            f"{name} has {len(value):,} characters; the limit is {limit_chars:,}. Keep the lesson, point to the rest."
         )
     return _REPLACED.sub("\ufffd", value)
 
@@ -87,16 +88,17 @@ def clean_metadata(value: object) -> dict[str, Any]:
     if not value:
         return {}
     try:
-        text = json.dumps(dict(value), allow_nan=False)
+        # Not escaped, so that what UTF-8 cannot hold stands in the text as itself and NUL alone as an escape.
+        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"metadata cannot be written as JSON: {error}.") from None
     if len(text) > MAX_METADATA_CHARS:
         raise InvalidInput(f"metadata takes {len(text):,} characters as JSON; the limit is {MAX_METADATA_CHARS:,}.")
-    cleaned = json.loads(_REPLACED_ESCAPES.sub(r"\\ufffd", text))
-    return dict(cleaned)
+    return dict(json.loads(_ESCAPED_NUL.sub("\\1\ufffd", _REPLACED.sub("\ufffd", text))))
 
 
-_REPLACED_ESCAPES = re.compile(r"\\u(?:d[89ab][0-9a-f]{2}(?!\\ud[c-f])|0000)", re.IGNORECASE)
+# An even number of backslashes before it: those are escaped backslashes, and this one really begins an escape.
+_ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def clean_fraction(value: object, name: str) -> float:
@@ -106,9 +108,9 @@ def clean_fraction(value: object, name: str) -> float:
 
 
 def clean_time(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise InvalidInput(f"{name} must be seconds since 1970, not {value!r}.")
-    return float(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MAX_TIME_S:
+        return float(value)
+    raise InvalidInput(f"{name} must be seconds since 1970, not {value!r}.")
 
 
 def memory_from(
@@ -132,7 +134,7 @@ def memory_from(
         task_type=optional_name(draft.task_type, "task_type"),
         cognitive_pattern=optional_name(draft.cognitive_pattern, "cognitive_pattern"),
         origin=clean_name(draft.origin, "origin"),
-        parents=tuple(clean_name(parent, "a parent") for parent in draft.parents),
+        parents=_parents(draft.parents),
         source=optional_name(draft.source, "source"),
         metadata=clean_metadata(draft.metadata) if draft.metadata else {},
         initial_confidence=clean_fraction(confidence, "initial_confidence"),
@@ -141,6 +143,12 @@ def memory_from(
         revision=1,
         state=State.ACTIVE,
     )
+
+
+def _parents(value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput("parents must be a list of ids.")
+    return tuple(clean_name(parent, "a parent") for parent in value)
 
 
 _EDITABLE: dict[str, Any] = {

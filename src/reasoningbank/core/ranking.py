@@ -124,9 +124,7 @@ _PROFILES: Mapping[str, Weights] = MappingProxyType(
             ),
             Weights(name="semantic", combine="product", match="cosine"),
             # However old and unused, a candidate keeps half of its match for age and 0.8 for disuse.
-            Weights(
-                name="boosted", combine="product", match="cosine", recency=0.5, usage=0.2, mmr_lambda=0.7
-            ),
+            Weights(name="boosted", combine="product", match="cosine", recency=0.5, usage=0.2, mmr_lambda=0.7),
         )
     }
 )
@@ -141,14 +139,10 @@ def profile_named(name: str) -> Weights:
     try:
         return _PROFILES[name]
     except KeyError:
-        raise InvalidInput(
-            f"There is no ranking profile '{name}'. Choose one of: {', '.join(_PROFILES)}."
-        ) from None
+        raise InvalidInput(f"There is no ranking profile '{name}'. Choose one of: {', '.join(_PROFILES)}.") from None
 
 
-def rank(
-    items: Sequence[Item], similarity: Similarity, weights: Weights, limit: int
-) -> list[tuple[int, Parts]]:
+def rank(items: Sequence[Item], similarity: Similarity, weights: Weights, limit: int) -> list[tuple[int, Parts]]:
     """The best `limit` items, best first, as indices into `items` with their parts; ties go by id.
 
     `similarity` holds the cosines between items, in their order; a callable is asked only when they matter.

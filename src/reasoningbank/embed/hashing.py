@@ -64,7 +64,7 @@ class HashEmbedder:
     def __init__(self, dimension: int = 1024) -> None:
         if dimension < 1:
             raise InvalidInput(f"The dimension of the hash embedder must be at least 1, not {dimension}.")
-        self.identity = EmbedderIdentity(name="hash", model="ngram-hash", dimension=dimension, revision="1")
+        self.identity = EmbedderIdentity(name="hash", model="ngram-1-2-3", dimension=dimension, revision="1")
         self._powers = _powers(_BASE, _CHUNK_BYTES * 2)
         self._inverses = _powers(_INVERSE, _CHUNK_BYTES * 2)
 

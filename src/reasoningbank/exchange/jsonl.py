@@ -1,7 +1,7 @@
 """Our own format on paper: JSON Lines, a header and then one object a line.
 
-Knows how each record is written as a line and read back without loss: times stay numbers, ids stay ids. Bare objects with
-only title, content and a few other fields are taken as drafts.
+Knows how each record is written as a line and read back without loss: times stay numbers, ids stay ids. Bare objects
+with only title, content and a few other fields are taken as drafts.
 """
 
 from __future__ import annotations

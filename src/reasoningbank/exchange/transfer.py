@@ -1,4 +1,4 @@
-"""Out of a bank and into one.
+"""Into a bank.
 
 Knows what is already here and what may come in: nothing that exists is overwritten by an older one, nothing that was
 erased comes back, and importing the same file twice adds nothing. Every refusal is reported with its reason.
@@ -11,35 +11,27 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import TypeVar
 
-from reasoningbank.core.confidence import INITIAL_RAW
-from reasoningbank.core.drafts import memory_from, one_of
 from reasoningbank.core.errors import BankError
-from reasoningbank.core.ids import derived_id
 from reasoningbank.core.types import (
-    Draft,
     Edge,
-    EdgeKind,
     Exposure,
     KeptVector,
     Memory,
     Record,
     Sidecar,
     Signal,
-    SignalKind,
     Step,
     Tombstone,
     Trajectory,
 )
 from reasoningbank.desk import LIVE_STATES, Desk
+from reasoningbank.exchange.foreign import records_of
 from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, Skipped
-from reasoningbank.exchange.jsonl import Line, header_line, record_line
-from reasoningbank.ports import Reader, Writer
+from reasoningbank.exchange.jsonl import Line
+from reasoningbank.ports import Writer
 
 ITEMS_PER_UNIT = 500
-ROWS_PER_PAGE = 1_000
-R = TypeVar("R", bound=Record)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,54 +47,6 @@ class Imported:
     @property
     def seen(self) -> int:
         return self.added.total() + self.revised + self.unchanged + len(self.skipped)
-
-
-# ---------------------------------------------------------------- out
-
-
-def export_lines(desk: Desk, namespace: str | None = None) -> Iterator[str]:
-    """Every record of the tenant (or of one namespace) as lines, what others refer to first."""
-    yield header_line(desk.tenant, desk.clock())
-    where = {} if namespace is None else {"namespace": namespace}
-    with desk.store.read(desk.tenant) as reader:
-        kept: set[str] = set()
-        for memory in _pages(reader, Memory, where):
-            kept.add(memory.id)
-            yield record_line("memory", memory)
-            for revision in reader.revisions(memory.id) if memory.revision > 1 else ():
-                yield record_line("revision", revision)
-        for signal in _pages(reader, Signal, {}):
-            if signal.memory_id in kept:
-                yield record_line("signal", signal)
-        trajectories: set[str] = set()
-        for trajectory in _pages(reader, Trajectory, where):
-            trajectories.add(trajectory.id)
-            yield record_line("trajectory", trajectory)
-        for step in _pages(reader, Step, {}):
-            if step.trajectory_id in trajectories:
-                yield record_line("step", step)
-        for edge in _pages(reader, Edge, {}):
-            if edge.source_id in kept and edge.target_id in kept:
-                yield record_line("edge", edge)
-        for vector in reader.beside(KeptVector):
-            if vector.memory_id in kept:
-                yield record_line("vector", vector)
-        for exposure in reader.beside(Exposure):
-            if exposure.memory_id in kept:
-                yield record_line("shown", exposure)
-        if namespace is None:
-            for tombstone in reader.beside(Tombstone):
-                yield record_line("erased", tombstone)
-
-
-def _pages(reader: Reader, kind: type[R], where: dict[str, str]) -> Iterator[R]:
-    after: str | None = None
-    while page := reader.select(kind, where, after=after, limit=ROWS_PER_PAGE):
-        yield from page
-        after = page[-1].id
-
-
-# ---------------------------------------------------------------- in
 
 
 def take_in(
@@ -187,12 +131,11 @@ def _take(desk: Desk, writer: Writer, item: Line | Item, tally: Imported) -> Non
             tally.skipped.append(item)
         case Line():
             _take_line(desk, writer, item, tally)
-        case IncomingMemory():
-            _take_memory(desk, writer, item, tally)
-        case IncomingEdge():
-            _take_edge(desk, writer, item, tally)
-        case IncomingTrajectory():
-            _take_trajectory(desk, writer, item, tally)
+        case IncomingMemory() | IncomingEdge() | IncomingTrajectory():
+            first, *rest = records_of(desk, item)
+            if _add_once(writer, first, _name(item), tally):
+                for record in rest:
+                    _add_once(writer, record, _name(item), tally)
 
 
 def _take_line(desk: Desk, writer: Writer, line: Line, tally: Imported) -> None:
@@ -224,11 +167,21 @@ def _take_line(desk: Desk, writer: Writer, line: Line, tally: Imported) -> None:
 def _take_again(writer: Writer, there: Record, record: Record, line: Line, tally: Imported) -> None:
     if there == record:
         tally.unchanged += 1
-    elif isinstance(there, Memory) and isinstance(record, Memory) and record.revision > there.revision:
+    elif _is_later(there, record):
         writer.revise(record)
         tally.revised += 1
     else:
         tally.skipped.append(Skipped(what=_name(line), why=f"{record.id} is here already, with other contents"))
+
+
+def _is_later(there: Record, record: Record) -> bool:
+    match there, record:
+        case Memory(), Memory():
+            return record.revision > there.revision
+        case Trajectory(), Trajectory():
+            return there.ended_at is None and record.ended_at is not None
+        case _:
+            return False
 
 
 def _take_beside(writer: Writer, item: Sidecar, line: Line, tally: Imported) -> None:
@@ -244,121 +197,26 @@ def _reason_against(writer: Writer, record: Record) -> str | None:
     if writer.is_erased(record.id):
         return f"{record.id} was erased here"
     match record:
-        case Memory():
-            if record.key is not None and record.state in LIVE_STATES and _key_taken(writer, record):
-                return f"the key {record.key!r} belongs to another memory in namespace {record.namespace!r}"
-        case Signal():
-            if record.memory_id not in writer.get(Memory, [record.memory_id]):
-                return "its memory is not here"
-        case Step():
-            if record.trajectory_id not in writer.get(Trajectory, [record.trajectory_id]):
-                return "its trajectory is not here"
-        case Edge():
-            if len(writer.get(Memory, [record.source_id, record.target_id])) < 2:
-                return "one of its ends is not here"
-        case Trajectory():
-            pass
-    return None
+        case Memory() if _key_taken(writer, record):
+            return f"the key {record.key!r} belongs to another memory in namespace {record.namespace!r}"
+        case Signal() if record.memory_id not in writer.get(Memory, [record.memory_id]):
+            return "its memory is not here"
+        case Step() if record.trajectory_id not in writer.get(Trajectory, [record.trajectory_id]):
+            return "its trajectory is not here"
+        case Edge() if len(writer.get(Memory, [record.source_id, record.target_id])) < 2:
+            return "one of its ends is not here"
+        case _:
+            return None
 
 
 def _key_taken(writer: Writer, memory: Memory) -> bool:
+    if memory.key is None or memory.state not in LIVE_STATES:
+        return False
     where = {"namespace": memory.namespace, "key": memory.key, "state": LIVE_STATES}
     return bool(writer.select(Memory, where, limit=1))
 
 
-# ---------------------------------------------------------------- what other systems wrote
-
-
-def _take_memory(desk: Desk, writer: Writer, item: IncomingMemory, tally: Imported) -> None:
-    memory_id = derived_id("mem", f"{desk.tenant}\x1f{item.identity}")
-    if memory_id in writer.get(Memory, [memory_id]):
-        tally.unchanged += 1
-        return
-    memory = memory_from(
-        item.draft,
-        memory_id=memory_id,
-        tenant=desk.tenant,
-        namespace=desk.namespace,
-        initial_confidence=INITIAL_RAW,
-        now=desk.clock(),
-    )
-    reason = _reason_against(writer, memory)
-    if reason is not None:
-        tally.skipped.append(Skipped(what=_name(item), why=reason))
-        return
-    writer.add(memory)
-    tally.added["memory"] += 1
-    at = item.used_at if item.used_at is not None else memory.created_at
-    for positive, times in ((True, item.successes), (False, item.failures)):
-        for number in range(times):
-            writer.add(_imported_signal(desk, memory, item.draft, positive=positive, number=number, at=at))
-            tally.added["signal"] += 1
-
-
-def _imported_signal(desk: Desk, memory: Memory, draft: Draft, *, positive: bool, number: int, at: float) -> Signal:
-    return Signal(
-        id=derived_id("sig", f"{memory.id}\x1f{positive}\x1f{number}"),
-        tenant=desk.tenant,
-        memory_id=memory.id,
-        kind=SignalKind.COMPLETION,
-        positive=positive,
-        weight=1.0,
-        used=True,
-        source=draft.origin,
-        trajectory_id=None,
-        comment="",
-        at=at,
-    )
-
-
-def _take_edge(desk: Desk, writer: Writer, item: IncomingEdge, tally: Imported) -> None:
-    ends = [derived_id("mem", f"{desk.tenant}\x1f{i}") for i in (item.source_identity, item.target_identity)]
-    edge = Edge(
-        id=derived_id("edg", f"{ends[0]}\x1f{ends[1]}\x1f{item.kind}"),
-        tenant=desk.tenant,
-        source_id=ends[0],
-        target_id=ends[1],
-        kind=one_of(EdgeKind, item.kind, "kind"),
-        text=item.text,
-        weight=min(max(float(item.weight), 0.0), 1.0),
-        tags=(),
-        evidence=item.evidence,
-        created_at=desk.clock() if item.created_at is None else item.created_at,
-    )
-    _add_once(writer, edge, "edge", _name(item), tally)
-
-
-def _take_trajectory(desk: Desk, writer: Writer, item: IncomingTrajectory, tally: Imported) -> None:
-    now = desk.clock()
-    started = now if item.started_at is None else item.started_at
-    trajectory = Trajectory(
-        id=derived_id("trj", f"{desk.tenant}\x1f{item.identity}"),
-        tenant=desk.tenant,
-        namespace=item.namespace or desk.namespace,
-        task=item.task,
-        agent=item.agent,
-        outcome=item.outcome or "unknown",
-        metadata=dict(item.metadata),
-        started_at=started,
-        ended_at=started if item.ended_at is None else item.ended_at,
-    )
-    if not _add_once(writer, trajectory, "trajectory", _name(item), tally):
-        return
-    for number, step in enumerate(item.steps, start=1):
-        made = Step(
-            id=derived_id("stp", f"{trajectory.id}\x1f{number}"),
-            tenant=desk.tenant,
-            trajectory_id=trajectory.id,
-            number=number,
-            action=step.action,
-            result=step.result,
-            metadata=dict(step.metadata),
-            at=started if step.at is None else step.at,
-        )
-        _add_once(writer, made, "step", _name(item), tally)
-
-
-def _add_once(writer: Writer, record: Record, noun: str, name: str, tally: Imported) -> bool:
+def _add_once(writer: Writer, record: Record, name: str, tally: Imported) -> bool:
     if record.id in writer.get(type(record), [record.id]):
         tally.unchanged += 1
         return False
@@ -367,5 +225,5 @@ def _add_once(writer: Writer, record: Record, noun: str, name: str, tally: Impor
         tally.skipped.append(Skipped(what=name, why=reason))
         return False
     writer.add(record)
-    tally.added[noun] += 1
+    tally.added[type(record).__name__.lower()] += 1
     return True

@@ -5,7 +5,7 @@ Knows the shape of a question and of an answer, and which questions make no sens
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -77,7 +77,7 @@ class Found:
     not_yet_indexed: int
     """Changes and vectors that the index still owes; 0 means that everything stored could be found."""
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[Recalled]:
         return iter(self.memories)
 
     def __len__(self) -> int:

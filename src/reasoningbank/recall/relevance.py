@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
     """relevance = 1 / (1 + exp(−(bias + cosine·c + keyword·k + both·c·k))) for the best cosine c and the share k of the
-    query's words (weighed by rarity) that the memory holds."""
+    query's words (weighed by rarity) that the memory holds.
+    """
 
     bias: float
     cosine: float

@@ -27,22 +27,19 @@ import apsw
 
 from reasoningbank.core.errors import (
     BankDamaged,
-    BankForeign,
     BankReadOnly,
-    BankTooNew,
-    BankUnavailable,
     InvalidInput,
     StoreError,
 )
 from reasoningbank.core.types import Change, Exposure, Op, Record
 from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
 from reasoningbank.store.faults import NAMED, faults_named, translated
-from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
-from reasoningbank.store.tables import Table, table_of, tables
+from reasoningbank.store.keeping import copy_to, damage_in
+from reasoningbank.store.opening import access_to, bring_up_to_date, number_from
+from reasoningbank.store.schema import SCHEMA_VERSION
+from reasoningbank.store.tables import table_of
 from reasoningbank.store.units import SqliteReader, SqliteWriter
 
-_MAGIC = b"SQLite format 3\0"
-_SMALLEST_PAGE_BYTES = 512
 _URI_FLAGS = apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_CREATE
 
 T = TypeVar("T")
@@ -100,44 +97,12 @@ class SqliteStore:
         self._inherited: tuple[apsw.Connection | None, ...] = ()
         self._is_closed = False
         if self._path != ":memory:":
-            self._prepare_place(Path(self._path), create=create)
+            access = access_to(Path(self._path), create=create, read_only=read_only)
+            self._read_only, self._immutable = access.read_only, access.immutable
         with faults_named(self._path):
             self._open_first()
 
     # ------------------------------------------------------------ opening
-
-    def _prepare_place(self, path: Path, *, create: bool) -> None:
-        if "\0" in str(path):
-            raise InvalidInput(f"{str(path)!r} is no path: it has a NUL character in it.")
-        try:
-            self._check_place(path, create=create)
-        except OSError as error:
-            raise BankUnavailable(f"{path} cannot be opened: {error.strerror}.") from error
-
-    def _check_place(self, path: Path, *, create: bool) -> None:
-        if path.is_dir():
-            raise BankForeign(f"{path} is a folder. Name a file in it, such as {path / 'bank.db'}.")
-        if not path.exists():
-            if self._read_only or not create:
-                raise BankUnavailable(f"There is no bank at {path}. Storing something creates it.")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            return
-        if not os.access(path, os.R_OK):
-            raise BankUnavailable(f"{path} cannot be read: check its permissions.")
-        self._check_beginning(path)
-        if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
-            self._read_only = True
-            # Without write access to the folder the shared-memory file of the WAL cannot be made.
-            self._immutable = not os.access(path.parent, os.W_OK) and not Path(f"{path}-shm").exists()
-
-    def _check_beginning(self, path: Path) -> None:
-        # SQLite takes a file shorter than its smallest page for an empty one and would write over it.
-        with path.open("rb") as file:
-            beginning = file.read(_SMALLEST_PAGE_BYTES)
-        if beginning and not beginning.startswith(_MAGIC):
-            raise BankForeign(f"{path} is not a bank (not even an SQLite file). Choose another path.")
-        if beginning and len(beginning) < _SMALLEST_PAGE_BYTES:
-            raise BankDamaged(f"{path} is cut short after {len(beginning)} bytes. Restore a backup.")
 
     def _connect(self) -> apsw.Connection:
         if self._path == ":memory:":
@@ -159,65 +124,11 @@ class SqliteStore:
         if self._path == ":memory:":
             self._memory_name = f"file:/reasoningbank-{id(self):x}-{os.getpid()}?vfs=memdb"
         connection = self._connect()
-        # In one transaction: another process may be writing the first schema between two looks.
-        with connection:
-            version = self._known_version(connection)
-        if version < SCHEMA_VERSION:
-            if self._read_only:
-                raise BankReadOnly(f"{self._path} has an older schema and cannot be written to bring it up to date.")
-            self._migrate(connection)
+        bring_up_to_date(connection, self._path, read_only=self._read_only)
         if not self._read_only:
             self._writer = connection
         else:
             self._readers.append(connection)
-
-    def _known_version(self, connection: apsw.Connection) -> int:
-        """The schema version of the file, 0 for an empty one."""
-        application = _number(connection, "PRAGMA application_id")
-        version = _number(connection, "PRAGMA user_version")
-        if application == APPLICATION_ID:
-            if version > SCHEMA_VERSION:
-                raise BankTooNew(
-                    f"{self._path} was written by a newer ReasoningBank (schema {version}, this one knows "
-                    f"{SCHEMA_VERSION}). Upgrade this program; the file was not touched."
-                )
-            return version
-        if application == version == _number(connection, "SELECT count(*) FROM sqlite_schema") == 0:
-            return 0
-        raise BankForeign(
-            f"{self._path} is an SQLite file of some other program. To take its memories over, use "
-            "'reasoningbank import'; to start a bank, choose another path."
-        )
-
-    def _migrate(self, connection: apsw.Connection) -> None:
-        if self._path != ":memory:":
-            self._enter_wal(connection)
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            # Asked again under the lock: another process may have been first.
-            version = self._known_version(connection)
-            for number in range(version, SCHEMA_VERSION):
-                for statement in MIGRATIONS[number]:
-                    connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            connection.execute("COMMIT")
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-
-    def _enter_wal(self, connection: apsw.Connection) -> None:
-        # Changing the journal mode does not wait for the busy timeout, so two first openers must take turns here.
-        deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
-        while True:
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-            except apsw.BusyError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.005)
-            else:
-                return
 
     # ------------------------------------------------------------ reading
 
@@ -282,7 +193,7 @@ class SqliteStore:
 
     def head(self) -> int:
         with faults_named(self._path), self._borrowed() as connection:
-            return _number(connection, "SELECT coalesce(max(seq), 0) FROM feed")
+            return number_from(connection, "SELECT coalesce(max(seq), 0) FROM feed")
 
     def changes(self, after: int, limit: int) -> list[Change]:
         with faults_named(self._path), self._borrowed() as connection:
@@ -406,6 +317,16 @@ class SqliteStore:
                 raise self._closed()
             self._writer.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", (name, value))
 
+    def agree_setting(self, name: str, value: str) -> str:
+        if self._read_only:
+            return self.setting(name) or value
+        self._stay_in_this_process()
+        with self._commit_turn, faults_named(self._path):
+            if self._writer is None:
+                raise self._closed()
+            self._writer.execute("INSERT OR IGNORE INTO settings (name, value) VALUES (?, ?)", (name, value))
+        return self.setting(name) or value
+
     def log_shown(self, exposures: Sequence[Exposure]) -> None:
         """A lost line of this log is no lost record, so it neither waits for the disk nor long for the lock."""
         if self._read_only or not exposures:
@@ -429,67 +350,12 @@ class SqliteStore:
     # ------------------------------------------------------------ keeping
 
     def verify(self) -> list[Damage]:
-        damage: list[Damage] = []
         with faults_named(self._path), self._borrowed() as connection:
-            try:
-                for (line,) in connection.execute("PRAGMA integrity_check"):
-                    if line != "ok":
-                        damage.append(Damage(kind="file", id="", problem=str(line)))
-            except NAMED as error:
-                damage.append(Damage(kind="file", id="", problem=str(error)))
-            for table in tables().values():
-                for name in (table.name, "revisions") if table.noun == "memory" else (table.name,):
-                    damage.extend(self._damaged_rows(connection, table, name))
-        return damage
-
-    def _damaged_rows(self, connection: apsw.Connection, table: Table[Any], name: str) -> Iterator[Damage]:
-        last = -1
-        while True:
-            try:
-                for number, *row in connection.execute(
-                    f"SELECT num, {table.listed} FROM {name} WHERE num > ? ORDER BY num", (last,)
-                ):
-                    last = number
-                    if not table.intact(row):
-                        problem = f"a row of {name} does not match its checksum"
-                        yield Damage(kind=table.noun, id=str(row[0]), problem=problem)
-            except UnicodeDecodeError as error:
-                # Only this row is unreadable: name it and go on behind it.
-                unreadable: Any = connection.execute(
-                    f"SELECT num, CAST(id AS BLOB) FROM {name} WHERE num > ? ORDER BY num LIMIT 1", (last,)
-                ).fetchone()
-                last, named = unreadable[0], bytes(unreadable[1]).decode("utf-8", "replace")
-                yield Damage(kind=table.noun, id=named, problem=f"unreadable row in {name}: {error}")
-            except apsw.Error as error:
-                # A page is damaged; the file check above has named it.
-                yield Damage(kind=table.noun, id="", problem=f"unreadable row in {name}: {error}")
-                return
-            else:
-                return
+            return list(damage_in(connection))
 
     def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
-        """A consistent copy while others write. It appears under its name only when it is whole."""
-        target = Path(target)
-        if target.exists():
-            raise InvalidInput(f"{target} exists already. Name a new file, so that no backup is overwritten.")
-        partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
         with faults_named(str(target)), self._borrowed() as source:
-            copy = apsw.Connection(str(partial))
-            try:
-                with copy.backup("main", source, "main") as work:
-                    while not work.done:
-                        work.step(256)
-                        if progress is not None:
-                            progress(work.page_count - work.remaining, work.page_count)
-                copy.execute("PRAGMA journal_mode = DELETE")
-            except apsw.Error:
-                copy.close()
-                partial.unlink(missing_ok=True)
-                raise
-            copy.close()
-        with partial.open("rb+") as file:
-            os.fsync(file.fileno())
-        partial.replace(target)
+            copy_to(source, Path(target), progress)
 
     def _closed(self) -> StoreError:
         return StoreError(f"{self._path} is closed.")
@@ -504,8 +370,3 @@ class SqliteStore:
                     connection.close()
             self._readers.clear()
             self._writer = None
-
-
-def _number(connection: apsw.Connection, sql: str) -> int:
-    row: Any = connection.execute(sql).fetchone()
-    return int(row[0])

@@ -53,6 +53,9 @@ _ENCODERS: dict[str, Callable[[Any], Any]] = {
     "metadata": lambda metadata: _to_json(dict(metadata)) if metadata else "{}",
     "positive": int,
     "used": int,
+    # SQLite keeps −0.0 as 0.0, so it must be hashed as that too.
+    **dict.fromkeys(("initial_confidence", "created_at", "updated_at", "weight", "at", "started_at"), (0.0).__add__),
+    "ended_at": lambda at: None if at is None else at + 0.0,
 }
 _DECODERS: dict[str, Callable[[Any], Any]] = {
     "tags": _tuple_from_json,

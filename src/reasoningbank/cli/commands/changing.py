@@ -23,15 +23,11 @@ def _edit_options(parser: ArgumentParser) -> None:
     parser.add_argument("--content", metavar="TEXT", help='the advice; "-" reads standard input')
     parser.add_argument("--outcome", choices=list(Outcome))
     parser.add_argument("--scope", choices=list(Scope))
-    parser.add_argument(
-        "--tag", metavar="T", action="append", dest="tags", help="these tags instead of the old ones"
-    )
+    parser.add_argument("--tag", metavar="T", action="append", dest="tags", help="these tags instead of the old ones")
     parser.add_argument("--no-tags", action="store_const", const=[], dest="tags", help="remove the tags")
     parser.add_argument("--agent", metavar="NAME", help="an empty name removes it")
     parser.add_argument("--task-type", metavar="NAME", help="an empty name removes it")
-    parser.add_argument(
-        "--expected-revision", type=int, metavar="N", help="only if this is still the current revision"
-    )
+    parser.add_argument("--expected-revision", type=int, metavar="N", help="only if this is still the current revision")
 
 
 def _edit(args: Namespace, terminal: Terminal) -> int:
@@ -57,9 +53,7 @@ def _edit(args: Namespace, terminal: Terminal) -> int:
 def _delete_options(parser: ArgumentParser) -> None:
     add_reference(parser)
     parser.add_argument("--dry-run", action="store_true", help="say what would happen, and do nothing")
-    parser.add_argument(
-        "--erase", action="store_true", help="really remove it, with its evidence and its edges"
-    )
+    parser.add_argument("--erase", action="store_true", help="really remove it, with its evidence and its edges")
     parser.add_argument("--yes", action="store_true", help="erase without asking")
 
 
@@ -78,9 +72,7 @@ def _delete(args: Namespace, terminal: Terminal) -> int:
             item = found.bank.forget(item.id)
             _report(item, terminal, f"forgotten: “{title}”. To undo: {PROGRAM} restore {item.id}")
             return 0
-        if not args.yes and not terminal.confirmed(
-            f"Erase “{title}” with its evidence and edges? There is no undo."
-        ):
+        if not args.yes and not terminal.confirmed(f"Erase “{title}” with its evidence and edges? There is no undo."):
             raise InvalidInput("Nothing was erased. To erase without being asked, add --yes.")
         found.bank.erase(item.id)
     if terminal.as_json:

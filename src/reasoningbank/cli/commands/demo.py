@@ -78,10 +78,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
 
 
 def _typed(step: Step) -> str:
-    words = [
-        word if plain.one_line(word) == word and shlex.quote(word) == word else f'"{word}"'
-        for word in step.words
-    ]
+    words = [word if plain.one_line(word) == word and shlex.quote(word) == word else f'"{word}"' for word in step.words]
     return " ".join([PROGRAM, *words])
 
 

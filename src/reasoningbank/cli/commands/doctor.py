@@ -149,7 +149,7 @@ def _model() -> Check:
 
 
 def _embedder(identity: EmbedderIdentity | None) -> Check:
-    from reasoningbank.wiring import DEFAULT_EMBEDDER, identity_of, make_embedder
+    from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, identity_of, make_embedder
 
     config = from_environment()
     try:
@@ -177,9 +177,7 @@ def _place(location: str) -> Check:
     if not os.access(path, os.R_OK):
         return _fail("bank", f"{location} cannot be read: check its permissions.")
     if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
-        return _warn(
-            "bank", f"{location} can be read, but not written: check the permissions of file and folder."
-        )
+        return _warn("bank", f"{location} can be read, but not written: check the permissions of file and folder.")
     return _ok("bank", f"{location} ({figures.size(path.stat().st_size)}, writable)")
 
 
@@ -244,6 +242,4 @@ def _index(status: Status) -> Check:
     return _ok("index", f"{says}, up to date")
 
 
-COMMANDS = {
-    "doctor": Command(run=_run, options=_options, about="Exits with 1 when something must be repaired.")
-}
+COMMANDS = {"doctor": Command(run=_run, options=_options, about="Exits with 1 when something must be repaired.")}

@@ -46,9 +46,7 @@ def _outcome(args: Namespace, terminal: Terminal) -> int:
         before = found.bank.get(args.reference)
         if args.session is not None:
             found.bank.trajectory(args.session)
-        after = found.bank.outcome(
-            args.reference, succeeded=succeeded, session=args.session, comment=args.comment
-        )
+        after = found.bank.outcome(args.reference, succeeded=succeeded, session=args.session, comment=args.comment)
     _moved(terminal, before.id, before.confidence, after)
     return 0
 

@@ -26,9 +26,7 @@ _LINES_AT_ONCE = 500
 
 def _import_options(parser: ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file, or a folder with Markdown files")
-    parser.add_argument(
-        "--layout", choices=LAYOUTS, help="how it is written; told from the contents when left out"
-    )
+    parser.add_argument("--layout", choices=LAYOUTS, help="how it is written; told from the contents when left out")
     parser.add_argument("--dry-run", action="store_true", help="say what would happen, and keep nothing")
 
 
@@ -127,10 +125,6 @@ def _write_whole(target: Path, lines: Iterable[str], bar: Bar) -> int:
 
 
 COMMANDS = {
-    "import": Command(
-        run=_import, options=_import_options, about="Importing the same file twice adds nothing."
-    ),
-    "export": Command(
-        run=_export, options=_export_options, about="Every namespace, unless --namespace names one."
-    ),
+    "import": Command(run=_import, options=_import_options, about="Importing the same file twice adds nothing."),
+    "export": Command(run=_export, options=_export_options, about="Every namespace, unless --namespace names one."),
 }

@@ -25,9 +25,7 @@ def _query_options(parser: ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", help='what you want to do or know; "-" reads standard input')
     _add_filters(parser)
     parser.add_argument("--max-tokens", type=int, metavar="N", help="show no more than fits into this budget")
-    parser.add_argument(
-        "--explain", "--why", action="store_true", help="every part of every score, and what it means"
-    )
+    parser.add_argument("--explain", "--why", action="store_true", help="every part of every score, and what it means")
 
 
 def _inject_options(parser: ArgumentParser) -> None:
@@ -53,14 +51,10 @@ def _add_filters(parser: ArgumentParser) -> None:
         metavar="0..1",
         help=f"default {DEFAULT_MIN_CONFIDENCE}",
     )
-    parser.add_argument(
-        "--tag", metavar="T", action="append", default=[], help="only with this tag; may be repeated"
-    )
+    parser.add_argument("--tag", metavar="T", action="append", default=[], help="only with this tag; may be repeated")
     parser.add_argument("--agent", metavar="NAME")
     parser.add_argument("--task-type", metavar="NAME")
-    parser.add_argument(
-        "--profile", choices=PROFILES, default=PROFILES[0], help=f"how to rank (default {PROFILES[0]})"
-    )
+    parser.add_argument("--profile", choices=PROFILES, default=PROFILES[0], help=f"how to rank (default {PROFILES[0]})")
     parser.add_argument(
         "--floor", type=float, metavar="0..1", help="the least relevance; 0 shows anything that matches"
     )

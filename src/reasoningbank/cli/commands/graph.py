@@ -18,9 +18,7 @@ from reasoningbank.view import edge_json, neighbour_json
 def _link_options(parser: ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="id or key")
     parser.add_argument("target", metavar="TARGET", help="id or key")
-    parser.add_argument(
-        "--kind", choices=list(EdgeKind), default=EdgeKind.RELATES.value, help="default relates"
-    )
+    parser.add_argument("--kind", choices=list(EdgeKind), default=EdgeKind.RELATES.value, help="default relates")
     parser.add_argument(
         "--weight",
         type=float,
@@ -49,9 +47,7 @@ def _link(args: Namespace, terminal: Terminal) -> int:
 
 
 def _unlink_options(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "edge", metavar="EDGE", help="the id of an edge, as `link` or `graph neighbours` print it"
-    )
+    parser.add_argument("edge", metavar="EDGE", help="the id of an edge, as `link` or `graph neighbours` print it")
 
 
 def _unlink(args: Namespace, terminal: Terminal) -> int:
@@ -73,16 +69,12 @@ def _neighbours_options(parser: ArgumentParser) -> None:
     add_reference(parser)
     parser.add_argument("--kind", choices=list(EdgeKind), help="only along such edges")
     parser.add_argument("--direction", choices=DIRECTIONS, default="both", help="default both")
-    parser.add_argument(
-        "--depth", type=int, default=1, metavar="N", help="how many steps far, 1 to 10 (default 1)"
-    )
+    parser.add_argument("--depth", type=int, default=1, metavar="N", help="how many steps far, 1 to 10 (default 1)")
 
 
 def _neighbours(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
-        near = found.bank.neighbours(
-            args.reference, kind=args.kind, direction=args.direction, depth=args.depth
-        )
+        near = found.bank.neighbours(args.reference, kind=args.kind, direction=args.direction, depth=args.depth)
     if terminal.as_json:
         terminal.json({"neighbours": [neighbour_json(item) for item in near]})
         return 0

@@ -46,9 +46,7 @@ def _verify(args: Namespace, terminal: Terminal) -> int:
     else:
         for item in damage:
             terminal.say(" ".join(part for part in (item.kind, item.id, item.problem) if part))
-        terminal.tell(
-            f"{figures.counted(len(damage), 'problem')}. Restore a backup, or `export` what can be read."
-        )
+        terminal.tell(f"{figures.counted(len(damage), 'problem')}. Restore a backup, or `export` what can be read.")
     return DAMAGED if damage else 0
 
 

@@ -32,9 +32,7 @@ def _list_options(parser: ArgumentParser) -> None:
 
 
 def _list(args: Namespace, terminal: Terminal) -> int:
-    where = {
-        name: value for name in ("outcome", "scope", "agent", "task_type") if (value := getattr(args, name))
-    }
+    where = {name: value for name in ("outcome", "scope", "agent", "task_type") if (value := getattr(args, name))}
     if args.tag:
         where["tags"] = args.tag
     with opened(args) as found:
@@ -52,9 +50,7 @@ def _list(args: Namespace, terminal: Terminal) -> int:
         return 0
     if not items:
         where_not = "" if args.all_namespaces else f" in namespace {namespace}"
-        terminal.tell(
-            f"No memories{where_not} match." if where or args.before else f"No memories yet{where_not}."
-        )
+        terminal.tell(f"No memories{where_not} match." if where or args.before else f"No memories yet{where_not}.")
         return 0
     _table(items, terminal, with_namespace=args.all_namespaces, with_state=args.state != State.ACTIVE)
     if following is not None:

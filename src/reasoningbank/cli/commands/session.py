@@ -11,7 +11,6 @@ from reasoningbank.cli.command import PROGRAM, Command, add_limit
 from reasoningbank.cli.commands.storing import text_or_stdin
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Trajectory
 from reasoningbank.learn.capture import OUTCOMES
 from reasoningbank.view import signal_json, step_json, trajectory_json
@@ -75,9 +74,7 @@ def _end(args: Namespace, terminal: Terminal) -> int:
         ended = found.bank.end_session(args.session, args.outcome, used=args.used)
     if terminal.as_json:
         shown = trajectory_json(ended.trajectory)
-        terminal.json(
-            {**shown, "step_count": ended.steps, "signals": [signal_json(s) for s in ended.signals]}
-        )
+        terminal.json({**shown, "step_count": ended.steps, "signals": [signal_json(s) for s in ended.signals]})
         return 0
     credited = figures.counted(len(ended.signals), "memory", "memories")
     steps = figures.counted(ended.steps, "step")

@@ -51,16 +51,12 @@ def _page(status: Status, terminal: Terminal) -> None:
     terminal.labelled("bank        ", f"{status.store.location} ({on_disk}, {status.store.backend})")
     terminal.labelled("namespace   ", f"{status.namespace}")
     active = status.memories.get("active", 0)
-    others = ", ".join(
-        f"{number:,} {state}" for state, number in status.memories.items() if state != "active"
-    )
+    others = ", ".join(f"{number:,} {state}" for state, number in status.memories.items() if state != "active")
     terminal.labelled("memories    ", f"{active:,} active{f', {others}' if others else ''}")
     if len(status.namespaces) > 1 or (status.namespaces and status.namespace not in status.namespaces):
         terminal.labelled("            ", _namespaces(status))
     counts = {"signal": status.signals, "session": status.trajectories, "edge": status.edges}
-    terminal.labelled(
-        "evidence    ", f"{', '.join(figures.counted(number, noun) for noun, number in counts.items())}"
-    )
+    terminal.labelled("evidence    ", f"{', '.join(figures.counted(number, noun) for noun, number in counts.items())}")
     terminal.labelled("embedder    ", f"{status.embedder}")
     terminal.labelled("index       ", f"{_index(status)}")
     terminal.labelled("confidence  ", f"policy {status.policy}")

@@ -19,9 +19,7 @@ _MOST_STDIN_BYTES = 4 * MAX_CONTENT_CHARS + 2
 
 
 def _store_options(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "key", metavar="KEY", help="a name of your choice, one memory for each in a namespace"
-    )
+    parser.add_argument("key", metavar="KEY", help="a name of your choice, one memory for each in a namespace")
     parser.add_argument("value", metavar="VALUE", help='the advice itself; "-" reads it from standard input')
     parser.add_argument("--title", metavar="TEXT", help="a headline, instead of the key")
     _add_fields(parser)
@@ -29,9 +27,7 @@ def _store_options(parser: ArgumentParser) -> None:
 
 def _record_options(parser: ArgumentParser) -> None:
     parser.add_argument("--title", metavar="TEXT", required=True, help="a headline")
-    parser.add_argument(
-        "--content", metavar="TEXT", required=True, help='the advice itself; "-" reads standard input'
-    )
+    parser.add_argument("--content", metavar="TEXT", required=True, help='the advice itself; "-" reads standard input')
     _add_fields(parser)
 
 
@@ -95,9 +91,7 @@ def _report(kept: Remembered, terminal: Terminal) -> None:
         return
     memory = kept.memory
     what = "stored" if memory.revision == 1 else f"stored as revision {memory.revision}"
-    terminal.result(
-        memory.id, f"{what} in {memory.namespace}, confidence {figures.confidence(kept.confidence)}"
-    )
+    terminal.result(memory.id, f"{what} in {memory.namespace}, confidence {figures.confidence(kept.confidence)}")
 
 
 COMMANDS = {

@@ -1,7 +1,6 @@
-"""Names become objects: the only file that knows which backend stands behind which name.
+"""The searching side of a bank in a file: which index is in force, opening it, renewing it, building another.
 
-Opening a bank opens its records and no more. The index and the model are opened by the first search, so that commands
-which do not search never pay for them.
+Opening a bank opens no index and no model; the first search does.
 """
 
 from __future__ import annotations
@@ -9,23 +8,18 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reasoningbank.bank import Bank
-from reasoningbank.config import Config, from_environment
-from reasoningbank.core.confidence import policy_named
-from reasoningbank.core.drafts import clean_name, clean_namespace
-from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch, InvalidInput
-from reasoningbank.core.ids import IdSource
-from reasoningbank.core.types import DEFAULT_TENANT, EmbedderIdentity
-from reasoningbank.desk import Desk
-from reasoningbank.ports import IndexInfo
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.config import Config
+from reasoningbank.core.confidence import Policy
+from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch
+from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.ports import IndexInfo, Store
+from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, facets_of, identity_of, make_embedder
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Embedder
@@ -34,142 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DEFAULT_EMBEDDER = "local"
-EMBEDDERS = ("local", "hash", "openai")
-OPENAI_MODEL = "text-embedding-3-small"
-OPENAI_DIMENSION = 1536
-HASH_DIMENSION = 1024
 MOST_RENEWALS = 20
-_LOCAL_MANIFEST = Path(__file__).parent / "embed" / "models" / "minilm" / "manifest.json"
-
-
-class ReasoningBank(Bank):
-    """A memory that lets agents learn what works. Open one with `ReasoningBank.open()`."""
-
-    @classmethod
-    def open(
-        cls,
-        bank: str | Path | None = None,
-        *,
-        namespace: str | None = None,
-        tenant: str = DEFAULT_TENANT,
-        embedder: str | None = None,
-        dimension: int | None = None,
-        policy: str | None = None,
-        durability: str | None = None,
-        create: bool = True,
-        read_only: bool = False,
-        clock: Callable[[], float] = time.time,
-    ) -> ReasoningBank:
-        """`bank` is a path, `sqlite:///path` or ":memory:"; without it, the bank of this user.
-
-        `embedder`, `dimension` and `policy` are chosen for a new bank and remembered by it; naming others for an existing
-        bank is an error, not a silent change.
-        """
-        config = from_environment()
-        path = sqlite_path(str(bank) if bank is not None else config.bank)
-        store = SqliteStore(
-            path, durability=durability or config.durability, create=create, read_only=read_only, clock=clock
-        )
-        try:
-            engine = EmbeddedEngine(store, path, config, clock)
-            engine.agree_on(embedder, dimension, for_new=config.embedder)
-            desk = Desk(
-                store=store,
-                tenant=clean_name(tenant, "tenant"),
-                namespace=clean_namespace(namespace or config.namespace),
-                clock=clock,
-                ids=IdSource(clock, _random_bits),
-                policy=policy_named(_agreed_policy(store, policy)),
-            )
-            engine.policy = desk.policy
-        except BaseException:
-            store.close()
-            raise
-        return cls(desk, engine)
-
-
-def sqlite_path(location: str) -> str:
-    scheme, separator, rest = location.partition("://")
-    if not separator:
-        return location if location == ":memory:" else str(Path(location).expanduser())
-    if scheme == "sqlite":
-        return rest.removeprefix("/") if rest not in ("", "/:memory:") else ":memory:"
-    raise InvalidInput(f"{scheme}:// is no kind of bank that this version knows: give a path or sqlite:///path.")
-
-
-def _random_bits(count: int) -> int:
-    return int.from_bytes(os.urandom(-(-count // 8)), "big") >> (-count % 8)
-
-
-def _agreed_policy(store: SqliteStore, asked: str | None) -> str:
-    kept = store.setting("policy")
-    if asked is not None and asked != kept:
-        policy_named(asked)
-        # A policy is a way of reading the signals, so changing it changes no record.
-        if not store.info.read_only:
-            store.set_setting("policy", asked)
-        return asked
-    return kept or "bayes"
-
-
-# ---------------------------------------------------------------- embedders
-
-
-def identity_of(name: str, dimension: int | None = None) -> EmbedderIdentity:
-    """What an embedder is, without loading it."""
-    match name:
-        case "hash":
-            chosen = HASH_DIMENSION if dimension is None else dimension
-            if not 1 <= chosen <= 65_536:
-                raise InvalidInput(f"dimension must be from 1 to 65,536, not {chosen}.")
-            return EmbedderIdentity(name="hash", model="ngram-1-2-3", dimension=chosen, revision="1")
-        case "local":
-            manifest = json.loads(_LOCAL_MANIFEST.read_bytes())
-            identity = EmbedderIdentity(
-                name="local",
-                model=manifest["model"],
-                dimension=manifest["dimension"],
-                revision=manifest["revision"],
-            )
-        case "openai":
-            chosen = OPENAI_DIMENSION if dimension is None else dimension
-            return EmbedderIdentity(name="openai", model=OPENAI_MODEL, dimension=chosen, revision="1")
-        case _:
-            raise InvalidInput(f"Unknown embedder {name!r}: use one of {', '.join(EMBEDDERS)}.")
-    if dimension not in (None, identity.dimension):
-        raise InvalidInput(f"The {name} embedder has {identity.dimension} dimensions, not {dimension}.")
-    return identity
-
-
-def facets_of(name: str) -> tuple[str, ...]:
-    return ("text",) if name == "hash" else ("content", "context")
-
-
-def make_embedder(identity: EmbedderIdentity, config: Config) -> Embedder:
-    from reasoningbank.embed.cache import CachedEmbedder
-
-    if identity.name == "hash":
-        from reasoningbank.embed.hashing import HashEmbedder
-
-        return CachedEmbedder(HashEmbedder(identity.dimension))
-    if identity.name == "local":
-        from reasoningbank.embed.minilm import MiniLMEmbedder
-
-        return CachedEmbedder(MiniLMEmbedder())
-    from reasoningbank.embed.remote import OpenAIEmbedder
-
-    return CachedEmbedder(
-        OpenAIEmbedder(
-            model=identity.model,
-            dimension=identity.dimension,
-            base_url=config.openai_base_url,
-            api_key=config.openai_api_key,
-        )
-    )
-
-
-# ---------------------------------------------------------------- the searching side
 
 
 class EmbeddedEngine:
@@ -179,7 +38,7 @@ class EmbeddedEngine:
     setting, so there is no moment without a whole index and two models never meet in one.
     """
 
-    def __init__(self, store: SqliteStore, path: str, config: Config, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store, path: str, config: Config, policy: Policy, clock: Callable[[], float]) -> None:
         self._store = store
         self._config = config
         self._clock = clock
@@ -191,7 +50,7 @@ class EmbeddedEngine:
         self._temporary: Path | None = None
         self._folder = Path(f"{path}.index") if path != ":memory:" else None
         self._identity = identity_of(DEFAULT_EMBEDDER)
-        self.policy = policy_named("bayes")
+        self._policy = policy
 
     # ------------------------------------------------------------ which one
 
@@ -207,38 +66,29 @@ class EmbeddedEngine:
         """`for_new` is the choice for a bank that has none yet; `name` and `dimension` must fit one that has."""
         kept = self._kept()
         if kept is None:
-            self._identity = identity_of(name or for_new or DEFAULT_EMBEDDER, dimension)
-            if not self._store.info.read_only:
-                # By chance, so that a new bank never takes an index that an older one left here for its own.
-                self._keep(self._identity, (1 << 32) + _random_bits(32))
-            return
+            wanted = identity_of(name or for_new or DEFAULT_EMBEDDER, dimension)
+            # By chance, so that a new bank never takes an index that an older one left here for its own.
+            build = (1 << 32) + int.from_bytes(os.urandom(4), "big")
+            kept = _read_setting(self._store.agree_setting("index", _index_setting(wanted, build)))
         self._identity = kept[0]
         asked = name is not None and name != self._identity.name
         if asked or (dimension is not None and dimension != self._identity.dimension):
-            wanted = f"{name or self._identity.name}/{dimension or 'its own dimension'}"
+            asked_for = f"{name or self._identity.name}/{dimension or 'its own dimension'}"
             raise EmbedderMismatch(
-                f"This bank is indexed with {self._identity}, not {wanted}. To change it, run "
+                f"This bank is indexed with {self._identity}, not {asked_for}. To change it, run "
                 f"'reasoningbank reindex --embedder {name or self._identity.name}'; nothing is lost by that."
             )
 
     def _kept(self) -> tuple[EmbedderIdentity, int] | None:
         text = self._store.setting("index")
-        if text is None:
-            return None
-        try:
-            value = json.loads(text)
-            return EmbedderIdentity(**value["embedder"]), int(value["build"])
-        except (ValueError, TypeError, KeyError) as error:
-            raise BankDamaged(
-                f"The settings of {self._store.info.location} are damaged ({error}). Restore a backup."
-            ) from error
+        return None if text is None else _read_setting(text)
 
     def _keep(self, identity: EmbedderIdentity, build: int) -> None:
         self._store.set_setting("index", _index_setting(identity, build))
 
     def _place(self, identity: EmbedderIdentity, build: int) -> Path:
         # What the signals amount to is kept in the index and differs from policy to policy.
-        name = f"{build}-{identity.name}-{self.policy.name}"
+        name = f"{build}-{identity.name}-{self._policy.name}"
         if self._folder is None or (self._store.info.read_only and not (self._folder / name / "CURRENT").exists()):
             if self._temporary is None:
                 from tempfile import mkdtemp
@@ -344,7 +194,7 @@ class EmbeddedEngine:
                 made.append(make_embedder(identity, self._config))
             return made[0]
 
-        return Searcher(self._store, index, embedder, self.policy, self._shown, self._clock)
+        return Searcher(self._store, index, embedder, self._policy, self._shown, self._clock)
 
     def index_info(self) -> IndexInfo | None:
         from reasoningbank.index.peek import peek
@@ -401,6 +251,14 @@ def _remove_folder(folder: Path, *, ignore_errors: bool = True) -> None:
     from shutil import rmtree
 
     rmtree(folder, ignore_errors=ignore_errors)
+
+
+def _read_setting(text: str) -> tuple[EmbedderIdentity, int]:
+    try:
+        value = json.loads(text)
+        return EmbedderIdentity(**value["embedder"]), int(value["build"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise BankDamaged(f"The settings of this bank are damaged ({error}). Restore a backup.") from error
 
 
 def _index_setting(identity: EmbedderIdentity, build: int) -> str:

@@ -1,0 +1,76 @@
+"""`python -m bench [speed|store|cold|memory|size|storm|all] [--scale N …] [--data DIR] [--out FILE]`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.corpus import Corpus
+from bench.report import Report
+
+SUBJECTS = ("speed", "store", "memory", "size", "cold")
+SCALES = [10_000, 100_000]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="bench", description="Measure what the project promises.")
+    parser.add_argument("subjects", nargs="*", choices=[*SUBJECTS, "storm", "all"], default=["all"])
+    parser.add_argument(
+        "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
+    )
+    parser.add_argument("--embedder", nargs="+", choices=["hash", "local"], default=["hash", "local"], help="for speed")
+    parser.add_argument("--data", type=Path, help="folder of real texts to use instead of generated ones")
+    parser.add_argument("--out", type=Path, help="write the figures as JSON too")
+    asked = parser.parse_args(arguments)
+    chosen = SUBJECTS if "all" in asked.subjects else tuple(dict.fromkeys(asked.subjects))
+    if "storm" in chosen:
+        return _storm(parser, chosen)
+    report = Report()
+    _measure(report, chosen, asked)
+    print(report.table())
+    if asked.out is not None:
+        report.write(asked.out)
+    return 0
+
+
+def _measure(report: Report, chosen: Sequence[str], asked: argparse.Namespace) -> None:
+    # Imported when asked for: each subject needs other libraries.
+    corpus = Corpus(data=asked.data)
+    venv = None
+    if "size" in chosen or "cold" in chosen:
+        from bench.installed import fresh_venv
+
+        venv = fresh_venv()
+    if "speed" in chosen:
+        from bench import speed
+
+        speed.measure(report, corpus, asked.scale, tuple(asked.embedder))
+    if "store" in chosen:
+        from bench import store
+
+        store.measure(report, corpus)
+    if "memory" in chosen:
+        from bench import memory
+
+        memory.measure(report, corpus, asked.scale)
+    if "size" in chosen:
+        from bench import size
+
+        size.measure(report, venv)
+    if "cold" in chosen:
+        from bench import cold
+
+        cold.measure(report, corpus, venv)
+
+
+def _storm(parser: argparse.ArgumentParser, chosen: Sequence[str]) -> int:
+    if len(chosen) > 1:
+        parser.error("storm runs alone: it keeps the machine busy on purpose.")
+    from bench import storm
+
+    return storm.main([])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

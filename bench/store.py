@@ -1,0 +1,172 @@
+"""What a durable store costs beside a bare SQLite commit of the same bytes, and how fast many go in."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+from bench.banks import NAMESPACE, workplace
+from bench.corpus import Corpus
+from bench.report import Report
+from bench.timing import in_turns
+from reasoningbank import ReasoningBank
+from reasoningbank.wiring import HASH_DIMENSION
+
+PREFILLED = 10_000
+ROUNDS, BLOCK, WARM_UP = 600, 30, 60
+THREADS, STORES_PER_THREAD = 16, 150
+BULK = 20_000
+
+
+def measure(report: Report, corpus: Corpus) -> None:
+    with workplace() as folder:
+        _single(report, corpus, folder)
+    with workplace() as folder:
+        _threads(report, corpus, folder)
+    with workplace() as folder:
+        _bulk(report, corpus, folder)
+
+
+# ---------------------------------------------------------------- one at a time
+
+
+class BareTable:
+    """One table, one insert, the same durability: the least that keeping these bytes can cost."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = apsw.Connection(str(path))
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = FULL")
+        self._connection.execute(
+            "CREATE TABLE bare (num INTEGER PRIMARY KEY, body TEXT NOT NULL, vector BLOB NOT NULL)"
+        )
+
+    def fill(self, rows: list[tuple[str, bytes]]) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.executemany("INSERT INTO bare (body, vector) VALUES (?, ?)", rows)
+        self._connection.execute("COMMIT")
+
+    def store(self, body: str, vector: bytes) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.execute("INSERT INTO bare (body, vector) VALUES (?, ?)", (body, vector))
+        self._connection.execute("COMMIT")
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _single(report: Report, corpus: Corpus, folder: Path) -> None:
+    total = ROUNDS + WARM_UP
+    drafts = list(corpus.drafts(total, first=PREFILLED))
+    vectors = np.abs(np.random.default_rng(3).standard_normal((total, HASH_DIMENSION))).astype(np.float32)
+    blobs = [vector.tobytes() for vector in vectors]
+    with ReasoningBank.open(folder / "bank.db", embedder="hash", namespace=NAMESPACE) as bank:
+        bank.record_many(corpus.drafts(PREFILLED))
+        bodies = _same_bytes(folder / "bank.db", drafts)
+        bare = BareTable(folder / "bare.db")
+        bare.fill([(bodies[number % total], bytes(0)) for number in range(PREFILLED)])
+        times = in_turns(
+            {
+                "bare SQLite commit of the same bytes": lambda i: bare.store(bodies[i], blobs[i]),
+                "durable store, vector given": lambda i: bank.record(**drafts[i], vector=vectors[i]),
+            },
+            ROUNDS,
+            BLOCK,
+            WARM_UP,
+        )
+        bare.close()
+    for name, taken in times.items():
+        detail = f"p95 {taken.p95_ms:.3f} ms, mean {taken.mean_ms:.3f} ms"
+        report.add("store", f"{name}, p50", taken.p50_ms, "ms", detail=detail)
+    ours, floor = times["durable store, vector given"], times["bare SQLite commit of the same bytes"]
+    detail = f"means {ours.mean_ms / floor.mean_ms:.2f} ×"
+    report.add("store", "store / bare commit", ours.p50_ms / floor.p50_ms, "×", limit=1.5, detail=detail)
+
+
+def _same_bytes(path: Path, drafts: list[dict[str, object]]) -> list[str]:
+    """Texts as long as everything the bank writes for a memory except the vector: the row and its line in the feed."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    lengths: dict[str, float] = {}
+    for table in ("memories", "feed"):
+        names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+        texts = ", ".join(f"sum(length(cast({name} AS BLOB)))" for name in names)
+        sums = connection.execute(f"SELECT {texts}, count(*) FROM {table}").fetchone()
+        lengths[table] = sum(value or 0 for value in sums[:-1]) / sums[-1]
+    text_fields = ("title", "description", "content")
+    stored = connection.execute(
+        "SELECT avg(length(title) + length(description) + length(content)) FROM memories"
+    ).fetchone()[0]
+    connection.close()
+    around = int(sum(lengths.values()) - stored)
+    return [json.dumps([draft[name] for name in text_fields]) + "x" * max(0, around - 12) for draft in drafts]
+
+
+# ---------------------------------------------------------------- many at once
+
+
+def _threads(report: Report, corpus: Corpus, folder: Path) -> None:
+    drafts = list(corpus.drafts(THREADS * STORES_PER_THREAD))
+    vector = np.abs(np.random.default_rng(4).standard_normal(HASH_DIMENSION)).astype(np.float32)
+    rates: dict[int, list[float]] = {1: [], THREADS: []}
+    with ReasoningBank.open(folder / "bank.db", embedder="hash", namespace=NAMESPACE) as bank:
+        bank.record_many(corpus.drafts(PREFILLED))
+        for _ in range(5):
+            for count, found in rates.items():
+                found.append(_rate(bank, drafts, vector, count))
+    one, many = (float(np.median(rates[count])) for count in (1, THREADS))
+    report.add("store", "one thread storing", one, "/s")
+    report.add("store", f"{THREADS} threads storing at once", many, "/s")
+    report.add("store", f"{THREADS} threads / one", many / one, "×", limit=5.0, at_least=True)
+
+
+def _rate(bank: ReasoningBank, drafts: list[dict[str, object]], vector: np.ndarray, threads: int) -> float:
+    each = STORES_PER_THREAD if threads > 1 else 4 * STORES_PER_THREAD
+    start = threading.Barrier(threads + 1)
+
+    def work(first: int) -> None:
+        start.wait()
+        for draft in drafts[first : first + each]:
+            bank.record(**draft, vector=vector)
+
+    workers = [threading.Thread(target=work, args=(number * each,)) for number in range(threads)]
+    for worker in workers:
+        worker.start()
+    start.wait()
+    began = time.perf_counter()
+    for worker in workers:
+        worker.join()
+    return threads * each / (time.perf_counter() - began)
+
+
+# ---------------------------------------------------------------- many in a row
+
+
+def _bulk(report: Report, corpus: Corpus, folder: Path) -> None:
+    drafts = list(corpus.drafts(BULK))
+    lines = folder / "drafts.jsonl"
+    lines.write_text("".join(json.dumps(draft) + "\n" for draft in drafts), "utf-8")
+    stored, searchable, imported, imported_searchable = [], [], [], []
+    for run in range(3):
+        with ReasoningBank.open(folder / f"many-{run}.db", embedder="hash", namespace=NAMESPACE) as bank:
+            began = time.perf_counter()
+            bank.record_many(drafts)
+            stored.append(BULK / (time.perf_counter() - began))
+            bank.catch_up()
+            searchable.append(BULK / (time.perf_counter() - began))
+        with ReasoningBank.open(folder / f"import-{run}.db", embedder="hash", namespace=NAMESPACE) as bank:
+            began = time.perf_counter()
+            assert bank.import_from(lines).added.total() == BULK
+            imported.append(BULK / (time.perf_counter() - began))
+            bank.catch_up()
+            imported_searchable.append(BULK / (time.perf_counter() - began))
+    report.add("store", f"record_many of {BULK:,}, durable", np.median(stored), "/s")
+    what = f"record_many of {BULK:,}, durable and searchable (hash)"
+    report.add("store", what, np.median(searchable), "/s", limit=5000, at_least=True)
+    report.add("store", f"import of {BULK:,} JSON lines, durable", np.median(imported), "/s")
+    what = f"import of {BULK:,} JSON lines, durable and searchable (hash)"
+    report.add("store", what, np.median(imported_searchable), "/s", limit=5000, at_least=True)

@@ -1,0 +1,67 @@
+"""Out of a bank: every record as a line, what others refer to first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from reasoningbank.core.types import (
+    Edge,
+    Exposure,
+    KeptVector,
+    Memory,
+    Record,
+    Sidecar,
+    Signal,
+    Step,
+    Tombstone,
+    Trajectory,
+)
+from reasoningbank.desk import Desk
+from reasoningbank.exchange.jsonl import header_line, record_line
+from reasoningbank.ports import Reader
+
+ROWS_PER_PAGE = 1_000
+R = TypeVar("R", bound=Record)
+
+
+def export_lines(desk: Desk, namespace: str | None = None) -> Iterator[str]:
+    """The whole tenant, or one namespace with what belongs to it."""
+    yield header_line(desk.tenant, desk.clock())
+    with desk.store.read(desk.tenant) as reader:
+        for noun, record in _records(reader, {} if namespace is None else {"namespace": namespace}):
+            yield record_line(noun, record)
+        if namespace is None:
+            yield from (record_line("erased", tombstone) for tombstone in reader.beside(Tombstone))
+
+
+def _records(reader: Reader, where: Mapping[str, str]) -> Iterator[tuple[str, Record | Sidecar]]:
+    kept: set[str] = set()
+    for memory in _pages(reader, Memory, where):
+        kept.add(memory.id)
+        yield "memory", memory
+        for revision in reader.revisions(memory.id) if memory.revision > 1 else ():
+            yield "revision", revision
+    yield from _about(kept, "signal", _pages(reader, Signal), "memory_id")
+    sessions: set[str] = set()
+    for trajectory in _pages(reader, Trajectory, where):
+        sessions.add(trajectory.id)
+        yield "trajectory", trajectory
+    yield from _about(sessions, "step", _pages(reader, Step), "trajectory_id")
+    yield from _about(kept, "edge", _pages(reader, Edge), "source_id", "target_id")
+    yield from _about(kept, "vector", reader.beside(KeptVector), "memory_id")
+    yield from _about(kept, "shown", reader.beside(Exposure), "memory_id")
+
+
+def _about(ids: set[str], noun: str, items: Iterable[Any], *fields: str) -> Iterator[tuple[str, Any]]:
+    """Those items of which every named field is one of the ids."""
+    for item in items:
+        if all(getattr(item, field) in ids for field in fields):
+            yield noun, item
+
+
+def _pages(reader: Reader, kind: type[R], where: Mapping[str, str] | None = None) -> Iterator[R]:
+    after: str | None = None
+    while page := reader.select(kind, where or {}, after=after, limit=ROWS_PER_PAGE):
+        yield from page
+        after = page[-1].id

@@ -1,0 +1,131 @@
+"""What other systems wrote, as our records.
+
+The id of each comes from where it stood in the other system, so that importing it again finds it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reasoningbank.core.confidence import INITIAL_RAW
+from reasoningbank.core.drafts import (
+    MAX_CONTENT_CHARS,
+    MAX_DESCRIPTION_CHARS,
+    clean_metadata,
+    clean_namespace,
+    clean_text,
+    clean_time,
+    memory_from,
+    one_of,
+    optional_name,
+    required_text,
+)
+from reasoningbank.core.ids import derived_id
+from reasoningbank.core.types import Edge, EdgeKind, Memory, Record, Signal, SignalKind, Step, Trajectory
+from reasoningbank.desk import Desk
+from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory
+
+
+def records_of(desk: Desk, item: IncomingMemory | IncomingEdge | IncomingTrajectory) -> list[Record]:
+    """The record itself, then those that are about it."""
+    match item:
+        case IncomingMemory():
+            memory = _memory(desk, item)
+            return [memory, *_signals(memory, item)]
+        case IncomingEdge():
+            return [_edge(desk, item)]
+        case IncomingTrajectory():
+            trajectory = _trajectory(desk, item)
+            return [trajectory, *_steps(trajectory, item)]
+
+
+def _id(desk: Desk, prefix: str, identity: str) -> str:
+    return derived_id(prefix, f"{desk.tenant}\x1f{identity}")
+
+
+def _memory(desk: Desk, item: IncomingMemory) -> Memory:
+    return memory_from(
+        item.draft,
+        memory_id=_id(desk, "mem", item.identity),
+        tenant=desk.tenant,
+        namespace=desk.namespace,
+        initial_confidence=INITIAL_RAW,
+        now=desk.clock(),
+    )
+
+
+def _signals(memory: Memory, item: IncomingMemory) -> list[Signal]:
+    at = memory.created_at if item.used_at is None else clean_time(item.used_at, "used_at")
+    return [
+        Signal(
+            id=derived_id("sig", f"{memory.id}\x1f{positive}\x1f{number}"),
+            tenant=memory.tenant,
+            memory_id=memory.id,
+            kind=SignalKind.COMPLETION,
+            positive=positive,
+            weight=1.0,
+            used=True,
+            source=memory.origin,
+            trajectory_id=None,
+            comment="",
+            at=at,
+        )
+        for positive, times in ((True, item.successes), (False, item.failures))
+        for number in range(times)
+    ]
+
+
+def _edge(desk: Desk, item: IncomingEdge) -> Edge:
+    source, target = (_id(desk, "mem", identity) for identity in (item.source_identity, item.target_identity))
+    return Edge(
+        id=derived_id("edg", f"{source}\x1f{target}\x1f{item.kind}"),
+        tenant=desk.tenant,
+        source_id=source,
+        target_id=target,
+        kind=one_of(EdgeKind, item.kind, "kind"),
+        text=clean_text(item.text, "text", MAX_DESCRIPTION_CHARS),
+        weight=min(max(float(item.weight), 0.0), 1.0),
+        tags=(),
+        evidence=clean_text(item.evidence, "evidence", MAX_DESCRIPTION_CHARS),
+        created_at=_time(desk.clock() if item.created_at is None else item.created_at),
+    )
+
+
+def _trajectory(desk: Desk, item: IncomingTrajectory) -> Trajectory:
+    started = _time(desk.clock() if item.started_at is None else item.started_at)
+    return Trajectory(
+        id=_id(desk, "trj", item.identity),
+        tenant=desk.tenant,
+        namespace=clean_namespace(item.namespace or desk.namespace),
+        task=required_text(item.task, "task", MAX_CONTENT_CHARS),
+        agent=optional_name(item.agent, "agent"),
+        outcome=item.outcome or "unknown",
+        metadata=clean_metadata(item.metadata),
+        started_at=started,
+        ended_at=started if item.ended_at is None else _time(item.ended_at),
+    )
+
+
+def _steps(trajectory: Trajectory, item: IncomingTrajectory) -> list[Step]:
+    return [
+        Step(
+            id=derived_id("stp", f"{trajectory.id}\x1f{number}"),
+            tenant=trajectory.tenant,
+            trajectory_id=trajectory.id,
+            number=number,
+            action=clean_text(step.action, "action", MAX_CONTENT_CHARS),
+            result=clean_text(step.result, "result", MAX_CONTENT_CHARS),
+            metadata=_metadata(step.metadata),
+            at=trajectory.started_at if step.at is None else _time(step.at),
+        )
+        for number, step in enumerate(item.steps, start=1)
+    ]
+
+
+def _metadata(given: Mapping[str, Any]) -> dict[str, Any]:
+    return clean_metadata(given) if given else {}
+
+
+def _time(value: float) -> float:
+    return clean_time(value, "a time")

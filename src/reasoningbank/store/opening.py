@@ -1,0 +1,132 @@
+"""From a path to a bank of the right schema, or a sentence that says why not.
+
+Knows how to tell a bank from a foreign, a newer or a cut file without touching it, and how to bring one up to date.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
+from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+
+_MAGIC = b"SQLite format 3\0"
+_SMALLEST_PAGE_BYTES = 512
+_WAL_WAIT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    read_only: bool
+    immutable: bool = False
+    """Nobody can write here, not even the shared-memory file that a WAL needs."""
+
+
+def access_to(path: Path, *, create: bool, read_only: bool) -> Access:
+    if "\0" in str(path):
+        raise InvalidInput(f"{str(path)!r} is no path: it has a NUL character in it.")
+    try:
+        return _access_to(path, create=create and not read_only, read_only=read_only)
+    except OSError as error:
+        raise BankUnavailable(f"{path} cannot be opened: {error.strerror}.") from error
+
+
+def _access_to(path: Path, *, create: bool, read_only: bool) -> Access:
+    if path.is_dir():
+        raise BankForeign(f"{path} is a folder. Name a file in it, such as {path / 'bank.db'}.")
+    if not path.exists():
+        if not create:
+            raise BankUnavailable(f"There is no bank at {path}. Storing something creates it.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return Access(read_only=False)
+    if not os.access(path, os.R_OK):
+        raise BankUnavailable(f"{path} cannot be read: check its permissions.")
+    _check_beginning(path)
+    folder_is_writable = os.access(path.parent, os.W_OK)
+    return Access(
+        read_only=read_only or not folder_is_writable or not os.access(path, os.W_OK),
+        immutable=not folder_is_writable and not Path(f"{path}-shm").exists(),
+    )
+
+
+def _check_beginning(path: Path) -> None:
+    # SQLite takes a file shorter than its smallest page for an empty one and would write over it.
+    with path.open("rb") as file:
+        beginning = file.read(_SMALLEST_PAGE_BYTES)
+    if beginning and not beginning.startswith(_MAGIC):
+        raise BankForeign(f"{path} is not a bank (not even an SQLite file). Choose another path.")
+    if beginning and len(beginning) < _SMALLEST_PAGE_BYTES:
+        raise BankDamaged(f"{path} is cut short after {len(beginning)} bytes. Restore a backup.")
+
+
+def known_version(connection: apsw.Connection, location: str) -> int:
+    """The schema version of the file, 0 for an empty one."""
+    application = number_from(connection, "PRAGMA application_id")
+    version = number_from(connection, "PRAGMA user_version")
+    if application == APPLICATION_ID:
+        if version > SCHEMA_VERSION:
+            raise BankTooNew(
+                f"{location} was written by a newer ReasoningBank (schema {version}, this one knows "
+                f"{SCHEMA_VERSION}). Upgrade this program; the file was not touched."
+            )
+        return version
+    if application == version == number_from(connection, "SELECT count(*) FROM sqlite_schema") == 0:
+        return 0
+    raise BankForeign(
+        f"{location} is an SQLite file of some other program. To take its memories over, use "
+        "'reasoningbank import'; to start a bank, choose another path."
+    )
+
+
+def bring_up_to_date(connection: apsw.Connection, location: str, *, read_only: bool) -> None:
+    # In one transaction: another process may be writing the first schema between two looks.
+    with connection:
+        version = known_version(connection, location)
+    if version == SCHEMA_VERSION:
+        return
+    if read_only:
+        raise BankReadOnly(f"{location} has an older schema and cannot be written to bring it up to date.")
+    if location != ":memory:":
+        _enter_wal(connection)
+    _migrate(connection, location)
+
+
+def _migrate(connection: apsw.Connection, location: str) -> None:
+    """Every missing migration and the version number in one transaction: a kill leaves the bank as it was."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Asked again under the lock: another process may have been first.
+        for number in range(known_version(connection, location), SCHEMA_VERSION):
+            for statement in MIGRATIONS[number]:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _enter_wal(connection: apsw.Connection) -> None:
+    # Changing the journal mode does not wait for the busy timeout, so two first openers must take turns here.
+    deadline = time.monotonic() + _WAL_WAIT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+        else:
+            return
+
+
+def number_from(connection: apsw.Connection, sql: str) -> int:
+    row: Any = connection.execute(sql).fetchone()
+    return int(row[0])

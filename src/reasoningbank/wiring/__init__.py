@@ -1,0 +1,91 @@
+"""Names become objects: the only room that knows which backend stands behind which name."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from reasoningbank.bank import Bank
+from reasoningbank.config import from_environment
+from reasoningbank.core.confidence import policy_named
+from reasoningbank.core.drafts import clean_name, clean_namespace
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.ids import IdSource
+from reasoningbank.core.types import DEFAULT_TENANT
+from reasoningbank.desk import Desk
+from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, EMBEDDERS, identity_of
+from reasoningbank.wiring.engine import EmbeddedEngine
+
+__all__ = ["DEFAULT_EMBEDDER", "EMBEDDERS", "ReasoningBank", "identity_of", "sqlite_path"]
+
+
+class ReasoningBank(Bank):
+    """A memory that lets agents learn what works. Open one with `ReasoningBank.open()`."""
+
+    @classmethod
+    def open(  # noqa: PLR0913 - what a bank is, said once
+        cls,
+        bank: str | Path | None = None,
+        *,
+        namespace: str | None = None,
+        tenant: str = DEFAULT_TENANT,
+        embedder: str | None = None,
+        dimension: int | None = None,
+        policy: str | None = None,
+        durability: str | None = None,
+        create: bool = True,
+        read_only: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> ReasoningBank:
+        """`bank` is a path, `sqlite:///path` or ":memory:"; without it, the bank of this user.
+
+        `embedder` and `dimension` are chosen for a new bank and remembered by it; naming others for an existing bank is
+        an error, not a silent change. A `policy` is remembered too, and may be changed: it only reads the signals.
+        """
+        config = from_environment()
+        path = sqlite_path(str(bank) if bank is not None else config.bank)
+        store = SqliteStore(
+            path, durability=durability or config.durability, create=create, read_only=read_only, clock=clock
+        )
+        try:
+            desk = Desk(
+                store=store,
+                tenant=clean_name(tenant, "tenant"),
+                namespace=clean_namespace(namespace or config.namespace),
+                clock=clock,
+                ids=IdSource(clock, _random_bits),
+                policy=policy_named(_agreed_policy(store, policy)),
+            )
+            engine = EmbeddedEngine(store, path, config, desk.policy, clock)
+            engine.agree_on(embedder, dimension, for_new=config.embedder)
+        except BaseException:
+            store.close()
+            raise
+        return cls(desk, engine)
+
+
+def sqlite_path(location: str) -> str:
+    scheme, separator, rest = location.partition("://")
+    if not separator:
+        return location if location == ":memory:" else str(Path(location).expanduser())
+    if scheme == "sqlite":
+        return rest.removeprefix("/") if rest not in ("", "/:memory:") else ":memory:"
+    raise InvalidInput(f"{scheme}:// is no kind of bank that this version knows: give a path or sqlite:///path.")
+
+
+def _random_bits(count: int) -> int:
+    return int.from_bytes(os.urandom(-(-count // 8)), "big") >> (-count % 8)
+
+
+def _agreed_policy(store: SqliteStore, asked: str | None) -> str:
+    kept = store.setting("policy")
+    if asked is not None and asked != kept:
+        policy_named(asked)
+        # A policy is a way of reading the signals, so changing it changes no record.
+        if not store.info.read_only:
+            store.set_setting("policy", asked)
+        return asked
+    return kept or "bayes"
