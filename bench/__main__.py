@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,17 +16,20 @@ SCALES = [10_000, 100_000]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench", description="Measure what the project promises.")
-    parser.add_argument("subjects", nargs="*", choices=[*SUBJECTS, "storm", "all"], default=["all"])
+    parser.add_argument("subjects", nargs="*", choices=[*SUBJECTS, "all"], default=["all"], help="or: storm --help")
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
     )
     parser.add_argument("--embedder", nargs="+", choices=["hash", "local"], default=["hash", "local"], help="for speed")
     parser.add_argument("--data", type=Path, help="folder of real texts to use instead of generated ones")
     parser.add_argument("--out", type=Path, help="write the figures as JSON too")
-    asked = parser.parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["storm"]:
+        from bench import storm
+
+        return storm.main(given[1:])
+    asked = parser.parse_args(given)
     chosen = SUBJECTS if "all" in asked.subjects else tuple(dict.fromkeys(asked.subjects))
-    if "storm" in chosen:
-        return _storm(parser, chosen)
     report = Report()
     _measure(report, chosen, asked)
     print(report.table())
@@ -62,14 +66,6 @@ def _measure(report: Report, chosen: Sequence[str], asked: argparse.Namespace) -
         from bench import cold
 
         cold.measure(report, corpus, venv)
-
-
-def _storm(parser: argparse.ArgumentParser, chosen: Sequence[str]) -> int:
-    if len(chosen) > 1:
-        parser.error("storm runs alone: it keeps the machine busy on purpose.")
-    from bench import storm
-
-    return storm.main([])
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from bench.corpus import Corpus
 from bench.report import Report
 from bench.timing import in_turns
 from reasoningbank import ReasoningBank
-from reasoningbank.wiring import HASH_DIMENSION
+from reasoningbank.wiring.embedders import HASH_DIMENSION
 
 PREFILLED = 10_000
 ROUNDS, BLOCK, WARM_UP = 600, 30, 60

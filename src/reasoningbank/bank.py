@@ -12,7 +12,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
@@ -33,6 +33,7 @@ from reasoningbank.core.types import (
     Step,
     Trajectory,
 )
+from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.graph.link import DEFAULT_WEIGHT, link, unlink
 from reasoningbank.ports import Damage, IndexInfo, StoreInfo
@@ -369,6 +370,10 @@ class Bank:
     def status(self) -> Status:
         store = self._desk.store
         with store.read(self._desk.tenant) as reader:
+            # Grouping by state sorts every row; by namespace they lie sorted already, and few are not active.
+            namespaces = reader.tally(Memory, "namespace", {"state": State.ACTIVE.value})
+            active = {State.ACTIVE.value: sum(namespaces.values())} if namespaces else {}
+            others = reader.tally(Memory, "state", {"state": tuple(s for s in State if s is not State.ACTIVE)})
             return Status(
                 store=store.info,
                 tenant=self._desk.tenant,
@@ -378,8 +383,8 @@ class Bank:
                 distiller="none: sessions are kept, nothing distils them yet",
                 index=self._engine.index_info(),
                 changes=store.head(),
-                memories=reader.tally(Memory, "state"),
-                namespaces=reader.tally(Memory, "namespace", {"state": State.ACTIVE.value}),
+                memories={**active, **others},
+                namespaces=namespaces,
                 signals=reader.count(Signal, {}),
                 trajectories=reader.count(Trajectory, {}),
                 edges=reader.count(Edge, {}),

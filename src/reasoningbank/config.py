@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
 from reasoningbank.core.types import DEFAULT_NAMESPACE
+from reasoningbank.core.values import dataclass
 
 VARIABLES: dict[str, str] = {
     "REASONINGBANK_HOME": "folder that holds the default bank",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 
-from reasoningbank.core.confidence import Policy
+from reasoningbank.core.confidence import Policy, policy_named
 from reasoningbank.core.drafts import MAX_TITLE_CHARS, required_text
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.ids import IdSource
-from reasoningbank.core.types import Memory, Remembered, Signal, State
+from reasoningbank.core.types import Confidence, Memory, Remembered, Signal, State
+from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Reader, Store
 
 LIVE_STATES = (State.ACTIVE, State.QUARANTINED)
@@ -53,7 +54,10 @@ class Desk:
 
     def fresh(self, memory: Memory) -> Remembered:
         """A memory that nobody has said anything about yet."""
-        return self._weighed(memory, (), 0)
+        if abs(self.clock() - memory.created_at) > 1.0:
+            return self._weighed(memory, (), 0)
+        prior = _prior(self.policy.name, memory.initial_confidence)
+        return Remembered(memory=memory, confidence=prior, usage_count=0, succeeded=0, last_used_at=None)
 
     def _weighed(self, memory: Memory, signals: Sequence[Signal], shown: int) -> Remembered:
         standing = self.policy.standing(memory.initial_confidence, memory.created_at, signals)
@@ -65,3 +69,10 @@ class Desk:
             last_used_at=standing.last_used_at or None,
             shown=shown,
         )
+
+
+@lru_cache(maxsize=256)
+def _prior(policy_name: str, initial: float) -> Confidence:
+    """What a policy says of a memory at the moment it is made: the same for all that start alike."""
+    policy = policy_named(policy_name)
+    return policy.confidence(policy.standing(initial, 0.0, ()), 0.0)

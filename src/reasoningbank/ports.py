@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -23,6 +23,7 @@ from reasoningbank.core.types import (
     Standing,
     State,
 )
+from reasoningbank.core.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
@@ -131,8 +132,11 @@ class Store(Protocol):
 
     def read(self, tenant: str) -> AbstractContextManager[Reader]: ...
 
-    def write(self, tenant: str, change: Callable[[Writer], T]) -> T:
-        """Run `change` in a transaction and return when it is durable. Calls that arrive together share one commit."""
+    def write(self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False) -> T:
+        """Run `change` in a transaction and return when it is durable. Calls that arrive together share one commit.
+
+        When a neighbour fails, `change` is run again; with `alone` it is run once, in a transaction of its own.
+        """
         ...
 
     def head(self) -> int:
@@ -224,6 +228,8 @@ class IndexBatch:
     standings: Mapping[str, Standing] = field(default_factory=dict)
     applied: int
     """The feed number that this batch brings the index to."""
+    mark: int = 0
+    """A fingerprint of the change with that number, to tell this feed from another of the same length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,6 +249,11 @@ class Index(Protocol):
 
     @property
     def applied(self) -> int: ...
+
+    @property
+    def mark(self) -> int:
+        """The mark of the last batch."""
+        ...
 
     def info(self) -> IndexInfo: ...
 

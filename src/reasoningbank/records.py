@@ -33,10 +33,11 @@ _DRAFT_FIELDS = frozenset(f.name for f in fields(Draft))
 
 
 def draft_of(given: Draft | Mapping[str, Any] | None, options: Mapping[str, Any]) -> Draft:
-    values = {**(given or {}), **options} if not isinstance(given, Draft) else dict(options)
-    unknown = sorted(set(values) - _DRAFT_FIELDS)
+    values = options if given is None or isinstance(given, Draft) else {**given, **options}
+    unknown = values.keys() - _DRAFT_FIELDS
     if unknown:
-        raise InvalidInput(f"A memory has no field {', '.join(unknown)}: use {', '.join(sorted(_DRAFT_FIELDS))}.")
+        listed = ", ".join(sorted(map(str, unknown)))
+        raise InvalidInput(f"A memory has no field {listed}: use {', '.join(sorted(_DRAFT_FIELDS))}.")
     if isinstance(given, Draft):
         return replace(given, **values) if values else given
     missing = [name for name in ("title", "content") if name not in values]

@@ -6,7 +6,6 @@ Knows names and units on the outside; times become ISO 8601 in UTC next to nothi
 from __future__ import annotations
 
 from dataclasses import fields
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Signal, Step, Trajectory
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
 def iso(at: float | None) -> str | None:
     if at is None:
         return None
+    # Imported here: most commands print no such time.
+    from datetime import UTC, datetime
+
     try:
         return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (OverflowError, OSError, ValueError):

@@ -86,6 +86,23 @@ def test_an_index_left_by_another_bank_at_the_same_path_is_not_believed(path: Pa
         assert found(bank) == ids
 
 
+def test_a_backup_put_back_and_written_past_the_old_end_is_indexed_anew(path: Path, tmp_path: Path) -> None:
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        bank.record(title="first", content="the common beginning")
+        bank.backup(tmp_path / "copy.db")
+        for number in range(3):
+            bank.record(title=f"lost {number}", content="zeppelin")
+        assert len(bank.search("zeppelin")) == 3
+    shutil.copy(tmp_path / "copy.db", path)
+    for ending in ("-wal", "-shm"):
+        Path(f"{path}{ending}").unlink(missing_ok=True)
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        for number in range(5):
+            bank.record(title=f"new {number}", content="submarine")
+        assert len(bank.search("submarine")) == 5
+        assert len(bank.search("zeppelin")) == 0
+
+
 def test_a_backup_put_back_is_searched_as_it_was(path: Path, filled: set[str], tmp_path: Path) -> None:
     with opened(path) as bank:
         bank.backup(tmp_path / "copy.db")

@@ -84,6 +84,17 @@ def test_a_batch_larger_than_the_cache_is_answered_whole() -> None:
     assert inner.asked == []
 
 
+def test_bulk_work_passes_by_and_pushes_no_query_out() -> None:
+    inner = Counted()
+    cached = CachedEmbedder(inner, capacity=2, clock=Clock())
+    cached.embed(["a query"])
+    texts = [f"document {number} " + "word " * 500 for number in range(10)]
+    np.testing.assert_array_equal(cached.embed(texts), HashEmbedder(64).embed(texts))
+    inner.asked.clear()
+    cached.embed(["a query"])
+    assert inner.asked == []
+
+
 def test_a_caller_cannot_spoil_what_is_kept() -> None:
     cached = CachedEmbedder(Counted(), clock=Clock())
     for _ in range(3):

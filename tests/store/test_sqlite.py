@@ -78,7 +78,7 @@ def test_writes_that_wait_together_share_commits(path: Path) -> None:
 def test_a_write_behind_more_than_one_commit_takes_returns_only_after_its_own(path: Path) -> None:
     store = SqliteStore(path)
     # Put there by hand: threads queue up in the order in which they get the lock, so they hardly ever overtake.
-    store._queue.extend(_Unit("t", lambda writer: None) for _ in range(UNITS_PER_COMMIT + 1))
+    store._queue.extend(_Unit("t", lambda writer: None, alone=False) for _ in range(UNITS_PER_COMMIT + 1))
     line = Exposure(memory_id="m", tenant="t", trajectory_id=None, query_hash="q", rank=1, at=1.0)
     assert store.write("t", lambda writer: writer.add_beside([line])) == 1
     with store.read("t") as reader:

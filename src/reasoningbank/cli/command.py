@@ -53,16 +53,24 @@ def parser_for(name: str, command: Command) -> Parser:
         prog=f"{PROGRAM} {name}",
         description=f"{about} {command.about}".strip(),
         allow_abbrev=False,
-        formatter_class=_Formatter,
+        formatter_class=_Draft,
     )
     command.options(parser)
     add_globals(parser)
+    parser.formatter_class = _Formatter
     return parser
 
 
 class _Formatter(argparse.HelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28)
+
+
+class _Draft(argparse.HelpFormatter):
+    """What argparse checks each option with. Told the width, it need not import `shutil` to ask for it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=80)
 
 
 def add_globals(parser: argparse.ArgumentParser) -> None:

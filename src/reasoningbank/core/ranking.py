@@ -8,8 +8,8 @@ candidates.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Outcome, Scope
+from reasoningbank.core.values import dataclass
 
 Array = NDArray[np.float64]
 Similarity = NDArray[Any] | Callable[[], NDArray[Any]]
@@ -149,15 +150,18 @@ def rank(items: Sequence[Item], similarity: Similarity, weights: Weights, limit:
     """
     if limit < 0:
         raise InvalidInput(f"A limit cannot be negative, but it is {limit}.")
-    limit = min(limit, len(items))
-    if limit == 0:
-        return []
+    return list(islice(ranked(items, similarity, weights), limit))
+
+
+def ranked(items: Sequence[Item], similarity: Similarity, weights: Weights) -> Iterator[tuple[int, Parts]]:
+    """What `rank` gives, one after the other: each pick costs a comparison with all that are left."""
+    if not items:
+        return
     # Sorted by id, the first maximum wins a tie rightly, and the input order cannot touch the arithmetic.
     order = sorted(range(len(items)), key=lambda index: items[index].id)
     columns = _columns([items[index] for index in order], weights)
-    cosines = _cosines(similarity, len(items)) if weights.diversifies and limit > 1 else None
-    picks = _pick(columns, cosines, np.array(order), weights, limit)
-    return [(order[row], _parts(columns, row, redundancy, score)) for row, redundancy, score in picks]
+    for row, redundancy, score in _picks(columns, similarity, np.array(order), weights):
+        yield order[row], _parts(columns, row, redundancy, score)
 
 
 def cosine_similarity(a: ArrayLike, b: ArrayLike) -> float:
@@ -241,26 +245,28 @@ def _discounted(value: Array, factor: Array) -> Array:
     return np.where(value > 0.0, value * factor, value)
 
 
-def _pick(
-    columns: _Columns, cosines: NDArray[Any] | None, order: NDArray[np.intp], weights: Weights, limit: int
-) -> list[tuple[int, float, float]]:
-    """As (row, redundancy, score): all at once, or, when they are to be compared, greedily one by one."""
+def _picks(
+    columns: _Columns, similarity: Similarity, order: NDArray[np.intp], weights: Weights
+) -> Iterator[tuple[int, float, float]]:
+    """As (row, redundancy, score): in one go, or, when they are to be compared, greedily one by one."""
     base = _base(columns, weights)
     redundancy = np.zeros(len(base))
-    if cosines is None:
+    if not weights.diversifies:
         scores = _scores(base, redundancy, columns.scope_weight, weights)
-        best = np.argsort(-scores, kind="stable")[:limit]
-        return [(int(row), 0.0, float(scores[row])) for row in best]
+        for row in np.argsort(-scores, kind="stable").tolist():
+            yield row, 0.0, float(scores[row])
+        return
     taken = np.zeros(len(base))
-    picks: list[tuple[int, float, float]] = []
-    for _ in range(limit):
+    cosines: NDArray[Any] | None = None
+    for left in range(len(base), 0, -1):
         scores = _scores(base, redundancy, columns.scope_weight, weights) + taken
         row = int(np.argmax(scores))
-        picks.append((row, float(redundancy[row]), float(scores[row])))
-        taken[row] = -np.inf
-        # Redundancy starts at 0 and only grows, so opposites are as good as strangers.
-        np.maximum(redundancy, _within(cosines[order[row]][order], 0.0), out=redundancy)
-    return picks
+        yield row, float(redundancy[row]), float(scores[row])
+        if left > 1:
+            cosines = _cosines(similarity, len(base)) if cosines is None else cosines
+            taken[row] = -np.inf
+            # Redundancy starts at 0 and only grows, so opposites are as good as strangers, and so is what is no number.
+            np.minimum(np.fmax(redundancy, cosines[order[row]][order]), 1.0, out=redundancy)
 
 
 def _parts(columns: _Columns, row: int, redundancy: float, score: float) -> Parts:

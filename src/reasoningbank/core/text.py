@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 from itertools import islice
 
 Stem = Callable[[str], str]
@@ -32,7 +33,6 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 
 
 def _joined(letter: str) -> str:
@@ -41,12 +41,26 @@ def _joined(letter: str) -> str:
 
 
 _ASCII_TOKEN = re.compile(_joined(r"\w"), re.ASCII)
-_TOKEN = re.compile(f"[{_UNSPACED}]+|" + _joined(rf"(?:(?![{_UNSPACED}])[\w{_MARKS}])"))
-_RUN = re.compile(f"[{_UNSPACED}]")
 _PIECE = re.compile(r"[^\W_](?:[^./\\:_-]*[^./\\:_-])?")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _POSSESSIVE = re.compile(r"['\u2019][sS](?![^\W_])")
 _APOSTROPHES = re.compile(r"['\u2019]")
+
+
+# Compiled when the first text beyond ASCII comes: they take ten milliseconds, which most starts can spare.
+@cache
+def _any_token() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED}]+|" + _joined(rf"(?:(?![{_UNSPACED}])[\w{_MARKS}])"))
+
+
+@cache
+def _invisible() -> re.Pattern[str]:
+    return re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED}]")
 
 
 def terms(text: str, *, stem: Stem | None = None) -> list[str]:
@@ -59,8 +73,8 @@ def tokens(text: str) -> list[str]:
     if text.isascii():
         pattern = _ASCII_TOKEN
     else:
-        pattern = _TOKEN
-        text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+        pattern = _any_token()
+        text = _invisible().sub("", unicodedata.normalize("NFKC", text))
     if len(text) <= MOST_TOKENS:
         return pattern.findall(text)
     return [match.group() for match in islice(pattern.finditer(text), MOST_TOKENS)]
@@ -70,7 +84,7 @@ def forms(token: str, *, stem: Stem | None = None) -> tuple[str, ...]:
     """The terms of one token: an identifier whole and in parts, an unspaced run in pairs, a word as itself."""
     if token.isalpha() and token.isascii() and (token.islower() or token.istitle()):
         return (_term(token, stem),)
-    if _RUN.match(token):
+    if not token.isascii() and _unspaced().match(token):
         return _pairs(token)
     token = _APOSTROPHES.sub("", _POSSESSIVE.sub("", token[:_LONGEST_TOKEN]))
     parts = [part for piece in _PIECE.findall(token) for part in _HUMP.split(piece)]

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from reasoningbank.ports import Embedder
 
 
+LARGE_CHARS = 10_000
+"""A call with more text than this is bulk work and passes by the cache."""
+
+
 class CachedEmbedder:
     """Least recently used goes first. Two threads that miss the same text at once may both pay for it."""
 
@@ -44,6 +48,9 @@ class CachedEmbedder:
         self._kept: OrderedDict[str, tuple[float, NDArray[np.float32]]] = OrderedDict()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if sum(map(len, texts)) > LARGE_CHARS:
+            # Documents on their way into an index: they are not asked for again and would push the queries out.
+            return self._inner.embed(texts)
         rows = np.zeros((len(texts), self.identity.dimension), dtype=np.float32)
         places: dict[str, list[int]] = {}
         with self._lock:

@@ -62,7 +62,7 @@ def take_in(
     chunks = _chunks(items)
     if dry_run:
         try:
-            desk.store.write(desk.tenant, lambda writer: _rehearse(desk, writer, chunks, tally, progress))
+            desk.store.write(desk.tenant, lambda writer: _rehearse(desk, writer, chunks, tally, progress), alone=True)
         except _Rehearsed:
             return tally
     for chunk in chunks:

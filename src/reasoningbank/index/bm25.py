@@ -6,7 +6,6 @@ in the document frequencies until compaction, and so do other tenants' rows: a f
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -45,27 +44,27 @@ def score(
     if not len(chosen):
         return 0.0
 
-    def worth_of(i: int) -> float:
-        rarity = math.log1p((rows - frequency[i] + 0.5) / (frequency[i] + 0.5))
-        return query[int(terms[i])] * (policy.k1 + 1) * rarity
-
-    weights = {i: worth_of(i) for i in chosen.tolist()}
-    ceiling = sum(weights.values()) + sum(worth_of(i) for i in np.flatnonzero(frequency == 0).tolist())
+    rarity: list[float] = np.log1p((rows - frequency + 0.5) / (frequency + 0.5)).tolist()
+    worth_of = [query[term] * (policy.k1 + 1) * rarity[i] for i, term in enumerate(terms.tolist())]
+    weights = {i: worth_of[i] for i in chosen.tolist()}
+    ceiling: float = sum(weights.values()) + sum(worth_of[i] for i in np.flatnonzero(frequency == 0).tolist())
     # Weights and lengths are in half units; so is the part of the denominator that does not depend on the term.
     base = np.float32(UNITS * policy.k1 * (1 - policy.b))
     slope = np.float32(policy.k1 * policy.b * UNITS / max(mean_length, 1e-9))
     for segment, (start, stop) in zip(segments, found, strict=True):
         here = scores[segment.first : segment.last]
-        norms = segment.lengths
+        starts, stops = start.tolist(), stop.tolist()
+        norms = segment.lengths * slope + base
         for i, worth in weights.items():
-            if stop[i] > start[i]:
-                postings = segment.postings(start[i], stop[i])
-                _add(here, postings >> np.uint32(8), (postings & np.uint32(255)), norms, base, slope, worth)
+            if stops[i] > starts[i]:
+                postings = segment.postings(starts[i], stops[i])
+                _add(here, postings >> np.uint32(8), postings & np.uint32(255), norms, worth)
     here = scores[tail.first : tail.last]
+    norms = tail.lengths * slope + base
     for i, worth in weights.items():
         at = in_tail[i]
         if len(at):
-            _add(here, tail.slots[at] - np.uint32(tail.first), tail.weights[at], tail.lengths, base, slope, worth)
+            _add(here, tail.slots[at] - np.uint32(tail.first), tail.weights[at], norms, worth)
     return ceiling
 
 
@@ -73,15 +72,11 @@ def _add(
     scores: Scores,
     slots: NDArray[np.uint32],
     weights: NDArray[np.uint32] | NDArray[np.uint8],
-    lengths: Scores,
-    base: np.float32,
-    slope: np.float32,
+    norms: Scores,
     worth: float,
 ) -> None:
     amount = weights.astype(np.float32)
-    below = lengths[slots]
-    below *= slope
-    below += base
+    below = norms[slots]
     below += amount
     amount /= below
     amount *= np.float32(worth)

@@ -75,7 +75,9 @@ def change(generation: Generation, batch: IndexBatch) -> None:
         snapshot.rows.put("standing", slots, packed_standings(list(judged.values())))
     if dead:
         snapshot.rows.put("alive", np.array(dead), 0)
-    generation.commit(replace(header, applied=max(header.applied, batch.applied)))
+    if batch.applied > header.applied:
+        header = replace(header, applied=batch.applied, mark=batch.mark)
+    generation.commit(header)
 
 
 def _sorted_out(
@@ -141,4 +143,4 @@ def copy_live(source: Generation, target: Generation, without: Collection[int]) 
         if len(embedded):
             vectors = [(facet.codes[embedded], facet.full[embedded]) for facet in snapshot.facets]
             header = target.append_vectors(header, vectors, len(embedded))
-    target.commit(replace(header, applied=old.applied))
+    target.commit(replace(header, applied=old.applied, mark=old.mark))

@@ -27,7 +27,7 @@ from reasoningbank.index.header import Header
 from reasoningbank.index.lock import WriterLock
 from reasoningbank.index.policy import COMPACTION
 from reasoningbank.index.search import Scratch, search
-from reasoningbank.index.vectors import encode
+from reasoningbank.index.vectors import encode, widened
 from reasoningbank.ports import Candidates, IndexBatch, IndexInfo, Probe
 
 Floats = NDArray[np.float32]
@@ -139,6 +139,10 @@ class EmbeddedIndex:
     @property
     def applied(self) -> int:
         return self._snapshot().header.applied
+
+    @property
+    def mark(self) -> int:
+        return self._snapshot().header.mark
 
     def info(self) -> IndexInfo:
         generation = self._latest()
@@ -264,7 +268,7 @@ class EmbeddedIndex:
         found = np.zeros((len(handles), self.identity.dimension), np.float32)
         for facet in snapshot.facets:
             lacking = np.flatnonzero(known & ~found.any(axis=1))
-            found[lacking] = facet.full[slots[lacking]]
+            found[lacking] = widened(facet.full[slots[lacking]])
         return found
 
     def close(self) -> None:

@@ -10,17 +10,17 @@ import mmap
 import os
 import struct
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
 from reasoningbank.core.errors import BankDamaged, BankTooNew
+from reasoningbank.core.values import dataclass
 from reasoningbank.index.durable import sync
 
-FORMAT = 1
+FORMAT = 2
 _MAGIC = b"RBIX"
 _COPY_BYTES = 1024
 _COPY_AT = (0, 4096)
-_FIXED = struct.Struct("<4sIQQQQQQQI")
+_FIXED = struct.Struct("<4sIQQQQQQQQI")
 _SEGMENT = struct.Struct("<II")
 _SEQUENCE = struct.Struct("<Q")
 _SEQUENCE_AT = 8
@@ -35,6 +35,7 @@ class Header:
     embedded: int = 0
     """Slots below this one have vectors, or are dead."""
     applied: int = 0
+    mark: int = 0
     entries: int = 0
     """Entries of the forward file."""
     length: int = 0
@@ -89,7 +90,7 @@ class HeaderFile:
 
 def _pack(header: Header) -> bytes:
     fixed = _FIXED.pack(
-        _MAGIC, FORMAT, header.sequence, header.rows, header.embedded, header.applied,
+        _MAGIC, FORMAT, header.sequence, header.rows, header.embedded, header.applied, header.mark,
         header.entries, header.length, header.heap, len(header.segments),
     )  # fmt: skip
     body = fixed + b"".join(_SEGMENT.pack(*segment) for segment in header.segments)
@@ -101,13 +102,13 @@ def _unpack(copy: bytes, path: Path) -> Header | None:
     body = copy[: -_CHECKSUM.size]
     if _CHECKSUM.unpack(copy[-_CHECKSUM.size :])[0] != zlib.crc32(body):
         return None
-    magic, version, sequence, rows, embedded, applied, entries, length, heap, count = _FIXED.unpack_from(body)
+    magic, version, sequence, rows, embedded, applied, mark, entries, length, heap, count = _FIXED.unpack_from(body)
     if magic != _MAGIC or version < FORMAT:
         return None
     if version > FORMAT:
         raise BankTooNew(f"The index {path.parent} was written by a newer version of this program.")
     segments = tuple(_SEGMENT.unpack_from(body, _FIXED.size + i * _SEGMENT.size) for i in range(count))
     return Header(
-        sequence=sequence, rows=rows, embedded=embedded, applied=applied,
+        sequence=sequence, rows=rows, embedded=embedded, applied=applied, mark=mark,
         entries=entries, length=length, heap=heap, segments=segments,
     )  # fmt: skip

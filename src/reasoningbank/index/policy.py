@@ -5,7 +5,7 @@ Knows defaults and their reasons. Refuses to know how they are used. Measurement
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from reasoningbank.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +37,16 @@ class VectorPolicy:
     """Up to this many rows are scored in full, without bits."""
     query_planes: int = 4
     """Bits per dimension of the query in the second pass; the stored side always has one."""
-    rescored: int = 1500
-    """Rows scored in full at `rescored_at` rows; grows with the power below, and never under `rescored_floor`."""
-    rescored_at: int = 100_000
-    rescored_growth: float = 0.6
-    rescored_floor: int = 600
-    second_pass: int = 8
-    """Rows of the second pass, as a multiple of those that are scored in full."""
+    second_pass: int = 10_000
+    """Rows of the second pass, at least..."""
+    second_pass_share: float = 0.12
+    """...and this share of all that pass the filter besides."""
+    rescored: int = 400
+    """Rows of the third pass, which scores in full, at least."""
+    sure_within: float = 2.4
+    """Any other row is scored in full too, unless its bits put it this many standard errors below the best ones..."""
+    rescored_part: int = 4
+    """...but never more than one in so many of the second pass."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

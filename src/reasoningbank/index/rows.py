@@ -125,6 +125,11 @@ class Standings(Sequence[Standing]):
             value=value, last_used_at=last_used, used=used, succeeded=succeeded,
         )  # fmt: skip
 
+    @property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The same by field, for whoever reckons with all of them at once."""
+        return {name: self._packed[name] for name in STANDING.names or ()}
+
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
 

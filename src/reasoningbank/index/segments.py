@@ -21,6 +21,9 @@ from reasoningbank.index.policy import KEYWORDS, KeywordPolicy
 _HEAD = struct.Struct("<8sQQQ")
 _MAGIC = b"RBKWSEG1"
 _LOW_BITS = 16
+_LOW = np.uint32((1 << _LOW_BITS) - 1)
+_SCANNED_ENTRIES = 4096
+"""Of a tail; more than this many are sorted when they are looked through again."""
 Keys = NDArray[np.uint32]
 Ranges = tuple[tuple[int, int], ...]
 
@@ -102,7 +105,11 @@ def merged(ranges: Ranges, rows: int, policy: KeywordPolicy = KEYWORDS) -> Range
 
 
 class Tail:
-    """The entries of the slots that no segment covers, in memory."""
+    """The entries of the slots that no segment covers, in memory.
+
+    Scanned the first time that it is asked, since a process may ask but once; sorted by the second. What is added after
+    that is scanned again until there is enough of it.
+    """
 
     def __init__(self, first: int) -> None:
         self.first = self.last = first
@@ -110,7 +117,9 @@ class Tail:
         self.terms = np.empty(0, np.uint32)
         self.slots = np.empty(0, np.uint32)
         self.weights = np.empty(0, np.uint8)
-        self._low = np.empty(0, np.uint16)
+        self._asked = False
+        # The terms of the first so many entries in order, and whose they are. In one piece: threads share a tail.
+        self._sorted: tuple[Keys, NDArray[np.int64]] = (np.empty(0, np.uint32), np.empty(0, np.int64))
 
     def extended(self, entries: NDArray[Any], counts: NDArray[np.int64], lengths: NDArray[np.uint32]) -> Tail:
         assert entries.dtype == ENTRY
@@ -121,18 +130,37 @@ class Tail:
         grown.terms = np.concatenate((self.terms, entries["term"]))
         grown.slots = np.concatenate((self.slots, slots))
         grown.weights = np.concatenate((self.weights, entries["weight"]))
-        grown._low = (grown.terms & np.uint32((1 << _LOW_BITS) - 1)).astype(np.uint16)
+        grown._asked, grown._sorted = self._asked, self._sorted
         return grown
 
     def find(self, terms: Keys) -> list[NDArray[np.int64]]:
-        """Positions of the entries of each term."""
+        """Positions of the entries of each term, in order."""
+        in_order, positions = self._in_order()
+        found = _runs(in_order, positions, terms)
+        done = len(in_order)
+        if done == len(self.terms):
+            return found
         wanted = np.zeros(1 << _LOW_BITS, np.bool_)
-        wanted[terms & np.uint32((1 << _LOW_BITS) - 1)] = True
-        near = np.flatnonzero(wanted[self._low])
-        found = self.terms[near]
-        if len(terms) <= 64:
-            return [near[found == term] for term in terms]
-        order = np.argsort(found, kind="stable")
-        near, found = near[order], found[order]
-        starts, stops = np.searchsorted(found, terms), np.searchsorted(found, terms, "right")
-        return [near[start:stop] for start, stop in zip(starts, stops, strict=True)]
+        wanted[terms & _LOW] = True
+        near = done + np.flatnonzero(wanted[self.terms[done:] & _LOW])
+        later = _runs(*_ordered(self.terms[near], near), terms)
+        return [np.concatenate(both) if len(both[1]) else both[0] for both in zip(found, later, strict=True)]
+
+    def _in_order(self) -> tuple[Keys, NDArray[np.int64]]:
+        if len(self.terms) - len(self._sorted[0]) > _SCANNED_ENTRIES:
+            if self._asked:
+                self._sorted = _ordered(self.terms, np.arange(len(self.terms)))
+            self._asked = True
+        return self._sorted
+
+
+def _ordered(terms: Keys, positions: NDArray[np.int64]) -> tuple[Keys, NDArray[np.int64]]:
+    """Both by term, then by position: as one number each, which sorts five times as fast as by an index."""
+    key = terms.astype(np.uint64) << np.uint64(32) | positions.astype(np.uint64)
+    key.sort()
+    return (key >> np.uint64(32)).astype(np.uint32), (key & np.uint64(0xFFFFFFFF)).astype(np.int64)
+
+
+def _runs(in_order: Keys, positions: NDArray[np.int64], terms: Keys) -> list[NDArray[np.int64]]:
+    starts, stops = np.searchsorted(in_order, terms), np.searchsorted(in_order, terms, "right")
+    return [positions[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]

@@ -7,6 +7,7 @@ from or what a facet means. A row of zeros, bits and all, is a vector that does 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,14 @@ _SAMPLED_ROWS = 8192
 _SAMPLE_MARGIN = 1.1
 _SCAN_WORTH = 4
 """Scanning a row in order costs this many times less than fetching it by number."""
+_GUESSED_PER_WANTED = 4
+"""Rows that are scored in full for each that is asked for, at least."""
+_ASKED_PER_SHOWN, _SURE_AT_LEAST = 10, 10
+"""Of the rows asked for, one in ten will be shown. Those must not be missed, and ten must not in any case."""
+_FETCH_WORTH = 2
+"""Fetching a row by number and comparing it costs this many times comparing it in order."""
+_ROWS_PER_PRODUCT = 2048
+"""Rows of four planes up to which OpenBLAS weighs them in this thread: waking others takes longer than the work."""
 _PLANE_STEP = 3.0
 """The outermost level of a query of several bits, in standard deviations."""
 
@@ -61,6 +70,12 @@ def _gathered(source: NDArray[Any], slots: Slots, room: Codes) -> Iterator[tuple
         yield slice(start, start + len(part)), rows
 
 
+def _in_order(source: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
+    for start in range(0, len(source), _ROWS_PER_PRODUCT):
+        piece = slice(start, start + _ROWS_PER_PRODUCT)
+        yield piece, source[piece]
+
+
 def encode(vectors: Floats, rotation: Rotation) -> tuple[Codes, NDArray[np.float16]]:
     length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))[:, None]
     usable = (length > 0) & np.isfinite(length)
@@ -71,6 +86,20 @@ def encode(vectors: Floats, rotation: Rotation) -> tuple[Codes, NDArray[np.float
     silent = there & ~codes.any(axis=1)
     codes[silent, 0] = 1
     return codes, unit.astype(np.float16)
+
+
+def widened(halves: NDArray[np.float16]) -> Floats:
+    """The same in single precision, for finite numbers. NumPy does it a number at a time, in four times as long."""
+    raw = halves.view(np.uint16).astype(np.uint32)
+    sign = raw & np.uint32(0x8000)
+    raw &= np.uint32(0x7FFF)
+    raw <<= np.uint32(13)
+    sign <<= np.uint32(16)
+    raw |= sign
+    # The exponents of the two formats count from 15 and from 127.
+    wide = raw.view(np.float32)
+    wide *= np.float32(2.0**112)
+    return wide
 
 
 def cosines(facet: Facet, slots: Slots, query: NDArray[np.float16], room: Codes) -> Floats:
@@ -100,16 +129,21 @@ def nearest(
     half = query.astype(np.float16)
     if rows <= max(policy.exact_rows, depth):
         slots = np.flatnonzero(mask)
+        found = cosines(facet, slots, half, room)
     else:
-        growth = (rows / policy.rescored_at) ** policy.rescored_growth
-        want = max(policy.rescored_floor, int(policy.rescored * growth), 4 * depth)
         turned = rotation.turn(query[None])[0]
-        slots = _first_pass(facet.codes, mask, rows, turned, want * policy.second_pass, distances, room)
-        slots = _second_pass(facet.codes, slots, turned, want, policy.query_planes, room)
-    found = cosines(facet, slots, half, room)
+        second = max(policy.second_pass + int(policy.second_pass_share * rows), _GUESSED_PER_WANTED * depth)
+        if rows <= _FETCH_WORTH * second:
+            slots = np.flatnonzero(mask)
+        else:
+            slots = _first_pass(facet.codes, mask, rows, turned, second, distances, room)
+        guesses = _second_pass(facet.codes, slots, turned, policy.query_planes, room)
+        slots, found = _third_pass(facet, slots, guesses, half, depth, room, policy)
     there = ~np.isnan(found)
+    if len(found) > depth:
+        there &= found >= -np.partition(-found, depth - 1)[depth - 1]
     slots, found = slots[there], found[there]
-    best = np.argsort(-found, kind="stable")[:depth]
+    best = np.lexsort((slots, -found))[:depth]
     return slots[best], found[best]
 
 
@@ -122,8 +156,6 @@ def _first_pass(
     distances: NDArray[np.uint16],
     room: Codes,
 ) -> Slots:
-    if rows <= want:
-        return np.flatnonzero(mask)
     bits = np.packbits(turned > 0)[None]
     if rows * _SCAN_WORTH < len(codes):
         slots = np.flatnonzero(mask)
@@ -155,25 +187,70 @@ def _closest(distance: NDArray[np.uint16], want: int, bits: int) -> Slots:
     return np.flatnonzero(distance <= np.uint16(min(bits, int(np.searchsorted(counts, want)))))
 
 
-def _second_pass(codes: Codes, slots: Slots, turned: Floats, want: int, planes: int, room: Codes) -> Slots:
-    if len(slots) <= want:
-        return slots
-    bits = _planes(turned, planes)
-    score = np.empty(len(slots), np.float32)
+def _second_pass(codes: Codes, slots: Slots, turned: Floats, planes: int, room: Codes) -> Floats:
+    """The cosines that the bits suggest."""
+    bits, step = _planes(turned, planes)
     weights = np.float32(2) ** np.arange(planes - 1, -1, -1, dtype=np.float32)
-    for piece, part in _gathered(codes, slots, room):
-        apart = np.asarray(simsimd.cdist(part, bits, metric="hamming", dtype="bin8", out_dtype="float32"))
-        np.dot(apart, weights, out=score[piece])
-    cut = np.partition(score, want - 1)[want - 1]
-    return slots[np.flatnonzero(score <= cut)]
+    in_order = len(slots) * _FETCH_WORTH > len(codes)
+    apart = np.empty(len(codes) if in_order else len(slots), np.float32)
+    piece_room = room[: _ROWS_PER_PRODUCT * codes.shape[1]]
+    for piece, part in _in_order(codes) if in_order else _gathered(codes, slots, piece_room):
+        by_plane = np.asarray(simsimd.cdist(part, bits, metric="hamming", dtype="bin8", out_dtype="float32"))
+        np.dot(by_plane, weights, out=apart[piece])
+    if in_order and len(slots) < len(codes):
+        apart = apart[slots]
+    # The query is nearly `step` times the weighed signs of its planes, and a component of a row that was turned has a
+    # mean size of √(2 / π · bits).
+    apart *= -2
+    apart += turned.size * weights.sum()
+    apart *= step * math.sqrt(math.pi / 2 / turned.size)
+    return apart
 
 
-def _planes(turned: Floats, planes: int) -> Codes:
-    """The query as `planes` codes: it is nearly the sum of their signs, each plane worth twice the next."""
+def _third_pass(
+    facet: Facet,
+    slots: Slots,
+    guesses: Floats,
+    query: NDArray[np.float16],
+    depth: int,
+    room: Codes,
+    policy: VectorPolicy,
+) -> tuple[Slots, Floats]:
+    """Slots with their true cosines: those of the best guesses, and of every guess that may be wrong by enough.
+
+    A guess has a standard error of √((π / 2 − 1) · (1 − cosine²) / bits), whatever the vectors. So a query with a few
+    near rows needs hardly any, one with a thousand rows at nearly the same distance needs most of them, and nothing
+    depends on how many rows there are.
+    """
+    first = max(policy.rescored, _GUESSED_PER_WANTED * depth)
+    if len(slots) <= first:
+        return slots, cosines(facet, slots, query, room)
+    cut = _nth_largest(guesses, first)
+    near = np.flatnonzero(guesses >= cut)
+    found = cosines(facet, slots[near], query, room)
+    known = found[~np.isnan(found)]
+    sure = min(depth, max(_SURE_AT_LEAST, depth // _ASKED_PER_SHOWN))
+    bar = float(_nth_largest(known, sure)) if len(known) >= sure else -1.0
+    error = math.sqrt((math.pi / 2 - 1) * max(0.0, 1 - bar * bar) / (8 * facet.codes.shape[1]))
+    more = np.flatnonzero((guesses >= bar - policy.sure_within * error) & (guesses < cut))
+    most = max(first, len(slots) // policy.rescored_part)
+    if len(more) > most:
+        more = more[guesses[more] >= _nth_largest(guesses[more], most)]
+    found = np.concatenate((found, cosines(facet, slots[more], query, room)))
+    return np.concatenate((slots[near], slots[more])), found
+
+
+def _nth_largest(values: Floats, n: int) -> np.float32:
+    return np.float32(np.partition(values, len(values) - n)[len(values) - n])
+
+
+def _planes(turned: Floats, planes: int) -> tuple[Codes, float]:
+    """The query as `planes` codes and a step: nearly the step times the sum of their signs, each twice the next."""
     top = 2**planes - 1
     step = np.sqrt(np.mean(turned**2)) * _PLANE_STEP / top
     level = np.clip(np.floor(turned / (2 * step)) + 2 ** (planes - 1), 0, top).astype(np.uint8)
-    return np.stack([np.packbits(level >> np.uint8(plane) & np.uint8(1)) for plane in range(planes - 1, -1, -1)])
+    codes = np.stack([np.packbits(level >> np.uint8(plane) & np.uint8(1)) for plane in range(planes - 1, -1, -1)])
+    return codes, float(step)
 
 
 def _hamming(codes: Codes, query: Codes, out: NDArray[np.uint16]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from reasoningbank.core.confidence import Policy
@@ -48,6 +49,13 @@ class Follower:
         """Changes that the index has not seen, plus memories whose vectors it still lacks."""
         return max(0, self._store.head() - self._index.applied) + self._index.info().awaiting_vectors
 
+    def is_astray(self) -> bool:
+        """Whether the index followed another history: the records were put back from a backup, or replaced."""
+        if self._index.applied == 0:
+            return False
+        last = self._store.changes(self._index.applied - 1, 1)
+        return not last or _mark(last[0]) != self._index.mark
+
     def catch_up(self, *, budget_s: float, wait_s: float = 0.25, progress: Progress | None = None) -> bool:
         """Follow the feed for at most about `budget_s`; True when the index is then up to date."""
         if self._store.head() <= self._index.applied and not self._index.awaiting_vectors(1):
@@ -85,6 +93,7 @@ class Follower:
             erased=erased,
             standings={i: standing for i, standing in standings.items() if i not in memories},
             applied=changes[-1].seq,
+            mark=_mark(changes[-1]),
         )
 
     def _sorted_out(self, changes: Sequence[Change]) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -192,6 +201,11 @@ class Follower:
                 if memories[i].tenant == tenant
             }
             self._store.write(tenant, partial(_keep_all, identity=embedder.identity, blobs=blobs))
+
+
+def _mark(change: Change) -> int:
+    text = f"{change.seq} {change.kind} {change.op} {change.id} {change.at!r}"
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def _keep_all(writer: Writer, identity: EmbedderIdentity, blobs: Mapping[str, Mapping[str, bytes]]) -> None:

@@ -6,7 +6,7 @@ Knows the shape of a question and of an answer, and which questions make no sens
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.core.drafts import (
@@ -20,6 +20,7 @@ from reasoningbank.core.drafts import (
 )
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope
+from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Filter
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ Knows how to fold the two ways of finding (meaning and words) into one calibrate
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from reasoningbank.core.values import dataclass
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Candidates, Floats

@@ -9,20 +9,21 @@ Nothing here writes a record.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from hashlib import blake2b
-from math import isqrt
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.confidence import DAY_SECONDS, Policy
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
-from reasoningbank.core.ranking import Item, Parts, profile_named, rank
+from reasoningbank.core.ranking import Item, Parts, profile_named, ranked
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
+from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Store
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
@@ -38,29 +39,18 @@ CANDIDATES_PER_HIT = 10
 RANKED_PER_HIT = 4
 FEWEST_RANKED = 24
 DEEPER_BY = 8
-_ONE_THREAD_PRODUCTS = 1 << 18
-"""Multiplications up to which OpenBLAS does not call on other threads."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Passed:
-    """A candidate that passed: where it is among the candidates, and what it is worth."""
-
-    row: int
-    relevance: float
-    cosine: float
-    keyword: float
-    confidence: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Match:
-    """How well each candidate fits the query, as parallel columns."""
+    """What each candidate is worth for the query, as parallel columns."""
 
     cosine: Floats
     keyword: Floats
     relevance: Floats
-    fits: NDArray[np.bool_]
+    confidence: NDArray[np.float64]
+    age_days: NDArray[np.float64]
+    used: NDArray[np.int64]
 
 
 class Searcher:
@@ -88,15 +78,10 @@ class Searcher:
         current = self._caught_up(budget_s)
         now = self._clock()
         vector = self._embedder().embed([query.text])[0]
-        passed, candidates, reasons = self._passing(query, where, vector, now)
+        passed, match, candidates, reasons = self._passing(query, where, vector, now)
         chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
-        ranked = rank(
-            [self._item(candidates, entry, now) for entry in chosen],
-            lambda: self._similarity(candidates, chosen),
-            weights,
-            len(chosen),
-        )
-        hits, tokens_used = self._fetch(query, where, candidates, [(chosen[i], parts) for i, parts in ranked], now)
+        best = ranked(_items(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
+        hits, tokens_used = self._fetch(query, where, candidates, ((chosen[i], parts) for i, parts in best), now)
         reasons += Counter(candidates.filtered_out)
         self._note(query, hits, tenant, now)
         return Found(
@@ -139,7 +124,7 @@ class Searcher:
 
     def _passing(
         self, query: Query, where: Filter, vector: Floats, now: float
-    ) -> tuple[list[_Passed], Candidates, Counter[str]]:
+    ) -> tuple[list[int], _Match, Candidates, Counter[str]]:
         """Candidates above the floor and the asked confidence, most relevant first."""
         calibration = calibration_for(self._index.identity.name)
         floor = calibration.floor if query.floor is None else query.floor
@@ -147,12 +132,24 @@ class Searcher:
         depth = max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT)
         while True:
             candidates = self._index.search(Probe(vector=vector, text=query.text, where=where, depth=depth))
-            match = _matched(candidates, calibration, floor)
-            passed, reasons = self._confident(query, excluded, candidates, match, now)
+            match = self._matched(candidates, calibration, now)
+            passed, reasons = _passed(query, excluded, candidates, match, floor)
             enough = len(passed) >= query.limit or not reasons["min_confidence"] + reasons["excluded"]
             if enough or candidates.exhausted:
-                return passed, candidates, reasons
+                return passed, match, candidates, reasons
             depth *= DEEPER_BY
+
+    def _matched(self, candidates: Candidates, calibration: Calibration, now: float) -> _Match:
+        cosine, keyword = best_cosine(candidates), words_met(candidates)
+        standings = _columns(candidates.standings)
+        return _Match(
+            cosine=cosine,
+            keyword=keyword,
+            relevance=relevance_of(cosine, keyword, calibration),
+            confidence=self._policy.means(standings, now),
+            age_days=np.maximum(0.0, now - standings["created_at"]) / DAY_SECONDS,
+            used=standings["used"],
+        )
 
     def _excluded(self, query: Query, tenant: str) -> frozenset[str]:
         if not query.exclude:
@@ -160,55 +157,12 @@ class Searcher:
         with self._store.read(tenant) as reader:
             return frozenset((*query.exclude, *(m.id for m in reader.select(Memory, {"source": query.exclude}))))
 
-    def _confident(
-        self,
-        query: Query,
-        excluded: frozenset[str],
-        candidates: Candidates,
-        match: _Match,
-        now: float,
-    ) -> tuple[list[_Passed], Counter[str]]:
-        reasons: Counter[str] = Counter()
-        passed: list[_Passed] = []
-        order = np.argsort(-match.relevance, kind="stable")
-        relevance, cosine, keyword = match.relevance.tolist(), match.cosine.tolist(), match.keyword.tolist()
-        for row in order[match.fits[order]].tolist():
-            if candidates.ids[row] in excluded:
-                reasons["excluded"] += 1
-                continue
-            confidence = self._policy.mean(candidates.standings[row], now)
-            if confidence < query.min_confidence:
-                reasons["min_confidence"] += 1
-            else:
-                passed.append(
-                    _Passed(
-                        row=row,
-                        relevance=relevance[row],
-                        cosine=cosine[row],
-                        keyword=keyword[row],
-                        confidence=confidence,
-                    )
-                )
-        reasons["floor"] = len(candidates.ids) - int(np.count_nonzero(match.fits))
-        return passed, reasons
-
-    def _item(self, candidates: Candidates, entry: _Passed, now: float) -> Item:
-        standing = candidates.standings[entry.row]
-        return Item(
-            id=candidates.ids[entry.row],
-            relevance=entry.relevance,
-            cosine=entry.cosine,
-            keyword=entry.keyword,
-            confidence=entry.confidence,
-            age_days=max(0.0, now - standing.created_at) / DAY_SECONDS,
-            used=standing.used,
-            scope=candidates.scopes[entry.row],
-            outcome=Outcome.SUCCESS,
-        )
-
-    def _similarity(self, candidates: Candidates, chosen: Sequence[_Passed]) -> Floats:
-        vectors = self._index.vectors(candidates.handles[[entry.row for entry in chosen]])
-        return _products(vectors)
+    def _similarity(self, candidates: Candidates, chosen: Sequence[int]) -> Floats:
+        vectors = self._index.vectors(candidates.handles[chosen])
+        # Not a matrix product: waking BLAS's threads for so few rows takes longer than the work, and on a busy machine
+        # a hundred times as long.
+        products: Floats = np.vecdot(vectors[:, None], vectors[None])
+        return products
 
     # ------------------------------------------------------------ rows
 
@@ -217,39 +171,34 @@ class Searcher:
         query: Query,
         where: Filter,
         candidates: Candidates,
-        ranked: Sequence[tuple[_Passed, Parts]],
+        best: Iterator[tuple[int, Parts]],
         now: float,
     ) -> tuple[tuple[Recalled, ...], int]:
         """The rows of the best, checked again: the index is a view and may be a moment old."""
         hits: list[Recalled] = []
         tokens_used = 0
-        position = 0
         with self._store.read(where.tenant) as reader:
-            while len(hits) < query.limit and position < len(ranked):
-                wanted = ranked[position : position + query.limit - len(hits)]
-                position += len(wanted)
-                rows = reader.get(Memory, [candidates.ids[entry.row] for entry, _ in wanted])
-                for entry, parts in wanted:
-                    memory = rows.get(candidates.ids[entry.row])
+            while wanted := list(islice(best, query.limit - len(hits))):
+                rows = reader.get(Memory, [candidates.ids[row] for row, _ in wanted])
+                for row, parts in wanted:
+                    memory = rows.get(candidates.ids[row])
                     if memory is None or not _allowed(memory, where):
                         continue
                     tokens = count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}")
                     if query.max_tokens is not None and tokens_used + tokens > query.max_tokens:
                         continue
                     tokens_used += tokens
-                    hits.append(self._recalled(memory, candidates.standings[entry.row], entry, parts, tokens, now))
+                    hits.append(self._recalled(memory, candidates.standings[row], parts, tokens, now))
         return tuple(hits), tokens_used
 
-    def _recalled(
-        self, memory: Memory, standing: Standing, entry: _Passed, parts: Parts, tokens: int, now: float
-    ) -> Recalled:
+    def _recalled(self, memory: Memory, standing: Standing, parts: Parts, tokens: int, now: float) -> Recalled:
         return Recalled(
             memory=memory,
             confidence=self._policy.confidence(standing, now),
             usage_count=standing.used,
             succeeded=standing.succeeded,
             last_used_at=standing.last_used_at or None,
-            relevance=entry.relevance,
+            relevance=parts.relevance,
             parts=parts,
             tokens=tokens,
         )
@@ -266,26 +215,49 @@ class Searcher:
         )
 
 
-def _products(vectors: Floats) -> Floats:
-    """Every row with every row, in tiles so small that BLAS stays in this thread: waking its pool for so few rows takes
-    longer than the work, and on a busy machine a hundred times as long.
-    """
-    count, dimension = vectors.shape
-    step = max(1, isqrt(_ONE_THREAD_PRODUCTS // max(1, dimension)))
-    columns = vectors.T.copy()
-    products: Floats = np.empty((count, count), np.float32)
-    for top in range(0, count, step):
-        for left in range(0, count, step):
-            products[top : top + step, left : left + step] = vectors[top : top + step] @ columns[:, left : left + step]
-    return products
+def _columns(standings: Sequence[Standing]) -> Mapping[str, NDArray[Any]]:
+    """By field. An index that keeps them so is asked for its own: making a value of each takes longer than a search."""
+    kept: Mapping[str, NDArray[Any]] | None = getattr(standings, "columns", None)
+    if kept is not None:
+        return kept
+    return {f.name: np.array([getattr(standing, f.name) for standing in standings]) for f in fields(Standing)}
 
 
-def _matched(candidates: Candidates, calibration: Calibration, floor: float) -> _Match:
-    cosine, keyword = best_cosine(candidates), words_met(candidates)
-    relevance = relevance_of(cosine, keyword, calibration)
+def _passed(
+    query: Query, excluded: frozenset[str], candidates: Candidates, match: _Match, floor: float
+) -> tuple[list[int], Counter[str]]:
     # A candidate that neither points the same way nor shares a word is no match at any floor.
-    fits = (relevance >= floor) & ((cosine > 0.0) | (keyword > 0.0))
-    return _Match(cosine=cosine, keyword=keyword, relevance=relevance, fits=fits)
+    fits = (match.relevance >= floor) & ((match.cosine > 0.0) | (match.keyword > 0.0))
+    order = np.argsort(-match.relevance, kind="stable")
+    fitting = order[fits[order]].tolist()
+    wanted = [row for row in fitting if candidates.ids[row] not in excluded] if excluded else fitting
+    believed = (match.confidence >= query.min_confidence).tolist()
+    passed = [row for row in wanted if believed[row]]
+    reasons = {
+        "floor": len(candidates.ids) - len(fitting),
+        "excluded": len(fitting) - len(wanted),
+        "min_confidence": len(wanted) - len(passed),
+    }
+    return passed, Counter(reasons)
+
+
+def _items(candidates: Candidates, match: _Match, chosen: Sequence[int]) -> list[Item]:
+    columns = (match.relevance, match.cosine, match.keyword, match.confidence, match.age_days, match.used)
+    rows = zip(chosen, *(column[chosen].tolist() for column in columns), strict=True)
+    return [
+        Item(
+            id=candidates.ids[row],
+            relevance=relevance,
+            cosine=cosine,
+            keyword=keyword,
+            confidence=confidence,
+            age_days=age_days,
+            used=used,
+            scope=candidates.scopes[row],
+            outcome=Outcome.SUCCESS,
+        )
+        for row, relevance, cosine, keyword, confidence, age_days, used in rows
+    ]
 
 
 def _allowed(memory: Memory, where: Filter) -> bool:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
+from reasoningbank.core.values import dataclass
 from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 
 _MAGIC = b"SQLite format 3\0"

@@ -6,7 +6,7 @@ Knows connections, transactions, group commit and what is durable. It does not k
 Invariants:
 - every write runs in `BEGIN IMMEDIATE`: a deferred transaction that reads first fails under contention;
 - a call to `write` returns only after the commit that holds its change; calls that wait together share one commit;
-- a unit that raises is rolled back alone, its neighbours in the same commit are not touched;
+- a unit that raises is rolled back alone: its neighbours are run again, so a unit must bear being run twice;
 - the feed number of a change is given inside the transaction, so numbers are dense and in commit order.
 """
 
@@ -36,6 +36,7 @@ from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
 from reasoningbank.store.faults import NAMED, faults_named, translated
 from reasoningbank.store.keeping import copy_to, damage_in
 from reasoningbank.store.opening import access_to, bring_up_to_date, number_from
+from reasoningbank.store.pending import Pending
 from reasoningbank.store.schema import SCHEMA_VERSION
 from reasoningbank.store.tables import table_of
 from reasoningbank.store.units import SqliteReader, SqliteWriter
@@ -57,17 +58,28 @@ DURABILITIES = {
 }
 
 
+_NOTHING = object()
+
+
 class _Unit(Generic[T]):
     """A change waiting for its commit."""
 
-    __slots__ = ("change", "done", "error", "result", "tenant")
+    __slots__ = ("alone", "change", "done", "error", "gate", "result", "tenant")
 
-    def __init__(self, tenant: str, change: Callable[[Writer], T]) -> None:
+    def __init__(self, tenant: str, change: Callable[[Writer], T], *, alone: bool) -> None:
         self.tenant = tenant
         self.change = change
+        self.alone = alone
         self.done = False
-        self.result: T | None = None
+        self.result: T | object = _NOTHING
         self.error: Exception | None = None
+        self.gate: threading.Lock | None = None
+        """Held while the unit waits; opened when it is done, or when its thread is to lead."""
+
+    def settle(self) -> None:
+        self.done = True
+        if self.gate is not None:
+            self.gate.release()
 
 
 class SqliteStore:
@@ -88,6 +100,9 @@ class SqliteStore:
         self._read_only = read_only
         self._immutable = False
         self._queue: deque[_Unit[Any]] = deque()
+        self._queue_lock = threading.Lock()
+        self._is_led = False
+        """Some thread is committing for everybody in the queue."""
         self._commit_turn = threading.Lock()
         self._committing: int | None = None
         """The thread that is running units now."""
@@ -151,6 +166,8 @@ class SqliteStore:
         if os.getpid() != self._process:
             self._process = os.getpid()
             self._queue = deque()
+            self._queue_lock = threading.Lock()
+            self._is_led = False
             self._commit_turn = threading.Lock()
             self._committing = None
             # Held on to, because closing the parent's connections here would disturb its locks and its log.
@@ -229,76 +246,105 @@ class SqliteStore:
 
     # ------------------------------------------------------------ writing
 
-    def write(self, tenant: str, change: Callable[[Writer], T]) -> T:
+    def write(self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False) -> T:
         self._check_tenant(tenant)
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
         self._stay_in_this_process()
         if self._committing == threading.get_ident():
             raise StoreError("A write was started inside another write, which would wait for itself forever.")
-        unit = _Unit(tenant, change)
-        self._queue.append(unit)
-        with self._commit_turn:
-            # Whoever gets the turn commits for everybody who queued up behind the previous commit.
-            # There may be more of them than one commit takes, so ours can need a second.
-            while not unit.done:
-                self._commit_queued()
+        unit = _Unit(tenant, change, alone=alone)
+        if self._queued_first(unit):
+            self._lead(unit)
         if unit.error is not None:
             raise unit.error
         return cast(T, unit.result)
 
+    def _queued_first(self, unit: _Unit[Any]) -> bool:
+        """Queue a unit. True when its thread is to commit; False when another one has done it."""
+        with self._queue_lock:
+            self._queue.append(unit)
+            if not self._is_led:
+                self._is_led = True
+                return True
+            unit.gate = gate = threading.Lock()
+            gate.acquire()
+        # Each waits at a gate of its own: one lock for all would wake them one after the other.
+        gate.acquire()
+        return not unit.done
+
+    def _lead(self, unit: _Unit[Any]) -> None:
+        """Commit for everybody in the queue until our own unit is done, then hand the lead to one who still waits."""
+        unit.gate = None
+        try:
+            while not unit.done:
+                with self._commit_turn:
+                    self._commit_queued()
+        finally:
+            with self._queue_lock:
+                heir = self._queue[0].gate if self._queue else None
+                self._is_led = heir is not None
+            if heir is not None:
+                heir.release()
+
     def _commit_queued(self) -> None:
         connection = self._writer
-        if connection is None:
-            raise self._closed()
-        units: list[_Unit[Any]] = []
-        while self._queue and len(units) < UNITS_PER_COMMIT:
-            units.append(self._queue.popleft())
-        erased = committed = False
+        units = self._next_units()
         self._committing = threading.get_ident()
+        try:
+            if connection is None:
+                raise self._closed()
+            if units[0].alone or not self._committed(connection, units, at_once=False):
+                # One of them failed and took the rest with it: each again on its own, telling it where it fails.
+                for unit in units:
+                    self._committed(connection, [unit], at_once=True)
+        except StoreError as error:
+            for unit in units:
+                unit.error = unit.error or error
+        finally:
+            self._committing = None
+            for unit in units:
+                if unit.error is None and unit.result is _NOTHING:
+                    unit.error = StoreError(f"A write to {self._path} was interrupted. Nothing was written: try again.")
+                unit.settle()
+
+    def _next_units(self) -> list[_Unit[Any]]:
+        units: list[_Unit[Any]] = []
+        with self._queue_lock:
+            while self._queue and len(units) < UNITS_PER_COMMIT:
+                if units and (self._queue[0].alone or units[0].alone):
+                    break
+                units.append(self._queue.popleft())
+        return units
+
+    def _committed(self, connection: apsw.Connection, units: Sequence[_Unit[Any]], *, at_once: bool) -> bool:
+        """Run units in one transaction. False when one failed; run `at_once`, its error is then known."""
+        writers: list[SqliteWriter] = []
+        results: list[Any] = []
+        pending = Pending(connection, at_once=at_once)
         try:
             connection.execute("BEGIN IMMEDIATE")
             for unit in units:
-                erased |= self._run(connection, unit, alone=len(units) == 1)
+                writers.append(SqliteWriter(pending, unit.tenant, self._path, self._clock))
+                results.append(unit.change(writers[-1]))
+            pending.write()
             connection.execute("COMMIT")
-            committed = True
-        except apsw.Error as error:
-            fault = translated(error, self._path)
-            fault.__cause__ = error
-            for unit in units:
-                unit.error = unit.error or fault
+        except Exception as error:  # noqa: BLE001 - handed to the caller whose unit it is
+            # A medium that failed once is not asked again behind the caller's back.
+            of_the_medium = isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError)
+            if of_the_medium or at_once:
+                fault = translated(error, self._path) if isinstance(error, NAMED) else error
+                for unit in units:
+                    unit.error = fault
+            return of_the_medium
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            for unit in units:
-                if not committed and unit.error is None:
-                    unit.error = StoreError(f"A write to {self._path} was interrupted. Nothing was written: try again.")
-                unit.done = True
-            self._committing = None
-        if erased:
+        for unit, result in zip(units, results, strict=True):
+            unit.result = result
+        if any(writer.erased for writer in writers):
             self._drop_erased_bytes(connection)
-
-    def _run(self, connection: apsw.Connection, unit: _Unit[Any], *, alone: bool) -> bool:
-        """Run one unit inside the open transaction; says whether it erased anything."""
-        writer = SqliteWriter(connection, unit.tenant, self._path, self._clock)
-        if not alone:
-            connection.execute("SAVEPOINT unit")
-        try:
-            unit.result = unit.change(writer)
-        except (apsw.FullError, apsw.IOError, apsw.CorruptError):
-            # These end the whole transaction, not only this unit.
-            raise
-        except Exception as error:  # noqa: BLE001 - handed to the caller whose unit it is
-            unit.error = translated(error, self._path) if isinstance(error, NAMED) else error
-            if alone:
-                connection.execute("ROLLBACK")
-                connection.execute("BEGIN IMMEDIATE")
-            else:
-                connection.execute("ROLLBACK TO unit")
-            writer.erased = False
-        if not alone:
-            connection.execute("RELEASE unit")
-        return writer.erased
+        return True
 
     def _drop_erased_bytes(self, connection: apsw.Connection) -> None:
         # The log still holds the erased pages. A reader in another process can delay this; the next erasure or

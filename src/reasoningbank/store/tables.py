@@ -32,6 +32,7 @@ from reasoningbank.core.types import (
     Tombstone,
     Trajectory,
 )
+from reasoningbank.store.pending import Insert
 
 R = TypeVar("R", bound=Record)
 
@@ -84,8 +85,7 @@ class Table(Generic[R]):
         self._decoders = [(i, decoders[c]) for i, c in enumerate(self.columns) if c in decoders]
         listed = ", ".join(self.columns)
         self.listed = f"{listed}, hash"
-        marks = ", ".join("?" * (len(self.columns) + 1))
-        self.insert_sql = f"INSERT INTO {name} ({self.listed}) VALUES ({marks})"
+        self.insert = Insert(f"INSERT INTO {name} ({self.listed})", len(self.columns) + 1)
         self.update_sql = (
             f"UPDATE {name} SET {', '.join(f'{c} = ?' for c in self.columns)}, hash = ? WHERE id = ? AND tenant = ?"
         )

@@ -28,12 +28,21 @@ from reasoningbank.core.types import (
     Trajectory,
 )
 from reasoningbank.store.faults import translated
+from reasoningbank.store.pending import Insert, Pending
 from reasoningbank.store.tables import BESIDE, Table, table_of
 
 R = TypeVar("R", bound=Record)
 S = TypeVar("S", bound=Sidecar)
 _MOST_ROWS = 1 << 62
-_FEED_SQL = "INSERT INTO feed (kind, op, id, tenant, at) VALUES (?, ?, ?, ?, ?)"
+_FEED = Insert("INSERT INTO feed (kind, op, id, tenant, at)", 5)
+_VECTOR = Insert(
+    "INSERT INTO vectors (memory_id, tenant, identity, facet, vector)",
+    5,
+    " ON CONFLICT (memory_id, identity, facet) DO UPDATE SET vector = excluded.vector",
+)
+_REVISION = Insert(f"INSERT OR IGNORE INTO revisions ({table_of(Memory).listed})", table_of(Memory).insert.width)
+_NAMED_AT_ONCE = (apsw.ConstraintError, UnicodeEncodeError)
+"""Named where they arise, so that a unit may catch them and go on."""
 _TEXT_FIELDS = ("title", "description", "content")
 
 
@@ -80,11 +89,12 @@ class SqliteReader:
             condition += f" AND id {'<' if newest_first else '>'} ?"
             values.append(after)
         values.append(_MOST_ROWS if limit is None else limit)
-        rows = self._connection.execute(
-            f"SELECT {table.listed} FROM {table.name} WHERE {condition} "
-            f"ORDER BY id {'DESC' if newest_first else 'ASC'} LIMIT ?",
-            values,
-        )
+        order = f"ORDER BY id {'DESC' if newest_first else 'ASC'}"
+        chosen = f"WHERE {condition} {order} LIMIT ?"
+        if limit is not None and kind is Memory and "namespace" not in where:
+            # No index has a tenant's memories by id, so they are sorted: the ids alone, not the whole rows.
+            chosen = f"WHERE id IN (SELECT id FROM {table.name} {chosen}) {order}"
+        rows = self._connection.execute(f"SELECT {table.listed} FROM {table.name} {chosen}", values)
         return [self._decoded(table, row) for row in rows]
 
     def count(self, kind: type[R], where: Mapping[str, Any]) -> int:
@@ -175,36 +185,46 @@ class SqliteReader:
 
 
 class SqliteWriter(SqliteReader):
-    def __init__(self, connection: apsw.Connection, tenant: str, location: str, clock: Callable[[], float]) -> None:
-        super().__init__(connection, tenant, location)
+    """A unit of change. New rows wait in `pending`, shared by the units of one commit; other statements write them."""
+
+    def __init__(self, pending: Pending, tenant: str, location: str, clock: Callable[[], float]) -> None:
+        self._pending = pending
+        self._tenant = tenant
+        self._location = location
         self._clock = clock
+        self._added: set[str] = set()
         self.erased = False
 
+    @property
+    def _connection(self) -> apsw.Connection:  # type: ignore[override]
+        self._pending.write()
+        return self._pending.connection
+
     def _note(self, noun: str, op: Op, record_id: str) -> None:
-        self._connection.execute(_FEED_SQL, (noun, op.value, record_id, self._tenant, self._clock()))
+        self._pending.add(_FEED, (noun, op.value, record_id, self._tenant, self._clock()))
 
     def _own(self, item: Record | Sidecar) -> None:
         if item.tenant != self._tenant:
             raise InvalidInput(f"A unit of tenant {self._tenant!r} cannot write for tenant {item.tenant!r}.")
 
-    def _execute(self, sql: str, values: Sequence[Any]) -> None:
-        # Named here already, so that a unit may catch it and go on.
-        try:
-            self._connection.execute(sql, values)
-        except (apsw.ConstraintError, UnicodeEncodeError) as error:
-            raise translated(error, self._location) from error
-
     def add(self, record: Record) -> None:
         self._own(record)
         table = table_of(type(record))
-        self._execute(table.insert_sql, table.encode(record))
+        try:
+            self._pending.add(table.insert, table.encode(record))
+        except _NAMED_AT_ONCE as error:
+            raise translated(error, self._location) from error
         self._note(table.noun, Op.ADD, record.id)
+        self._added.add(record.id)
 
     def revise(self, record: Record) -> None:
         self._own(record)
         table = table_of(type(record))
         current = self.get(Memory, [record.id]).get(record.id) if isinstance(record, Memory) else None
-        self._execute(table.update_sql, (*table.encode(record), record.id, self._tenant))
+        try:
+            self._connection.execute(table.update_sql, (*table.encode(record), record.id, self._tenant))
+        except _NAMED_AT_ONCE as error:
+            raise translated(error, self._location) from error
         if not self._connection.changes():
             raise NotFound(f"There is no {table.noun} {record.id!r} here.")
         if isinstance(record, Memory) and current is not None:
@@ -219,8 +239,7 @@ class SqliteWriter(SqliteReader):
     def add_earlier(self, revision: Memory) -> None:
         self._own(revision)
         table = table_of(Memory)
-        insert = table.insert_sql.replace("INSERT INTO memories", "INSERT OR IGNORE INTO revisions", 1)
-        self._connection.execute(insert, table.encode(revision))
+        self._pending.add(_REVISION, table.encode(revision))
 
     def add_beside(self, items: Sequence[Sidecar]) -> int:
         added = 0
@@ -264,8 +283,7 @@ class SqliteWriter(SqliteReader):
         self._note(table.noun, Op.REMOVE, record_id)
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None:
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO vectors (memory_id, tenant, identity, facet, vector) "
-            "SELECT id, tenant, ?, ?, ? FROM memories WHERE id = ? AND tenant = ?",
-            [(str(identity), facet, vector, memory_id, self._tenant) for facet, vector in vectors.items()],
-        )
+        if memory_id not in self._added and not self.get(Memory, [memory_id]):
+            return
+        for facet, vector in vectors.items():
+            self._pending.add(_VECTOR, (memory_id, self._tenant, str(identity), facet, vector))

@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -80,6 +81,7 @@ class EmbeddedEngine:
             )
 
     def _kept(self) -> tuple[EmbedderIdentity, int] | None:
+        # Asked of the records at every search: another process may have built another index.
         text = self._store.setting("index")
         return None if text is None else _read_setting(text)
 
@@ -174,12 +176,14 @@ class EmbeddedEngine:
             # A view: thrown away and folded again from the records.
             _remove_folder(place, ignore_errors=False)
             index = EmbeddedIndex.open(place, identity, facets, read_only=False)
-        if index.applied > self._store.head() and not read_only:
-            # Ahead of its records: they were put back from a backup, so what the index holds is another story.
+        searcher = self._searcher_on(index, identity)
+        if searcher.follower.is_astray() and not read_only:
+            # What it holds is another story than the records tell.
             index.close()
             _remove_folder(place, ignore_errors=False)
             index = EmbeddedIndex.open(place, identity, facets, read_only=False)
-        return self._searcher_on(index, identity)
+            searcher = self._searcher_on(index, identity)
+        return searcher
 
     def _searcher_on(self, index: Any, identity: EmbedderIdentity) -> Searcher:
         from reasoningbank.recall.search import Searcher
@@ -253,6 +257,7 @@ def _remove_folder(folder: Path, *, ignore_errors: bool = True) -> None:
     rmtree(folder, ignore_errors=ignore_errors)
 
 
+@lru_cache(maxsize=4)
 def _read_setting(text: str) -> tuple[EmbedderIdentity, int]:
     try:
         value = json.loads(text)
