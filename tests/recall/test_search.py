@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import apsw
 import pytest
 
 from reasoningbank import ReasoningBank
@@ -221,3 +222,16 @@ def test_searches_in_many_threads_while_others_store_never_fail(bank: ReasoningB
     with ThreadPoolExecutor(6) as pool:
         assert sorted(pool.map(work, range(6))) == list(range(6))
     assert bank.search("advice", floor=0.0, limit=500).total_found == 90
+
+
+def test_a_damaged_row_is_counted_and_does_not_keep_the_others_from_being_found(tmp_path) -> None:
+    path = tmp_path / "bank.db"
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        whole, broken = (bank.record(title=f"retry {n}", content="retry the request with backoff").id for n in range(2))
+        assert len(bank.search("retry with backoff")) == 2
+        raw = apsw.Connection(str(path))
+        raw.execute("UPDATE memories SET content = 'something else' WHERE id = ?", (broken,))
+        raw.close()
+        found = bank.search("retry with backoff")
+        assert [hit.id for hit in found] == [whole]
+        assert found.filtered_out["damaged"] == 1

@@ -42,6 +42,7 @@ REASONS: dict[str, str] = {
     "agent": "of another agent",
     "task_type": "of another task type",
     "excluded": "excluded",
+    "damaged": "damaged: run `verify`",
     "max_tokens": "beyond --max-tokens",
 }
 

@@ -7,7 +7,6 @@ Knows generations (a directory each; `CURRENT` names the one that counts), the w
 from __future__ import annotations
 
 import re
-import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -112,12 +111,12 @@ class EmbeddedIndex:
         for path in self._directory.glob("gen-*"):
             if path.name != keep:
                 # Where a mapped file cannot be removed, the next writer tries again.
-                shutil.rmtree(path, ignore_errors=True)
+                _remove(path)
 
     def _compact(self, without: Sequence[int] = ()) -> None:
         old = self._latest()
         name = f"gen-{old.number + 1}"
-        shutil.rmtree(self._directory / name, ignore_errors=True)
+        _remove(self._directory / name)
         fresh = Generation.create(self._directory / name, self._shape, Header(sequence=1))
         try:
             copy_live(old, fresh, frozenset(without))
@@ -276,3 +275,10 @@ class EmbeddedIndex:
             if self._generation is not None:
                 self._generation.close()
                 self._generation = None
+
+
+def _remove(directory: Path) -> None:
+    # Imported here: it brings every compression format along, and most processes remove nothing.
+    from shutil import rmtree
+
+    rmtree(directory, ignore_errors=True)

@@ -8,7 +8,6 @@ A weight counts in half units, so that the weights 2, 1.5 and 1 stay exact in a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from reasoningbank.core.text import tokens
 from reasoningbank.core.types import Memory
+from reasoningbank.core.values import dataclass
 from reasoningbank.index.hashing import id_term, tag_term, term_keys
 from reasoningbank.index.policy import KEYWORDS
 

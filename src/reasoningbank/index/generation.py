@@ -10,7 +10,7 @@ import json
 import threading
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from reasoningbank.core.errors import BankDamaged, EmbedderMismatch
 from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.core.values import dataclass
 from reasoningbank.index import rotation as rotations
 from reasoningbank.index import rows as row_file
 from reasoningbank.index.durable import sync_directory, write_durably

@@ -134,15 +134,16 @@ def nearest(
         turned = rotation.turn(query[None])[0]
         second = max(policy.second_pass + int(policy.second_pass_share * rows), _GUESSED_PER_WANTED * depth)
         if rows <= _FETCH_WORTH * second:
-            slots = np.flatnonzero(mask)
+            slots, apart = np.flatnonzero(mask), None
         else:
-            slots = _first_pass(facet.codes, mask, rows, turned, second, distances, room)
-        guesses = _second_pass(facet.codes, slots, turned, policy.query_planes, room)
+            slots, apart = _first_pass(facet.codes, mask, rows, turned, second, distances, room)
+        guesses = _second_pass(facet.codes, slots, apart, turned, policy.query_planes, room)
         slots, found = _third_pass(facet, slots, guesses, half, depth, room, policy)
     there = ~np.isnan(found)
-    if len(found) > depth:
-        there &= found >= -np.partition(-found, depth - 1)[depth - 1]
     slots, found = slots[there], found[there]
+    if len(found) > depth:
+        near = found >= _nth_largest(found, depth)
+        slots, found = slots[near], found[near]
     best = np.lexsort((slots, -found))[:depth]
     return slots[best], found[best]
 
@@ -155,20 +156,23 @@ def _first_pass(
     want: int,
     distances: NDArray[np.uint16],
     room: Codes,
-) -> Slots:
+) -> tuple[Slots, NDArray[np.uint16]]:
+    """About `want` slots, and in how many bits each differs from the signs of the query."""
     bits = np.packbits(turned > 0)[None]
     if rows * _SCAN_WORTH < len(codes):
         slots = np.flatnonzero(mask)
         distance = distances[:rows]
         for piece, part in _gathered(codes, slots, room):
             _hamming(part, bits, distance[piece])
-        return slots[_closest(distance, want, turned.size)]
+        near = _closest(distance, want, turned.size)
+        return slots[near], distance[near]
     distance = distances[: len(codes)]
     _hamming(codes, bits, distance)
     if rows < len(codes):
         # Rows that are out get a distance that no row can have.
         np.maximum(distance, np.multiply(~mask, np.uint16(turned.size + 1), dtype=np.uint16), out=distance)
-    return _closest(distance, want, turned.size)
+    slots = _closest(distance, want, turned.size)
+    return slots, distance[slots]
 
 
 def _closest(distance: NDArray[np.uint16], want: int, bits: int) -> Slots:
@@ -187,10 +191,15 @@ def _closest(distance: NDArray[np.uint16], want: int, bits: int) -> Slots:
     return np.flatnonzero(distance <= np.uint16(min(bits, int(np.searchsorted(counts, want)))))
 
 
-def _second_pass(codes: Codes, slots: Slots, turned: Floats, planes: int, room: Codes) -> Floats:
-    """The cosines that the bits suggest."""
+def _second_pass(
+    codes: Codes, slots: Slots, by_sign: NDArray[np.uint16] | None, turned: Floats, planes: int, room: Codes
+) -> Floats:
+    """The cosines that the bits suggest. The first plane of the query is its signs, which `by_sign` has seen."""
     bits, step = _planes(turned, planes)
     weights = np.float32(2) ** np.arange(planes - 1, -1, -1, dtype=np.float32)
+    whole = turned.size * weights.sum()
+    if by_sign is not None:
+        bits, weights = bits[1:], weights[1:]
     in_order = len(slots) * _FETCH_WORTH > len(codes)
     apart = np.empty(len(codes) if in_order else len(slots), np.float32)
     piece_room = room[: _ROWS_PER_PRODUCT * codes.shape[1]]
@@ -199,10 +208,12 @@ def _second_pass(codes: Codes, slots: Slots, turned: Floats, planes: int, room: 
         np.dot(by_plane, weights, out=apart[piece])
     if in_order and len(slots) < len(codes):
         apart = apart[slots]
+    if by_sign is not None:
+        apart += by_sign * np.float32(2 ** (planes - 1))
     # The query is nearly `step` times the weighed signs of its planes, and a component of a row that was turned has a
     # mean size of √(2 / π · bits).
     apart *= -2
-    apart += turned.size * weights.sum()
+    apart += whole
     apart *= step * math.sqrt(math.pi / 2 / turned.size)
     return apart
 

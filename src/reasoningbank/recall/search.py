@@ -24,7 +24,7 @@ from reasoningbank.core.ranking import Item, Parts, profile_named, ranked
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
 from reasoningbank.core.values import dataclass
-from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Store
+from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
 from reasoningbank.recall.relevance import Calibration, best_cosine, calibration_for, relevance_of, words_met
@@ -81,7 +81,8 @@ class Searcher:
         passed, match, candidates, reasons = self._passing(query, where, vector, now)
         chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
         best = ranked(_items(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
-        hits, tokens_used = self._fetch(query, where, candidates, ((chosen[i], parts) for i, parts in best), now)
+        rows = ((chosen[i], parts) for i, parts in best)
+        hits, tokens_used = self._fetch(query, where, candidates, rows, reasons, now)
         reasons += Counter(candidates.filtered_out)
         self._note(query, hits, tenant, now)
         return Found(
@@ -172,6 +173,7 @@ class Searcher:
         where: Filter,
         candidates: Candidates,
         best: Iterator[tuple[int, Parts]],
+        reasons: Counter[str],
         now: float,
     ) -> tuple[tuple[Recalled, ...], int]:
         """The rows of the best, checked again: the index is a view and may be a moment old."""
@@ -179,7 +181,7 @@ class Searcher:
         tokens_used = 0
         with self._store.read(where.tenant) as reader:
             while wanted := list(islice(best, query.limit - len(hits))):
-                rows = reader.get(Memory, [candidates.ids[row] for row, _ in wanted])
+                rows = _intact(reader, [candidates.ids[row] for row, _ in wanted], reasons)
                 for row, parts in wanted:
                     memory = rows.get(candidates.ids[row])
                     if memory is None or not _allowed(memory, where):
@@ -258,6 +260,20 @@ def _items(candidates: Candidates, match: _Match, chosen: Sequence[int]) -> list
         )
         for row, relevance, cosine, keyword, confidence, age_days, used in rows
     ]
+
+
+def _intact(reader: Reader, ids: Sequence[str], reasons: Counter[str]) -> dict[str, Memory]:
+    """The rows that can be read; a damaged one is counted and must not keep the others from being found."""
+    try:
+        return reader.get(Memory, ids)
+    except BankDamaged:
+        found: dict[str, Memory] = {}
+        for memory_id in ids:
+            try:
+                found.update(reader.get(Memory, [memory_id]))
+            except BankDamaged:
+                reasons["damaged"] += 1
+        return found
 
 
 def _allowed(memory: Memory, where: Filter) -> bool:
