@@ -61,19 +61,18 @@ def _weigh(memory: Memory) -> tuple[dict[int, int], int]:
     length = 0
     most = KEYWORDS.most_terms_per_memory
     for text, weight in ((memory.title, _TITLE), (memory.description, _DESCRIPTION), (memory.content, _CONTENT)):
-        for token in tokens(text):
-            for key in term_keys(token):
-                found[key] = found.get(key, 0) + weight
-                length += weight
-            if len(found) >= most:
-                return found, length
+        keys = term_keys(tokens(text))[:most]
+        for key in keys:
+            found[key] = found.get(key, 0) + weight
+        length += weight * len(keys)
+        if len(found) >= most:
+            break
     return found, length
 
 
 def query_terms(text: str) -> dict[int, int]:
     """The terms of a query and how often it says them."""
     found: dict[int, int] = {}
-    for token in tokens(text):
-        for key in term_keys(token):
-            found[key] = found.get(key, 0) + 1
+    for key in term_keys(tokens(text)):
+        found[key] = found.get(key, 0) + 1
     return found
