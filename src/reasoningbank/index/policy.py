@@ -43,7 +43,7 @@ class VectorPolicy:
     """...and this share of all that pass the filter besides."""
     rescored: int = 400
     """Rows of the third pass, which scores in full, at least."""
-    sure_within: float = 2.6
+    sure_within: float = 2.4
     """Any other row is scored in full too, unless its bits put it this many standard errors below the best ones..."""
     rescored_part: int = 4
     """...but never more than one in so many of the second pass."""
