@@ -23,6 +23,8 @@ CHANGES_PER_BATCH = 2_000
 FEWEST_TEXTS_PER_BATCH = 32
 MOST_TEXTS_PER_BATCH = 1_024
 TARGET_BATCH_S = 0.2
+MOST_AT_HAND = 20_000
+LARGE_CONTENT_CHARS = 2_000
 
 Progress = Callable[[int, int], None]
 """Called with (done, total)."""
@@ -44,6 +46,8 @@ class Follower:
         self._index = index
         self._embedder = embedder
         self._policy = policy
+        self._at_hand: dict[str, Memory] = {}
+        """Memories that were just absorbed, so that embedding them needs no second look: bounded, for one run only."""
 
     def lag(self) -> int:
         """Changes that the index has not seen, plus memories whose vectors it still lacks."""
@@ -65,7 +69,10 @@ class Follower:
             if not granted:
                 # Somebody else is bringing the index forward right now.
                 return self._store.head() <= self._index.applied and not self._index.awaiting_vectors(1)
-            return self._absorb(deadline, progress) and self._embed(deadline, progress)
+            try:
+                return self._absorb(deadline, progress) and self._embed(deadline, progress)
+            finally:
+                self._at_hand.clear()
 
     # ------------------------------------------------------------ rows and keywords
 
@@ -82,6 +89,8 @@ class Follower:
     def _batch(self, changes: Sequence[Change]) -> IndexBatch:
         added, revised, erased, signals = self._sorted_out(changes)
         memories = self._store.unscoped(Memory, [*added, *revised])
+        if len(self._at_hand) < MOST_AT_HAND:
+            self._at_hand.update((i, m) for i, m in memories.items() if len(m.content) < LARGE_CONTENT_CHARS)
         judged = {signal.memory_id for signal in self._store.unscoped(Signal, signals).values()} if signals else set()
         judged_memories = self._store.unscoped(Memory, sorted(judged.difference(memories))) if judged else {}
         standings = self._standings(
@@ -156,7 +165,8 @@ class Follower:
         import numpy as np
 
         embedder = self._embedder()
-        memories = self._store.unscoped(Memory, ids)
+        memories = {i: self._at_hand.pop(i) for i in ids if i in self._at_hand}
+        memories.update(self._store.unscoped(Memory, [i for i in ids if i not in memories]))
         kept = self._kept(memories)
         dimension = embedder.identity.dimension
         made: dict[str, Floats] = {}

@@ -22,6 +22,9 @@ from reasoningbank.wiring.engine import EmbeddedEngine
 __all__ = ["DEFAULT_EMBEDDER", "EMBEDDERS", "ReasoningBank", "identity_of", "sqlite_path"]
 
 
+_POOL_BYTES = 1024
+
+
 class ReasoningBank(Bank):
     """A memory that lets agents learn what works. Open one with `ReasoningBank.open()`."""
 
@@ -56,7 +59,7 @@ class ReasoningBank(Bank):
                 tenant=clean_name(tenant, "tenant"),
                 namespace=clean_namespace(namespace or config.namespace),
                 clock=clock,
-                ids=IdSource(clock, _random_bits),
+                ids=IdSource(clock, _Chance()),
                 policy=policy_named(_agreed_policy(store, policy)),
             )
             engine = EmbeddedEngine(store, path, config, desk.policy, clock)
@@ -76,8 +79,20 @@ def sqlite_path(location: str) -> str:
     raise InvalidInput(f"{scheme}:// is no kind of bank that this version knows: give a path or sqlite:///path.")
 
 
-def _random_bits(count: int) -> int:
-    return int.from_bytes(os.urandom(-(-count // 8)), "big") >> (-count % 8)
+class _Chance:
+    """Random bits of the system, fetched many at a time: each fetch is a call that other threads wait behind."""
+
+    def __init__(self) -> None:
+        self._pool = b""
+        self._process = 0
+
+    def __call__(self, count: int) -> int:
+        size = -(-count // 8)
+        # A child must not go on with its parent's bits, or both would make the same ids.
+        if len(self._pool) < size or self._process != os.getpid():
+            self._pool, self._process = os.urandom(_POOL_BYTES), os.getpid()
+        taken, self._pool = self._pool[:size], self._pool[size:]
+        return int.from_bytes(taken, "big") >> (-count % 8)
 
 
 def _agreed_policy(store: SqliteStore, asked: str | None) -> str:
