@@ -80,6 +80,7 @@ class Table(Generic[R]):
         self.name = name
         self.columns = tuple(f.name for f in fields(kind))
         decoders: dict[str, Callable[[Any], Any]] = {**_DECODERS, **enums}
+        self._setters = tuple(getattr(kind, column).__set__ for column in self.columns)
         self._values: Callable[[R], tuple[Any, ...]] = attrgetter(*self.columns)
         self._encoders = [(i, _ENCODERS[c]) for i, c in enumerate(self.columns) if c in _ENCODERS]
         self._decoders = [(i, decoders[c]) for i, c in enumerate(self.columns) if c in decoders]
@@ -102,7 +103,11 @@ class Table(Generic[R]):
         values = list(row[:-1])
         for position, decoder in self._decoders:
             values[position] = decoder(values[position])
-        return self.kind(**dict(zip(self.columns, values, strict=True)))
+        # Straight into the slots: every field is there and in order, so there is nothing for `__init__` to find out.
+        record = self.kind.__new__(self.kind)
+        for put, value in zip(self._setters, values, strict=True):
+            put(record, value)
+        return record
 
     def intact(self, row: Sequence[Any]) -> bool:
         # A flipped bit can make text undecodable for JSON; that too is damage, not a crash.
