@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -225,3 +226,49 @@ def test_threads_may_share_a_bank_in_memory() -> None:
             thread.join(60)
         assert problems == []
         assert bank.status().memories == {"active": 80}
+
+
+INTERRUPTED_WAITER = """
+import os, signal, sys, threading
+from reasoningbank.core.types import Exposure
+from reasoningbank.store.sqlite import SqliteStore
+
+store = SqliteStore(sys.argv[1])
+begun, go = threading.Event(), threading.Event()
+
+def line(number):
+    return Exposure(memory_id="m", tenant="t", trajectory_id=None, query_hash="q", rank=number, at=1.0)
+
+def slow(writer):
+    begun.set()
+    assert go.wait(30)
+    # The main thread is at its gate behind this unit.
+    while not store._queue:
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+    assert interrupted.wait(30)
+    return writer.add_beside([line(1)])
+
+interrupted = threading.Event()
+other = threading.Thread(target=store.write, args=("t", slow), daemon=True)
+other.start()
+assert begun.wait(30)
+go.set()
+try:
+    store.write("t", lambda writer: writer.add_beside([line(2)]))
+except KeyboardInterrupt:
+    interrupted.set()
+other.join(30)
+done = threading.Thread(target=store.write, args=("t", lambda writer: writer.add_beside([line(3)])), daemon=True)
+done.start()
+done.join(10)
+print("hangs" if done.is_alive() else "goes on")
+os._exit(0)
+"""
+
+
+def test_a_waiting_write_that_is_interrupted_leaves_the_others_a_leader(path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_WAITER, str(path)], capture_output=True, text=True, timeout=90, check=False
+    )
+    assert ran.stdout.strip() == "goes on", ran.stderr

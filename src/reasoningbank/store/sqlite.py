@@ -64,12 +64,14 @@ _NOTHING = object()
 class _Unit(Generic[T]):
     """A change waiting for its commit."""
 
-    __slots__ = ("alone", "change", "done", "error", "gate", "result", "tenant")
+    __slots__ = ("alone", "change", "done", "error", "gate", "leads", "result", "tenant")
 
     def __init__(self, tenant: str, change: Callable[[Writer], T], *, alone: bool) -> None:
         self.tenant = tenant
         self.change = change
         self.alone = alone
+        self.leads = False
+        """The lead was handed to its thread."""
         self.done = False
         self.result: T | object = _NOTHING
         self.error: Exception | None = None
@@ -270,8 +272,21 @@ class SqliteStore:
             unit.gate = gate = threading.Lock()
             gate.acquire()
         # Each waits at a gate of its own: one lock for all would wake them one after the other.
-        gate.acquire()
+        try:
+            gate.acquire()
+        except BaseException:
+            self._withdraw(unit)
+            raise
         return not unit.done
+
+    def _withdraw(self, unit: _Unit[Any]) -> None:
+        """Take back a unit whose thread was interrupted; what is being committed already stays, unanswered."""
+        with self._queue_lock:
+            waiting = unit in self._queue
+            if waiting:
+                self._queue.remove(unit)
+        if waiting and unit.leads:
+            self._hand_over()
 
     def _lead(self, unit: _Unit[Any]) -> None:
         """Commit for everybody in the queue until our own unit is done, then hand the lead to one who still waits."""
@@ -281,11 +296,15 @@ class SqliteStore:
                 with self._commit_turn:
                     self._commit_queued()
         finally:
-            with self._queue_lock:
-                heir = self._queue[0].gate if self._queue else None
-                self._is_led = heir is not None
-            if heir is not None:
-                heir.release()
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        with self._queue_lock:
+            heir = self._queue[0] if self._queue else None
+            self._is_led = heir is not None
+            if heir is not None and heir.gate is not None:
+                heir.leads = True
+                heir.gate.release()
 
     def _commit_queued(self) -> None:
         connection = self._writer
