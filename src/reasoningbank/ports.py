@@ -192,6 +192,8 @@ class Probe:
     vector: Floats | None
     text: str
     where: Filter
+    context: Floats | None = None
+    """What the second facet is compared with, where that is not `vector`."""
     depth: int
     """How many candidates to bring back from each of the two sides, at most."""
 
@@ -208,6 +210,10 @@ class Candidates:
     keyword_ceiling: float = 0.0
     """What BM25 would give a short memory that holds every query term, those unknown to the index included:
     the sum of idf·(k1 + 1) over the terms. So keyword / keyword_ceiling says how much of the query was met."""
+    form: Floats
+    """0–1: how alike the query and the memory's title or description are in wording, order kept, parameters aside."""
+    parametric: NDArray[np.bool_]
+    """Whether both of them have parameters."""
     scopes: list[Scope]
     standings: Sequence[Standing]
     handles: NDArray[np.int64]
@@ -292,7 +298,7 @@ class Embedder(Protocol):
 
     @property
     def facets(self) -> tuple[str, ...]:
-        """("text",) for one vector of everything, ("content", "context") for one of each side."""
+        """("text",) for one vector of everything, ("text", "context") for one more of when it applies."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Floats:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from reasoningbank.core.types import Memory, Standing
 from reasoningbank.index.entries import Entries, entries_of
+from reasoningbank.index.forms import packed as packed_forms
 from reasoningbank.index.generation import Generation, Snapshot
 from reasoningbank.index.hashing import id_term, name_key, text_key
 from reasoningbank.index.header import Header
@@ -100,7 +101,9 @@ def _append(generation: Generation, header: Header, pairs: Sequence[Known]) -> H
     memories = [memory for memory, _ in pairs]
     ids, heap = packed_ids([memory.id for memory in memories], header.heap)
     texts = np.array([_text(memory) for memory in memories], np.uint64)
-    columns = {**_columns(pairs), "id": ids, "text": texts, "alive": np.ones(len(pairs), np.uint8)}
+    forms = packed_forms([(memory.title, memory.description) for memory in memories])
+    alive = np.ones(len(pairs), np.uint8)
+    columns = {**_columns(pairs), "id": ids, "text": texts, "form": forms, "alive": alive}
     return generation.append(header, columns, entries_of(memories), heap)
 
 

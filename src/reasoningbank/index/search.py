@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from reasoningbank.index.bm25 import score
 from reasoningbank.index.entries import query_terms
+from reasoningbank.index.forms import likeness
 from reasoningbank.index.generation import Snapshot
 from reasoningbank.index.masks import SCOPES, Mask, apply_filter
 from reasoningbank.index.rows import BLOCK_ROWS, Slots, blocks_for
@@ -62,12 +63,15 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch) -> Candidates:
         by_vector = by_keyword = _NONE
         cosine = _cosines(snapshot, probe, _NONE, scratch)
     slots = np.fromiter(dict.fromkeys((*by_vector.tolist(), *by_keyword.tolist())), np.int64)
+    form, parametric = likeness(probe.text, rows.take("form", slots))
     ended = len(by_vector) < probe.depth and len(by_keyword) < probe.depth
     return Candidates(
         ids=rows.ids(slots),
         cosine=np.concatenate((cosine, _cosines(snapshot, probe, slots[len(by_vector) :], scratch))),
         keyword=scores[slots],
         keyword_ceiling=ceiling,
+        form=form,
+        parametric=parametric,
         scopes=[SCOPES[number] for number in rows.take("scope", slots).tolist()],
         standings=rows.standings(slots),
         handles=slots,
@@ -81,38 +85,36 @@ _SAMPLED_ROWS = 4096
 _NONE: Slots = np.empty(0, np.int64)
 
 
-def _unit(probe: Probe) -> Floats | None:
-    if probe.vector is None:
+def _unit(vector: Floats | None) -> Floats | None:
+    if vector is None:
         return None
-    vector = np.asarray(probe.vector, np.float32).reshape(-1)
-    length = float(np.linalg.norm(vector))
-    return vector / np.float32(length) if 0 < length < math.inf else None
+    flat = np.asarray(vector, np.float32).reshape(-1)
+    length = float(np.linalg.norm(flat))
+    return flat / np.float32(length) if 0 < length < math.inf else None
 
 
 def _nearest(snapshot: Snapshot, probe: Probe, mask: Mask, scratch: Scratch) -> tuple[Slots, Floats]:
-    """The best slots by their best facet, with the cosines of all facets."""
-    query = _unit(probe)
+    """The best slots by their first facet, with the cosines of all facets. The others only help to rank: a second scan
+    would find little that the words and the first do not.
+    """
+    query = _unit(probe.vector)
     embedded = snapshot.header.embedded
     if query is None or not embedded:
         return _NONE, _cosines(snapshot, probe, _NONE, scratch)
-    found = [
-        nearest(facet, mask[:embedded], query, snapshot.rotation, probe.depth, scratch.distances, scratch.room)
-        for facet in snapshot.facets
-    ]
-    if len(found) == 1:
-        return found[0][0], found[0][1][:, None]
-    slots = np.unique(np.concatenate([each for each, _ in found]))
-    cosine = _cosines(snapshot, probe, slots, scratch)
-    best = np.argsort(-np.nanmax(cosine, axis=1), kind="stable")[: probe.depth]
-    return slots[best], cosine[best]
+    slots, cosine = nearest(
+        snapshot.facets[0], mask[:embedded], query, snapshot.rotation, probe.depth, scratch.distances, scratch.room
+    )
+    if len(snapshot.facets) == 1:
+        return slots, cosine[:, None]
+    return slots, _cosines(snapshot, probe, slots, scratch)
 
 
 def _cosines(snapshot: Snapshot, probe: Probe, slots: Slots, scratch: Scratch) -> Floats:
     found = np.full((len(slots), len(snapshot.facets)), np.nan, np.float32)
-    query = _unit(probe)
     there = np.flatnonzero(slots < snapshot.header.embedded)
-    if query is not None and len(there):
-        for i, facet in enumerate(snapshot.facets):
+    for i, facet in enumerate(snapshot.facets if len(there) else ()):
+        query = _unit(probe.vector if i == 0 or probe.context is None else probe.context)
+        if query is not None:
             found[there, i] = cosines(facet, slots[there], query.astype(np.float16), scratch.room)
     return found
 

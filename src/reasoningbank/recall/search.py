@@ -1,6 +1,6 @@
 """From a query to ranked hits.
 
-    catch up → embed → candidates (vectors and keywords) → relevance → confidence and floor → rank → fetch → trim
+    catch up → plan → embed → candidates (vectors and keywords) → relevance → confidence and floor → rank → fetch → trim
 
 Knows the order of the steps and that a filter must never cost recall: when too few candidates survive, it digs deeper.
 Nothing here writes a record.
@@ -20,14 +20,16 @@ from numpy.typing import NDArray
 
 from reasoningbank.core.confidence import DAY_SECONDS, Policy
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
+from reasoningbank.core.form import without_parameters
 from reasoningbank.core.ranking import Item, Parts, profile_named, ranked
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
 from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.follow import Follower
+from reasoningbank.recall.plan import planned
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
-from reasoningbank.recall.relevance import Calibration, best_cosine, calibration_for, relevance_of, words_met
+from reasoningbank.recall.relevance import Calibration, calibration_for, cosine_of, relevance_of, words_met
 from reasoningbank.recall.shown import ShownLog
 
 if TYPE_CHECKING:
@@ -77,8 +79,7 @@ class Searcher:
         weights = profile_named(query.profile)
         current = self._caught_up(budget_s)
         now = self._clock()
-        vector = self._embedder().embed([query.text])[0]
-        passed, match, candidates, reasons = self._passing(query, where, vector, now)
+        passed, match, candidates, reasons = self._passing(query, where, now)
         chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
         best = ranked(_items(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
         rows = ((chosen[i], parts) for i, parts in best)
@@ -123,16 +124,17 @@ class Searcher:
 
     # ------------------------------------------------------------ candidates
 
-    def _passing(
-        self, query: Query, where: Filter, vector: Floats, now: float
-    ) -> tuple[list[int], _Match, Candidates, Counter[str]]:
+    def _passing(self, query: Query, where: Filter, now: float) -> tuple[list[int], _Match, Candidates, Counter[str]]:
         """Candidates above the floor and the asked confidence, most relevant first."""
         calibration = calibration_for(self._index.identity.name)
         floor = calibration.floor if query.floor is None else query.floor
         excluded = self._excluded(query, where.tenant)
+        asked = planned(query.text)
+        vector, context = self._vectors(asked)
         depth = max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT)
         while True:
-            candidates = self._index.search(Probe(vector=vector, text=query.text, where=where, depth=depth))
+            probe = Probe(vector=vector, context=context, text=asked, where=where, depth=depth)
+            candidates = self._index.search(probe)
             match = self._matched(candidates, calibration, now)
             passed, reasons = _passed(query, excluded, candidates, match, floor)
             enough = len(passed) >= query.limit or not reasons["min_confidence"] + reasons["excluded"]
@@ -140,13 +142,21 @@ class Searcher:
                 return passed, match, candidates, reasons
             depth *= DEEPER_BY
 
+    def _vectors(self, text: str) -> tuple[Floats, Floats | None]:
+        """Of the query as it is and, where the embedder has that facet, without its parameters."""
+        embedder = self._embedder()
+        bare = without_parameters(text) if "context" in embedder.facets else text
+        if bare == text:
+            return embedder.embed([text])[0], None
+        whole, context = embedder.embed([text, bare])
+        return whole, context
+
     def _matched(self, candidates: Candidates, calibration: Calibration, now: float) -> _Match:
-        cosine, keyword = best_cosine(candidates), words_met(candidates)
         standings = _columns(candidates.standings)
         return _Match(
-            cosine=cosine,
-            keyword=keyword,
-            relevance=relevance_of(cosine, keyword, calibration),
+            cosine=cosine_of(candidates),
+            keyword=words_met(candidates),
+            relevance=relevance_of(candidates, calibration),
             confidence=self._policy.means(standings, now),
             age_days=np.maximum(0.0, now - standings["created_at"]) / DAY_SECONDS,
             used=standings["used"],
