@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from reasoningbank.core.errors import BankBusy, BankDamaged, BankReadOnly, BankUnavailable, InvalidInput, StoreError
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.index.changes import change, copy_live, find
+from reasoningbank.index.codes import encode, widened
 from reasoningbank.index.durable import sync_directory, write_durably
 from reasoningbank.index.generation import Generation, Shape, Snapshot
 from reasoningbank.index.header import Header
 from reasoningbank.index.lock import WriterLock
 from reasoningbank.index.policy import COMPACTION
 from reasoningbank.index.search import Scratch, search
-from reasoningbank.index.vectors import encode, widened
 from reasoningbank.ports import Candidates, IndexBatch, IndexInfo, Probe
 
 Floats = NDArray[np.float32]
