@@ -71,14 +71,15 @@ def two_bit_error(cosine: float, bits: int) -> float:
 
 def asked_bits(turned: Floats, planes: int) -> AskedBits:
     top = 2**planes - 1
-    step = float(np.sqrt(np.mean(turned**2))) * _OUTERMOST_LEVEL / top
-    level = np.clip(np.floor(turned / (2 * step)) + 2 ** (planes - 1), 0, top).astype(np.uint8)
-    codes = np.stack([np.packbits(level >> np.uint8(plane) & np.uint8(1)) for plane in range(planes - 1, -1, -1)])
-    rounded = (2 * level.astype(np.float32) - top) * step
+    length = math.sqrt(float(turned @ turned))
+    step = length / math.sqrt(turned.size) * _OUTERMOST_LEVEL / top
+    level = np.clip(turned * np.float32(0.5 / step) + np.float32(2 ** (planes - 1)), 0, top).astype(np.uint8)
+    shifts = np.arange(planes - 1, -1, -1, dtype=np.uint8)
+    codes = np.packbits(level >> shifts[:, None] & np.uint8(1), axis=1)
     # Rounding shrinks the query a little along itself; stretched again, it does not pull every guess one way.
-    shrunk = float(turned @ rounded) / float(turned @ turned)
-    weights = np.float32(2) ** np.arange(planes - 1, -1, -1, dtype=np.float32)
-    return AskedBits(codes, weights, step / shrunk, turned.size)
+    rounded = level * np.float32(2 * step) - np.float32(top * step)
+    weights = np.float32(2) ** shifts.astype(np.float32)
+    return AskedBits(codes, weights, step * length**2 / float(turned @ rounded), turned.size)
 
 
 def encode(vectors: Floats, rotation: Rotation) -> Encoded:

@@ -141,4 +141,8 @@ def _likely_floor(scores: Floats, mask: Mask, depth: int) -> np.float32:
     if stride < 2 or above >= _SAMPLED_ROWS:
         return np.float32(0)
     sample = scores[::stride] * mask[::stride]
+    # Most rows share no word with the query, and sorting equals takes longest.
+    sample = sample[sample > 0]
+    if len(sample) <= above:
+        return np.float32(0)
     return np.float32(np.partition(sample, len(sample) - above)[len(sample) - above])

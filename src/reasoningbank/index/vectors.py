@@ -25,6 +25,7 @@ simsimd.disable_capability("sapphire")
 Slots = NDArray[np.int64]
 _STEP_BYTES = 1 << 20
 _SAMPLED_ROWS = 8192
+_SAMPLED_GUESSES = 1024
 _SAMPLE_MARGIN = 1.1
 _SCAN_WORTH = 4
 """Scanning a row in order costs this many times less than fetching it by number."""
@@ -34,6 +35,8 @@ _SCORED_PER_WANTED = 2
 """Rows that are scored in full for each that is asked for, at least."""
 _ASKED_PER_SHOWN, _SURE_AT_LEAST = 10, 10
 """Of the rows asked for, one in ten will be shown. Those must not be missed, and ten must not in any case."""
+_TRIED_PER_SURE = 6
+"""Rows that are scored to find out how near the nearest are, for each that must not be missed."""
 _FETCH_WORTH = 2
 """Fetching a row by number and comparing it costs this many times comparing it in order."""
 _ROWS_PER_PRODUCT = 2048
@@ -212,9 +215,8 @@ def _scored(
     there are.
     """
     wanted = max(policy.rescored, _SCORED_PER_WANTED * depth)
-    near = _best(guesses, wanted)
     sure = min(depth, max(_SURE_AT_LEAST, depth // _ASKED_PER_SHOWN))
-    bar = _bar(cosines(facet, slots[near], query, room), sure)
+    bar = _bar(cosines(facet, slots[_about_best(guesses, _TRIED_PER_SURE * sure)], query, room), sure)
     # The best by signs hold most of the best in truth, so the bar is nearly where it will end; the rest is looked at
     # in two bits, unless signs alone rule it out.
     most = max(wanted, len(slots) // policy.refined_part)
@@ -229,6 +231,12 @@ def _scored(
     floor = min(bar - policy.sure_within * two_bit_error(bar, asked.bits), float(_nth_largest(guesses, keep)))
     slots = slots[guesses >= floor]
     return slots, cosines(facet, slots, query, room)
+
+
+def _about_best(guesses: Floats, count: int) -> Slots:
+    """Some `count` of the best, judged by every so many."""
+    stride = max(1, min(len(guesses) // _SAMPLED_GUESSES, count // 4))
+    return np.flatnonzero(guesses >= _nth_largest(guesses[::stride], min(len(guesses), count) // stride))
 
 
 def _best(guesses: Floats, count: int) -> Slots:
