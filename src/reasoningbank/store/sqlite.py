@@ -361,7 +361,7 @@ class SqliteStore:
                 connection.execute("ROLLBACK")
         for unit, result in zip(units, results, strict=True):
             unit.result = result
-        if any(writer.erased for writer in writers):
+        if any(writer.has_erased for writer in writers):
             self._drop_erased_bytes(connection)
         return True
 
