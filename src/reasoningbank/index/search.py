@@ -17,7 +17,7 @@ from reasoningbank.index.entries import query_terms
 from reasoningbank.index.generation import Snapshot
 from reasoningbank.index.masks import SCOPES, Mask, apply_filter
 from reasoningbank.index.rows import BLOCK_ROWS, Slots, blocks_for
-from reasoningbank.index.vectors import cosines, gather_room, nearest
+from reasoningbank.index.vectors import Asked, cosines, gather_room, nearest
 from reasoningbank.ports import Candidates, Probe
 
 Floats = NDArray[np.float32]
@@ -52,20 +52,21 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch) -> Candidates:
     scores = scratch.scores[: header.rows]
     mean_length = header.length / max(1, header.rows)
     query = query_terms(probe.text)
+    asked = _asked(probe, snapshot)
     if passed.considered and probe.depth > 0:
-        by_vector, cosine = _nearest(snapshot, probe, passed.mask, scratch)
+        by_vector, cosine = _nearest(snapshot, asked, probe.depth, passed.mask, scratch)
         ceiling = score(scores, query, snapshot.segments, snapshot.tail, mean_length)
         by_keyword = _best(scores, passed.mask, probe.depth, scratch.masks[1]) if ceiling else _NONE
     else:
         scores.fill(0.0)
         ceiling = 0.0
         by_vector = by_keyword = _NONE
-        cosine = _cosines(snapshot, probe, _NONE, scratch)
+        cosine = _cosines(snapshot, asked, _NONE, scratch)
     slots = np.fromiter(dict.fromkeys((*by_vector.tolist(), *by_keyword.tolist())), np.int64)
     ended = len(by_vector) < probe.depth and len(by_keyword) < probe.depth
     return Candidates(
         ids=rows.ids(slots),
-        cosine=np.concatenate((cosine, _cosines(snapshot, probe, slots[len(by_vector) :], scratch))),
+        cosine=np.concatenate((cosine, _cosines(snapshot, asked, slots[len(by_vector) :], scratch))),
         keyword=scores[slots],
         keyword_ceiling=ceiling,
         scopes=[SCOPES[number] for number in rows.take("scope", slots).tolist()],
@@ -81,39 +82,37 @@ _SAMPLED_ROWS = 4096
 _NONE: Slots = np.empty(0, np.int64)
 
 
-def _unit(probe: Probe) -> Floats | None:
+def _asked(probe: Probe, snapshot: Snapshot) -> Asked | None:
+    """None when nothing is asked that has a direction."""
     if probe.vector is None:
         return None
     vector = np.asarray(probe.vector, np.float32).reshape(-1)
     length = float(np.linalg.norm(vector))
-    return vector / np.float32(length) if 0 < length < math.inf else None
+    return Asked(vector / np.float32(length), snapshot.rotation) if 0 < length < math.inf else None
 
 
-def _nearest(snapshot: Snapshot, probe: Probe, mask: Mask, scratch: Scratch) -> tuple[Slots, Floats]:
+def _nearest(snapshot: Snapshot, asked: Asked | None, depth: int, mask: Mask, scratch: Scratch) -> tuple[Slots, Floats]:
     """The best slots by their best facet, with the cosines of all facets."""
-    query = _unit(probe)
-    embedded = snapshot.header.embedded
-    if query is None or not embedded:
-        return _NONE, _cosines(snapshot, probe, _NONE, scratch)
+    embedded, facets = snapshot.header.embedded, snapshot.facets
+    if asked is None or not embedded:
+        return _NONE, _cosines(snapshot, asked, _NONE, scratch)
     found = [
-        nearest(facet, mask[:embedded], query, snapshot.rotation, probe.depth, scratch.distances, scratch.room)
-        for facet in snapshot.facets
+        nearest(facet, mask[:embedded], asked, depth, scratch.distances, scratch.room, len(facets)) for facet in facets
     ]
     if len(found) == 1:
         return found[0][0], found[0][1][:, None]
     slots = np.unique(np.concatenate([each for each, _ in found]))
-    cosine = _cosines(snapshot, probe, slots, scratch)
-    best = np.argsort(-np.nanmax(cosine, axis=1), kind="stable")[: probe.depth]
+    cosine = _cosines(snapshot, asked, slots, scratch)
+    best = np.argsort(-np.nanmax(cosine, axis=1), kind="stable")[:depth]
     return slots[best], cosine[best]
 
 
-def _cosines(snapshot: Snapshot, probe: Probe, slots: Slots, scratch: Scratch) -> Floats:
+def _cosines(snapshot: Snapshot, asked: Asked | None, slots: Slots, scratch: Scratch) -> Floats:
     found = np.full((len(slots), len(snapshot.facets)), np.nan, np.float32)
-    query = _unit(probe)
     there = np.flatnonzero(slots < snapshot.header.embedded)
-    if query is not None and len(there):
+    if asked is not None and len(there):
         for i, facet in enumerate(snapshot.facets):
-            found[there, i] = cosines(facet, slots[there], query.astype(np.float16), scratch.room)
+            found[there, i] = cosines(facet, slots[there], asked.half, scratch.room)
     return found
 
 

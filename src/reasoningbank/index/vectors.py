@@ -7,8 +7,10 @@ themselves. Refuses to know where a mask comes from, what a facet means and what
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,6 +43,27 @@ _FETCH_WORTH = 2
 """Fetching a row by number and comparing it costs this many times comparing it in order."""
 _ROWS_PER_PRODUCT = 2048
 """Rows of four planes up to which OpenBLAS weighs them in this thread: waking others takes longer than the work."""
+
+
+class Asked:
+    """A query in the forms that the passes need, each made when first needed and once for all facets."""
+
+    def __init__(self, query: Floats, rotation: Rotation) -> None:
+        """`query` has the length one."""
+        self._query, self._rotation = query, rotation
+
+    @cached_property
+    def half(self) -> Halves:
+        return self._query.astype(np.float16)
+
+    @cached_property
+    def turned(self) -> Floats:
+        turned: Floats = self._rotation.turn(self._query[None])[0]
+        return turned
+
+    @cached_property
+    def bits(self) -> AskedBits:
+        return asked_bits(self.turned, VECTORS.query_planes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,29 +117,30 @@ def cosines(facet: Facet, slots: Slots, query: Halves, room: Codes) -> Floats:
 def nearest(
     facet: Facet,
     mask: NDArray[np.bool_],
-    query: Floats,
-    rotation: Rotation,
+    asked: Asked,
     depth: int,
     distances: NDArray[np.uint16],
     room: Codes,
+    facets: int = 1,
     policy: VectorPolicy = VECTORS,
 ) -> tuple[Slots, Floats]:
-    """About `depth` slots of those that the mask lets through, best first, and their cosines."""
+    """About `depth` slots of those that the mask lets through, best first, and their cosines.
+
+    With several `facets` a near row has as many chances to be found, so fewer are looked at in each.
+    """
     rows = int(np.count_nonzero(mask))
-    half = query.astype(np.float16)
     if rows <= max(policy.exact_rows, depth):
         slots = np.flatnonzero(mask)
-        found = cosines(facet, slots, half, room)
+        found = cosines(facet, slots, asked.half, room)
     else:
-        turned = rotation.turn(query[None])[0]
-        second = max(policy.second_pass + int(policy.second_pass_share * rows), _GUESSED_PER_WANTED * depth)
+        guessed = (policy.second_pass + policy.second_pass_share * rows) / math.sqrt(facets)
+        second = max(int(guessed), _GUESSED_PER_WANTED * depth)
         if rows <= _FETCH_WORTH * second:
             slots, apart = np.flatnonzero(mask), None
         else:
-            slots, apart = _first_pass(facet.signs, mask, rows, turned, second, distances, room)
-        asked = asked_bits(turned, policy.query_planes)
-        guesses = _second_pass(facet.signs, slots, apart, asked, room)
-        slots, found = _scored(facet, slots, guesses, asked, half, depth, room, policy)
+            slots, apart = _first_pass(facet.signs, mask, rows, asked.turned, second, distances, room)
+        guesses = _second_pass(facet.signs, slots, apart, asked.bits, room)
+        slots, found = _scored(facet, slots, guesses, asked, depth, room, policy)
     there = ~np.isnan(found)
     slots, found = slots[there], found[there]
     if len(found) > depth:
@@ -199,14 +223,7 @@ def _agreement(codes: Codes, slots: Slots | None, asked: AskedBits, room: Codes,
 
 
 def _scored(
-    facet: Facet,
-    slots: Slots,
-    guesses: Floats,
-    asked: AskedBits,
-    query: Halves,
-    depth: int,
-    room: Codes,
-    policy: VectorPolicy,
+    facet: Facet, slots: Slots, guesses: Floats, asked: Asked, depth: int, room: Codes, policy: VectorPolicy
 ) -> tuple[Slots, Floats]:
     """Slots with their true cosines: of the best guesses, and of every guess that may be wrong by enough.
 
@@ -216,21 +233,21 @@ def _scored(
     """
     wanted = max(policy.rescored, _SCORED_PER_WANTED * depth)
     sure = min(depth, max(_SURE_AT_LEAST, depth // _ASKED_PER_SHOWN))
-    bar = _bar(cosines(facet, slots[_about_best(guesses, _TRIED_PER_SURE * sure)], query, room), sure)
+    bar = _bar(cosines(facet, slots[_about_best(guesses, _TRIED_PER_SURE * sure)], asked.half, room), sure)
     # The best by signs hold most of the best in truth, so the bar is nearly where it will end; the rest is looked at
     # in two bits, unless signs alone rule it out.
     most = max(wanted, len(slots) // policy.refined_part)
-    likely = np.flatnonzero(guesses >= bar - policy.sure_within * sign_error(bar, asked.bits))
+    likely = np.flatnonzero(guesses >= bar - policy.sure_within * sign_error(bar, asked.bits.bits))
     if not wanted <= len(likely) <= most:
         likely = _best(guesses, min(max(len(likely), wanted), most))
     slots, guesses = slots[likely], guesses[likely]
-    of_signs, of_second = asked.by_two_bits
+    of_signs, of_second = asked.bits.by_two_bits
     guesses *= of_signs
-    guesses += _agreement(facet.finer, slots, asked, room) * of_second
+    guesses += _agreement(facet.finer, slots, asked.bits, room) * of_second
     keep = min(wanted, len(guesses))
-    floor = min(bar - policy.sure_within * two_bit_error(bar, asked.bits), float(_nth_largest(guesses, keep)))
+    floor = min(bar - policy.sure_within * two_bit_error(bar, asked.bits.bits), float(_nth_largest(guesses, keep)))
     slots = slots[guesses >= floor]
-    return slots, cosines(facet, slots, query, room)
+    return slots, cosines(facet, slots, asked.half, room)
 
 
 def _about_best(guesses: Floats, count: int) -> Slots:
