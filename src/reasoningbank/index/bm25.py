@@ -57,20 +57,21 @@ def score(
         for i, worth in weights.items():
             if stops[i] > starts[i]:
                 postings = segment.postings(starts[i], stops[i])
-                slots = postings >> np.uint32(8)
+                # As NumPy's own index type: it would convert them at every use.
+                slots = (postings >> np.uint32(8)).astype(np.intp)
                 _add(here, slots, postings & np.uint32(255), segment.lengths[slots] * slope + base, worth)
     here = scores[tail.first : tail.last]
     for i, worth in weights.items():
         at = in_tail[i]
         if len(at):
-            slots = tail.slots[at] - np.uint32(tail.first)
+            slots = tail.slots[at].astype(np.intp) - tail.first
             _add(here, slots, tail.weights[at], tail.lengths[slots] * slope + base, worth)
     return ceiling
 
 
 def _add(
     scores: Scores,
-    slots: NDArray[np.uint32],
+    slots: NDArray[np.intp],
     weights: NDArray[np.uint32] | NDArray[np.uint8],
     below: Scores,
     worth: float,
@@ -80,8 +81,7 @@ def _add(
     below += amount
     amount /= below
     amount *= np.float32(worth)
-    # A slot occurs once in the postings of a term, so adding through an index loses nothing.
-    scores[slots] += amount
+    np.add.at(scores, slots, amount)
 
 
 def _worth_scoring(frequency: NDArray[np.int64], rows: int, policy: KeywordPolicy) -> NDArray[np.int64]:

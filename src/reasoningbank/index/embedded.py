@@ -10,7 +10,6 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -244,9 +243,8 @@ class EmbeddedIndex:
             )
         rows = snapshot.header.rows
         scratch = self._scratch(rows)
-        found = search(snapshot, probe, scratch)
         # A handle names its generation, because another process may compact before the handle is used.
-        found = replace(found, handles=found.handles | generation.number << _SLOT_BITS)
+        found = search(snapshot, probe, scratch, generation.number << _SLOT_BITS)
         if len(self._scratches) < _SPARE_SCRATCHES:
             self._scratches.append(scratch)
         return found

@@ -46,7 +46,8 @@ class Scratch:
         return len(self.scores) >= blocks_for(rows) * BLOCK_ROWS
 
 
-def search(snapshot: Snapshot, probe: Probe, scratch: Scratch) -> Candidates:
+def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int) -> Candidates:
+    """A handle is a slot with `handle_base`, which has none of its bits, laid over it."""
     rows, header = snapshot.rows, snapshot.header
     passed = apply_filter(probe.where, rows, snapshot.segments, snapshot.tail, scratch.masks)
     scores = scratch.scores[: header.rows]
@@ -71,7 +72,7 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch) -> Candidates:
         keyword_ceiling=ceiling,
         scopes=[SCOPES[number] for number in rows.take("scope", slots).tolist()],
         standings=rows.standings(slots),
-        handles=slots,
+        handles=slots | handle_base,
         exhausted=ended or len(slots) == passed.considered,
         considered=passed.considered,
         filtered_out=passed.filtered_out,
