@@ -95,7 +95,9 @@ class Reader(Protocol):
         """The memories that were shown during a trajectory, in the order in which they first were."""
         ...
 
-    def is_erased(self, record_id: str) -> bool: ...
+    def erased(self, ids: Sequence[str]) -> set[str]:
+        """Those of `ids` whose records were here and were erased."""
+        ...
 
     def beside(self, kind: type[S]) -> list[S]:
         """Everything of one kind that is kept beside the records, in the order in which it was written."""

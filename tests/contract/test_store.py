@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -330,9 +331,25 @@ def test_removing_a_memory_takes_everything_about_it_and_leaves_a_tombstone(stor
         assert reader.count(Edge, {}) == 0
         assert reader.vectors(IDENTITY, [memory.id]) == {}
         assert reader.shown([memory.id, other.id]) == {other.id: 1}
-        assert reader.is_erased(memory.id)
-        assert not reader.is_erased(other.id)
+        assert reader.erased([memory.id]) == {memory.id}
+        assert not reader.erased([other.id])
         assert {t.id for t in reader.beside(Tombstone)} == {memory.id, "sig_t_000001", "edg_t_1", "edg_t_2"}
+
+
+def test_a_unit_that_catches_one_failure_does_not_lose_another(store: Store) -> None:
+    trajectory = a_trajectory()
+    add(store, trajectory, a_step(1, trajectory.id))
+    taken = replace(a_step(1, trajectory.id), id="stp_t_other")
+
+    def change(writer: Writer) -> None:
+        writer.add(taken)
+        with suppress(Conflict):
+            writer.revise(replace(trajectory, outcome="success"))
+
+    with pytest.raises(Conflict):
+        store.write("t", change)
+    with store.read("t") as reader:
+        assert reader.get(Trajectory, [trajectory.id]) == {trajectory.id: trajectory}
 
 
 def test_removing_a_trajectory_takes_its_steps(store: Store) -> None:
@@ -341,7 +358,7 @@ def test_removing_a_trajectory_takes_its_steps(store: Store) -> None:
     store.write("t", lambda w: w.remove(Trajectory, trajectory.id))
     with store.read("t") as reader:
         assert reader.count(Step, {}) == 0
-        assert reader.is_erased(trajectory.id)
+        assert reader.erased([trajectory.id]) == {trajectory.id}
 
 
 # ---------------------------------------------------------------- beside the records
@@ -676,7 +693,7 @@ def test_no_reader_method_shows_what_belongs_to_another_tenant(store: Store) -> 
             assert reader.vectors(IDENTITY, [memory.id]) == {}
             assert reader.shown([memory.id]) == {}
             assert reader.shown_in(trajectory.id) == []
-            assert not reader.is_erased(second.id)
+            assert not reader.erased([second.id])
             assert reader.beside(Exposure) == reader.beside(KeptVector) == reader.beside(Tombstone) == []
 
 

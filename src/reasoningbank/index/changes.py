@@ -144,6 +144,8 @@ def copy_live(source: Generation, target: Generation, without: Collection[int]) 
         header = target.append(header, {**columns, "id": ids}, entries, heap)
         embedded = slots[slots < old.embedded]
         if len(embedded):
-            vectors = [(facet.codes[embedded], facet.full[embedded]) for facet in snapshot.facets]
+            vectors = [
+                (facet.signs[embedded], facet.finer[embedded], facet.full[embedded]) for facet in snapshot.facets
+            ]
             header = target.append_vectors(header, vectors, len(embedded))
     target.commit(replace(header, applied=old.applied, mark=old.mark))

@@ -93,7 +93,11 @@ class Rows:
         return flat[first - (block << _BLOCK_BITS) : last - (block << _BLOCK_BITS)]
 
     def ids(self, slots: Slots) -> list[str]:
-        return [self._id(raw) for raw in self.take("id", slots).tolist()]
+        found: list[bytes] = self.take("id", slots).tolist()
+        try:
+            return [raw.decode() for raw in found]
+        except UnicodeDecodeError:
+            return [self._id(raw) for raw in found]
 
     def _id(self, raw: bytes) -> str:
         if raw and raw[0] == _LONG_MARK:

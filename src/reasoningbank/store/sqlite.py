@@ -78,10 +78,14 @@ class _Unit(Generic[T]):
         self.gate: threading.Lock | None = None
         """Held while the unit waits; opened when it is done, or when its thread is to lead."""
 
-    def settle(self) -> None:
-        self.done = True
+    def open_gate(self) -> None:
         if self.gate is not None:
             self.gate.release()
+
+
+def _open_gates(settled: list[_Unit[Any]]) -> None:
+    while settled:
+        settled.pop().open_gate()
 
 
 class SqliteStore:
@@ -291,12 +295,19 @@ class SqliteStore:
     def _lead(self, unit: _Unit[Any]) -> None:
         """Commit for everybody in the queue until our own unit is done, then hand the lead to one who still waits."""
         unit.gate = None
+        settled: list[_Unit[Any]] = []
         try:
             while not unit.done:
+                _open_gates(settled)
                 with self._commit_turn:
-                    self._commit_queued()
+                    self._commit_queued(settled)
         finally:
-            self._hand_over()
+            # The next leader is woken first: behind all the others it would wait for the interpreter's lock until each
+            # has prepared its next write, with no sync going on meanwhile.
+            try:
+                self._hand_over()
+            finally:
+                _open_gates(settled)
 
     def _hand_over(self) -> None:
         with self._queue_lock:
@@ -306,7 +317,7 @@ class SqliteStore:
                 heir.leads = True
                 heir.gate.release()
 
-    def _commit_queued(self) -> None:
+    def _commit_queued(self, settled: list[_Unit[Any]]) -> None:
         connection = self._writer
         units = self._next_units()
         self._committing = threading.get_ident()
@@ -322,10 +333,11 @@ class SqliteStore:
                 unit.error = unit.error or error
         finally:
             self._committing = None
+            settled += units
             for unit in units:
                 if unit.error is None and unit.result is _NOTHING:
                     unit.error = StoreError(f"A write to {self._path} was interrupted. Nothing was written: try again.")
-                unit.settle()
+                unit.done = True
 
     def _next_units(self) -> list[_Unit[Any]]:
         units: list[_Unit[Any]] = []
@@ -361,7 +373,7 @@ class SqliteStore:
                 connection.execute("ROLLBACK")
         for unit, result in zip(units, results, strict=True):
             unit.result = result
-        if any(writer.erased for writer in writers):
+        if any(writer.has_erased for writer in writers):
             self._drop_erased_bytes(connection)
         return True
 

@@ -169,11 +169,12 @@ class SqliteReader:
         )
         return [memory_id for (memory_id,) in rows]
 
-    def is_erased(self, record_id: str) -> bool:
-        row = self._connection.execute(
-            "SELECT 1 FROM tombstones WHERE id = ? AND tenant = ?", (record_id, self._tenant)
-        ).fetchone()
-        return row is not None
+    def erased(self, ids: Sequence[str]) -> set[str]:
+        rows = self._connection.execute(
+            "SELECT id FROM tombstones WHERE id IN (SELECT value FROM json_each(?)) AND tenant = ?",
+            (json.dumps(list(ids)), self._tenant),
+        )
+        return {record_id for (record_id,) in rows}
 
     def beside(self, kind: type[S]) -> list[S]:
         name, order = BESIDE[cast("type[Sidecar]", kind)]
@@ -193,7 +194,7 @@ class SqliteWriter(SqliteReader):
         self._location = location
         self._clock = clock
         self._added: set[str] = set()
-        self.erased = False
+        self.has_erased = False
 
     @property
     def _connection(self) -> apsw.Connection:  # type: ignore[override]
@@ -221,11 +222,13 @@ class SqliteWriter(SqliteReader):
         self._own(record)
         table = table_of(type(record))
         current = self.get(Memory, [record.id]).get(record.id) if isinstance(record, Memory) else None
+        # Asked for outside: what waits is written then, and a row of that which fails is not this record's fault.
+        connection = self._connection
         try:
-            self._connection.execute(table.update_sql, (*table.encode(record), record.id, self._tenant))
+            connection.execute(table.update_sql, (*table.encode(record), record.id, self._tenant))
         except _NAMED_AT_ONCE as error:
             raise translated(error, self._location) from error
-        if not self._connection.changes():
+        if not connection.changes():
             raise NotFound(f"There is no {table.noun} {record.id!r} here.")
         if isinstance(record, Memory) and current is not None:
             self._set_aside(current, record)
@@ -279,7 +282,7 @@ class SqliteWriter(SqliteReader):
             "INSERT OR REPLACE INTO tombstones (id, tenant, kind, at) VALUES (?, ?, ?, ?)",
             (record_id, self._tenant, table.noun, self._clock()),
         )
-        self.erased |= kind in (Memory, Trajectory)
+        self.has_erased |= kind in (Memory, Trajectory)
         self._note(table.noun, Op.REMOVE, record_id)
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None:
