@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from reasoningbank.graph.walk import Neighbour
     from reasoningbank.learn.capture import Ended
     from reasoningbank.learn.evidence import History
-    from reasoningbank.ports import Floats
+    from reasoningbank.ports import Candidates, Floats
     from reasoningbank.recall.follow import Progress
     from reasoningbank.recall.query import Found, Query
     from reasoningbank.recall.search import Searcher
@@ -202,6 +202,13 @@ class Bank:
         asked = _query(query, options)
         return self._engine.using(
             lambda searcher: searcher.search(asked, tenant=self._desk.tenant, namespace=self._desk.namespace)
+        )
+
+    def candidates(self, query: str | Query, *, depth: int = 200) -> Candidates:
+        """What the vectors and the words find on their own, at most `depth` each, before ranking: for evaluation."""
+        asked, desk = _query(query, {}), self._desk
+        return self._engine.using(
+            lambda searcher: searcher.candidates(asked, tenant=desk.tenant, namespace=desk.namespace, depth=depth)
         )
 
     def inject(self, task: str, *, max_tokens: int = 500, **options: Any) -> str:

@@ -44,6 +44,7 @@ COMMANDS: dict[str, Entry] = {
     "verify": Entry("keep", "check every row against its checksum", "keeping"),
     "reindex": Entry("keep", "build the search index anew", "keeping"),
     "completion": Entry("more", "print a completion script for a shell", "completion"),
+    "eval retrieval": Entry("more", "measure recall on labelled data", "eval"),
     "bench": Entry("more", "run the benchmarks of a checkout", "bench"),
     "help": Entry("more", "show help for a command", "help"),
 }

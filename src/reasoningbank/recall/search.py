@@ -106,6 +106,14 @@ class Searcher:
     def embed(self, texts: Sequence[str]) -> Floats:
         return self._embedder().embed(texts)
 
+    def candidates(self, query: Query, *, tenant: str, namespace: str, depth: int) -> Candidates:
+        """What each side finds on its own, before anything is fused, judged or left out."""
+        query = checked(query)
+        self._caught_up(CATCH_UP_BUDGET_S)
+        vector = self._embedder().embed([query.text])[0]
+        where = filter_for(query, tenant, namespace)
+        return self._index.search(Probe(vector=vector, text=query.text, where=where, depth=depth))
+
     def index_is_damaged(self) -> bool:
         """Asks the index alone, without a record."""
         where = Filter(tenant="", states=())
