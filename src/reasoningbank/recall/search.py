@@ -71,7 +71,10 @@ class Searcher:
         self._clock = clock
         self.follower = Follower(store, index, embedder, policy)
 
-    def search(self, query: Query, *, tenant: str, namespace: str, budget_s: float = CATCH_UP_BUDGET_S) -> Found:
+    def search(
+        self, query: Query, *, tenant: str, namespace: str, budget_s: float = CATCH_UP_BUDGET_S, noted: bool = True
+    ) -> Found:
+        """With `noted` false it leaves no trace: neither in the log of what was shown nor in that of the gaps."""
         query = checked(query)
         where = filter_for(query, tenant, namespace)
         weights = profile_named(query.profile)
@@ -84,7 +87,9 @@ class Searcher:
         rows = ((chosen[i], parts) for i, parts in best)
         hits, tokens_used = self._fetch(query, where, candidates, rows, reasons, now)
         reasons += Counter(candidates.filtered_out)
-        self._note(query, hits, tenant, now)
+        if noted:
+            self._note(query, hits, tenant, now)
+            self._shown.note_gap(query, where, now, vain=current and not passed)
         return Found(
             memories=hits,
             total_found=len(passed),

@@ -19,6 +19,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 from urllib.parse import quote
@@ -31,7 +32,7 @@ from reasoningbank.core.errors import (
     InvalidInput,
     StoreError,
 )
-from reasoningbank.core.types import Change, Exposure, Op, Record
+from reasoningbank.core.types import Change, Exposure, Gap, Op, Record
 from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
 from reasoningbank.store.faults import NAMED, faults_named, translated
 from reasoningbank.store.keeping import copy_to, damage_in
@@ -49,6 +50,8 @@ R = TypeVar("R", bound=Record)
 SAFE_SQLITE = (3, 51, 3)
 """Older versions can corrupt a WAL file that several processes write."""
 BUSY_TIMEOUT_MS = 30_000
+MOST_GAPS = 1_000
+"""Of a tenant; a log of what was asked in vain must not outgrow what is known."""
 LOG_BUSY_TIMEOUT_MS = 1_000
 UNITS_PER_COMMIT = 256
 IDLE_READERS = 8
@@ -396,21 +399,67 @@ class SqliteStore:
         """A lost line of this log is no lost record, so it neither waits for the disk nor long for the lock."""
         if self._read_only or not exposures:
             return
+        with self._logging() as connection:
+            connection.executemany(
+                "INSERT INTO exposures (tenant, memory_id, trajectory_id, query_hash, rank, at) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                [(e.tenant, e.memory_id, e.trajectory_id, e.query_hash, e.rank, e.at) for e in exposures],
+            )
+
+    def log_gaps(self, gaps: Sequence[Gap]) -> None:
+        if self._read_only or not gaps:
+            return
+        with self._logging() as connection:
+            connection.executemany(
+                "INSERT INTO gaps (id, tenant, namespace, question, times, first_at, last_at) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET times = times + excluded.times, "
+                "first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at)",
+                [(g.id, g.tenant, g.namespace, g.question, g.times, g.first_at, g.last_at) for g in gaps],
+            )
+            connection.executemany(
+                "DELETE FROM gaps WHERE id IN (SELECT id FROM gaps WHERE tenant = ? ORDER BY last_at DESC "
+                "LIMIT -1 OFFSET ?)",
+                [(tenant, MOST_GAPS) for tenant in {g.tenant for g in gaps}],
+            )
+
+    @contextmanager
+    def _logging(self) -> Iterator[apsw.Connection]:
         with faults_named(self._path), self._borrowed() as connection:
             connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS)
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("BEGIN IMMEDIATE")
             try:
-                connection.executemany(
-                    "INSERT INTO exposures (tenant, memory_id, trajectory_id, query_hash, rank, at) "
-                    "VALUES (?, ?, ?, ?, ?, ?)",
-                    [(e.tenant, e.memory_id, e.trajectory_id, e.query_hash, e.rank, e.at) for e in exposures],
-                )
+                yield connection
                 connection.execute("COMMIT")
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+
+    def gaps(self, tenant: str) -> list[Gap]:
+        self._check_tenant(tenant)
+        columns = [f.name for f in fields(Gap)]
+        with faults_named(self._path), self._borrowed() as connection:
+            rows: list[Any] = connection.execute(
+                f"SELECT {', '.join(columns)} FROM gaps WHERE tenant = ? ORDER BY last_at, id", (tenant,)
+            ).fetchall()
+        return [Gap(**dict(zip(columns, row, strict=True))) for row in rows]
+
+    def drop_gaps(self, tenant: str, ids: Sequence[str]) -> int:
+        self._check_tenant(tenant)
+        if self._read_only:
+            raise BankReadOnly(f"{self._path} is open for reading only.")
+        self._stay_in_this_process()
+        with self._commit_turn, faults_named(self._path):
+            if self._writer is None:
+                raise self._closed()
+            self._writer.execute(
+                "DELETE FROM gaps WHERE tenant = ? AND id IN (SELECT value FROM json_each(?))",
+                (tenant, json.dumps(list(ids))),
+            )
+            dropped = self._writer.changes()
+            self._drop_erased_bytes(self._writer)
+        return dropped
 
     # ------------------------------------------------------------ keeping
 
