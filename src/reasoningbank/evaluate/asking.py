@@ -36,7 +36,7 @@ class Trial:
     rankings: Mapping[str, Sequence[Ranking]]
     """By method: the baselines, and `hybrid` with each profile."""
     accepted: Sequence[bool]
-    """Whether the bank as it is shipped showed anything."""
+    """Whether the bank as it is shipped showed anything; empty for a set without questions out of scope."""
     hits: Sequence[Sequence[tuple[float, bool]]]
     """Of the first hits of the default profile: the relevance that was shown, and whether it was right."""
 
@@ -82,7 +82,8 @@ def asked(bank: ReasoningBank, labelled: LabelledSet, words: Sequence[Ranking], 
         found = {profile: _search(bank, question, ids, barred, profile) for profile in profiles()}
         for profile, answer in found.items():
             rankings[hybrid(profile)].append(_ranking(answer, position))
-        accepted.append(not bank.search(question.text, limit=1, min_confidence=0.0).abstained)
+        if labelled.kind is Kind.SCOPE:
+            accepted.append(not bank.search(question.text, limit=1, min_confidence=0.0).abstained)
         hits.append(
             [
                 (hit.relevance, position[hit.id] in question.relevant)

@@ -8,88 +8,88 @@ from xml.sax.saxutils import escape
 
 from reasoningbank.evaluate.scoring import Figure
 
-_LABEL, _PANEL, _GAP, _VALUE = 190, 260, 56, 44
-_ROW, _TOP, _BOTTOM = 22, 78, 46
-_PLAIN, _OURS = "#8a8f98", "#0b62c4"
+Row = tuple[str, str]
+"""Embedder and method."""
+Panel = tuple[str, str]
+"""Set and measure."""
+
+PANELS_ABREAST = 3
+_LABEL, _PANEL, _GAP = 190, 260, 100
+_ROW, _TOP, _HEAD, _FOOT = 22, 56, 34, 40
+_PLAIN, _OURS, _QUIET, _GRID = "#8a8f98", "#0b62c4", "#5b616b", "#e3e6ea"
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
 _TICKS = 4
 _LEGEND = "dot: the figure; line: its 95 % interval; grey: plain methods of the same run; blue: what the bank answers"
 
 
-def svg(figures: Sequence[Figure], measures: Sequence[tuple[str, str]], title: str) -> str:
-    """`measures` are the panels, as (set, measure); rows are the methods, each embedder's together."""
-    rows = list(dict.fromkeys((figure.embedder, figure.method) for figure in figures))
-    rows = [row for row in rows if any(_at(figures, row, panel) is not None for panel in measures)]
-    width = _LABEL + len(measures) * (_PANEL + _GAP + _VALUE) + 20
-    gaps = len({embedder for embedder, _ in rows}) - 1
-    height = _TOP + len(rows) * _ROW + max(0, gaps) * _ROW + _BOTTOM
+def svg(figures: Sequence[Figure], panels: Sequence[Panel], title: str) -> str:
+    found = {((f.embedder, f.method), (f.set, f.measure)): f for f in figures if math.isfinite(f.estimate.value)}
+    rows = [row for row in dict.fromkeys(row for row, _ in found) if any((row, panel) in found for panel in panels)]
+    bands = [panels[start : start + PANELS_ABREAST] for start in range(0, len(panels), PANELS_ABREAST)]
+    lines = _lines(rows)
+    band_height = _HEAD + max(lines.values(), default=0) + _ROW + _FOOT
+    width = _LABEL + min(PANELS_ABREAST, max(1, len(panels))) * (_PANEL + _GAP)
+    height = _TOP + len(bands) * band_height
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
         '<g font-family="system-ui, sans-serif" font-size="12" fill="#1c1f24">',
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         f'<text x="16" y="26" font-size="16" font-weight="600">{escape(title)}</text>',
-        f'<text x="16" y="44" fill="#5b616b">{_LEGEND}</text>',
+        f'<text x="16" y="44" fill="{_QUIET}">{_LEGEND}</text>',
     ]
-    lines = _lines(rows)
-    for (embedder, method), y in lines.items():
-        parts.append(f'<text x="16" y="{y + 4}">{escape(method)}</text>')
-        parts.append(f'<text x="{_LABEL - 14}" y="{y + 4}" text-anchor="end" fill="#5b616b">{escape(embedder)}</text>')
-    for number, panel in enumerate(measures):
-        left = _LABEL + number * (_PANEL + _GAP + _VALUE)
-        parts += _panel(figures, lines, panel, left, height - _BOTTOM)
+    for number, band in enumerate(bands):
+        parts.append(f'<g transform="translate(0 {_TOP + number * band_height + _HEAD})">')
+        for (embedder, method), y in lines.items():
+            parts.append(f'<text x="16" y="{y + 4}">{escape(method)}</text>')
+            parts.append(
+                f'<text x="{_LABEL - 20}" y="{y + 4}" text-anchor="end" fill="{_QUIET}">{escape(embedder)}</text>'
+            )
+        for place, panel in enumerate(band):
+            shown = {lines[row]: (row, found[row, panel]) for row in rows if (row, panel) in found}
+            parts += _panel(panel, shown, _LABEL + place * (_PANEL + _GAP), max(lines.values()) + _ROW // 2)
+        parts.append("</g>")
     return "\n".join([*parts, "</g>", "</svg>", ""])
 
 
-def _lines(rows: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    found: dict[tuple[str, str], int] = {}
-    y, before = _TOP + _ROW // 2, rows[0][0] if rows else ""
+def _lines(rows: Sequence[Row]) -> dict[Row, int]:
+    """How far down each row is; a gap sets one embedder off from the next."""
+    found: dict[Row, int] = {}
+    y, before = _ROW // 2, ""
     for row in rows:
-        y += _ROW if row[0] != before else 0
+        y += _ROW // 2 if before and row[0] != before else 0
         found[row], before = y, row[0]
         y += _ROW
     return found
 
 
-def _at(figures: Sequence[Figure], row: tuple[str, str], panel: tuple[str, str]) -> Figure | None:
-    for figure in figures:
-        if (figure.embedder, figure.method) == row and (figure.set, figure.measure) == panel:
-            return figure if math.isfinite(figure.estimate.value) else None
-    return None
-
-
-def _panel(
-    figures: Sequence[Figure], lines: dict[tuple[str, str], int], panel: tuple[str, str], left: int, bottom: int
-) -> list[str]:
-    shown = {row: figure for row in lines if (figure := _at(figures, row, panel)) is not None}
-    lows, highs = ([getattr(figure.estimate, name) for figure in shown.values()] for name in ("low", "high"))
-    first, last, step = _scale(min(lows, default=0.0), max(highs, default=1.0))
+def _panel(panel: Panel, shown: dict[int, tuple[Row, Figure]], left: int, bottom: int) -> list[str]:
+    estimates = [figure.estimate for _, figure in shown.values()]
+    first, step, ticks = _scale(
+        min((e.low for e in estimates), default=0.0), max((e.high for e in estimates), default=1.0)
+    )
 
     def x(value: float) -> float:
-        return round(left + (value - first) / (last - first) * _PANEL, 1)
+        return round(left + (value - first) / (step * ticks) * _PANEL, 1)
 
-    parts = [
-        f'<text x="{left}" y="{_TOP - 14}" font-weight="600">{escape(panel[0])}: {escape(panel[1])}</text>',
-    ]
-    tick = first
-    while tick <= last + step / 2:
-        parts.append(
-            f'<line x1="{x(tick)}" x2="{x(tick)}" y1="{_TOP - 4}" y2="{bottom}" stroke="#e3e6ea"/>'
-            f'<text x="{x(tick)}" y="{bottom + 16}" text-anchor="middle" fill="#5b616b">{tick:.2f}</text>'
-        )
-        tick += step
-    for row, figure in shown.items():
-        y, estimate = lines[row], figure.estimate
-        colour = _OURS if row[1].startswith(("hybrid", "as shipped")) else _PLAIN
+    parts = [f'<text x="{left}" y="-14" font-weight="600">{escape(panel[0])}: {escape(panel[1])}</text>']
+    for tick in range(ticks + 1):
+        value = first + tick * step
+        parts.append(f'<line x1="{x(value)}" x2="{x(value)}" y1="-4" y2="{bottom}" stroke="{_GRID}"/>')
+        parts.append(f'<text x="{x(value)}" y="{bottom + 16}" text-anchor="middle" fill="{_QUIET}">{value:.2f}</text>')
+    for y, ((_, method), figure) in shown.items():
+        estimate = figure.estimate
+        colour = _OURS if method.startswith("hybrid") else _PLAIN
         parts.append(
             f'<line x1="{x(estimate.low)}" x2="{x(estimate.high)}" y1="{y}" y2="{y}" stroke="{colour}" '
             'stroke-width="2" stroke-opacity="0.45"/>'
-            f'<circle cx="{x(estimate.value)}" cy="{y}" r="4" fill="{colour}"/>'
-            f'<text x="{left + _PANEL + 12}" y="{y + 4}" fill="{colour}">{estimate.value:.3f}</text>'
         )
+        parts.append(f'<circle cx="{x(estimate.value)}" cy="{y}" r="4" fill="{colour}"/>')
+        parts.append(f'<text x="{left + _PANEL + 12}" y="{y + 4}" fill="{colour}">{estimate.value:.3f}</text>')
     return parts
 
 
-def _scale(low: float, high: float) -> tuple[float, float, float]:
-    """Round ends and a round step around what is to be shown."""
-    span = max(high - low, 0.02)
-    step = next(s for s in (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5) if span / s <= _TICKS)
-    return math.floor(low / step) * step, math.ceil(high / step) * step, step
+def _scale(low: float, high: float) -> tuple[float, float, int]:
+    """A round beginning, a round step and how many steps show everything from `low` to `high`."""
+    step = next((s for s in _STEPS if (high - low) / s <= _TICKS), _STEPS[-1])
+    first = math.floor(low / step + 1e-9)
+    return first * step, step, max(1, math.ceil(high / step - 1e-9) - first)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_QUESTION_CHARS = 500
 MOST_CHECKED = 200
 """Gaps that one listing asks again, the most frequent first; the others wait until those are answered or forgotten."""
-SAME_FROM_COSINE = 0.85
+SAME_FROM_COSINE = 0.9
 """Questions this near to each other are one gap in a listing."""
 _ASKING = frozenset(
     (
