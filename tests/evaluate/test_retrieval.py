@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
-from xml.etree import ElementTree
+from random import Random
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -14,7 +14,7 @@ from reasoningbank.core.ranking import profiles
 from reasoningbank.evaluate.asking import BASELINES, asked, bank_in, hybrid, plain_words
 from reasoningbank.evaluate.duplicates import changed, crowd_of, repeats
 from reasoningbank.evaluate.reliability import reliability_of
-from reasoningbank.evaluate.sets import Kind, LabelledSet, Question
+from reasoningbank.evaluate.sets import Document, Kind, LabelledSet, Question
 from reasoningbank.evaluate.shapes import recognised
 
 
@@ -48,7 +48,7 @@ def test_one_run_gives_a_table_a_report_and_a_plot(run, data, tmp_path):
     shipped = {f["measure"] for f in report["figures"] if f["set"] == "assistant" and f["method"] == "as shipped"}
     assert shipped == {"F1", "precision", "accepted"}
     assert {repeat["set"] for repeat in report["repeats"]} == {"claims", "bank", "assistant", "sql"}
-    drawn = ElementTree.fromstring(plot.read_text("utf-8"))
+    drawn = ET.fromstring(plot.read_text("utf-8"))
     shown = len([f for f in report["figures"] if f["measure"] in ("nDCG@10", "ROC area")])
     assert len(list(drawn.iter("{http://www.w3.org/2000/svg}circle"))) >= shown
 
@@ -82,12 +82,6 @@ def test_a_run_that_cannot_be_is_refused_before_it_starts(run, words, says):
     code, _, told = run(*words)
     assert code == 2
     assert says in told
-
-
-def test_help_for_an_evaluation_loads_nothing_heavy(capsys):
-    before = set(sys.modules)
-    assert main(["eval", "retrieval", "--help"]) == 0
-    assert not {"onnxruntime"} & (set(sys.modules) - before)
 
 
 def test_the_stream_is_searched_as_it_was_when_each_task_came(data, tmp_path):
@@ -134,8 +128,6 @@ def test_diversifying_raises_the_number_of_different_answers_and_keeps_the_right
 
 
 def test_copies_differ_from_each_other_but_not_from_run_to_run(data):
-    from random import Random
-
     text = "my card has not arrived at all and nobody knows why"
     assert changed(text, Random(1)) == changed(text, Random(1)) != text
     assert changed("card", Random(1)) != "card"
@@ -144,9 +136,7 @@ def test_copies_differ_from_each_other_but_not_from_run_to_run(data):
 
 
 def test_hostile_texts_are_asked_like_any_other(tmp_path):
-    texts = ["\x1b[2Jwipe", "<script>&", "‮evil", "🦄" * 300, "a" * 20_000, "−½ ﷽"]
-    from reasoningbank.evaluate.sets import Document
-
+    texts = ["\x1b[2Jwipe", "<script>&", "\u202eevil", "🦄" * 300, "a" * 20_000, "−½ ﷽"]
     odd = LabelledSet(
         name="<odd> & \x1b[31m",
         kind=Kind.INTENTS,

@@ -14,7 +14,7 @@ from reasoningbank.core.values import dataclass
 from reasoningbank.evaluate.sets import Document, LabelledSet, Question, draft_of
 from reasoningbank.wiring import ReasoningBank
 
-ORIGINALS = 200
+ORIGINALS = 150
 COPIES = 4
 QUESTIONS = 100
 SHOWN = 5
