@@ -54,6 +54,12 @@ def bank_in(folder: Path, embedder: str) -> Iterator[ReasoningBank]:
         yield bank
 
 
+def catch_up(bank: ReasoningBank, progress: Progress | None = None) -> None:
+    """Until everything can be found, however long the model takes."""
+    while not bank.catch_up(progress=progress):
+        pass
+
+
 def plain_words(labelled: LabelledSet) -> list[Ranking]:
     """What unstemmed BM25 answers; it has no embedder, so it is asked once."""
     okapi = Okapi(labelled.documents)
@@ -66,7 +72,7 @@ def asked(bank: ReasoningBank, labelled: LabelledSet, words: Sequence[Ranking], 
     growing = labelled.kind is Kind.STREAM
     drafts = [draft_of(document) for document in labelled.documents]
     ids = [] if growing else bank.record_many(drafts)
-    bank.catch_up(progress=progress)
+    catch_up(bank, progress)
     position = {memory_id: place for place, memory_id in enumerate(ids)}
     rankings: dict[str, list[Ranking]] = {name: [] for name in (*BASELINES[1:], *map(hybrid, profiles()))}
     accepted: list[bool] = []

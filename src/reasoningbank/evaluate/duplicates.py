@@ -11,6 +11,7 @@ from random import Random
 
 from reasoningbank.core.ranking import profiles
 from reasoningbank.core.values import dataclass
+from reasoningbank.evaluate.asking import catch_up
 from reasoningbank.evaluate.sets import Document, LabelledSet, Question, draft_of
 from reasoningbank.wiring import ReasoningBank
 
@@ -85,7 +86,7 @@ def repeats(bank: ReasoningBank, labelled: LabelledSet, embedder: str, seed: int
         copies = [document, *(_copy(document, rng) for _ in range(COPIES - 1))]
         for memory_id in bank.record_many([draft_of(copy) for copy in copies]):
             original_of[memory_id] = original
-    bank.catch_up()
+    catch_up(bank)
     orders: dict[str, list[list[int]]] = {BY_RELEVANCE: [], **{profile: [] for profile in profiles()}}
     for question in crowd.questions:
         own = tuple(memory_id for memory_id, original in original_of.items() if original == question.own)
