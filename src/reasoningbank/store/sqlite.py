@@ -19,7 +19,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 from urllib.parse import quote
@@ -35,6 +34,7 @@ from reasoningbank.core.errors import (
 from reasoningbank.core.types import Change, Exposure, Gap, Op, Record
 from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
 from reasoningbank.store.faults import NAMED, faults_named, translated
+from reasoningbank.store.gap_rows import add_gaps, gaps_of, remove_gaps
 from reasoningbank.store.keeping import copy_to, damage_in
 from reasoningbank.store.opening import access_to, bring_up_to_date, number_from
 from reasoningbank.store.pending import Pending
@@ -50,8 +50,6 @@ R = TypeVar("R", bound=Record)
 SAFE_SQLITE = (3, 51, 3)
 """Older versions can corrupt a WAL file that several processes write."""
 BUSY_TIMEOUT_MS = 30_000
-MOST_GAPS = 1_000
-"""Of a tenant; a log of what was asked in vain must not outgrow what is known."""
 LOG_BUSY_TIMEOUT_MS = 1_000
 UNITS_PER_COMMIT = 256
 IDLE_READERS = 8
@@ -410,17 +408,7 @@ class SqliteStore:
         if self._read_only or not gaps:
             return
         with self._logging() as connection:
-            connection.executemany(
-                "INSERT INTO gaps (id, tenant, namespace, question, times, first_at, last_at) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET times = times + excluded.times, "
-                "first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at)",
-                [(g.id, g.tenant, g.namespace, g.question, g.times, g.first_at, g.last_at) for g in gaps],
-            )
-            connection.executemany(
-                "DELETE FROM gaps WHERE id IN (SELECT id FROM gaps WHERE tenant = ? ORDER BY last_at DESC "
-                "LIMIT -1 OFFSET ?)",
-                [(tenant, MOST_GAPS) for tenant in {g.tenant for g in gaps}],
-            )
+            add_gaps(connection, gaps)
 
     @contextmanager
     def _logging(self) -> Iterator[apsw.Connection]:
@@ -438,12 +426,8 @@ class SqliteStore:
 
     def gaps(self, tenant: str) -> list[Gap]:
         self._check_tenant(tenant)
-        columns = [f.name for f in fields(Gap)]
         with faults_named(self._path), self._borrowed() as connection:
-            rows: list[Any] = connection.execute(
-                f"SELECT {', '.join(columns)} FROM gaps WHERE tenant = ? ORDER BY last_at, id", (tenant,)
-            ).fetchall()
-        return [Gap(**dict(zip(columns, row, strict=True))) for row in rows]
+            return gaps_of(connection, tenant)
 
     def drop_gaps(self, tenant: str, ids: Sequence[str]) -> int:
         self._check_tenant(tenant)
@@ -453,11 +437,7 @@ class SqliteStore:
         with self._commit_turn, faults_named(self._path):
             if self._writer is None:
                 raise self._closed()
-            self._writer.execute(
-                "DELETE FROM gaps WHERE tenant = ? AND id IN (SELECT value FROM json_each(?))",
-                (tenant, json.dumps(list(ids))),
-            )
-            dropped = self._writer.changes()
+            dropped = remove_gaps(self._writer, tenant, ids)
             self._drop_erased_bytes(self._writer)
         return dropped
 
