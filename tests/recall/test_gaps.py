@@ -11,7 +11,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.ports import Filter
-from reasoningbank.recall.gaps import MAX_QUESTION_CHARS, gap_of, subject_of
+from reasoningbank.recall.gaps import MAX_QUESTION_CHARS, beginning_of, gap_of, subject_of
 from reasoningbank.recall.query import Query
 from reasoningbank.recall.shown import ShownLog
 from reasoningbank.store.schema import MIGRATIONS
@@ -156,6 +156,18 @@ def test_a_question_is_scrubbed_before_anything_of_it_is_kept(path):
     assert (gap.question, gap.times) == ("log in with [secret]", 2)
     store.close()
     assert b"hunter2" not in path.read_bytes()
+
+
+def test_a_long_question_is_never_cut_within_a_word():
+    secret = "s" * 100
+    assert secret[:50] not in beginning_of("word " * 3_990 + secret * 3)
+    assert beginning_of(secret * 300) == ""
+    assert beginning_of("short") == "short"
+
+
+def test_a_question_of_one_endless_word_is_no_gap(asking):
+    assert asking.search("x" * 50_000).abstained
+    assert questions(asking) == {}
 
 
 def test_a_whole_file_as_a_question_is_kept_short():

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from reasoningbank.ports import Floats
 
 MAX_QUESTION_CHARS = 500
+MOST_READ_CHARS = 20_000
+"""Of a question; a whole file is known by its beginning."""
 MOST_CHECKED = 200
 """Gaps that one listing asks again, the most frequent first; the others wait until those are answered or forgotten."""
 SAME_FROM_COSINE = 0.9
@@ -66,6 +68,14 @@ class Gaps:
 def is_a_gap(query: Query) -> bool:
     """A search that sets its own floor or leaves memories out does not ask what the bank knows."""
     return query.floor is None and not query.exclude
+
+
+def beginning_of(text: str) -> str:
+    """Cut between two words, since half a secret would not be recognised as one."""
+    if len(text) <= MOST_READ_CHARS:
+        return text
+    whole = text[:MOST_READ_CHARS].rsplit(None, 1)
+    return whole[0] if len(whole) > 1 else ""
 
 
 def gap_of(question: str, where: Filter, now: float) -> Gap:

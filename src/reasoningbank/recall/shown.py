@@ -10,9 +10,9 @@ import threading
 from collections.abc import Callable, Sequence
 
 from reasoningbank.core.errors import StoreError
-from reasoningbank.core.types import Exposure, Gap
+from reasoningbank.core.types import Exposure
 from reasoningbank.ports import Filter, Store
-from reasoningbank.recall.gaps import gap_of, is_a_gap
+from reasoningbank.recall.gaps import beginning_of, gap_of, is_a_gap
 from reasoningbank.recall.query import Query
 
 FLUSH_EVERY_S = 0.5
@@ -26,7 +26,7 @@ class ShownLog:
         self._store = store
         self._scrub = scrub
         self._waiting: list[Exposure] = []
-        self._gaps: list[Gap] = []
+        self._vain: list[tuple[str, Filter, float]] = []
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._closing = False
@@ -45,10 +45,9 @@ class ShownLog:
         """Of a search that was `vain`, the question; of any other, nothing."""
         if not (vain and is_a_gap(query)):
             return
-        gap = gap_of(self._scrub(query.text), where, now)
         with self._lock:
-            self._gaps.append(gap)
-            del self._gaps[:-MOST_GAPS_WAITING]
+            self._vain.append((beginning_of(query.text), where, now))
+            del self._vain[:-MOST_GAPS_WAITING]
             self._start()
 
     def _start(self) -> None:
@@ -59,15 +58,16 @@ class ShownLog:
     def flush(self) -> None:
         with self._lock:
             lines, self._waiting = self._waiting, []
-            gaps, self._gaps = self._gaps, []
+            vain, self._vain = self._vain, []
         try:
             self._store.log_shown(lines)
             lines = []
-            self._store.log_gaps(gaps)
+            gaps = [gap_of(self._scrub(text), where, at) for text, where, at in vain]
+            self._store.log_gaps([gap for gap in gaps if gap.question])
         except StoreError:
             with self._lock:
                 self._waiting[:0] = lines
-                self._gaps[:0] = gaps
+                self._vain[:0] = vain
 
     def _run(self) -> None:
         while not self._wake.wait(FLUSH_EVERY_S):
