@@ -1,6 +1,7 @@
 """The verbs.
 
     record  store  record_many          search  inject  compare      feedback  outcome  history
+    gaps  forget_gap  clear_gaps        candidates
     get  list  edit  changes            session  start_session …     link  unlink  neighbours
     forget  restore  erase              import_from  export_lines    reindex  verify  backup  status
 
@@ -18,13 +19,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from reasoningbank import records
-from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.core.errors import BankError, InvalidInput, NotFound
 from reasoningbank.core.types import (
+    EVERY_NAMESPACE,
     Change,
     Confidence,
     Draft,
     Edge,
     EmbedderIdentity,
+    Gap,
     Memory,
     Remembered,
     Signal,
@@ -45,8 +48,9 @@ if TYPE_CHECKING:
     from reasoningbank.graph.walk import Neighbour
     from reasoningbank.learn.capture import Ended
     from reasoningbank.learn.evidence import History
-    from reasoningbank.ports import Floats
+    from reasoningbank.ports import Candidates, Floats
     from reasoningbank.recall.follow import Progress
+    from reasoningbank.recall.gaps import Gaps
     from reasoningbank.recall.query import Found, Query
     from reasoningbank.recall.search import Searcher
 
@@ -203,6 +207,57 @@ class Bank:
         return self._engine.using(
             lambda searcher: searcher.search(asked, tenant=self._desk.tenant, namespace=self._desk.namespace)
         )
+
+    def candidates(self, query: str | Query, *, depth: int = 200) -> Candidates:
+        """What the vectors and the words find on their own, at most `depth` each, before ranking: for evaluation."""
+        asked, desk = _query(query, {}), self._desk
+        return self._engine.using(
+            lambda searcher: searcher.candidates(asked, tenant=desk.tenant, namespace=desk.namespace, depth=depth)
+        )
+
+    def gaps(
+        self, *, namespace: str | None = None, since: float | None = None, limit: int = DEFAULT_LIST_LIMIT
+    ) -> Gaps:
+        """What was asked for in vain and would still be, most asked first; `since` is when it was asked last."""
+        from reasoningbank.recall import gaps
+
+        most, wanted = records.checked_limit(limit), records.in_namespace(self._desk, namespace).get("namespace")
+        self._engine.flush_shown()
+        logged = [
+            gap
+            for gap in self._desk.store.gaps(self._desk.tenant)
+            if (since is None or gap.last_at >= since)
+            and (wanted is None or gap.namespace in (wanted, EVERY_NAMESPACE))
+        ]
+        if not logged:
+            return gaps.Gaps(open=(), answered=0, unchecked=0)
+        return self._engine.using(lambda searcher: gaps.listed(logged, self._answers(searcher), searcher.embed, most))
+
+    def _answers(self, searcher: Searcher) -> Callable[[Gap], bool]:
+        from reasoningbank.recall.gaps import asked_again
+
+        desk = self._desk
+
+        def found_for(gap: Gap) -> bool:
+            asked = asked_again(gap)
+            return not searcher.search(asked, tenant=desk.tenant, namespace=desk.namespace, noted=False).abstained
+
+        return found_for
+
+    def forget_gap(self, gap_id: str) -> int:
+        """Drop a gap, with every wording that a listing shows under it; says how many log lines that were."""
+        known = {gap.id: gap.ids for gap in self.gaps(namespace=EVERY_NAMESPACE, limit=records.MOST_LISTED).open}
+        ids = next((ids for ids in known.values() if gap_id in ids), (gap_id,))
+        dropped = self._desk.store.drop_gaps(self._desk.tenant, ids)
+        if not dropped:
+            raise NotFound(f"There is no gap {gap_id!r} here: `gaps` lists them.")
+        return dropped
+
+    def clear_gaps(self) -> int:
+        """Drop every gap of this tenant; says how many there were."""
+        self._engine.flush_shown()
+        ids = [gap.id for gap in self._desk.store.gaps(self._desk.tenant)]
+        return self._desk.store.drop_gaps(self._desk.tenant, ids) if ids else 0
 
     def inject(self, task: str, *, max_tokens: int = 500, **options: Any) -> str:
         """Prompt-ready text within a budget, or "" when nothing fits."""

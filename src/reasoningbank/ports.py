@@ -15,6 +15,7 @@ from reasoningbank.core.types import (
     Change,
     EmbedderIdentity,
     Exposure,
+    Gap,
     Memory,
     Outcome,
     Record,
@@ -153,6 +154,16 @@ class Store(Protocol):
 
     def log_shown(self, exposures: Sequence[Exposure]) -> None:
         """Note what was shown. Apart from reads; may be skipped on a read-only bank."""
+        ...
+
+    def log_gaps(self, gaps: Sequence[Gap]) -> None:
+        """Note what was asked in vain, adding to the count of a gap that is known. Bounded: the longest unasked go."""
+        ...
+
+    def gaps(self, tenant: str) -> list[Gap]: ...
+
+    def drop_gaps(self, tenant: str, ids: Sequence[str]) -> int:
+        """Really remove gaps; says how many there were."""
         ...
 
     def setting(self, name: str) -> str | None: ...

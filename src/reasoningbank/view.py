@@ -13,6 +13,7 @@ from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Signa
 if TYPE_CHECKING:
     from reasoningbank.graph.walk import Neighbour
     from reasoningbank.learn.evidence import History
+    from reasoningbank.recall.gaps import OpenGap
     from reasoningbank.recall.query import Found, Recalled
 
 
@@ -82,6 +83,12 @@ def found_json(found: Found, *, explain: bool = True) -> dict[str, Any]:
         "profile": found.profile,
         "not_yet_indexed": found.not_yet_indexed,
     }
+
+
+def gap_json(gap: OpenGap) -> dict[str, Any]:
+    shown = _plain(gap)
+    del shown["ids"]
+    return shown
 
 
 def signal_json(signal: Signal) -> dict[str, Any]:

@@ -43,6 +43,7 @@ def modules_after(*words: str) -> set[str]:
         ("list", "--json"),
         ("history", "k"),
         ("--help",),
+        ("eval", "retrieval", "--help"),
     ],
     ids=" ".join,
 )

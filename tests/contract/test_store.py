@@ -17,6 +17,7 @@ from reasoningbank.core.types import (
     EdgeKind,
     EmbedderIdentity,
     Exposure,
+    Gap,
     KeptVector,
     Memory,
     Op,
@@ -397,6 +398,28 @@ def test_what_was_shown_is_counted_and_listed_in_order(store: Store) -> None:
         assert reader.shown_in("other") == []
 
 
+def a_gap(gap_id: str, at: float = 1.0, *, tenant: str = "t") -> Gap:
+    return Gap(id=gap_id, tenant=tenant, namespace="n", question="where to", times=1, first_at=at, last_at=at)
+
+
+def test_a_gap_that_is_logged_again_is_counted_once_more(store: Store) -> None:
+    store.log_gaps([a_gap("gap_a", 2.0), a_gap("gap_b", 3.0), a_gap("gap_a", 5.0)])
+    store.log_gaps([a_gap("gap_a", 1.0)])
+    store.log_gaps([])
+    assert store.gaps("t") == [a_gap("gap_b", 3.0), replace(a_gap("gap_a"), times=3, first_at=1.0, last_at=5.0)]
+
+
+def test_gaps_are_dropped_within_their_tenant_only(store: Store) -> None:
+    store.log_gaps([a_gap("gap_a"), a_gap("gap_b"), a_gap("gap_c", tenant="u")])
+    assert store.drop_gaps("t", ["gap_a", "gap_c", "gap_x"]) == 1
+    assert store.gaps("t") == [a_gap("gap_b")]
+    assert store.gaps("u") == [a_gap("gap_c", tenant="u")]
+    with pytest.raises(InvalidInput):
+        store.gaps("")
+    with pytest.raises(InvalidInput):
+        store.drop_gaps("", ["gap_b"])
+
+
 def test_what_is_kept_beside_can_be_taken_over_once(store: Store) -> None:
     items = [
         exposure("mem_a"),
@@ -414,6 +437,7 @@ def test_what_is_kept_beside_can_be_taken_over_once(store: Store) -> None:
 def test_nothing_beside_the_records_gets_a_feed_number(store: Store) -> None:
     add(store, a_memory(1))
     store.log_shown([exposure("mem_t_000001")])
+    store.log_gaps([a_gap("gap_a")])
     store.write("t", lambda w: w.keep_vectors(IDENTITY, "mem_t_000001", {"text": bytes(8)}))
     store.set_setting("a", "b")
     assert store.head() == 1
@@ -777,6 +801,9 @@ def test_a_closed_store_says_so_and_closing_twice_is_fine(opened: Callable[[], S
         lambda: store.set_setting("a", "b"),
         lambda: add(store, a_memory(2)),
         lambda: store.log_shown([exposure("x")]),
+        lambda: store.log_gaps([a_gap("gap_x")]),
+        lambda: store.gaps("t"),
+        lambda: store.drop_gaps("t", ["gap_x"]),
         store.verify,
     ):
         with pytest.raises(StoreError, match="closed"):

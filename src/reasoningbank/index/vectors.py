@@ -7,7 +7,6 @@ themselves. Refuses to know where a mask comes from, what a facet means and what
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

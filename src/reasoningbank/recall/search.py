@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -73,7 +73,10 @@ class Searcher:
         self._clock = clock
         self.follower = Follower(store, index, embedder, policy)
 
-    def search(self, query: Query, *, tenant: str, namespace: str, budget_s: float = CATCH_UP_BUDGET_S) -> Found:
+    def search(
+        self, query: Query, *, tenant: str, namespace: str, budget_s: float = CATCH_UP_BUDGET_S, noted: bool = True
+    ) -> Found:
+        """With `noted` false it leaves no trace: neither in the log of what was shown nor in that of the gaps."""
         query = checked(query)
         where = filter_for(query, tenant, namespace)
         weights = profile_named(query.profile)
@@ -85,7 +88,9 @@ class Searcher:
         rows = ((chosen[i], parts) for i, parts in best)
         hits, tokens_used = self._fetch(query, where, candidates, rows, reasons, now)
         reasons += Counter(candidates.filtered_out)
-        self._note(query, hits, tenant, now)
+        if noted:
+            self._note(query, hits, tenant, now)
+            self._shown.note_gap(query, where, now, vain=current and not passed)
         return Found(
             memories=hits,
             total_found=len(passed),
@@ -106,6 +111,12 @@ class Searcher:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         return self._embedder().embed(texts)
+
+    def candidates(self, query: Query, *, tenant: str, namespace: str, depth: int) -> Candidates:
+        """What each side finds on its own, before anything is fused, judged or left out."""
+        query = checked(query)
+        self._caught_up(CATCH_UP_BUDGET_S)
+        return self._index.search(self._probe(query, filter_for(query, tenant, namespace), depth))
 
     def index_is_damaged(self) -> bool:
         """Asks the index alone, without a record."""
@@ -129,27 +140,22 @@ class Searcher:
         calibration = calibration_for(self._index.identity.name)
         floor = calibration.floor if query.floor is None else query.floor
         excluded = self._excluded(query, where.tenant)
-        asked = planned(query.text)
-        vector, context = self._vectors(asked)
-        depth = max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT)
+        probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
         while True:
-            probe = Probe(vector=vector, context=context, text=asked, where=where, depth=depth)
             candidates = self._index.search(probe)
             match = self._matched(candidates, calibration, now)
             passed, reasons = _passed(query, excluded, candidates, match, floor)
             enough = len(passed) >= query.limit or not reasons["min_confidence"] + reasons["excluded"]
             if enough or candidates.exhausted:
                 return passed, match, candidates, reasons
-            depth *= DEEPER_BY
+            probe = replace(probe, depth=probe.depth * DEEPER_BY)
 
-    def _vectors(self, text: str) -> tuple[Floats, Floats | None]:
-        """Of the query as it is and, where the embedder has that facet, without its parameters."""
-        embedder = self._embedder()
-        bare = without_parameters(text) if "context" in embedder.facets else text
-        if bare == text:
-            return embedder.embed([text])[0], None
-        whole, context = embedder.embed([text, bare])
-        return whole, context
+    def _probe(self, query: Query, where: Filter, depth: int) -> Probe:
+        """What to look for, as it is and, where the embedder has that facet, without its parameters."""
+        asked, embedder = planned(query.text), self._embedder()
+        bare = without_parameters(asked) if "context" in embedder.facets else asked
+        vector, *other = embedder.embed([asked] if bare == asked else [asked, bare])
+        return Probe(vector=vector, context=other[0] if other else None, text=asked, where=where, depth=depth)
 
     def _matched(self, candidates: Candidates, calibration: Calibration, now: float) -> _Match:
         standings = _columns(candidates.standings)

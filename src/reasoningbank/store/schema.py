@@ -128,5 +128,17 @@ _FIRST = (
   at REAL NOT NULL) WITHOUT ROWID""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+_GAPS = (
+    """CREATE TABLE gaps (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  question TEXT NOT NULL,
+  times INTEGER NOT NULL,
+  first_at REAL NOT NULL,
+  last_at REAL NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX gaps_by_tenant ON gaps (tenant, last_at)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS)
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -31,9 +31,10 @@ from reasoningbank.core.errors import (
     InvalidInput,
     StoreError,
 )
-from reasoningbank.core.types import Change, Exposure, Op, Record
+from reasoningbank.core.types import Change, Exposure, Gap, Op, Record
 from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
 from reasoningbank.store.faults import NAMED, faults_named, translated
+from reasoningbank.store.gap_rows import add_gaps, gaps_of, remove_gaps
 from reasoningbank.store.keeping import copy_to, damage_in
 from reasoningbank.store.opening import access_to, bring_up_to_date, number_from
 from reasoningbank.store.pending import Pending
@@ -408,21 +409,49 @@ class SqliteStore:
         """A lost line of this log is no lost record, so it neither waits for the disk nor long for the lock."""
         if self._read_only or not exposures:
             return
+        with self._logging() as connection:
+            connection.executemany(
+                "INSERT INTO exposures (tenant, memory_id, trajectory_id, query_hash, rank, at) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                [(e.tenant, e.memory_id, e.trajectory_id, e.query_hash, e.rank, e.at) for e in exposures],
+            )
+
+    def log_gaps(self, gaps: Sequence[Gap]) -> None:
+        if self._read_only or not gaps:
+            return
+        with self._logging() as connection:
+            add_gaps(connection, gaps)
+
+    @contextmanager
+    def _logging(self) -> Iterator[apsw.Connection]:
         with faults_named(self._path), self._borrowed() as connection:
             connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS)
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("BEGIN IMMEDIATE")
             try:
-                connection.executemany(
-                    "INSERT INTO exposures (tenant, memory_id, trajectory_id, query_hash, rank, at) "
-                    "VALUES (?, ?, ?, ?, ?, ?)",
-                    [(e.tenant, e.memory_id, e.trajectory_id, e.query_hash, e.rank, e.at) for e in exposures],
-                )
+                yield connection
                 connection.execute("COMMIT")
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+
+    def gaps(self, tenant: str) -> list[Gap]:
+        self._check_tenant(tenant)
+        with faults_named(self._path), self._borrowed() as connection:
+            return gaps_of(connection, tenant)
+
+    def drop_gaps(self, tenant: str, ids: Sequence[str]) -> int:
+        self._check_tenant(tenant)
+        if self._read_only:
+            raise BankReadOnly(f"{self._path} is open for reading only.")
+        self._stay_in_this_process()
+        with self._commit_turn, faults_named(self._path):
+            if self._writer is None:
+                raise self._closed()
+            dropped = remove_gaps(self._writer, tenant, ids)
+            self._drop_erased_bytes(self._writer)
+        return dropped
 
     # ------------------------------------------------------------ keeping
 
