@@ -8,6 +8,7 @@ nothing for another.
 from __future__ import annotations
 
 import json
+import math
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,15 @@ class Calibration:
     scale: float
     bias: float
     floor: float
-    """Below this relevance a memory is not shown."""
+    """Below this relevance a memory is not shown, in a bank of `_CROWDED` memories or more."""
+
+
+_CROWDED = 1000
+
+
+def floor_among(calibration: Calibration, memories: int) -> float:
+    """What fits badly comes up because there are many to choose from; among a few, a loose fit is worth showing."""
+    return calibration.floor * min(1.0, math.log(1 + memories) / math.log(1 + _CROWDED))
 
 
 def calibration_from(values: dict[str, Any]) -> Calibration:

@@ -29,7 +29,7 @@ from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Read
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.plan import planned
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
-from reasoningbank.recall.relevance import Calibration, calibration_for, cosine_of, relevance_of, words_met
+from reasoningbank.recall.relevance import Calibration, calibration_for, cosine_of, floor_among, relevance_of, words_met
 from reasoningbank.recall.shown import ShownLog
 
 if TYPE_CHECKING:
@@ -138,12 +138,12 @@ class Searcher:
     def _passing(self, query: Query, where: Filter, now: float) -> tuple[list[int], _Match, Candidates, Counter[str]]:
         """Candidates above the floor and the asked confidence, most relevant first."""
         calibration = calibration_for(self._index.identity.name)
-        floor = calibration.floor if query.floor is None else query.floor
         excluded = self._excluded(query, where.tenant)
         probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
         while True:
             candidates = self._index.search(probe)
             match = self._matched(candidates, calibration, now)
+            floor = floor_among(calibration, candidates.considered) if query.floor is None else query.floor
             passed, reasons = _passed(query, excluded, candidates, match, floor)
             enough = len(passed) >= query.limit or not reasons["min_confidence"] + reasons["excluded"]
             if enough or candidates.exhausted:
