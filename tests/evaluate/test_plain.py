@@ -13,9 +13,11 @@ from reasoningbank.ports import Candidates
 def candidates(cosine: list[float], keyword: list[float]) -> Candidates:
     return Candidates(
         ids=[f"m{i}" for i in range(len(cosine))],
-        cosine=np.array([[np.nan, value] for value in cosine], np.float32).reshape(-1, 2),
+        cosine=np.array([[value, np.nan] for value in cosine], np.float32).reshape(-1, 2),
         keyword=np.array(keyword, np.float32),
         keyword_ceiling=4.0,
+        form=np.zeros(len(cosine), np.float32),
+        parametric=np.zeros(len(cosine), np.bool_),
         scopes=[],
         standings=[],
         handles=np.arange(len(cosine)),

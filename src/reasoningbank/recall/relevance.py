@@ -54,11 +54,14 @@ class Calibration:
 
 
 _CROWDED = 1000
+_LEAST_SHARE = 0.35
+"""Of the floor, however few there are: what has nothing to do with a question stays below that."""
 
 
 def floor_among(calibration: Calibration, memories: int) -> float:
     """What fits badly comes up because there are many to choose from; among a few, a loose fit is worth showing."""
-    return calibration.floor * min(1.0, math.log(1 + memories) / math.log(1 + _CROWDED))
+    crowd = math.log(1 + memories) / math.log(1 + _CROWDED)
+    return calibration.floor * min(1.0, max(_LEAST_SHARE, crowd))
 
 
 def calibration_from(values: dict[str, Any]) -> Calibration:
