@@ -1,0 +1,109 @@
+"""The same text without what may be hidden in the middle of a token.
+
+Zero-width characters, full-width letters and line breaks of every kind split a token for a pattern and not for whoever
+copies it. Knows how to take them out and where each remaining character stood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from itertools import accumulate
+
+from reasoningbank.guard.spans import Span
+
+_MARKS = (b"\xe2\x80", b"\xe2\x81", b"\xef\xbb\xbf", b"\xef\xb8", b"\xef\xbc", b"\xef\xbd", b"\xc2\xad", b"\xf3\xa0", b"\xcd\x8f", b"\xe1\xa0")
+
+
+@cache
+def _invisible() -> re.Pattern[str]:
+    return re.compile("[\u00ad\u034f\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]+")
+
+
+@cache
+def _full_width() -> dict[int, int]:
+    return {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+
+
+@cache
+def _breaks() -> re.Pattern[str]:
+    # A backslash, a quote closed and opened again, a soft break of mail, or a plain break between two halves.
+    return re.compile(
+        r"\\\r?\n[ \t]*|[\"'][ \t]*[+.]?[ \t]*\\?\r?\n[ \t]*[+.]?[ \t]*[\"']|[\"'][ \t]*\+[ \t]*[\"']|=\r?\n"
+        r"|(?<=[\w/+.-]{8})\r?\n[ \t>|+#*/]{0,12}(?=[\w/+.-]{4})",
+    )
+
+
+class Unwrapped:
+    """A text with pieces taken out of it."""
+
+    __slots__ = ("_removed", "_starts", "text")
+
+    def __init__(self, text: str, removed: Sequence[tuple[int, int]]) -> None:
+        kept: list[str] = []
+        last = 0
+        for start, end in removed:
+            kept.append(text[last:start])
+            last = end
+        kept.append(text[last:])
+        self.text = "".join(kept)
+        sizes = [end - start for start, end in removed]
+        self._removed = list(accumulate(sizes))
+        # Where each hole is in the text that remains.
+        self._starts = [start - before for (start, _), before in zip(removed, [0, *self._removed], strict=False)]
+
+    def place(self, span: Span) -> Span:
+        """Where a span of `text` lies in the original."""
+        return span._replace(start=self._original(span.start, after=True), end=self._original(span.end, after=False))
+
+    def crosses(self, span: Span) -> bool:
+        from bisect import bisect_right
+
+        return bisect_right(self._starts, span.end - 1) > bisect_right(self._starts, span.start)
+
+    def _original(self, position: int, *, after: bool) -> int:
+        from bisect import bisect_left, bisect_right
+
+        holes = bisect_right(self._starts, position) if after else bisect_left(self._starts, position)
+        return position + (self._removed[holes - 1] if holes else 0)
+
+
+def without_invisible(text: str) -> Unwrapped | None:
+    """None when there is nothing hidden in it."""
+    if text.isascii():
+        return None
+    raw = text.encode("utf-8", "replace")
+    if not any(mark in raw for mark in _MARKS):
+        return None
+    removed = [found.span() for found in _invisible().finditer(text)]
+    narrowed = text.translate(_full_width())
+    return Unwrapped(narrowed, removed) if removed or narrowed != text else None
+
+
+def without_breaks(text: str) -> Unwrapped | None:
+    if "\n" not in text and "+" not in text:
+        return None
+    removed = [found.span() for found in _breaks().finditer(text)]
+    return Unwrapped(text, removed) if removed else None
+
+
+@cache
+def _escapes() -> re.Pattern[str]:
+    return re.compile(r"%(?P<url>0[AaDd]|[2-7][0-9A-Fa-f])|\\u00(?P<json>[2-7][0-9A-Fa-f])|\\x(?P<c>[2-7][0-9A-Fa-f])|\\(?P<sign>/)")
+
+
+def without_escapes(text: str) -> Unwrapped | None:
+    """Read as a URL or a quoted string is: %2F, \\u002f and \\/ are a slash."""
+    if "%" not in text and "\\" not in text:
+        return None
+    removed: list[tuple[int, int]] = []
+    parts: list[str] = []
+    last = 0
+    for found in _escapes().finditer(text):
+        code = found["url"] or found["json"] or found["c"]
+        parts += (text[last : found.start()], chr(int(code, 16)) if code else "/", " " * (len(found[0]) - 1))
+        removed.append((found.start() + 1, found.end()))
+        last = found.end()
+    parts.append(text[last:])
+    return Unwrapped("".join(parts), removed) if removed else None
