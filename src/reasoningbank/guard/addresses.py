@@ -15,7 +15,7 @@ from reasoningbank.guard.spans import Span
 SIGNS = ("://", "%3a%2f%2f")
 
 _WITH_PASSWORD = re.compile(
-    r"://(?P<user>[^\s/?#@:\"'<>`(){}\[\]|\\,]{0,256}):(?P<password>[^\s/\"'<>`\\]{1,512})@(?=[\w.\[%-])", re.ASCII
+    r"://(?P<user>[^\s/?#@:\"'<>`(){}\[\]|\\,]{0,256}):(?P<password>[^\s/\"'<>`\\]{1,512})@(?P<host>[\w.\[:%-]{1,253})", re.ASCII
 )
 _ENCODED = re.compile(
     r"%3a%2f%2f(?P<user>[\w.+~%-]{0,200}?)%3a(?P<password>[\w.+~!*-]{1,256}(?:%(?!40|2f|3a)[0-9a-f]{2}[\w.+~!*-]{0,256}){0,20})%40",
@@ -32,10 +32,11 @@ _WEBHOOKS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("google-chat-webhook", re.compile(r"://chat\.googleapis\.com/v1/spaces/[\w-]{1,40}/messages\?(?P<secret>key=[\w-]{20,}&token=[\w%-]{20,})")),
 )  # fmt: skip
 _HARMLESS = re.compile(
-    r"(?:pass(?:w(?:or)?d|wd)?|pwd|pw|secret|token|key|user(?:name)?|port|\d{1,5}|x+|\*+|foo|bar|baz|test|p|root|admin|guest"
+    r"(?:pass(?:w(?:or)?d|wd)?|pwd|pw|secret|token|key|user(?:name)?|port|\d{1,5}|.{1,2}|x+|\*+|foo|bar|baz|test|p|root|admin|guest"
     r"|postgres|mysql|redis|mongo|db|dbpass|dbpassword|mypassword|mypass|userpass|bob|alice|joe|anonymous|x-oauth-basic)",
     re.IGNORECASE,
 )
+_NOBODY = re.compile(r"(?:[\w-]+\.)*(?:example(?:\.\w+)?|localhost|host(?:name)?|server|127\.0\.0\.1)(?::\d+)?$", re.IGNORECASE)
 
 
 def in_addresses(text: str, lowered: str) -> Iterator[Span]:
@@ -53,7 +54,7 @@ def in_addresses(text: str, lowered: str) -> Iterator[Span]:
 
 def _at(text: str, position: int) -> Iterator[Span]:
     found = _WITH_PASSWORD.match(text, position)
-    if found is not None and not _is_harmless(found["password"]):
+    if found is not None and not _is_harmless(found["password"]) and not _is_lesson(found["password"], found["host"]):
         yield Span(found.start("password"), found.end("password"), "url-password")
         return
     found = _ALONE.match(text, position)
@@ -71,6 +72,11 @@ def _at(text: str, position: int) -> Iterator[Span]:
         found = pattern.match(text, position)
         if found is not None and not stands_for_another(found["secret"]):
             yield Span(found.start("secret"), found.end("secret"), name)
+
+
+def _is_lesson(password: str, host: str) -> bool:
+    """`http://evil:thing@example.com`: a word for a password, at a host that is nobody's."""
+    return password.isalpha() and _NOBODY.match(host) is not None
 
 
 def _is_harmless(password: str) -> bool:

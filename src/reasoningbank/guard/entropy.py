@@ -103,4 +103,5 @@ def by_lot(value: str) -> bool:
     changes = class_changes(value)
     if digits < 2 and changes * 4 < len(value):
         return False
-    return changes * 6 >= len(value) and wordiness(value) <= MOST_WORDINESS
+    # Words and names change class in a third of their places at most.
+    return changes * 2 >= len(value) or (changes * 6 >= len(value) and wordiness(value) <= MOST_WORDINESS)

@@ -151,7 +151,6 @@ RULES: tuple[Rule, ...] = (
     Rule("infisical-token", ("st.",), rf"st\.{_HEX}{{24}}\.{_HEX}{{32,}}\.{_HEX}{{32,}}", True),
     Rule("jwt", ("eyJ", "ZXlK"), rf"(?:eyJ|ZXlK){_W}{{10,}}\.{_W}{{10,}}(?:\.{_W}*)?", True),
     Rule("twitter-bearer", ("AAAAAAAAAAAAAAAAAAAAA",), r"A{21}[\w%]{60,}", True),
-    Rule("facebook-token", ("EAA",), r"EAA(?:[A-Z]\w{2}|CEdE|GNO4)\w{60,}", True),
     Rule("okta-token", ("SSWS ",), rf"SSWS (?P<body>00{_W}{{40}})"),
     Rule("twilio-key", ("SK",), rf"SK(?P<body>[0-9a-f]{{32}})(?!\w)", True),
     Rule("mailchimp-key", ("-us",), r"(?P<body>[0-9a-f]{32})-us\d{1,2}(?!\w)", True, 32),

@@ -9,6 +9,7 @@ Knows the order of the searches and when a text needs none of them. What a secre
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
@@ -50,7 +51,7 @@ class Scrubber:
         return (
             ("key" in lowered or "token" in lowered or "secret" in lowered or "pass" in lowered or "auth" in lowered)
             or ("://" in lowered or "pwd" in lowered or "cred" in lowered or "cookie" in lowered)
-            or ("bearer" in lowered or "basic " in lowered or "-u " in lowered or ":5432:" in lowered)
+            or ("bearer" in lowered or "basic " in lowered or "-u " in lowered or "q~" in lowered or ":5432:" in lowered)
         )
 
     def scrub(self, text: str) -> Scrubbed:
@@ -80,11 +81,14 @@ class Scrubber:
         from reasoningbank.guard.unwrapped import without_breaks, without_escapes
 
         spans = list(self._allowed(text, _found(text, self.personal)))
-        # A second reading counts only for what it alone can see: secrets that a break or an escape cuts in two.
-        for view, search in ((without_breaks(text), tokens_in), (without_escapes(text), _found)):
-            if view is not None:
-                whole = [span for span in search(view.text) if view.crosses(span)]
-                spans += [s for s in map(view.place, self._allowed(view.text, whole)) if not _touches(s, spans)]
+        joined = without_breaks(text)
+        if joined is not None:
+            # What does not cross a break was seen above; reading on over every break would only make tokens longer.
+            whole = [span for span in tokens_in(joined.text) if joined.crosses(span)]
+            spans += _beyond(spans, map(joined.place, self._allowed(joined.text, whole)))
+        plain = without_escapes(text)
+        if plain is not None:
+            spans += _beyond(spans, map(plain.place, self._allowed(plain.text, _found(plain.text))))
         return apart(spans)
 
     def _allowed(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
@@ -93,8 +97,11 @@ class Scrubber:
                 yield span
 
 
-def _touches(span: Span, others: Iterable[Span]) -> bool:
-    return any(span.start < other.end and other.start < span.end for other in others)
+def _beyond(known: list[Span], others: Iterable[Span]) -> list[Span]:
+    """Those of the others that touch none of the known."""
+    ends = apart(known)
+    starts = [span.start for span in ends]
+    return [s for s in others if not ((at := bisect_left(starts, s.end)) and ends[at - 1].end > s.start)]
 
 
 def _replaced(text: str, spans: Iterable[Span]) -> str:
@@ -112,10 +119,8 @@ def _found(text: str, personal: Collection[str] = ()) -> Iterator[Span]:
     from reasoningbank.guard import assigned
     from reasoningbank.guard.tokens import tokens_in
 
-    lowered = text.lower()
-    if len(lowered) != len(text):
-        # A few letters grow in lower case; then positions would no longer agree.
-        lowered = "".join(c.lower() if c.isascii() else c for c in text)
+    # Letter for letter: some beyond ASCII grow in lower case, and then positions would no longer agree.
+    lowered = text.lower() if text.isascii() else text.encode("ascii", "replace").decode("ascii").lower()
     if "private key" in lowered or "putty" in lowered:
         from reasoningbank.guard.blocks import key_blocks
 

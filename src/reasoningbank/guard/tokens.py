@@ -14,12 +14,13 @@ from reasoningbank.guard.rules import ANCHORS, Rule, shape_of
 from reasoningbank.guard.runs import RUN, RUN_TABLE
 from reasoningbank.guard.spans import Span
 
-BEFORE_RUN = 48
+BEFORE_RUN = 80
 """How far before such a run the anchor of a token may stand."""
 
 _DIGITS = frozenset("0123456789")
 _ESCAPE_BEFORE = re.compile(r"(?:\\[nrtbf0]|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|%[0-9a-f]{2})\Z", re.IGNORECASE)
 _CLOUD_SECRET = re.compile(r"(?<![A-Za-z0-9/+_.-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])")
+_HASH_BEFORE = re.compile(r"(?:sha\d{1,3}|md5|hash|digest|integrity|etag)[\"']?[-=: \"'~]{1,3}\Z", re.IGNORECASE)
 _CLOUD_CHARS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/+")
 _CLOUD_CHARS_LONG = 40
 
@@ -51,6 +52,9 @@ def tokens_in(text: str) -> Iterator[Span]:
                     yield span
         yield from bare_cloud_key(text, start, end)
         begin = start
+    if "Q~" in text:
+        # The one token that may fall apart into runs too short to be seen.
+        yield from _matches(text, 0, len(text), "Q~", next(rule for anchor, rule in ANCHORS if anchor == "Q~"))
     if paired:
         yield from paired_cloud_keys(text)
 
@@ -85,9 +89,17 @@ def is_cloud_secret(value: str) -> bool:
         and not is_hex(value)
         and not _DIGITS.isdisjoint(value)
         and class_changes(value) >= 12
-        and wordiness(value) <= MOST_WORDINESS
+        and (class_changes(value) >= 20 or wordiness(value) <= MOST_WORDINESS)
         and value.count("/") <= 5
+        and not _is_encoded_text(value)
     )
+
+
+def _is_encoded_text(value: str) -> bool:
+    """Base64 of ASCII: thirty bytes by lot would hardly all be below 128."""
+    from base64 import b64decode
+
+    return b64decode(value).isascii()
 
 
 def bare_cloud_key(text: str, start: int, end: int) -> Iterator[Span]:
@@ -98,7 +110,7 @@ def bare_cloud_key(text: str, start: int, end: int) -> Iterator[Span]:
     while first > max(0, end - 42) and text[first - 1] in _CLOUD_CHARS:
         first -= 1
     found = _CLOUD_SECRET.match(text, first)
-    if found is not None and is_cloud_secret(found[0]):
+    if found is not None and is_cloud_secret(found[0]) and not _HASH_BEFORE.search(text, max(0, first - 12), first):
         yield Span(found.start(), found.end(), "aws-secret-key")
 
 

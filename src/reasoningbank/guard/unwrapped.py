@@ -7,7 +7,8 @@ copies it. Knows how to take them out and where each remaining character stood.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import accumulate
 
@@ -24,15 +25,6 @@ def _invisible() -> re.Pattern[str]:
 @cache
 def _full_width() -> dict[int, int]:
     return {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
-
-
-@cache
-def _breaks() -> re.Pattern[str]:
-    # A backslash, a quote closed and opened again, a soft break of mail, or a plain break between two halves.
-    return re.compile(
-        r"\\\r?\n[ \t]*|[\"'][ \t]*[+.]?[ \t]*\\?\r?\n[ \t]*[+.]?[ \t]*[\"']|[\"'][ \t]*\+[ \t]*[\"']|=\r?\n"
-        r"|(?<=[\w/+.-]{8})\r?\n[ \t>|+#*/]{0,12}(?=[\w/+.-]{4})",
-    )
 
 
 class Unwrapped:
@@ -58,13 +50,9 @@ class Unwrapped:
         return span._replace(start=self._original(span.start, after=True), end=self._original(span.end, after=False))
 
     def crosses(self, span: Span) -> bool:
-        from bisect import bisect_right
-
         return bisect_right(self._starts, span.end - 1) > bisect_right(self._starts, span.start)
 
     def _original(self, position: int, *, after: bool) -> int:
-        from bisect import bisect_left, bisect_right
-
         holes = bisect_right(self._starts, position) if after else bisect_left(self._starts, position)
         return position + (self._removed[holes - 1] if holes else 0)
 
@@ -77,15 +65,50 @@ def without_invisible(text: str) -> Unwrapped | None:
     if not any(mark in raw for mark in _MARKS):
         return None
     removed = [found.span() for found in _invisible().finditer(text)]
-    narrowed = text.translate(_full_width())
+    narrowed = text.translate(_full_width()) if b"\xef\xbc" in raw or b"\xef\xbd" in raw else text
     return Unwrapped(narrowed, removed) if removed or narrowed != text else None
 
 
 def without_breaks(text: str) -> Unwrapped | None:
-    if "\n" not in text and "+" not in text:
-        return None
-    removed = [found.span() for found in _breaks().finditer(text)]
+    """Read on over line ends: after a backslash, across quotes that close and open again, or in the middle of a run."""
+    removed = sorted({*_line_ends(text), *_joints(text)})
     return Unwrapped(text, removed) if removed else None
+
+
+_OPENS_AGAIN = re.compile(r"\n[ \t]{0,80}[+.&]?[ \t]{0,8}[bruf]?[\"']")
+_CLOSED = re.compile(r"[\"'][ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\Z")
+_GOES_ON = re.compile(r"\n[ \t>|+#*/]{0,12}(?=[\w/+-]{4})", re.ASCII)
+_JOINT = re.compile(r"[\"'][ \t]{0,4}\+[ \t]{0,4}[\"']")
+_SHORTEST_HALF = 8
+
+
+def _line_ends(text: str) -> Iterator[tuple[int, int]]:
+    position = text.find("\n")
+    while position >= 0:
+        end = position - 1 if text[position - 1 : position] == "\r" else position
+        last = text[end - 1 : end]
+        if last == "\\" or last == "=":
+            found = _GOES_ON.match(text, position)
+            if found is not None:
+                yield end - 1, found.end()
+        elif last in ("'", '"', "+", "."):
+            closed, opened = _CLOSED.search(text, max(0, end - 20), end), _OPENS_AGAIN.match(text, position)
+            if closed is not None and opened is not None:
+                yield closed.start(), opened.end()
+        elif last.isalnum() and text[max(0, end - _SHORTEST_HALF) : end].replace("_", "a").replace("-", "a").isalnum():
+            found = _GOES_ON.match(text, position)
+            if found is not None:
+                yield end, found.end()
+        position = text.find("\n", position + 1)
+
+
+def _joints(text: str) -> Iterator[tuple[int, int]]:
+    position = text.find("+")
+    while position >= 0:
+        found = _JOINT.search(text, max(0, position - 5), position + 6)
+        if found is not None:
+            yield found.span()
+        position = text.find("+", position + 1)
 
 
 @cache
