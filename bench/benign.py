@@ -22,7 +22,9 @@ def texts(data: Path | None) -> Iterator[tuple[str, str]]:
         yield from _evaluation(data)
 
 
-def _sources(folder: Path, name: str, patterns: tuple[str, ...], skip: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+def _sources(
+    folder: Path, name: str, patterns: tuple[str, ...], skip: tuple[str, ...] = ()
+) -> Iterator[tuple[str, str]]:
     for pattern in patterns:
         for path in sorted(folder.rglob(pattern)):
             if path.is_file() and not any(part in skip for part in path.parts) and path.stat().st_size < 400_000:
@@ -31,7 +33,7 @@ def _sources(folder: Path, name: str, patterns: tuple[str, ...], skip: tuple[str
                     yield f"{name}:{path.relative_to(folder)}#{number}", text[start : start + PIECE_CHARS]
 
 
-def _evaluation(data: Path) -> Iterator[tuple[str, str]]:
+def _evaluation(data: Path) -> Iterator[tuple[str, str]]:  # noqa: C901 - one for each set
     for part in ("train", "test"):
         with (data / "banking77" / f"{part}.csv").open(encoding="utf-8") as file:
             yield from ((f"banking77:{part}#{i}", row["text"]) for i, row in enumerate(csv.DictReader(file)))
@@ -39,7 +41,9 @@ def _evaluation(data: Path) -> Iterator[tuple[str, str]]:
     for part, rows in clinc.items():
         yield from ((f"clinc150:{part}#{i}", row[0]) for i, row in enumerate(rows))
     for name in ("corpus", "queries"):
-        yield from ((f"scifact:{name}#{i}", row["text"]) for i, row in enumerate(_lines(data / "scifact" / f"{name}.jsonl")))
+        yield from (
+            (f"scifact:{name}#{i}", row["text"]) for i, row in enumerate(_lines(data / "scifact" / f"{name}.jsonl"))
+        )
     tasks = json.loads((data / "webarena-tasks" / "test.raw.json").read_text("utf-8"))
     yield from ((f"webarena#{i}", task["intent"]) for i, task in enumerate(tasks))
     for name in ("train", "validation"):

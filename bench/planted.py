@@ -13,6 +13,8 @@ import string
 from collections.abc import Callable
 from urllib.parse import quote
 
+# ruff: noqa: E501 - a carrier is quoted as it is found
+
 LOWER, UPPER, DIGITS = string.ascii_lowercase, string.ascii_uppercase, string.digits
 ALNUM = string.ascii_letters + DIGITS
 B64 = ALNUM + "+/"
@@ -47,7 +49,13 @@ class Maker:
 
     def password(self) -> str:
         return "".join(
-            [self.of(UPPER, 2), self.of(LOWER, 4, 6), self.of(DIGITS, 2, 3), self.chance.choice("!$*?_-+"), self.of(ALNUM, 2, 4)]
+            [
+                self.of(UPPER, 2),
+                self.of(LOWER, 4, 6),
+                self.of(DIGITS, 2, 3),
+                self.chance.choice("!$*?_-+"),
+                self.of(ALNUM, 2, 4),
+            ]
         )
 
 
@@ -79,8 +87,12 @@ TOKENS: dict[str, Made] = {
     "slack bot": lambda m: f"xoxb-{m.of(DIGITS, 12)}-{m.of(DIGITS, 13)}-{m.of(ALNUM, 24)}",
     "slack user": lambda m: f"xoxp-{m.of(DIGITS, 12)}-{m.of(DIGITS, 12)}-{m.of(DIGITS, 12)}-{m.of(HEX, 32)}",
     "slack app": lambda m: f"xapp-1-A{m.of(UPPER + DIGITS, 10)}-{m.of(DIGITS, 13)}-{m.of(HEX, 64)}",
-    "slack webhook": lambda m: f"https://hooks.slack.com/services/T{m.of(UPPER + DIGITS, 8)}/B{m.of(UPPER + DIGITS, 10)}/{m.of(ALNUM, 24)}",
-    "discord bot": lambda m: f"{base64.b64encode(m.of('123456789', 18).encode()).decode()}.{m.of(URL64, 6)}.{m.of(URL64, 27, 38)}",
+    "slack webhook": lambda m: (
+        f"https://hooks.slack.com/services/T{m.of(UPPER + DIGITS, 8)}/B{m.of(UPPER + DIGITS, 10)}/{m.of(ALNUM, 24)}"
+    ),
+    "discord bot": lambda m: (
+        f"{base64.b64encode(m.of('123456789', 18).encode()).decode()}.{m.of(URL64, 6)}.{m.of(URL64, 27, 38)}"
+    ),
     "discord webhook": lambda m: f"https://discord.com/api/webhooks/{m.of('123456789', 18)}/{m.of(URL64, 68)}",
     "telegram bot": lambda m: f"{m.of('123456789', 9, 10)}:AA{m.of(URL64, 33)}",
     "stripe secret": lambda m: "sk_live_" + m.of(ALNUM, 24, 99),
@@ -138,15 +150,26 @@ TOKENS: dict[str, Made] = {
     "pem pkcs8": lambda m: m.pem("PRIVATE KEY"),
     "pem ec": lambda m: m.pem("EC PRIVATE KEY", 2),
     "openssh": lambda m: m.pem("OPENSSH PRIVATE KEY"),
-    "pgp": lambda m: f"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\n\n{m.of(B64, 64)}\n{m.of(B64, 64)}\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----",
+    "pgp": lambda m: (
+        f"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\n\n{m.of(B64, 64)}\n{m.of(B64, 64)}\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----"
+    ),
 }
 """Formats that give themselves away, wherever they stand."""
 
 ANNOUNCED: dict[str, Callable[[Maker], tuple[str, str]]] = {
     "aws secret, named": lambda m: _with(m.of(B64, 40), "aws_secret_access_key = {}"),
-    "azure storage": lambda m: _with(m.of(B64, 86) + "==", "DefaultEndpointsProtocol=https;AccountName=acc;AccountKey={};EndpointSuffix=core.windows.net"),
-    "azure sas": lambda m: _with(quote(m.of(B64, 43) + "=", safe=""), "https://acc.blob.core.windows.net/c/b?sv=2022-11-02&sr=b&sp=r&se=2030-01-01&sig={}"),
-    "gcp service account": lambda m: _with(m.of(B64, 64), '{{"type": "service_account", "private_key": "-----BEGIN PRIVATE KEY-----\\n{}\\nabcdEFGH12345678abcdEFGH12345678\\n-----END PRIVATE KEY-----\\n"}}'),
+    "azure storage": lambda m: _with(
+        m.of(B64, 86) + "==",
+        "DefaultEndpointsProtocol=https;AccountName=acc;AccountKey={};EndpointSuffix=core.windows.net",
+    ),
+    "azure sas": lambda m: _with(
+        quote(m.of(B64, 43) + "=", safe=""),
+        "https://acc.blob.core.windows.net/c/b?sv=2022-11-02&sr=b&sp=r&se=2030-01-01&sig={}",
+    ),
+    "gcp service account": lambda m: _with(
+        m.of(B64, 64),
+        '{{"type": "service_account", "private_key": "-----BEGIN PRIVATE KEY-----\\n{}\\nabcdEFGH12345678abcdEFGH12345678\\n-----END PRIVATE KEY-----\\n"}}',
+    ),
     "datadog": lambda m: _with(m.of(HEX, 32), "DD_API_KEY={}"),
     "heroku uuid": lambda m: _with(m.uuid(), "HEROKU_API_KEY={}"),
     "cloudflare": lambda m: _with(m.of(URL64, 40), "CLOUDFLARE_API_TOKEN={}"),
@@ -172,11 +195,15 @@ ANNOUNCED: dict[str, Callable[[Maker], tuple[str, str]]] = {
     "mssql string": lambda m: _with(m.password(), "Server=tcp:db,1433;Database=x;User ID=sa;Password={};Encrypt=True"),
     "jdbc": lambda m: _with(m.password(), "jdbc:postgresql://db:5432/main?user=app&password={}"),
     "bearer header": lambda m: _with(m.of(URL64, 40), "Authorization: Bearer {}"),
-    "basic header": lambda m: _with(base64.b64encode(f"jo:{m.password()}".encode()).decode(), "Authorization: Basic {}"),
+    "basic header": lambda m: _with(
+        base64.b64encode(f"jo:{m.password()}".encode()).decode(), "Authorization: Basic {}"
+    ),
     "cookie": lambda m: _with(m.of(URL64, 40), "Cookie: theme=dark; sessionid={}; lang=en"),
     "curl -u": lambda m: _with(m.password(), "curl -s -u admin:{} https://ci.internal/api"),
     "netrc": lambda m: _with(m.password(), "machine git.internal login jo password {}"),
-    "mcp env": lambda m: _with(m.of(ALNUM, 32), '{{"mcpServers": {{"x": {{"command": "npx", "env": {{"BRAVE_API_KEY": "{}"}}}}}}}}'),
+    "mcp env": lambda m: _with(
+        m.of(ALNUM, 32), '{{"mcpServers": {{"x": {{"command": "npx", "env": {{"BRAVE_API_KEY": "{}"}}}}}}}}'
+    ),
     "mcp argument": lambda m: _with(m.of(ALNUM, 32), '{{"args": ["-y", "server", "--api-key", "{}"]}}'),
     "mcp header": lambda m: _with(m.of(ALNUM, 40), '{{"headers": {{"X-API-Key": "{}"}}}}'),
     "command line": lambda m: _with(m.of(ALNUM, 32), "deploy --token {} --env prod"),

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from typing import TypeVar
 
-from reasoningbank.core.errors import BankError
+from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.types import (
     Edge,
     Exposure,
@@ -33,6 +34,8 @@ from reasoningbank.ports import Writer
 
 ITEMS_PER_UNIT = 500
 
+R = TypeVar("R", bound=Record | Sidecar)
+
 
 @dataclass(slots=True, kw_only=True)
 class Imported:
@@ -43,6 +46,8 @@ class Imported:
     revised: int = 0
     unchanged: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    scrubbed: Counter[str] = field(default_factory=Counter)
+    """How many secrets of which kind were taken out of what was added or revised."""
 
     @property
     def seen(self) -> int:
@@ -97,6 +102,7 @@ def _count(tally: Imported, counted: Imported, progress: Callable[[int], None] |
     tally.revised += counted.revised
     tally.unchanged += counted.unchanged
     tally.skipped += counted.skipped
+    tally.scrubbed += counted.scrubbed
     if progress is not None:
         progress(tally.seen)
 
@@ -108,6 +114,7 @@ def _take_chunk(desk: Desk, chunk: list[Line | Item], writer: Writer) -> Importe
             _take(desk, writer, item, tally)
         except BankError as error:
             tally.skipped.append(Skipped(what=_name(item), why=str(error)))
+    tally.skipped = [desk.shown(skipped) for skipped in tally.skipped]
     return tally
 
 
@@ -132,14 +139,24 @@ def _take(desk: Desk, writer: Writer, item: Line | Item, tally: Imported) -> Non
         case Line():
             _take_line(desk, writer, item, tally)
         case IncomingMemory() | IncomingEdge() | IncomingTrajectory():
-            first, *rest = records_of(desk, item)
+            first, *rest = [_clean(desk, record, tally) for record in records_of(desk, item)]
             if _add_once(writer, first, _name(item), tally):
                 for record in rest:
                     _add_once(writer, record, _name(item), tally)
 
 
+def _clean(desk: Desk, record: R, tally: Imported) -> R:
+    """Without secrets. An id is never rewritten, so a record with a secret for its id is refused."""
+    for name in ("id", "memory_id", "source_id", "target_id", "trajectory_id"):
+        if desk.scrubber.scrub(getattr(record, name, None) or "").found:
+            raise InvalidInput(f"its {name} holds a secret")
+    clean, found = desk.clean(record)
+    tally.scrubbed.update(found)
+    return clean
+
+
 def _take_line(desk: Desk, writer: Writer, line: Line, tally: Imported) -> None:
-    record = replace(line.record, tenant=desk.tenant)
+    record = _clean(desk, replace(line.record, tenant=desk.tenant), tally)
     if isinstance(record, (Exposure, KeptVector, Tombstone)):
         _take_beside(writer, record, line, tally)
         return

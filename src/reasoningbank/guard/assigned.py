@@ -9,41 +9,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from reasoningbank.guard.entropy import by_lot, is_hex, is_uuid, stands_for_another
 from reasoningbank.guard.spans import Span
 from reasoningbank.guard.tokens import is_cloud_secret
 
-STEMS = ("key", "token", "secret", "pass", "pwd", "auth", "cred", "cookie", "bearer", "basic ", "sig", "dsn", "-u ")
+STEMS = ("key", "token", "secret", "pass", "pwd", "auth", "cred")
 """In lower case; without one of these nothing is announced."""
 LONGEST_NAME = 48
+_JUDGED_CHARS = 200
 _NAME_BEFORE = re.compile(r"[\w.$-]*\Z", re.ASCII)
 
 _SECRET_NAMES = re.compile(
     r"""
-      pass(?:w(?:or)?d|phrase|code|wd)s? | pwd | passwd | (?:^|[_.-])pass(?:$|[_.-]) | [_-]pw$ | ^pw$
+      pass(?:w(?:or)?d|phrase|code)s? | pwd | (?:^|[_.-])pass(?:$|[_.-]) | (?:^|[_-])pw$
     | secret | token | cred(?:ential)?s?$
-    | (?:api|app|access|account|auth|admin|client|consumer|crypt\w*|deploy|encrypt\w*|license|licence|master|private|priv
-        |root|secret|security|service|session|shared|sign\w*|ssh|storage|subscription|webhook|write|read|rest|sas|ingest
-        |write|hmac|aes|rsa|jwt|bot|web|server|project|publish\w*|live|prod\w*)[_.\- ]?key
-    | ^[A-Z][A-Z0-9_]*_(?:KEY|PAT|PSK|APIKEY)$ | apikey | [_-]key$ | authorization | auth[_.-]?(?:header|data|code)?$
+    | (?:api|app|access|account|auth|admin|client|consumer|crypt\w*|deploy|encrypt\w*|licen[cs]e|master|priv(?:ate)?
+        |root|secret|security|service|session|shared|sign\w*|ssh|storage|subscription|webhook|write|read|rest|sas
+        |ingest|hmac|aes|rsa|jwt|bot|web|server|project|publish\w*|live|prod\w*)[_.\- ]?key
+    | apikey | [_-]key$ | _(?:PAT|PSK)$ | authorization | auth[_.-]?(?:header|data|code)?$
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _WORD_NAMES = re.compile(
     r"""
-      tokeniz | tokenis | token[_.-]?(?:type|count|limit|budget|url|uri|endpoint|name|id$|ids|len|length|size|s?_used|usage
-        |expir|ttl|class|path|file|info|index|pos|list|map|set|ratio|rate|kind|stream|bucket|address|symbol)
-    | tokens | max_?token | num_?token | (?:pass|secret|key|token|password|credential)s?[_.-]?(?:name|field|label|hint|policy
-        |length|len|path|file|filename|dir|url|uri|type|regex|pattern|rule|ref|arn|version|id|ids|count|prompt|input
-        |placeholder|help|text|title|message|error|column|size|format|provider|manager|store|source|helper|process|alg\w*
-        |rotation|expir\w*|reset\w*|chang\w*|strength|attribute|env|var|envvar|hash|digest|salt|usage|ring|chain|board
-        |pair|less|space|stroke|event|press|down|up)s?$
-    | public | pub_?key | publishable | primary | foreign | cache[_-]?key | sort | partition | object_?key | s3_?key | unique | idempoten\w*
-    | passed | passes | passing | passive | passage | passenger | compass | bypass | surpass | encompass | trespass | passport
-    | keyboard | keyword | keystone | keynote | monkey | turkey | hockey | donkey | whiskey | jockey
-    | author(?!iz) | authority | authentic | csrf | xsrf | next_?(?:page_?)?token | page_?token | continuation | sync_?token
-    | cancell?ation | signal | signature | sigma | design | assign | resign | significan | insig | key[_-]?id$ | keyid$
+      token(?:iz|is) | tokens | (?:max|num)_?token
+    | token[_.-]?(?:type|count|limit|budget|ur[li]|endpoint|name|ids?$|len|size|usage|expir|ttl|class|path|file|info
+        |index|pos|list|map|set|ratio|rate|kind|stream|bucket|address|symbol)
+    | (?:pass|secret|key|token|password|credential)s?[_.-]?(?:name|field|label|hint|policy|length|len|path|file
+        |filename|dir|ur[li]|type|regex|pattern|rule|ref|arn|version|ids?|count|prompt|input|placeholder|help|text
+        |title|message|error|column|size|format|provider|manager|store|source|helper|process|alg\w*|rotation|expir\w*
+        |reset\w*|chang\w*|strength|attribute|env|var|envvar|hash|digest|salt|usage|ring|chain|board|pair|less|space
+        |stroke|event|press|down|up)s?$
+    | public | pub_?key | publishable | primary | foreign | unique | idempoten\w* | sort | partition
+    | (?:cache|object|s3)[_-]?key | key[_-]?id$
+    | pass(?:ed|es|ing|ive|age|enger|port) | (?:com|by|sur|encom|tres)pass
+    | key(?:board|word|stone|note) | (?:mon|tur|hoc|don|whis|joc)key
+    | author(?!iz) | authentic | [cx]srf | (?:next|page|sync)_?token | continuation | cancell?ation | signature
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -67,10 +70,22 @@ _OPERATOR = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-_QUOTED = {'"': re.compile(r'[^"\\\r\n]{1,4096}'), "'": re.compile(r"[^'\\\r\n]{1,4096}"), "`": re.compile(r"[^`\\\r\n]{1,4096}")}
-_BARE = re.compile(r"""[^\s"'`,;<>(){}\[\]\\|]{1,4096}""")
+_QUOTED = {
+    '"': re.compile(r'[^"\\\r\n]{1,2048}'),
+    "'": re.compile(r"[^'\\\r\n]{1,2048}"),
+    "`": re.compile(r"[^`\\\r\n]{1,2048}"),
+}
+_BARE = re.compile(r"""[^\s"'`,;<>(){}\[\]\\|]{1,2048}""")
 _ENCODED_END = re.compile(r"%(?:22|26|3[Bb]|20)|&(?:quot;|amp;)|&(?=[\w.-]{1,40}=)")
-_CODE = re.compile(r"[(\[{]|\.\w+\(|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|^[A-Za-z_]\w*::|^(?:self|this|req|request|args|config|settings|opts|options|os|env|ctx)\b[.\[]|^\w+\.\w+\.\w+$|://|^[./~]+[\w-]*/|^[A-Z]:\\|^/[\w.-]+/")
+_CODE = re.compile(
+    r"""
+      [(\[{] | \.\w+\( | ^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$ | ^[A-Za-z_]\w*:: | ^\w+\.\w+\.\w+$
+    | ^(?:self|this|req|request|args|config|settings|opts|options|os|env|ctx)\b[.\[]
+    | :// | ^[./~]+[\w-]*/ | ^[A-Z]:\\ | ^/[\w.-]+/
+    """,
+    re.VERBOSE,
+)
+"""A piece of a program or a path: what stands for a value, or says where one is."""
 
 
 def announced(text: str, lowered: str) -> Iterator[Span]:
@@ -78,27 +93,20 @@ def announced(text: str, lowered: str) -> Iterator[Span]:
     for stem in STEMS:
         position = lowered.find(stem)
         while position >= 0:
-            yield from _at(text, lowered, position, stem)
+            yield from _named(text, position)
             position = lowered.find(stem, position + len(stem))
 
 
-def _at(text: str, lowered: str, position: int, stem: str) -> Iterator[Span]:
-    match stem:
-        case "cookie":
-            yield from _cookies(text, position)
-        case "bearer" | "basic ":
-            yield from _scheme(text, position, stem.strip())
-        case "-u ":
-            yield from _curl_user(text, lowered, position)
-        case "sig":
-            yield from _signed(text, position)
-        case "dsn":
-            return
-        case _:
-            yield from _named(text, position)
+@lru_cache(maxsize=4096)
+def _announces(name: str) -> bool:
+    return _SECRET_NAMES.search(name) is not None and _WORD_NAMES.search(name) is None
 
 
-# ---------------------------------------------------------------- name, operator, value
+def kind_under(name: str, value: str) -> str | None:
+    """The kind of secret that a value is under this name, as a pair of a mapping; None when it is none."""
+    if not _announces(name):
+        return None
+    return _called(name) if _is_secret(name, "=", value, quoted=True, text="", at=0) else None
 
 
 def _named(text: str, position: int) -> Iterator[Span]:
@@ -108,13 +116,13 @@ def _named(text: str, position: int) -> Iterator[Span]:
     before = _NAME_BEFORE.search(text[max(0, position - LONGEST_NAME) : position])
     start = position - (len(before[0]) if before else 0)
     name = text[start : position + _length_of_rest(text, position)]
-    if not _SECRET_NAMES.search(name) or _WORD_NAMES.search(name):
+    if not _announces(name):
         return
     operator, quote = follows["operator"], follows["quote"]
     start = follows.end()
     value = _value(text, start, quote)
     if value and _is_secret(name, operator, value, quoted=bool(quote), text=text, at=position):
-        yield Span(start, start + len(value), _called(name, value))
+        yield Span(start, start + len(value), _called(name))
 
 
 _REST = re.compile(r"[\w.$-]{0,40}", re.ASCII)
@@ -132,27 +140,24 @@ def _value(text: str, start: int, quote: str) -> str:
         return ""
     value = found[0]
     if not mark:
-        end = _ENCODED_END.search(value)
+        end = _ENCODED_END.search(value) if "%" in value or "&" in value else None
         value = value[: end.start()] if end else value
         value = value.rstrip(".,:!?*")
     return value
 
 
 def _is_secret(name: str, operator: str, value: str, *, quoted: bool, text: str, at: int) -> bool:
-    if value.startswith("[SECRET:") or stands_for_another(value):
-        return is_cloud_secret(value) and "aws" in name.lower()
+    if value.startswith("[SECRET:") or " " in value or "\t" in value:
+        return False
     sign = operator.strip()
-    spoken = sign in ("is", "was", "are", "to", "of", "is:", "was:")
-    flagged = not sign or sign == ","
-    if flagged and not _is_flag(text, at, name) and not _in_netrc(text, at, operator):
+    if sign in ("", ",") and not _is_flag(text, at) and not _in_netrc(text, at, operator):
         return False
-    if " " in value or "\t" in value:
-        return False
-    if _PASSWORD_NAMES.search(name) and _is_password(value, quoted=quoted, spoken=spoken, sign=sign):
+    # The beginning says it all, and a value may be as long as a text.
+    value = value[:_JUDGED_CHARS]
+    if is_cloud_secret(value) and "aws" in name.lower():
         return True
-    if _CODE.search(value):
-        return False
-    return _is_token(name, value)
+    is_password = _PASSWORD_NAMES.search(name) is not None and _is_password(value, quoted=quoted, sign=sign)
+    return (is_password or (not _CODE.search(value) and _is_token(name, value))) and not stands_for_another(value)
 
 
 def _is_token(name: str, value: str) -> bool:
@@ -164,26 +169,32 @@ def _is_token(name: str, value: str) -> bool:
     return by_lot(core)
 
 
-def _is_password(value: str, *, quoted: bool, spoken: bool, sign: str) -> bool:
+def _is_password(value: str, *, quoted: bool, sign: str) -> bool:
     """Short, but nobody would write it for anything else: several kinds of characters and not a piece of code."""
     if not 6 <= len(value) <= 128:
         return False
     kinds = (
-        any(c.islower() for c in value) + any(c.isupper() for c in value) + any(c.isdigit() for c in value)
+        any(c.islower() for c in value)
+        + any(c.isupper() for c in value)
+        + any(c.isdigit() for c in value)
         + any(not c.isalnum() and c not in "-_." for c in value)
     )
-    if not quoted and (_CODE.search(value) or (sign in ("=", ":") and re.fullmatch(r"[A-Za-z_][\w.]*", value) and kinds < 3)):
+    if not quoted and (
+        _CODE.search(value) or (sign in ("=", ":") and re.fullmatch(r"[A-Za-z_][\w.]*", value) and kinds < 3)
+    ):
         return False
     if re.search(r"[()<>{}]|^%|^\$\w|^[/.]|\\", value):
         return False
     if quoted:
         return kinds >= 2 and any(c.isdigit() for c in value)
-    return kinds >= (3 if spoken or len(value) < 10 else 3)
+    return kinds >= 3
 
 
-def _is_flag(text: str, at: int, name: str) -> bool:
+def _is_flag(text: str, at: int) -> bool:
     """`--api-key`, or such a flag as a quoted word of a list."""
     before = text[max(0, at - LONGEST_NAME) : at]
+    if "-" not in before:
+        return False
     found = re.search(r"(?<![\w-])--?[A-Za-z][\w-]*\Z|(?<![\w-])--?\Z", before)
     return found is not None
 
@@ -195,88 +206,24 @@ def _in_netrc(text: str, at: int, operator: str) -> bool:
 _VENDORS = (
     "aws", "azure", "heroku", "datadog", "cloudflare", "fastly", "vercel", "pagerduty", "mistral", "cohere", "deepseek",
     "twilio", "paypal", "algolia", "okta", "snyk", "mailgun", "sendgrid", "telegram", "discord", "slack", "openai",
-    "anthropic", "gemini", "firebase", "auth0", "stripe", "github", "gitlab", "bitbucket", "jira", "circleci", "dropbox",
+    "anthropic", "gemini", "firebase", "auth0", "stripe", "github", "gitlab", "bitbucket", "jira", "circleci",
 )  # fmt: skip
 
 
-def _called(name: str, value: str) -> str:
+def _called(name: str) -> str:
     folded = name.lower()
     if "aws" in folded and "secret" in folded:
         return "aws-secret-key"
-    kind = "password" if _PASSWORD_NAMES.search(name) else "token" if "token" in folded else "key" if "key" in folded else "secret"
-    vendor = next((vendor for vendor in _VENDORS if vendor in folded or (vendor == "datadog" and folded.startswith("dd_"))), "")
+    kind = (
+        "password"
+        if _PASSWORD_NAMES.search(name)
+        else "token"
+        if "token" in folded
+        else "key"
+        if "key" in folded
+        else "secret"
+    )
+    vendor = next(
+        (vendor for vendor in _VENDORS if vendor in folded or (vendor == "datadog" and folded.startswith("dd_"))), ""
+    )
     return f"{vendor}-{kind}" if vendor else kind if kind != "key" else "api-key"
-
-
-# ---------------------------------------------------------------- HTTP
-
-
-_SCHEME = re.compile(r"(?:bearer|basic)(?:[ \t]{1,4}|%20|\+)(?P<quote>\\?[\"'`]?)(?P<value>[\w.~+/%-]{6,8192}={0,3})", re.IGNORECASE | re.ASCII)
-
-
-def _scheme(text: str, position: int, scheme: str) -> Iterator[Span]:
-    found = _SCHEME.match(text, position)
-    if found is None:
-        return
-    value = found["value"]
-    if stands_for_another(value):
-        return
-    if (scheme == "basic" and _is_user_and_password(value)) or (scheme == "bearer" and _is_bearer(value)):
-        yield Span(found.start("value"), found.end("value"), f"{scheme}-auth")
-
-
-def _is_bearer(value: str) -> bool:
-    core = value.strip("=")
-    return len(core) >= 16 and not is_uuid(core) and (by_lot(core) or (is_hex(core) and len(core) >= 24))
-
-
-def _is_user_and_password(value: str) -> bool:
-    import base64
-    import binascii
-
-    try:
-        plain = base64.b64decode(value.replace("%3D", "=") + "==", validate=False).decode("utf-8")
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        return False
-    user, colon, password = plain.partition(":")
-    return bool(colon and (user or password)) and plain.isprintable()
-
-
-_COOKIE = re.compile(r"cookies?[\"'`]?[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?(?P<line>[^\r\n]{1,8192})", re.IGNORECASE)
-_PAIR = re.compile(r"[\w.-]{1,64}=(?P<value>[^;\s\"',]{1,4096})", re.ASCII)
-
-
-def _cookies(text: str, position: int) -> Iterator[Span]:
-    found = _COOKIE.match(text, position)
-    if found is None:
-        return
-    for pair in _PAIR.finditer(text, found.start("line"), found.end("line")):
-        value = pair["value"]
-        core = re.sub(r"%[0-9A-Fa-f]{2}", "", value)
-        random = by_lot(core) or (is_hex(core) and len(core) >= 24)
-        if random and not value.startswith("[SECRET:") and not stands_for_another(core):
-            yield Span(pair.start("value"), pair.end("value"), "cookie")
-
-
-_CURL_USER = re.compile(r"-u[ \t]{1,4}(?P<quote>[\"']?)(?P<user>[^\s:\"']{1,128}):(?P<value>[^\s\"']{3,256})")
-
-
-def _curl_user(text: str, lowered: str, position: int) -> Iterator[Span]:
-    found = _CURL_USER.match(text, position)
-    if found is None or not re.search(r"\b(?:curl|http|https|wget)\b", lowered[max(0, position - 300) : position]):
-        return
-    value = found["value"]
-    if not stands_for_another(value) and not value.startswith("[SECRET:"):
-        yield Span(found.start("value"), found.end("value"), "password")
-
-
-_SIGNED = re.compile(r"sig(?:=|%3[dD])(?P<value>[A-Za-z0-9%+/_-]{40,128}(?:={0,2}|(?:%3[dD]){0,2}))")
-
-
-def _signed(text: str, position: int) -> Iterator[Span]:
-    """The signature of an Azure link, with which anybody may use it."""
-    found = _SIGNED.match(text, position)
-    if found is None or not re.search(r"s[vepr]=|s[vepr]%3[dD]", text[max(0, position - 400) : found.end() + 400]):
-        return
-    if by_lot(re.sub(r"%[0-9A-Fa-f]{2}", "+", found["value"]).strip("=")):
-        yield Span(found.start("value"), found.end("value"), "azure-sas")

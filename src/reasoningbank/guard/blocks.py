@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from reasoningbank.guard.spans import Span
 
-SIGNS = ("private key", "putty-user-key-file")
 LONGEST_BLOCK_CHARS = 65_536
 FEWEST_KEY_CHARS = 24
 _NO_BASE64 = re.compile(r"\\[nr]|[^A-Za-z0-9+/=]")
@@ -17,7 +16,8 @@ _END = re.compile(r"-{3,5} ?END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{3,5
 # A line of such a block: base64 or a header, with whatever a quotation, a diff or an escape puts around it.
 _LINES = re.compile(
     r"(?:(?:\\{1,4}[nr]|[\s\"'+>|,#*`])*"
-    r"(?:[A-Za-z0-9+/=]{16,}|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): ?[^\r\n\\]{0,120}|[A-Za-z0-9+/=]{2,76}(?=\\{1,4}[nr]|[\s\"'`]|$)))+",
+    r"(?:[A-Za-z0-9+/=]{16,}|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): ?[^\r\n\\]{0,120}"
+    r"|[A-Za-z0-9+/=]{2,76}(?=\\{1,4}[nr]|[\s\"'`]|$)))+",
 )
 _PUTTY = re.compile(r"PuTTY-User-Key-File-\d: [^\n]*(?:\r?\n(?!\r?\n)[^\n]{0,200}){1,200}")
 

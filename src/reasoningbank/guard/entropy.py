@@ -16,12 +16,13 @@ MOST_WORDINESS = 0.45
 SHORTEST_RANDOM = 16
 
 # The pairs that make up most of English text and of identifiers: three quarters of all pairs there, a fifth by lot.
-_PAIRS = frozenset(
+_COMMON = (
     "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic "
     "ne ea ra ce li ch ll be ma si om ur ca el ta la ns di fo ho pe ec pr no ct us ac ot il tr ly nc et ut ss so rs un "
     "lo wa ge ie wh ee wi em ad ol rt po we na ul ni ts mo ow pa im mi ai sh ir su id os iv ia am fi ci vi pl ig tu ev "
-    "ld ry mp fe bl ab ty op wo sa ay ex ke do ey".split()
+    "ld ry mp fe bl ab ty op wo sa ay ex ke do ey"
 )
+_PAIRS = frozenset(_COMMON.split())
 _LETTERS = re.compile(r"[A-Za-z]+")
 _HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -32,7 +33,8 @@ _STANDS_FOR_ANOTHER = re.compile(
       ^[\W_]*$ | ^(?:x|\*|\.|0|-|\#|_|\?|•|…){3,}
     | (.)\1{6} | x{5} | \*{3} | \.{3} | … | ^<.*>$ | <[a-z][\w .:-]*> | ^\[.*\]$ | ^\{.*\}$
     | \$\{ | \$\( | ^\$[A-Za-z_] | \{\{ | \}\} | %\( | ^%[A-Za-z_]+%$ | ^\{[\w.!:]*\}
-    | process\.env | os\.environ | getenv | import\.meta | System\.get | ^env[.\[(:] | secrets?\.[A-Za-z_] | ^vault: | ^\@
+    | process\.env | os\.environ | getenv | import\.meta | System\.get | ^env[.\[(:] | secrets?\.[A-Za-z_]
+    | ^vault: | ^\@
     | your[-_ .]? | (?:^|[-_ .])my[-_ .](?!sql) | example | placeholder | change[-_ ]?me | replace[-_ ]?(?:me|with|this)
     | insert[-_ ] | dummy | foobar | redacted | hidden | masked | sample | todo | fixme | goes[-_ ]?here | [-_ ]here$
     | ^(?:test|fake|mock|abc|none|null|nil|true|false|undefined|required|optional|string|str|bytes|int|password|passwd
@@ -55,7 +57,7 @@ def is_drawing(value: str) -> bool:
 
 
 def wordiness(value: str) -> float:
-    """The share of neighbouring letters that words are made of: near 0.75 in words, near 0.2 by lot; 0 without pairs."""
+    """The share of neighbouring letters that words are made of: near 0.75 in words, near 0.2 by lot."""
     pairs = known = 0
     for run in _LETTERS.findall(value):
         folded = run.lower()
@@ -89,7 +91,7 @@ def varied(value: str) -> bool:
         return False
     if any(character.isdigit() for character in value):
         return True
-    return (value.isupper() or class_changes(value) * 6 >= len(value)) and wordiness(value) <= MOST_WORDINESS
+    return wordiness(value) <= MOST_WORDINESS
 
 
 def by_lot(value: str) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import field
 from hashlib import blake2b
 
 from reasoningbank.core.values import dataclass
-from reasoningbank.guard.runs import RUN, RUN_TABLE
+from reasoningbank.guard.runs import has_run
 from reasoningbank.guard.spans import Span, apart
 
 MOST_PASSES = 4
@@ -30,7 +30,7 @@ class Scrubbed:
 
 
 def fingerprint(value: str) -> str:
-    """What an allow-list keeps of a value. Slow to search for a weak one would be slower still to check; see the docs."""
+    """What an allow-list keeps of a value, so that the list itself tells nobody."""
     return blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16, person=b"rbank-allow").hexdigest()
 
 
@@ -40,18 +40,29 @@ class Scrubber:
         self.allow = frozenset(allow)
         self.personal = tuple(sorted(personal))
 
+    def in_words(self) -> str:
+        """What is taken out, for a status page."""
+        from reasoningbank.guard.assigned import STEMS
+        from reasoningbank.guard.rules import RULES
+
+        says = f"on: {len(RULES)} token formats, private keys, passwords in addresses, {len(STEMS)} announcing words"
+        says += f"; personal data: {', '.join(self.personal)}" if self.personal else ""
+        return says + (f"; {len(self.allow)} values allowed" if self.allow else "")
+
     def suspects(self, text: str) -> bool:
         """Whether a closer look is worth it. Misses nothing that `scrub` would find; costs next to nothing."""
         if not text.isascii() or self.personal:
             return True
-        if RUN in text.encode("ascii").translate(RUN_TABLE):
+        if has_run(text):
             return True
         lowered = text.lower()
         # Spelt out: a loop over the words takes twice as long, and every store and every hit passes here.
         return (
             ("key" in lowered or "token" in lowered or "secret" in lowered or "pass" in lowered or "auth" in lowered)
             or ("://" in lowered or "pwd" in lowered or "cred" in lowered or "cookie" in lowered)
-            or ("bearer" in lowered or "basic " in lowered or "-u " in lowered or "q~" in lowered or ":5432:" in lowered)
+            or (
+                "bearer" in lowered or "basic " in lowered or "-u " in lowered or "q~" in lowered or ":5432:" in lowered
+            )
         )
 
     def scrub(self, text: str) -> Scrubbed:
@@ -66,6 +77,18 @@ class Scrubber:
             found.update(span.name for span in spans)
             text = _replaced(text, spans)
         return Scrubbed(text=text, found=dict(found)) if found else Scrubbed(text=text)
+
+    def scrub_value(self, name: str, value: str) -> Scrubbed:
+        """A value that stands under a name, as in metadata; the name may say what the value alone does not."""
+        plain = self.scrub(value)
+        if plain.found or not value or not self.suspects(name):
+            return plain
+        from reasoningbank.guard.assigned import kind_under
+
+        kind = kind_under(name, value)
+        if kind is None or fingerprint(value) in self.allow:
+            return plain
+        return Scrubbed(text=f"[SECRET:{kind}]", found={kind: 1})
 
     def places(self, text: str) -> list[Span]:
         """Where the secrets are, in order."""
@@ -84,11 +107,11 @@ class Scrubber:
         joined = without_breaks(text)
         if joined is not None:
             # What does not cross a break was seen above; reading on over every break would only make tokens longer.
-            whole = [span for span in tokens_in(joined.text) if joined.crosses(span)]
+            whole = [span for span in tokens_in(joined.text, bare=False) if joined.crosses(span)]
             spans += _beyond(spans, map(joined.place, self._allowed(joined.text, whole)))
         plain = without_escapes(text)
         if plain is not None:
-            spans += _beyond(spans, map(plain.place, self._allowed(plain.text, _found(plain.text))))
+            spans += map(plain.place, self._allowed(plain.text, _found(plain.text)))
         return apart(spans)
 
     def _allowed(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
@@ -116,7 +139,8 @@ def _replaced(text: str, spans: Iterable[Span]) -> str:
 
 def _found(text: str, personal: Collection[str] = ()) -> Iterator[Span]:
     """Specific kinds first: where two overlap, the first gives the name."""
-    from reasoningbank.guard import assigned
+    from reasoningbank.guard.assigned import announced
+    from reasoningbank.guard.headers import in_headers
     from reasoningbank.guard.tokens import tokens_in
 
     # Letter for letter: some beyond ASCII grow in lower case, and then positions would no longer agree.
@@ -126,11 +150,12 @@ def _found(text: str, personal: Collection[str] = ()) -> Iterator[Span]:
 
         yield from key_blocks(text)
     yield from tokens_in(text)
-    if "://" in lowered or "%3a%2f%2f" in lowered:
+    if "://" in lowered or "%3a%2f%2f" in lowered or ":5432:" in lowered:
         from reasoningbank.guard.addresses import in_addresses
 
         yield from in_addresses(text, lowered)
-    yield from assigned.announced(text, lowered)
+    yield from in_headers(text, lowered)
+    yield from announced(text, lowered)
     if personal:
         from reasoningbank.guard.personal import personal_data
 

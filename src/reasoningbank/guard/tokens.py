@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from reasoningbank.guard.entropy import MOST_WORDINESS, class_changes, is_drawing, is_hex, varied, wordiness
 from reasoningbank.guard.rules import ANCHORS, Rule, shape_of
-from reasoningbank.guard.runs import RUN, RUN_TABLE
+from reasoningbank.guard.runs import BASE64_RUNS, NAME_RUNS, runs
 from reasoningbank.guard.spans import Span
 
 BEFORE_RUN = 80
@@ -19,27 +19,15 @@ BEFORE_RUN = 80
 
 _DIGITS = frozenset("0123456789")
 _ESCAPE_BEFORE = re.compile(r"(?:\\[nrtbf0]|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|%[0-9a-f]{2})\Z", re.IGNORECASE)
-_CLOUD_SECRET = re.compile(r"(?<![A-Za-z0-9/+_.-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])")
+_CLOUD_SECRET = re.compile(r"[A-Za-z0-9/+]{40}")
 _HASH_BEFORE = re.compile(r"(?:sha\d{1,3}|md5|hash|digest|integrity|etag)[\"']?[-=: \"'~]{1,3}\Z", re.IGNORECASE)
-_CLOUD_CHARS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/+")
-_CLOUD_CHARS_LONG = 40
+_CLOUD_KEY_CHARS = 40
 
 
-def runs(text: str) -> Iterator[tuple[int, int]]:
-    """Where letters, digits, - and _ stand in a row for long enough to be a token."""
-    mapped = text.encode("ascii", "replace").translate(RUN_TABLE)
-    start = mapped.find(RUN)
-    while start >= 0:
-        end = mapped.find(b" ", start)
-        end = len(mapped) if end < 0 else end
-        yield start, end
-        start = mapped.find(RUN, end)
-
-
-def tokens_in(text: str) -> Iterator[Span]:
+def tokens_in(text: str, *, bare: bool = True) -> Iterator[Span]:
+    """With `bare`, also what has no prefix but the shape of a cloud key."""
     begin = 0
-    paired = False
-    for start, end in runs(text):
+    for start, end in runs(text, NAME_RUNS):
         run = text[start:end]
         if run.islower() and _DIGITS.isdisjoint(run):
             continue
@@ -47,16 +35,13 @@ def tokens_in(text: str) -> Iterator[Span]:
         near = text[begin:end]
         for anchor, rule in ANCHORS:
             if anchor in near:
-                for span in _matches(text, begin, end, anchor, rule):
-                    paired |= span.name == "aws-access-key"
-                    yield span
-        yield from bare_cloud_key(text, start, end)
+                yield from _matches(text, begin, end, anchor, rule)
         begin = start
     if "Q~" in text:
         # The one token that may fall apart into runs too short to be seen.
         yield from _matches(text, 0, len(text), "Q~", next(rule for anchor, rule in ANCHORS if anchor == "Q~"))
-    if paired:
-        yield from paired_cloud_keys(text)
+    if bare:
+        yield from _cloud_keys(text)
 
 
 def _matches(text: str, begin: int, end: int, anchor: str, rule: Rule) -> Iterator[Span]:
@@ -72,8 +57,9 @@ def _matches(text: str, begin: int, end: int, anchor: str, rule: Rule) -> Iterat
         # Behind the whole match, kept or not: else a run of a thousand anchors would be read a thousand times.
         position = text.find(anchor, position + len(anchor) if found is None else max(found.end(), position + 1), end)
 
+
 def is_mid_word(text: str, start: int) -> bool:
-    """A letter or digit stands before, which is not the end of an escape such as \\n or %3D."""
+    """A letter or digit stands before, which is not the end of an escape for a line end or a sign."""
     if start == 0 or not (text[start - 1].isalnum() and text[start - 1].isascii()):
         return False
     return _ESCAPE_BEFORE.search(text, max(0, start - 6), start) is None
@@ -102,20 +88,13 @@ def _is_encoded_text(value: str) -> bool:
     return b64decode(value).isascii()
 
 
-def bare_cloud_key(text: str, start: int, end: int) -> Iterator[Span]:
-    """Around a run that may be part of one."""
-    if end - start > _CLOUD_CHARS_LONG or _DIGITS.isdisjoint(text[start - 20 if start > 20 else 0 : end + 20]):
-        return
-    first = start
-    while first > max(0, end - 42) and text[first - 1] in _CLOUD_CHARS:
-        first -= 1
-    found = _CLOUD_SECRET.match(text, first)
-    if found is not None and is_cloud_secret(found[0]) and not _HASH_BEFORE.search(text, max(0, first - 12), first):
-        yield Span(found.start(), found.end(), "aws-secret-key")
-
-
-def paired_cloud_keys(text: str) -> Iterator[Span]:
-    """A key id was seen: its secret is likely near, and may be cut up by / and + beyond what a run shows."""
-    for found in _CLOUD_SECRET.finditer(text):
-        if is_cloud_secret(found[0]):
-            yield Span(found.start(), found.end(), "aws-secret-key")
+def _cloud_keys(text: str) -> Iterator[Span]:
+    for start, end in runs(text, BASE64_RUNS, _CLOUD_KEY_CHARS):
+        if (
+            end - start == _CLOUD_KEY_CHARS
+            and (start == 0 or text[start - 1] not in "_-.")
+            and (end == len(text) or text[end] not in "_-=")
+            and is_cloud_secret(text[start:end])
+            and not _HASH_BEFORE.search(text, max(0, start - 12), start)
+        ):
+            yield Span(start, end, "aws-secret-key")

@@ -14,12 +14,25 @@ from itertools import accumulate
 
 from reasoningbank.guard.spans import Span
 
-_MARKS = (b"\xe2\x80", b"\xe2\x81", b"\xef\xbb\xbf", b"\xef\xb8", b"\xef\xbc", b"\xef\xbd", b"\xc2\xad", b"\xf3\xa0", b"\xcd\x8f", b"\xe1\xa0")
+_MARKS = (
+    b"\xe2\x80",
+    b"\xe2\x81",
+    b"\xef\xbb\xbf",
+    b"\xef\xb8",
+    b"\xef\xbc",
+    b"\xef\xbd",
+    b"\xc2\xad",
+    b"\xf3\xa0",
+    b"\xcd\x8f",
+    b"\xe1\xa0",
+)
 
 
 @cache
 def _invisible() -> re.Pattern[str]:
-    return re.compile("[\u00ad\u034f\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]+")
+    return re.compile(
+        "[\u00ad\u034f\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]+"
+    )
 
 
 @cache
@@ -87,7 +100,7 @@ def _line_ends(text: str) -> Iterator[tuple[int, int]]:
     while position >= 0:
         end = position - 1 if text[position - 1 : position] == "\r" else position
         last = text[end - 1 : end]
-        if last == "\\" or last == "=":
+        if last in ("\\", "="):
             found = _GOES_ON.match(text, position)
             if found is not None:
                 yield end - 1, found.end()
@@ -113,11 +126,13 @@ def _joints(text: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _escapes() -> re.Pattern[str]:
-    return re.compile(r"%(?P<url>0[AaDd]|[2-7][0-9A-Fa-f])|\\u00(?P<json>[2-7][0-9A-Fa-f])|\\x(?P<c>[2-7][0-9A-Fa-f])|\\(?P<sign>/)")
+    return re.compile(
+        r"%(?P<url>0[AaDd]|[2-7][0-9A-Fa-f])|\\u00(?P<json>[2-7][0-9A-Fa-f])|\\x(?P<c>[2-7][0-9A-Fa-f])|\\(?P<sign>/)"
+    )
 
 
 def without_escapes(text: str) -> Unwrapped | None:
-    """Read as a URL or a quoted string is: %2F, \\u002f and \\/ are a slash."""
+    """Read as a URL or a quoted string is, where a slash may be written in four ways."""
     if "%" not in text and "\\" not in text:
         return None
     removed: list[tuple[int, int]] = []
