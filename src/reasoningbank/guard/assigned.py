@@ -157,7 +157,7 @@ def _is_secret(name: str, operator: str, value: str, *, quoted: bool, text: str,
     if is_cloud_secret(value) and "aws" in name.lower():
         return True
     is_password = _PASSWORD_NAMES.search(name) is not None and _is_password(value, quoted=quoted, sign=sign)
-    return (is_password or (not _CODE.search(value) and _is_token(name, value))) and not stands_for_another(value)
+    return (is_password or (_is_token(name, value) and not _CODE.search(value))) and not stands_for_another(value)
 
 
 def _is_token(name: str, value: str) -> bool:

@@ -96,14 +96,11 @@ def varied(value: str) -> bool:
 
 def by_lot(value: str) -> bool:
     """A long string that nobody typed: enough entropy, letters with digits (or wild capitals), and no words."""
-    if len(value) < SHORTEST_RANDOM or len(set(value)) < FEWEST_DISTINCT + 2:
-        return False
-    digits = sum(character.isdigit() for character in value)
-    letters = sum(character.isalpha() for character in value)
-    if not letters or entropy_bits(value) < 3.0:
-        return False
     changes = class_changes(value)
-    if digits < 2 and changes * 4 < len(value):
+    # Words and names change class in a third of their places at most, and mostly far less: that decides most cases.
+    if len(value) < SHORTEST_RANDOM or changes * 6 < len(value) or len(set(value)) < FEWEST_DISTINCT + 2:
         return False
-    # Words and names change class in a third of their places at most.
-    return changes * 2 >= len(value) or (changes * 6 >= len(value) and wordiness(value) <= MOST_WORDINESS)
+    digits = sum(map(str.isdigit, value))
+    if not any(map(str.isalpha, value)) or (digits < 2 and changes * 4 < len(value)) or entropy_bits(value) < 3.0:
+        return False
+    return changes * 2 >= len(value) or wordiness(value) <= MOST_WORDINESS

@@ -14,12 +14,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from hashlib import blake2b
+from types import MappingProxyType
 
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.runs import has_run
 from reasoningbank.guard.spans import Span, apart
 
 MOST_PASSES = 4
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,7 @@ class Scrubber:
 
     def scrub(self, text: str) -> Scrubbed:
         if not self.suspects(text):
-            return Scrubbed(text=text)
+            return Scrubbed(text=text, found=_NOTHING)
         found: Counter[str] = Counter()
         # What a pass takes away may have hidden another secret's surroundings.
         for _ in range(MOST_PASSES):
@@ -76,7 +78,7 @@ class Scrubber:
                 break
             found.update(span.name for span in spans)
             text = _replaced(text, spans)
-        return Scrubbed(text=text, found=dict(found)) if found else Scrubbed(text=text)
+        return Scrubbed(text=text, found=dict(found) if found else _NOTHING)
 
     def scrub_value(self, name: str, value: str) -> Scrubbed:
         """A value that stands under a name, as in metadata; the name may say what the value alone does not."""
