@@ -154,7 +154,7 @@ def _is_secret(name: str, operator: str, value: str, *, quoted: bool, text: str,
         return False
     # The beginning says it all, and a value may be as long as a text.
     value = value[:_JUDGED_CHARS]
-    if is_cloud_secret(value) and "aws" in name.lower():
+    if "aws" in name.lower() and is_cloud_secret(value, expected=True):
         return True
     is_password = _PASSWORD_NAMES.search(name) is not None and _is_password(value, quoted=quoted, sign=sign)
     return (is_password or (_is_token(name, value) and not _CODE.search(value))) and not stands_for_another(value)

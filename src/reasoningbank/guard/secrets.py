@@ -102,14 +102,14 @@ class Scrubber:
         return apart([*self._places(text), *map(visible.place, self._places(visible.text))])
 
     def _places(self, text: str) -> list[Span]:
-        from reasoningbank.guard.tokens import tokens_in
+        from reasoningbank.guard.tokens import broken_tokens_in
         from reasoningbank.guard.unwrapped import without_breaks, without_escapes
 
         spans = list(self._allowed(text, _found(text, self.personal)))
         joined = without_breaks(text)
         if joined is not None:
             # What does not cross a break was seen above; reading on over every break would only make tokens longer.
-            whole = [span for span in tokens_in(joined.text, bare=False) if joined.crosses(span)]
+            whole = broken_tokens_in(joined)
             spans += _beyond(spans, map(joined.place, self._allowed(joined.text, whole)))
         plain = without_escapes(text)
         if plain is not None:

@@ -7,12 +7,13 @@ those tries the exact shape, at that very place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from reasoningbank.guard.entropy import MOST_WORDINESS, class_changes, is_drawing, is_hex, varied, wordiness
+from reasoningbank.guard.entropy import MOST_WORDINESS, class_changes, is_drawing, is_hex, is_uuid, varied, wordiness
 from reasoningbank.guard.rules import ANCHORS, Rule, shape_of
 from reasoningbank.guard.runs import BASE64_RUNS, NAME_RUNS, runs
 from reasoningbank.guard.spans import Span
+from reasoningbank.guard.unwrapped import Unwrapped
 
 BEFORE_RUN = 80
 """How far before such a run the anchor of a token may stand."""
@@ -23,17 +24,36 @@ _CLOUD_SECRET = re.compile(r"[A-Za-z0-9/+]{40}")
 _HASH_BEFORE = re.compile(r"(?:sha\d{1,3}|md5|hash|digest|integrity|etag)[\"']?[-=: \"'~]{1,3}\Z", re.IGNORECASE)
 _CLOUD_KEY_CHARS = 40
 _MANY_RUNS = 3
+_UUID_CHARS = 36
+_TRUSTED_ANCHOR_CHARS = 4
 
 
-def tokens_in(text: str, *, bare: bool = True) -> Iterator[Span]:
-    """With `bare`, also what has no prefix but the shape of a cloud key."""
-    found = [
-        (start, end)
-        for start, end in runs(text, NAME_RUNS)
-        if not ((run := text[start:end]).islower() and _DIGITS.isdisjoint(run))
-    ]
+def tokens_in(text: str) -> Iterator[Span]:
+    """Tokens of every format, and what has no prefix but the shape of a cloud key."""
+    found = [run for run in runs(text, NAME_RUNS) if _may_be_token(text[run[0] : run[1]])]
     # Many runs share one question: which anchors are there at all.
     anchors = ANCHORS if len(found) < _MANY_RUNS else [entry for entry in ANCHORS if entry[0] in text]
+    yield from _anchored(text, found, anchors)
+    if "Q~" in text:
+        # The one token that may fall apart into runs too short to be seen.
+        yield from _matches(text, 0, len(text), "Q~", next(rule for anchor, rule in ANCHORS if anchor == "Q~"))
+    yield from _cloud_keys(text)
+
+
+def broken_tokens_in(joined: Unwrapped) -> Iterator[Span]:
+    """Those that a line end cut in two; only with prefixes that are long enough to be trusted."""
+    text = joined.text
+    found = [run for run in runs(text, NAME_RUNS) if joined.crosses(*run) and _may_be_token(text[run[0] : run[1]])]
+    anchors = [entry for entry in ANCHORS if len(entry[0]) >= _TRUSTED_ANCHOR_CHARS] if found else []
+    yield from (span for span in _anchored(text, found, anchors) if joined.crosses(span.start, span.end))
+
+
+def _may_be_token(run: str) -> bool:
+    """Not a name in small letters, and not a UUID, which no format is by itself."""
+    return not (run.islower() and _DIGITS.isdisjoint(run)) and not (len(run) == _UUID_CHARS and is_uuid(run))
+
+
+def _anchored(text: str, found: Sequence[tuple[int, int]], anchors: Sequence[tuple[str, Rule]]) -> Iterator[Span]:
     begin = 0
     for start, end in found:
         begin = max(begin, start - BEFORE_RUN)
@@ -42,11 +62,6 @@ def tokens_in(text: str, *, bare: bool = True) -> Iterator[Span]:
             if anchor in near:
                 yield from _matches(text, begin, end, anchor, rule)
         begin = start
-    if "Q~" in text:
-        # The one token that may fall apart into runs too short to be seen.
-        yield from _matches(text, 0, len(text), "Q~", next(rule for anchor, rule in ANCHORS if anchor == "Q~"))
-    if bare:
-        yield from _cloud_keys(text)
 
 
 def _matches(text: str, begin: int, end: int, anchor: str, rule: Rule) -> Iterator[Span]:
@@ -73,14 +88,17 @@ def is_mid_word(text: str, start: int) -> bool:
 # ---------------------------------------------------------------- cloud keys without a prefix
 
 
-def is_cloud_secret(value: str) -> bool:
-    """Forty characters of base64 that change class as only chance does; a path or a name does so far less."""
+def is_cloud_secret(value: str, *, expected: bool = False) -> bool:
+    """Forty characters of base64 that change class as only chance does; a path or a name does so far less.
+
+    `expected` where a name or the id of the key says that one is here.
+    """
     return (
         _CLOUD_SECRET.fullmatch(value) is not None
         and not is_hex(value)
         and not _DIGITS.isdisjoint(value)
-        and class_changes(value) >= 12
-        and (class_changes(value) >= 20 or wordiness(value) <= MOST_WORDINESS)
+        and (changes := class_changes(value)) >= (8 if expected else 12)
+        and (expected or changes >= 20 or wordiness(value) <= MOST_WORDINESS)
         and value.count("/") <= 5
         and not _is_encoded_text(value)
     )
@@ -94,12 +112,13 @@ def _is_encoded_text(value: str) -> bool:
 
 
 def _cloud_keys(text: str) -> Iterator[Span]:
+    expected = "AKIA" in text or "ASIA" in text
     for start, end in runs(text, BASE64_RUNS, _CLOUD_KEY_CHARS):
         if (
             end - start == _CLOUD_KEY_CHARS
             and (start == 0 or text[start - 1] not in "_-.")
             and (end == len(text) or text[end] not in "_-=")
-            and is_cloud_secret(text[start:end])
+            and is_cloud_secret(text[start:end], expected=expected)
             and not _HASH_BEFORE.search(text, max(0, start - 12), start)
         ):
             yield Span(start, end, "aws-secret-key")

@@ -62,8 +62,9 @@ class Unwrapped:
         """Where a span of `text` lies in the original."""
         return span._replace(start=self._original(span.start, after=True), end=self._original(span.end, after=False))
 
-    def crosses(self, span: Span) -> bool:
-        return bisect_right(self._starts, span.end - 1) > bisect_right(self._starts, span.start)
+    def crosses(self, start: int, end: int) -> bool:
+        """Whether something was taken out between these two places of `text`."""
+        return bisect_right(self._starts, end - 1) > bisect_right(self._starts, start)
 
     def _original(self, position: int, *, after: bool) -> int:
         holes = bisect_right(self._starts, position) if after else bisect_left(self._starts, position)
