@@ -12,6 +12,7 @@ import argparse
 import json
 import random
 import re
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -197,12 +198,18 @@ def _ours() -> Detector:
 
 
 def _detect_secrets() -> Detector:
-    from detect_secrets.core.scan import scan_line
+    from detect_secrets import SecretsCollection
     from detect_secrets.settings import default_settings
 
+    file = Path(tempfile.mkdtemp()) / "text.txt"
+
     def detector(text: str) -> bool:
+        # Through a file, as it is meant to be used: only then do its filters count.
+        file.write_text(text, "utf-8", errors="replace")
+        found = SecretsCollection()
         with default_settings():
-            return any(any(True for _ in scan_line(line)) for line in text.split("\n"))
+            found.scan_file(str(file))
+        return bool(found.files)
 
     return detector
 

@@ -56,7 +56,7 @@ def draft(canary: Canaries) -> dict[str, object]:
 def use_every_verb(bank: ReasoningBank, canary: Canaries) -> None:
     for _ in range(8):
         bank.record(**draft(canary))
-    bank.record_many([draft(canary) for _ in range(20)])
+    bank.record_many([draft(canary) for _ in range(34)])
     for number in range(10):
         kept = bank.store(f"key {number}", canary(), description=canary())
         bank.store(f"key {number}", canary(), tags=[canary()])
@@ -89,7 +89,10 @@ def import_files(folder: Path, canary: Canaries) -> list[Path]:
     notes.mkdir()
     (notes / "a.md").write_text(f"---\ntitle: T {canary()}\ntags: [{canary()}]\n---\nBody {canary()}\n", "utf-8")
     flow = folder / "memory-store.json"
-    flow.write_text(json.dumps({"default": [{"key": f"{len(canary.sung)} {canary()}", "value": canary(), "namespace": "default"}]}), "utf-8")
+    flow.write_text(
+        json.dumps({"default": [{"key": f"{len(canary.sung)} {canary()}", "value": canary(), "namespace": "default"}]}),
+        "utf-8",
+    )
     database = folder / "memory.db"
     connection = apsw.Connection(str(database))
     connection.execute(

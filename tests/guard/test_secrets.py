@@ -57,6 +57,8 @@ def test_a_secret_is_found_by_what_announces_it(announced_format, planted, maker
         "password: ********",
         "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
         "sk-proj-YOUR_KEY_HERE_AND_NOT_IN_GIT",
+        "aws_access_key_id = AKIAIOSFODNN7EXAMPLE",
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
         "commit 3f786850e387550fdab836ed7e6dc881de23001b fixed it",
         "request 123e4567-e89b-12d3-a456-426614174000 failed",
         '"integrity": "sha512-WXVhdsWB4ZqCQ5bCq0oSdlTnwbnzZ3w0DD4B3Ff1uWzrVDuHt5aZwYKUFEzHCZy2VlZ2bMd0PVMVs5R1fW0hbg=="',
@@ -91,7 +93,7 @@ def test_what_is_no_secret_stays_as_it_is(text):
         ("db:5432:main:app:Xk29vQz77", "db:5432:main:app:[SECRET:password]"),
         ("curl -u jo:Xk29vQz77 https://x", "curl -u jo:[SECRET:password] https://x"),
         (
-            "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCY88qLw2Zk9",
             "AWS_SECRET_ACCESS_KEY=[SECRET:aws-secret-key]",
         ),
         ("+API_KEY=q8Zr2Lk0Wm5Tn7Yb3Xc9", "+API_KEY=[SECRET:api-key]"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from reasoningbank.guard.entropy import by_lot, is_hex, is_uuid, stands_for_another
 from reasoningbank.guard.spans import Span
@@ -19,21 +19,18 @@ STEMS = ("key", "token", "secret", "pass", "pwd", "auth", "cred")
 """In lower case; without one of these nothing is announced."""
 LONGEST_NAME = 48
 _JUDGED_CHARS = 200
+_SHORTEST_VALUE = 6
 _NAME_BEFORE = re.compile(r"[\w.$-]*\Z", re.ASCII)
 
-_SECRET_NAMES = re.compile(
-    r"""
+_ANNOUNCING = r"""
       pass(?:w(?:or)?d|phrase|code)s? | pwd | (?:^|[_.-])pass(?:$|[_.-]) | (?:^|[_-])pw$
     | secret | token | cred(?:ential)?s?$
     | (?:api|app|access|account|auth|admin|client|consumer|crypt\w*|deploy|encrypt\w*|licen[cs]e|master|priv(?:ate)?
         |root|secret|security|service|session|shared|sign\w*|ssh|storage|subscription|webhook|write|read|rest|sas
         |ingest|hmac|aes|rsa|jwt|bot|web|server|project|publish\w*|live|prod\w*)[_.\- ]?key
     | apikey | [_-]key$ | _(?:PAT|PSK)$ | authorization | auth[_.-]?(?:header|data|code)?$
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_WORD_NAMES = re.compile(
-    r"""
+    """
+_WORD_NAMES = r"""
       token(?:iz|is) | tokens | (?:max|num)_?token
     | token[_.-]?(?:type|count|limit|budget|ur[li]|endpoint|name|ids?$|len|size|usage|expir|ttl|class|path|file|info
         |index|pos|list|map|set|ratio|rate|kind|stream|bucket|address|symbol)
@@ -47,9 +44,7 @@ _WORD_NAMES = re.compile(
     | pass(?:ed|es|ing|ive|age|enger|port) | (?:com|by|sur|encom|tres)pass
     | key(?:board|word|stone|note) | (?:mon|tur|hoc|don|whis|joc)key
     | author(?!iz) | authentic | [cx]srf | (?:next|page|sync)_?token | continuation | cancell?ation | signature
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+    """
 _PASSWORD_NAMES = re.compile(r"pass|pwd|[_-]pw$|^pw$", re.IGNORECASE)
 
 # What may stand between a name and its value. Bounded everywhere, so that no text makes it slow.
@@ -99,7 +94,14 @@ def announced(text: str, lowered: str) -> Iterator[Span]:
 
 @lru_cache(maxsize=4096)
 def _announces(name: str) -> bool:
-    return _SECRET_NAMES.search(name) is not None and _WORD_NAMES.search(name) is None
+    secret, word = _names()
+    return secret.search(name) is not None and word.search(name) is None
+
+
+@cache
+def _names() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    # Compiled when the first name is asked about: it takes as long as a whole command may.
+    return tuple(re.compile(names, re.VERBOSE | re.IGNORECASE) for names in (_ANNOUNCING, _WORD_NAMES))  # type: ignore[return-value]
 
 
 def kind_under(name: str, value: str) -> str | None:
@@ -113,16 +115,18 @@ def _named(text: str, position: int) -> Iterator[Span]:
     follows = _OPERATOR.match(text, position)
     if follows is None:
         return
+    value = _value(text, follows.end(), follows["quote"])
+    if len(value) < _SHORTEST_VALUE or not _announces(name := _name_at(text, position)):
+        return
+    if _is_secret(name, follows["operator"], value, quoted=bool(follows["quote"]), text=text, at=position):
+        yield Span(follows.end(), follows.end() + len(value), _called(name))
+
+
+def _name_at(text: str, position: int) -> str:
+    """The whole name around the word that was found."""
     before = _NAME_BEFORE.search(text[max(0, position - LONGEST_NAME) : position])
     start = position - (len(before[0]) if before else 0)
-    name = text[start : position + _length_of_rest(text, position)]
-    if not _announces(name):
-        return
-    operator, quote = follows["operator"], follows["quote"]
-    start = follows.end()
-    value = _value(text, start, quote)
-    if value and _is_secret(name, operator, value, quoted=bool(quote), text=text, at=position):
-        yield Span(start, start + len(value), _called(name))
+    return text[start : position + _length_of_rest(text, position)]
 
 
 _REST = re.compile(r"[\w.$-]{0,40}", re.ASCII)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from math import log2
 
 FEWEST_DISTINCT = 6
@@ -28,8 +29,7 @@ _HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _CLASS_CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
 
-_STANDS_FOR_ANOTHER = re.compile(
-    r"""
+_STANDS_FOR_ANOTHER = r"""
       ^[\W_]*$ | ^(?:x|\*|\.|0|-|\#|_|\?|•|…){3,}
     | (.)\1{6} | x{5} | \*{3} | \.{3} | … | ^<.*>$ | <[a-z][\w .:-]*> | ^\[.*\]$ | ^\{.*\}$
     | \$\{ | \$\( | ^\$[A-Za-z_] | \{\{ | \}\} | %\( | ^%[A-Za-z_]+%$ | ^\{[\w.!:]*\}
@@ -40,15 +40,23 @@ _STANDS_FOR_ANOTHER = re.compile(
     | ^(?:test|fake|mock|abc|none|null|nil|true|false|undefined|required|optional|string|str|bytes|int|password|passwd
         |secret|token|key|value|default|empty|unset|xyz|user(?:name)?|admin|root|pass|pw|pwd|guest|basic|bearer)[\d_-]*$
     | 1234567 | abcdef(?![0-9a-f]) | deadbeef | 0123456789
-    """,
-    re.IGNORECASE | re.VERBOSE,
+    """
+
+
+# Compiled when the first value is judged: most texts have none, and it takes as long as a whole command may.
+@cache
+def _stands_for_another() -> re.Pattern[str]:
+    return re.compile(_STANDS_FOR_ANOTHER, re.IGNORECASE | re.VERBOSE)
+
+
+_DRAWING = re.compile(
+    r"(.)\1{6}|x{5}|\*{3}|\.{3}|your[-_]|[-_]here\b|placeholder|redacted|(?-i:EXAMPLE(?:KEY)?$)", re.IGNORECASE
 )
-_DRAWING = re.compile(r"(.)\1{6}|x{5}|\*{3}|\.{3}|your[-_]|[-_]here\b|placeholder|redacted", re.IGNORECASE)
 
 
 def stands_for_another(value: str) -> bool:
     """A placeholder, a reference to a variable, a drawing: not the secret itself."""
-    return _STANDS_FOR_ANOTHER.search(value) is not None
+    return _stands_for_another().search(value) is not None
 
 
 def is_drawing(value: str) -> bool:

@@ -7,6 +7,7 @@ nothing was found is handed back as it is.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields, replace
@@ -26,6 +27,7 @@ _LIMITS = {
     **dict.fromkeys(("description", "comment", "text", "evidence"), MAX_DESCRIPTION_CHARS),
     **dict.fromkeys(("content", "task", "action", "result"), MAX_CONTENT_CHARS),
 }
+_HOLDS_TEXT = re.compile(r"str\b|tuple|list|Sequence|Mapping|dict|Any|object|JSON")
 _NOTHING: Mapping[str, int] = {}
 
 
@@ -57,8 +59,10 @@ def scrubbed_json(scrubber: Scrubber, value: Any) -> tuple[Any, Mapping[str, int
 
 @cache
 def _plan(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    names = tuple(f.name for f in fields(kind) if f.name not in _NO_TEXT)
-    return names, attrgetter(*names)
+    names = [f.name for f in fields(kind) if f.name not in _NO_TEXT and _HOLDS_TEXT.match(str(f.type))]
+    # Two at least, since of one alone the getter would not make a tuple.
+    names = names if len(names) > 1 else [f.name for f in fields(kind)]
+    return tuple(names), attrgetter(*names)
 
 
 def _joined(values: tuple[Any, ...]) -> str:

@@ -95,6 +95,7 @@ def is_cloud_secret(value: str, *, expected: bool = False) -> bool:
     """
     return (
         _CLOUD_SECRET.fullmatch(value) is not None
+        and not is_drawing(value)
         and not is_hex(value)
         and not _DIGITS.isdisjoint(value)
         and (changes := class_changes(value)) >= (8 if expected else 12)
