@@ -42,7 +42,7 @@ def scrubbed_record(scrubber: Scrubber, record: V) -> tuple[V, Mapping[str, int]
     for name, value in zip(names, values, strict=True):
         clean = _scrubbed(scrubber, "", value, found)
         if clean != value:
-            changes[name] = _within(name, clean)
+            changes[name] = _within(name, clean, value)
     return (replace(record, **changes), dict(found)) if changes else (record, _NOTHING)  # type: ignore[type-var]
 
 
@@ -98,9 +98,9 @@ def _scrubbed(scrubber: Scrubber, name: str, value: Any, found: Counter[str]) ->
     return value
 
 
-def _within(name: str, value: Any) -> Any:
+def _within(name: str, clean: Any, before: Any) -> Any:
     # A placeholder may be longer than what it stands for, and a field that was full must stay readable.
     limit = _LIMITS.get(name, MAX_NAME_CHARS)
-    if isinstance(value, str):
-        return value[:limit]
-    return tuple(dict.fromkeys(part[:limit] for part in value)) if isinstance(value, tuple) else value
+    if isinstance(clean, str):
+        return clean[: max(limit, len(before))]
+    return tuple(dict.fromkeys(part[:limit] for part in clean)) if isinstance(clean, tuple) else clean

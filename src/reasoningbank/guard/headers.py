@@ -1,4 +1,4 @@
-"""Secrets as HTTP carries them: `Authorization`, cookies, the user of `curl`, the signature of a link."""
+"""Secrets as HTTP and command lines carry them: `Authorization`, cookies, `curl -u`, the signature of a link."""
 
 from __future__ import annotations
 
@@ -96,4 +96,22 @@ def _signed(text: str, position: int) -> Iterator[Span]:
         yield Span(found.start("value"), found.end("value"), "azure-sas")
 
 
-_SEARCHES = (("bearer", _scheme), ("basic", _scheme), ("-u ", _curl_user), ("sig", _signed))
+_COMMAND_PASSWORD = re.compile(
+    r"(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|mysql\w*\b[^\n|;]{0,120}?[ \t]-p)(?P<quote>[\"']?)(?P<value>[^\s\"']{4,128})"
+)
+
+
+def _command_password(text: str, position: int) -> Iterator[Span]:
+    found = _COMMAND_PASSWORD.match(text, position)
+    if found is not None and not found["value"].startswith("[SECRET:") and not stands_for_another(found["value"]):
+        yield Span(found.start("value"), found.end("value"), "password")
+
+
+_SEARCHES = (
+    ("bearer", _scheme),
+    ("basic", _scheme),
+    ("-u ", _curl_user),
+    ("sig", _signed),
+    ("sshpass", _command_password),
+    ("mysql", _command_password),
+)
