@@ -103,6 +103,8 @@ def test_what_is_no_secret_stays_as_it_is(text):
         ('sshpass -p "Xk29vQz77" ssh h', 'sshpass -p "[SECRET:password]" ssh h'),
         ("mysql -u root -pXk29vQz77 shop", "mysql -u root -p[SECRET:password] shop"),
         ("+API_KEY=q8Zr2Lk0Wm5Tn7Yb3Xc9", "+API_KEY=[SECRET:api-key]"),
+        (r'{"password": "Xk29\"vQz77"}', '{"password": "[SECRET:password]"}'),
+        (r'"{\"password\": \"Xk29!vQz77\"}"', r'"{\"password\": \"[SECRET:password]\"}"'),
         ("<password>Xk29!vQz77</password>", "<password>[SECRET:password]</password>"),
     ],
 )

@@ -65,11 +65,9 @@ _OPERATOR = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-_QUOTED = {
-    '"': re.compile(r'[^"\\\r\n]{1,2048}'),
-    "'": re.compile(r"[^'\\\r\n]{1,2048}"),
-    "`": re.compile(r"[^`\\\r\n]{1,2048}"),
-}
+# A quote that is itself escaped ends at the next backslash; in a plain one a backslash keeps what follows.
+_QUOTED = {mark: re.compile(rf"(?:[^{mark}\\\r\n]|\\[^\r\n]){{1,2048}}") for mark in "\"'`"}
+_ESCAPED_QUOTED = {mark: re.compile(rf"[^{mark}\\\r\n]{{1,2048}}") for mark in "\"'`"}
 _BARE = re.compile(r"""[^\s"'`,;<>(){}\[\]\\|]{1,2048}""")
 _ENCODED_END = re.compile(r"%(?:22|26|3[Bb]|20)|&(?:quot;|amp;)|&(?=[\w.-]{1,40}=)")
 _CODE = re.compile(
@@ -139,7 +137,8 @@ def _length_of_rest(text: str, position: int) -> int:
 
 def _value(text: str, start: int, quote: str) -> str:
     mark = quote[-1:] if quote and quote[-1] in _QUOTED else ""
-    found = (_QUOTED[mark] if mark else _BARE).match(text, start)
+    ways = _ESCAPED_QUOTED if "\\" in quote else _QUOTED
+    found = (ways[mark] if mark else _BARE).match(text, start)
     if found is None:
         return ""
     value = found[0]
@@ -188,7 +187,7 @@ def _is_password(value: str, *, quoted: bool, sign: str) -> bool:
         _CODE.search(value) or (sign in ("=", ":") and re.fullmatch(r"[A-Za-z_][\w.]*", value) and kinds < 3)
     ):
         return False
-    if re.search(r"[()<>{}]|^%|^\$\w|^[/.]|\\", value):
+    if re.search(r"[()<>{}]|^%|^\$\w|^[/.]|^\\", value):
         return False
     if quoted:
         return kinds >= 2 and any(c.isdigit() for c in value)

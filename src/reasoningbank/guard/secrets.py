@@ -61,10 +61,8 @@ class Scrubber:
         # Spelt out: a loop over the words takes twice as long, and every store and every hit passes here.
         return (
             ("key" in lowered or "token" in lowered or "secret" in lowered or "pass" in lowered or "auth" in lowered)
-            or ("://" in lowered or "pwd" in lowered or "cred" in lowered or "cookie" in lowered)
-            or (
-                "bearer" in lowered or "basic " in lowered or "-u " in lowered or "q~" in lowered or ":5432:" in lowered
-            )
+            or ("://" in lowered or "pwd" in lowered or "cred" in lowered or "cookie" in lowered or "mysql" in lowered)
+            or ("bearer" in lowered or "basic" in lowered or "-u " in lowered or "q~" in lowered or ":5432:" in lowered)
         )
 
     def scrub(self, text: str) -> Scrubbed:
