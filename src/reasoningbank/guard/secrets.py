@@ -44,10 +44,9 @@ class Scrubber:
 
     def in_words(self) -> str:
         """What is taken out, for a status page."""
-        from reasoningbank.guard.assigned import STEMS
         from reasoningbank.guard.rules import RULES
 
-        says = f"on: {len(RULES)} token formats, private keys, passwords in addresses, {len(STEMS)} announcing words"
+        says = f"scrubbed: {len(RULES)} token formats, private keys, passwords in addresses and behind names"
         says += f"; personal data: {', '.join(self.personal)}" if self.personal else ""
         return says + (f"; {len(self.allow)} values allowed" if self.allow else "")
 
