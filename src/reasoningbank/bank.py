@@ -4,6 +4,7 @@
     gaps  forget_gap  clear_gaps        candidates
     get  list  edit  changes            session  start_session …     link  unlink  neighbours
     forget  restore  erase              import_from  export_lines    reindex  verify  backup  status
+    scrub  secrets_in  rulings
 
 Knows which room does what and what the defaults are. It is made by `wiring`, which knows the backends.
 """
@@ -39,6 +40,9 @@ from reasoningbank.core.types import (
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.graph.link import DEFAULT_WEIGHT, link, unlink
+from reasoningbank.guard import rulings
+from reasoningbank.guard.fields import scrubbed_json
+from reasoningbank.guard.rulings import Rulings
 from reasoningbank.ports import Damage, IndexInfo, StoreInfo
 
 if TYPE_CHECKING:
@@ -46,12 +50,13 @@ if TYPE_CHECKING:
 
     from reasoningbank.exchange.transfer import Imported
     from reasoningbank.graph.walk import Neighbour
+    from reasoningbank.guard.sweep import Swept
     from reasoningbank.learn.capture import Ended
     from reasoningbank.learn.evidence import History
     from reasoningbank.ports import Candidates, Floats
     from reasoningbank.recall.follow import Progress
     from reasoningbank.recall.gaps import Gaps
-    from reasoningbank.recall.query import Found, Query
+    from reasoningbank.recall.query import Found, Query, Recalled
     from reasoningbank.recall.search import Searcher
 
 T = TypeVar("T")
@@ -96,6 +101,8 @@ class Status:
     embedder: EmbedderIdentity
     policy: str
     distiller: str
+    scrubbing: str
+    """What is taken out of every text before it is kept, in words."""
     index: IndexInfo | None
     changes: int
     memories: Mapping[str, int]
@@ -203,14 +210,21 @@ class Bank:
 
     def search(self, query: str | Query, **options: Any) -> Found:
         """`search("how do I …", limit=5, scope="all", outcome="all", min_confidence=0.3, profile="balanced")`."""
-        asked = _query(query, options)
-        return self._engine.using(
+        # Before the embedder, which may be somebody else's machine, and before the log of what was shown.
+        asked = self._desk.shown(_query(query, options))
+        found = self._engine.using(
             lambda searcher: searcher.search(asked, tenant=self._desk.tenant, namespace=self._desk.namespace)
         )
+        hits = tuple(self._shown_hit(hit) for hit in found.memories)
+        return found if hits == found.memories else replace(found, memories=hits)
+
+    def _shown_hit(self, hit: Recalled) -> Recalled:
+        memory = self._desk.shown(hit.memory)
+        return hit if memory is hit.memory else replace(hit, memory=memory)
 
     def candidates(self, query: str | Query, *, depth: int = 200) -> Candidates:
         """What the vectors and the words find on their own, at most `depth` each, before ranking: for evaluation."""
-        asked, desk = _query(query, {}), self._desk
+        asked, desk = self._desk.shown(_query(query, {})), self._desk
         return self._engine.using(
             lambda searcher: searcher.candidates(asked, tenant=desk.tenant, namespace=desk.namespace, depth=depth)
         )
@@ -269,7 +283,8 @@ class Bank:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Vectors of this bank's embedder, one row a text."""
-        return self._engine.using(lambda searcher: searcher.embed(texts))
+        clean = [self._desk.scrubber.scrub(text).text for text in texts]
+        return self._engine.using(lambda searcher: searcher.embed(clean))
 
     def compare(self, one: str, other: str, *, metric: str = "cosine") -> float:
         """How alike two texts are to this bank's embedder: `cosine` (1 same, 0 unrelated) or `euclidean` (0 same)."""
@@ -349,13 +364,14 @@ class Bank:
         """Newest first."""
         where = records.in_namespace(self._desk, namespace)
         with self._desk.store.read(self._desk.tenant) as reader:
-            return reader.select(Trajectory, where, newest_first=True, limit=records.checked_limit(limit))
+            found = reader.select(Trajectory, where, newest_first=True, limit=records.checked_limit(limit))
+        return [self._desk.shown(trajectory) for trajectory in found]
 
     def trajectory(self, session: str) -> tuple[Trajectory, builtins.list[Step]]:
         from reasoningbank.learn import capture
 
         with self._desk.store.read(self._desk.tenant) as reader:
-            return capture.whole(reader, session)
+            return capture.whole(self._desk, reader, session)
 
     # ------------------------------------------------------------ links
 
@@ -403,6 +419,37 @@ class Bank:
 
         return import_path(self._desk, Path(path), layout=layout, dry_run=dry_run, progress=progress)
 
+    # ------------------------------------------------------------ secrets
+
+    def secrets_in(self, value: Any) -> dict[str, int]:
+        """How many secrets of which kind would be taken out of a text, or of any JSON value, if it were stored."""
+        return dict(scrubbed_json(self._desk.scrubber, value)[1])
+
+    def scrub(self, *, apply: bool = False, progress: Callable[[int], None] | None = None) -> Swept:
+        """Look for secrets in everything that is kept already; with `apply`, really remove them.
+
+        Then the search index is built anew, since words of a secret may be in the old one.
+        """
+        from reasoningbank.guard.sweep import sweep
+
+        if apply:
+            self._engine.flush_shown()
+        swept = sweep(self._desk.store, self._desk.tenant, self._desk.scrubber, apply=apply, progress=progress)
+        if swept.applied and self._engine.index_info() is not None:
+            self._engine.reindex(None, None, None)
+        return swept
+
+    @property
+    def rulings(self) -> Rulings:
+        """What this tenant has ruled: values that are no secrets, and personal data to take out as well."""
+        return rulings.rulings_of(self._desk.store, self._desk.tenant)
+
+    def rule(self, wanted: Rulings) -> None:
+        """Change that, for this bank at once and for others when they are opened next."""
+        rulings.keep(self._desk.store, self._desk.tenant, wanted)
+        scrubber = rulings.scrubber_for(self._desk.store, self._desk.tenant)
+        self._desk = replace(self._desk, scrubber=scrubber)
+
     # ------------------------------------------------------------ keeping
 
     def reindex(
@@ -437,6 +484,7 @@ class Bank:
                 embedder=self._engine.identity,
                 policy=self._desk.policy.name,
                 distiller="none: sessions are kept, nothing distils them yet",
+                scrubbing=self._desk.scrubber.in_words(),
                 index=self._engine.index_info(),
                 changes=store.head(),
                 memories={**active, **others},

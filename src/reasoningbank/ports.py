@@ -122,6 +122,16 @@ class Writer(Reader, Protocol):
         """Take over what was kept beside the records elsewhere; says how many were new."""
         ...
 
+    def rewrite(self, record: Record) -> None:
+        """Replace what a record says where it lies, without keeping what it said: for a memory the revision that it
+        names, current or earlier. The bytes before it are really gone.
+        """
+        ...
+
+    def rewrite_beside(self, before: Sidecar, after: Sidecar) -> None:
+        """The same for what is kept beside the records."""
+        ...
+
     def remove(self, kind: type[R], record_id: str) -> None:
         """Really remove a record, and for a memory its revisions, vectors, log lines, signals and edges with it."""
         ...

@@ -53,6 +53,11 @@ def confidence_json(confidence: Confidence) -> dict[str, float]:
     }
 
 
+def stored_json(item: Remembered) -> dict[str, Any]:
+    """What was just stored, with the secrets that were taken out of it on the way in."""
+    return {**remembered_json(item), "scrubbed": dict(item.scrubbed)}
+
+
 def remembered_json(item: Remembered) -> dict[str, Any]:
     return {
         **memory_json(item.memory),

@@ -269,6 +269,25 @@ def test_a_revision_taken_over_from_elsewhere_does_not_replace_one_that_is_here(
         assert reader.revisions(first.id) == [first]
 
 
+def test_a_rewritten_record_says_the_new_and_nothing_keeps_the_old(store: Store) -> None:
+    first = a_memory(1)
+    add(store, first)
+    second = replace(first, content="second", revision=2)
+    revise(store, second)
+    store.write("t", lambda w: w.keep_vectors(IDENTITY, first.id, {"text": b"12345678"}))
+    head = store.head()
+    store.write("t", lambda w: w.rewrite(replace(second, content="now")))
+    store.write("t", lambda w: w.rewrite(replace(first, content="then")))
+    with store.read("t") as reader:
+        assert reader.get(Memory, [first.id])[first.id] == replace(second, content="now")
+        assert reader.revisions(first.id) == [replace(first, content="then")]
+        assert reader.vectors(IDENTITY, [first.id]) == {}
+    assert [(change.kind, change.op) for change in store.changes(head, 10)] == [("memory", Op.REVISE)] * 2
+    assert store.verify() == []
+    with pytest.raises(NotFound):
+        store.write("t", lambda w: w.rewrite(replace(first, revision=9)))
+
+
 def test_adding_what_is_there_is_a_conflict_and_revising_what_is_not_is_not_found(store: Store) -> None:
     memory = a_memory(1)
     add(store, memory)

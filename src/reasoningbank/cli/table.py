@@ -43,6 +43,7 @@ COMMANDS: dict[str, Entry] = {
     "export": Entry("keep", "write every record as JSON Lines", "exchange"),
     "backup": Entry("keep", "copy the bank while it is in use", "keeping"),
     "verify": Entry("keep", "check every row against its checksum", "keeping"),
+    "scrub": Entry("keep", "find secrets in what is kept already, and remove them", "scrub"),
     "reindex": Entry("keep", "build the search index anew", "keeping"),
     "completion": Entry("more", "print a completion script for a shell", "completion"),
     "eval retrieval": Entry("more", "measure recall on labelled data", "eval"),

@@ -290,6 +290,8 @@ class Remembered:
     succeeded: int
     last_used_at: float | None
     shown: int = 0
+    scrubbed: Mapping[str, int] = field(default_factory=dict)
+    """How many secrets of which kind were taken out when this was stored; empty in an answer that stored nothing."""
 
     @property
     def id(self) -> str:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import cast
+from typing import TypeVar, cast
 
-from reasoningbank.core.errors import BankError
+from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.types import (
     Edge,
     Exposure,
@@ -35,6 +35,8 @@ from reasoningbank.ports import Writer
 
 ITEMS_PER_UNIT = 500
 
+R = TypeVar("R", bound=Record | Sidecar)
+
 
 @dataclass(slots=True, kw_only=True)
 class Imported:
@@ -45,6 +47,8 @@ class Imported:
     revised: int = 0
     unchanged: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    scrubbed: Counter[str] = field(default_factory=Counter)
+    """How many secrets of which kind were taken out of what was added or revised."""
 
     @property
     def seen(self) -> int:
@@ -99,35 +103,46 @@ def _count(tally: Imported, counted: Imported, progress: Callable[[int], None] |
     tally.revised += counted.revised
     tally.unchanged += counted.unchanged
     tally.skipped += counted.skipped
+    tally.scrubbed += counted.scrubbed
     if progress is not None:
         progress(tally.seen)
 
 
 def _take_chunk(desk: Desk, chunk: list[Line | Item], writer: Writer) -> Imported:
     tally = Imported(layout="")
-    coming = [_coming(desk, item) for item in chunk]
+    coming = [_coming(desk, item, tally) for item in chunk]
     here = Here(writer, (record for _, records in coming for record in records))
     for item, records in coming:
         try:
             _take(here, item, records, tally)
         except BankError as error:
             tally.skipped.append(Skipped(what=_name(item), why=str(error)))
+    tally.skipped = [desk.shown(skipped) for skipped in tally.skipped]
     return tally
 
 
-def _coming(desk: Desk, item: Line | Item) -> tuple[Line | Item, Sequence[Record | Sidecar]]:
-    """An item with the records that it would become, or the reason why it becomes none."""
-    match item:
-        case Skipped():
-            return item, ()
-        case Line():
-            record = item.record
-            return item, (record if record.tenant == desk.tenant else replace(record, tenant=desk.tenant),)
-        case _:
-            try:
-                return item, records_of(desk, item)
-            except BankError as error:
-                return Skipped(what=_name(item), why=str(error)), ()
+def _coming(desk: Desk, item: Line | Item, tally: Imported) -> tuple[Line | Item, Sequence[Record | Sidecar]]:
+    """An item with the records that it would become, without secrets, or the reason why it becomes none."""
+    if isinstance(item, Skipped):
+        return item, ()
+    try:
+        if isinstance(item, Line):
+            records: Sequence[Record | Sidecar] = (replace(item.record, tenant=desk.tenant),)
+        else:
+            records = records_of(desk, item)
+        return item, [_clean(desk, record, tally) for record in records]
+    except BankError as error:
+        return Skipped(what=_name(item), why=str(error)), ()
+
+
+def _clean(desk: Desk, record: R, tally: Imported) -> R:
+    """Without secrets. An id is never rewritten, so a record with a secret for its id is refused."""
+    for name in ("id", "memory_id", "source_id", "target_id", "trajectory_id"):
+        if desk.scrubber.scrub(getattr(record, name, None) or "").found:
+            raise InvalidInput(f"its {name} holds a secret")
+    clean, found = desk.clean(record)
+    tally.scrubbed.update(found)
+    return clean
 
 
 def _name(item: Line | Item) -> str:

@@ -79,7 +79,7 @@ def beginning_of(text: str) -> str:
 
 
 def gap_of(question: str, where: Filter, now: float) -> Gap:
-    """`question` must be scrubbed already: what is kept, its name included, is made from nothing else."""
+    """`question` holds no secret any more: what is kept, its name included, is made from nothing else."""
     namespace = where.namespace or EVERY_NAMESPACE
     shown = " ".join(question.split())[:MAX_QUESTION_CHARS]
     name = "\0".join((where.tenant, namespace, *subject_of(shown)))

@@ -7,7 +7,7 @@ writes the rest. Losing some to a kill loses no record.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from reasoningbank.core.errors import StoreError
 from reasoningbank.core.types import Exposure
@@ -21,10 +21,8 @@ MOST_GAPS_WAITING = 500
 
 
 class ShownLog:
-    def __init__(self, store: Store, scrub: Callable[[str], str] = str) -> None:
-        """`scrub` takes secrets out of a question before anything of it is kept."""
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._scrub = scrub
         self._waiting: list[Exposure] = []
         self._vain: list[tuple[str, Filter, float]] = []
         self._lock = threading.Lock()
@@ -62,7 +60,7 @@ class ShownLog:
         try:
             self._store.log_shown(lines)
             lines = []
-            gaps = [gap_of(self._scrub(text), where, at) for text, where, at in vain]
+            gaps = [gap_of(text, where, at) for text, where, at in vain]
             self._store.log_gaps([gap for gap in gaps if gap.question])
         except StoreError:
             with self._lock:

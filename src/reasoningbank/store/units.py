@@ -260,6 +260,38 @@ class SqliteWriter(SqliteReader):
             added += self._connection.changes()
         return added
 
+    def rewrite(self, record: Record) -> None:
+        self._own(record)
+        table = table_of(type(record))
+        values = (*table.encode(record), record.id, self._tenant)
+        try:
+            if isinstance(record, Memory):
+                for name in (table.name, "revisions"):
+                    sql = f"{table.update_sql.replace(table.name, name, 1)} AND revision = ?"
+                    self._connection.execute(sql, (*values, record.revision))
+                    if self._connection.changes():
+                        break
+            else:
+                self._connection.execute(table.update_sql, values)
+        except _NAMED_AT_ONCE as error:
+            raise translated(error, self._location) from error
+        if not self._connection.changes():
+            raise NotFound(f"There is no {table.noun} {record.id!r} here.")
+        if isinstance(record, Memory):
+            # They were made of what it said before.
+            self._connection.execute("DELETE FROM vectors WHERE memory_id = ?", (record.id,))
+        self.has_erased = True
+        self._note(table.noun, Op.REVISE, record.id)
+
+    def rewrite_beside(self, before: Sidecar, after: Sidecar) -> None:
+        self._own(before)
+        name, _ = BESIDE[type(before)]
+        same = " AND ".join(f"{f.name} IS ?" for f in fields(before))
+        values = [getattr(before, f.name) for f in fields(before)]
+        self._connection.execute(f"DELETE FROM {name} WHERE {same}", values)
+        self.has_erased = True
+        self.add_beside([after])
+
     def remove(self, kind: type[R], record_id: str) -> None:
         table = table_of(kind)
         if kind is Memory:

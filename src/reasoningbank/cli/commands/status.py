@@ -61,6 +61,7 @@ def _page(status: Status, terminal: Terminal) -> None:
     terminal.labelled("index       ", f"{_index(status)}")
     terminal.labelled("confidence  ", f"policy {status.policy}")
     terminal.labelled("distiller   ", f"{status.distiller}")
+    terminal.labelled("secrets     ", f"{status.scrubbing}")
     terminal.labelled("durability  ", f"{status.store.durability}")
 
 
