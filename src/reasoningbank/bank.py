@@ -4,7 +4,7 @@
     gaps  forget_gap  clear_gaps        candidates
     get  list  edit  changes            session  start_session …     link  unlink  neighbours
     forget  restore  erase              import_from  export_lines    reindex  verify  backup  status
-    scrub  secrets_in  rulings
+    scrub  secrets_in  scrubbing
 
 Knows which room does what and what the defaults are. It is made by `wiring`, which knows the backends.
 """
@@ -40,9 +40,9 @@ from reasoningbank.core.types import (
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.graph.link import DEFAULT_WEIGHT, link, unlink
-from reasoningbank.guard import rulings
+from reasoningbank.guard import scrubbing
 from reasoningbank.guard.fields import scrubbed_json
-from reasoningbank.guard.rulings import Rulings
+from reasoningbank.guard.scrubbing import Scrubbing
 from reasoningbank.ports import Damage, IndexInfo, StoreInfo
 
 if TYPE_CHECKING:
@@ -440,14 +440,14 @@ class Bank:
         return swept
 
     @property
-    def rulings(self) -> Rulings:
+    def scrubbing(self) -> Scrubbing:
         """What this tenant has ruled: values that are no secrets, and personal data to take out as well."""
-        return rulings.rulings_of(self._desk.store, self._desk.tenant)
+        return scrubbing.scrubbing_of(self._desk.store, self._desk.tenant)
 
-    def rule(self, wanted: Rulings) -> None:
+    def set_scrubbing(self, wanted: Scrubbing) -> None:
         """Change that, for this bank at once and for others when they are opened next."""
-        rulings.keep(self._desk.store, self._desk.tenant, wanted)
-        scrubber = rulings.scrubber_for(self._desk.store, self._desk.tenant)
+        scrubbing.keep(self._desk.store, self._desk.tenant, wanted)
+        scrubber = scrubbing.scrubber_for(self._desk.store, self._desk.tenant)
         self._desk = replace(self._desk, scrubber=scrubber)
 
     # ------------------------------------------------------------ keeping

@@ -8,7 +8,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.types import Edge, Exposure, Memory, Signal, Step, Trajectory
-from reasoningbank.guard.rulings import allowing, with_personal
+from reasoningbank.guard.scrubbing import allowing, with_personal
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_two_keys_that_differ_only_in_their_secrets_stay_two(bank, secret):
 def test_a_tenant_rules_for_itself_and_only_a_fingerprint_is_kept(path, secret):
     value = secret()
     with ReasoningBank.open(path, embedder="hash", tenant="one") as bank:
-        bank.rule(with_personal(allowing(bank.rulings, value), ("email",)))
+        bank.set_scrubbing(with_personal(allowing(bank.scrubbing, value), ("email",)))
         assert bank.record(title="t", content=f"{value} jo@mail.org").content == f"{value} [SECRET:email]"
     with ReasoningBank.open(path, tenant="one") as again:
         assert again.record(title="t", content=value).content == value
@@ -120,5 +120,5 @@ def test_a_tenant_rules_for_itself_and_only_a_fingerprint_is_kept(path, secret):
         assert other.record(title="t", content=f"{value} jo@mail.org").content == "[SECRET:github-pat] jo@mail.org"
     fresh = path.with_name("fresh.db")
     with ReasoningBank.open(fresh, embedder="hash") as bank:
-        bank.rule(allowing(bank.rulings, value))
+        bank.set_scrubbing(allowing(bank.scrubbing, value))
     assert value.encode() not in fresh.read_bytes()

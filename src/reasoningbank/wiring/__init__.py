@@ -15,7 +15,7 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.ids import IdSource
 from reasoningbank.core.types import DEFAULT_TENANT
 from reasoningbank.desk import Desk
-from reasoningbank.guard.rulings import scrubber_for
+from reasoningbank.guard.scrubbing import scrubber_for
 from reasoningbank.store.sqlite import SqliteStore
 from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, EMBEDDERS, identity_of
 from reasoningbank.wiring.engine import EmbeddedEngine

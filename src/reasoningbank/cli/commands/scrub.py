@@ -14,7 +14,7 @@ from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.guard.rulings import PERSONAL, Rulings, allowing, refusing, with_personal
+from reasoningbank.guard.scrubbing import PERSONAL, Scrubbing, allowing, refusing, with_personal
 from reasoningbank.guard.sweep import Swept
 
 FOUND = 1
@@ -40,35 +40,34 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     if args.allow is None and args.disallow is None and args.personal is None and not args.allowed:
         return _sweep(args, terminal)
     with opened(args, create=not args.allowed) as found:
-        rulings = found.bank.rulings
+        scrubbing = found.bank.scrubbing
         if not args.allowed:
-            rulings = _ruled(args, rulings)
-            found.bank.rule(rulings)
-    shown = {"allowed": list(rulings.allow), "personal": list(rulings.personal)}
+            scrubbing = _ruled(args, scrubbing)
+            found.bank.set_scrubbing(scrubbing)
+    shown = {"allowed": list(scrubbing.allow), "personal": list(scrubbing.personal)}
     if terminal.as_json:
         terminal.json(shown)
         return 0
-    for fingerprint in rulings.allow:
+    for fingerprint in scrubbing.allow:
         terminal.say(fingerprint)
-    terminal.tell(
-        f"{figures.counted(len(rulings.allow), 'value')} allowed; personal data: {', '.join(rulings.personal) or _NONE}"
-    )
+    personal = ", ".join(scrubbing.personal) or _NONE
+    terminal.tell(f"{figures.counted(len(scrubbing.allow), 'value')} allowed; personal data: {personal}")
     return 0
 
 
-def _ruled(args: Namespace, rulings: Rulings) -> Rulings:
+def _ruled(args: Namespace, scrubbing: Scrubbing) -> Scrubbing:
     if args.allow is not None:
         # A value on a command line stays in the shell's history; standard input does not.
         value = sys.stdin.read().strip("\r\n") if args.allow == "-" else args.allow
-        return allowing(rulings, value)
+        return allowing(scrubbing, value)
     if args.disallow is not None:
-        return refusing(rulings, args.disallow)
+        return refusing(scrubbing, args.disallow)
     if args.personal == _NONE:
-        return with_personal(rulings, ())
+        return with_personal(scrubbing, ())
     kinds = tuple(kind.strip() for kind in args.personal.split(",") if kind.strip())
     if not kinds:
         raise InvalidInput(f"Name some of {', '.join(PERSONAL)}, or {_NONE}.")
-    return with_personal(rulings, kinds)
+    return with_personal(scrubbing, kinds)
 
 
 def _sweep(args: Namespace, terminal: Terminal) -> int:

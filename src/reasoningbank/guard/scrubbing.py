@@ -17,52 +17,52 @@ SHORTEST_ALLOWED = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rulings:
+class Scrubbing:
     allow: tuple[str, ...] = ()
     """Fingerprints."""
     personal: tuple[str, ...] = ()
 
 
-def rulings_of(store: Store, tenant: str) -> Rulings:
+def scrubbing_of(store: Store, tenant: str) -> Scrubbing:
     text = store.setting(_name(tenant))
     if text is None:
-        return Rulings()
+        return Scrubbing()
     try:
         kept = json.loads(text)
-        return Rulings(allow=tuple(map(str, kept["allow"])), personal=tuple(map(str, kept["personal"])))
+        return Scrubbing(allow=tuple(map(str, kept["allow"])), personal=tuple(map(str, kept["personal"])))
     except (ValueError, KeyError, TypeError) as error:
         raise BankDamaged(f"The scrubbing settings of tenant {tenant!r} cannot be read ({error}).") from error
 
 
-def keep(store: Store, tenant: str, rulings: Rulings) -> None:
-    store.set_setting(_name(tenant), json.dumps({"allow": rulings.allow, "personal": rulings.personal}))
+def keep(store: Store, tenant: str, scrubbing: Scrubbing) -> None:
+    store.set_setting(_name(tenant), json.dumps({"allow": scrubbing.allow, "personal": scrubbing.personal}))
 
 
 def scrubber_for(store: Store, tenant: str) -> Scrubber:
-    rulings = rulings_of(store, tenant)
-    return Scrubber(allow=rulings.allow, personal=rulings.personal)
+    scrubbing = scrubbing_of(store, tenant)
+    return Scrubber(allow=scrubbing.allow, personal=scrubbing.personal)
 
 
-def allowing(rulings: Rulings, value: str) -> Rulings:
+def allowing(scrubbing: Scrubbing, value: str) -> Scrubbing:
     if len(value) < SHORTEST_ALLOWED:
         raise InvalidInput(f"A value to allow has at least {SHORTEST_ALLOWED} characters.")
-    return Rulings(allow=tuple(dict.fromkeys((*rulings.allow, fingerprint(value)))), personal=rulings.personal)
+    return Scrubbing(allow=tuple(dict.fromkeys((*scrubbing.allow, fingerprint(value)))), personal=scrubbing.personal)
 
 
-def refusing(rulings: Rulings, value: str) -> Rulings:
+def refusing(scrubbing: Scrubbing, value: str) -> Scrubbing:
     """`value` is the value itself, or the beginning of its fingerprint as it was listed."""
     whole = fingerprint(value)
-    gone = [kept for kept in rulings.allow if kept == whole or (len(value) >= 8 and kept.startswith(value))]
+    gone = [kept for kept in scrubbing.allow if kept == whole or (len(value) >= 8 and kept.startswith(value))]
     if not gone:
         raise InvalidInput("No such value is allowed: `reasoningbank scrub --allowed` lists the fingerprints.")
-    return Rulings(allow=tuple(kept for kept in rulings.allow if kept not in gone), personal=rulings.personal)
+    return Scrubbing(allow=tuple(kept for kept in scrubbing.allow if kept not in gone), personal=scrubbing.personal)
 
 
-def with_personal(rulings: Rulings, kinds: tuple[str, ...]) -> Rulings:
+def with_personal(scrubbing: Scrubbing, kinds: tuple[str, ...]) -> Scrubbing:
     unknown = sorted(set(kinds).difference(PERSONAL))
     if unknown:
         raise InvalidInput(f"{', '.join(unknown)} is no kind of personal data: use some of {', '.join(PERSONAL)}.")
-    return Rulings(allow=rulings.allow, personal=tuple(sorted(set(kinds))))
+    return Scrubbing(allow=scrubbing.allow, personal=tuple(sorted(set(kinds))))
 
 
 def _name(tenant: str) -> str:
