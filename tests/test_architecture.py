@@ -30,7 +30,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learn": {"core", "ports", "desk", "recall"},
     "exchange": {"core", "ports", "desk"},
     "records": {"core", "ports", "desk"},
-    "bank": {"core", "ports", "desk", "records", "graph", "recall", "learn", "exchange"},
+    "unit": {"core", "ports"},
+    "bank": {"core", "ports", "desk", "unit", "records", "graph", "recall", "learn", "exchange"},
     "view": {"core", "ports", "desk", "graph", "recall", "learn", "exchange", "bank"},
     "wiring": {
         "core",
@@ -46,7 +47,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "index",
         "embed",
     },
-    "cli": {"core", "ports", "desk", "graph", "recall", "learn", "exchange", "bank", "config", "view", "wiring"},
+    "serve": {"core", "ports", "desk", "graph", "recall", "learn", "exchange", "bank", "config", "view", "wiring"},
+    "cli": {"core", "ports", "desk", "graph", "recall", "learn", "exchange", "bank", "config", "view", "wiring", "serve"},
     "__init__": {"core", "wiring"},
     "__main__": {"cli"},
 }

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from reasoningbank import records
+from reasoningbank.core.drafts import clean_namespace, clean_tenant
 from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.types import (
     Change,
@@ -36,7 +37,7 @@ from reasoningbank.core.types import (
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.graph.link import DEFAULT_WEIGHT, link, unlink
-from reasoningbank.ports import Damage, IndexInfo, StoreInfo
+from reasoningbank.ports import Damage, IndexInfo, StoreInfo, Writer
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -121,12 +122,38 @@ class Bank:
         self._desk.store.close()
 
     @property
+    def desk(self) -> Desk:
+        """What every verb has at hand, for the doors that must know more than a verb tells."""
+        return self._desk
+
+    @property
     def namespace(self) -> str:
         return self._desk.namespace
 
     @property
     def tenant(self) -> str:
         return self._desk.tenant
+
+    def for_tenant(self, tenant: str, *, namespace: str | None = None) -> Bank:
+        """The same bank as another tenant sees it: records and index are shared, nothing of the others is in sight.
+
+        It costs next to nothing and need not be closed; `namespace` is the one that its verbs mean by default.
+        """
+        chosen = self._desk.namespace if namespace is None else clean_namespace(namespace)
+        return SharedBank(replace(self._desk, tenant=clean_tenant(tenant), namespace=chosen), self._engine)
+
+    def atomically(self, act: Callable[[Bank, Writer], T]) -> T:
+        """Run several verbs as one unit: all of it is committed, or nothing is.
+
+        `act` gets a bank that writes into the unit, and may be run twice. It cannot search.
+        """
+        from reasoningbank.unit import InUnit, NoEngine
+
+        def change(writer: Writer) -> T:
+            desk = replace(self._desk, store=InUnit(self._desk.store, writer))
+            return act(SharedBank(desk, NoEngine(self._engine)), writer)
+
+        return self._desk.store.write(self._desk.tenant, change)
 
     # ------------------------------------------------------------ storing
 
@@ -290,6 +317,10 @@ class Bank:
         self._engine.flush_shown()
         return capture.end(self._desk, session, outcome, used=used)
 
+    def flush_shown(self) -> None:
+        """Write down what was shown so far. `end_session` does so by itself, except within a unit."""
+        self._engine.flush_shown()
+
     def sessions(self, *, namespace: str | None = None, limit: int = DEFAULT_LIST_LIMIT) -> builtins.list[Trajectory]:
         """Newest first."""
         where = records.in_namespace(self._desk, namespace)
@@ -390,6 +421,13 @@ class Bank:
                 trajectories=reader.count(Trajectory, {}),
                 edges=reader.count(Edge, {}),
             )
+
+
+class SharedBank(Bank):
+    """A bank on records and an index that belong to another one, which closes them."""
+
+    def close(self) -> None:
+        pass
 
 
 class Run:

@@ -10,7 +10,7 @@ from pathlib import Path
 from reasoningbank.bank import Bank
 from reasoningbank.config import from_environment
 from reasoningbank.core.confidence import policy_named
-from reasoningbank.core.drafts import clean_name, clean_namespace
+from reasoningbank.core.drafts import clean_namespace, clean_tenant
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.ids import IdSource
 from reasoningbank.core.types import DEFAULT_TENANT
@@ -56,7 +56,7 @@ class ReasoningBank(Bank):
         try:
             desk = Desk(
                 store=store,
-                tenant=clean_name(tenant, "tenant"),
+                tenant=clean_tenant(tenant),
                 namespace=clean_namespace(namespace or config.namespace),
                 clock=clock,
                 ids=IdSource(clock, _Chance()),
