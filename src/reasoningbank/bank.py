@@ -214,6 +214,10 @@ class Bank:
     def erase(self, memory_id: str) -> None:
         """Really remove a memory with its revisions, signals, edges and vectors. There is no undo."""
         records.erase(self._desk, memory_id)
+        self.follow_erasures()
+
+    def follow_erasures(self) -> None:
+        """Take what was erased out of the index as well. `erase` does so by itself, except within a unit."""
         if self._engine.index_info() is not None:
             self._engine.using(lambda searcher: searcher.follower.catch_up(budget_s=60.0, wait_s=10.0))
 
@@ -321,11 +325,14 @@ class Bank:
         """Write down what was shown so far. `end_session` does so by itself, except within a unit."""
         self._engine.flush_shown()
 
-    def sessions(self, *, namespace: str | None = None, limit: int = DEFAULT_LIST_LIMIT) -> builtins.list[Trajectory]:
-        """Newest first."""
+    def sessions(
+        self, *, namespace: str | None = None, limit: int = DEFAULT_LIST_LIMIT, before: str | None = None
+    ) -> builtins.list[Trajectory]:
+        """Newest first; `before` is the last id of the page before."""
         where = records.in_namespace(self._desk, namespace)
+        most = records.checked_limit(limit)
         with self._desk.store.read(self._desk.tenant) as reader:
-            return reader.select(Trajectory, where, newest_first=True, limit=records.checked_limit(limit))
+            return reader.select(Trajectory, where, newest_first=True, after=before, limit=most)
 
     def trajectory(self, session: str) -> tuple[Trajectory, builtins.list[Step]]:
         from reasoningbank.learn import capture

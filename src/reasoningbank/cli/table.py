@@ -43,12 +43,16 @@ COMMANDS: dict[str, Entry] = {
     "backup": Entry("keep", "copy the bank while it is in use", "keeping"),
     "verify": Entry("keep", "check every row against its checksum", "keeping"),
     "reindex": Entry("keep", "build the search index anew", "keeping"),
+    "serve": Entry("serve", "offer the bank to other programs, over HTTP or MCP", "serve"),
+    "token create": Entry("serve", "make a token for a tenant", "token"),
+    "token list": Entry("serve", "list tokens; never their secrets", "token"),
+    "token revoke": Entry("serve", "take a token back", "token"),
     "completion": Entry("more", "print a completion script for a shell", "completion"),
     "bench": Entry("more", "run the benchmarks of a checkout", "bench"),
     "help": Entry("more", "show help for a command", "help"),
 }
 
-GROUPS = ("start", "remember", "ask", "learn", "change", "keep", "more")
+GROUPS = ("start", "remember", "ask", "learn", "change", "keep", "serve", "more")
 
 
 def families() -> dict[str, list[str]]:

@@ -1,0 +1,110 @@
+"""What uvicorn leaves open: how long a head may take, how large it may be, how many connections there may be.
+
+Knows uvicorn's own HTTP protocol and adds timers and counts to it. Requests themselves are none of its business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from reasoningbank.serve.http.idempotency import as_bytes
+from reasoningbank.serve.http.limits import Limits
+from reasoningbank.serve.http.problems import MEDIA_TYPE, Problem
+
+
+def protocol_with(limits: Limits) -> type[HttpToolsProtocol]:
+    class GuardedProtocol(HttpToolsProtocol):
+        _head_timer: asyncio.TimerHandle | None = None
+        _head_bytes = 0
+        _in_head = True
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            if len(self.connections) > limits.connections:
+                self._refuse(Problem(503, "busy", "Too many connections: try again."))
+                return
+            self._await_head()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_timer()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            if self._in_head:
+                self._head_bytes += len(data)
+                if self._head_bytes > limits.header_bytes + limits.body_bytes:
+                    # The first piece of a body may come with the head, but no head is as long as this.
+                    self._refuse(_TOO_LARGE)
+                    return
+            super().data_received(data)
+
+        def on_message_begin(self) -> None:
+            self._in_head, self._head_bytes = True, 0
+            if self._head_timer is None:
+                self._await_head()
+            super().on_message_begin()
+
+        def on_url(self, url: bytes) -> None:
+            super().on_url(url)
+            self._count(len(url))
+
+        def on_header(self, name: bytes, value: bytes) -> None:
+            super().on_header(name, value)
+            self._count(len(name) + len(value) + 4)
+
+        def _count(self, size: int) -> None:
+            self._counted = getattr(self, "_counted", 0) + size
+            if self._counted > limits.header_bytes:
+                self._refuse(_TOO_LARGE)
+
+        def on_headers_complete(self) -> None:
+            self._in_head, self._counted = False, 0
+            self._stop_timer()
+            if not self.transport.is_closing():
+                super().on_headers_complete()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+
+        def _await_head(self) -> None:
+            self._stop_timer()
+            self._head_timer = self.loop.call_later(limits.header_wait_s, self._head_is_late)
+
+        def _stop_timer(self) -> None:
+            if self._head_timer is not None:
+                self._head_timer.cancel()
+                self._head_timer = None
+
+        def _head_is_late(self) -> None:
+            self._head_timer = None
+            if not self.transport.is_closing():
+                self._refuse(Problem(408, "too_slow", "The head of the request did not arrive in time."))
+
+        def _refuse(self, problem: Problem) -> None:
+            if not self.transport.is_closing():
+                self.transport.write(raw(problem))
+                self.transport.close()
+
+        def send_400_response(self, msg: str) -> None:
+            del msg
+            self._refuse(Problem(400, "invalid_input", "This is no HTTP request."))
+
+    return GuardedProtocol
+
+
+_TOO_LARGE = Problem(431, "headers_too_large", "The head of the request is too large.")
+
+
+def raw(problem: Problem) -> bytes:
+    """A problem for who has not come as far as a request."""
+    body = as_bytes(problem.json())
+    head = (
+        f"HTTP/1.1 {problem.status} {problem.code}\r\ncontent-type: {MEDIA_TYPE}\r\n"
+        f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+    )
+    return head.encode() + body
+
+
