@@ -33,9 +33,7 @@ class Principal:
     """Runs this server: may see what concerns every tenant, such as metrics, and keep the bank as a whole."""
 
 
-LOCAL_USER = Principal(
-    tenant=DEFAULT_TENANT, scopes=frozenset(SCOPES), name="local", origin=USER, operator=True
-)
+LOCAL_USER = Principal(tenant=DEFAULT_TENANT, scopes=frozenset(SCOPES), name="local", origin=USER, operator=True)
 """Whoever starts a process on this machine and talks to it directly."""
 
 

@@ -55,7 +55,9 @@ class OAuth:
         try:
             tenant = clean_tenant(claims.get(self.settings.tenant_claim))
         except InvalidInput:
-            raise Unauthenticated(f"The access token names no tenant in its claim {self.settings.tenant_claim!r}.") from None
+            raise Unauthenticated(
+                f"The access token names no tenant in its claim {self.settings.tenant_claim!r}."
+            ) from None
         subject = claims.get("sub") or claims.get("client_id")
         if not isinstance(subject, str) or not subject:
             raise Unauthenticated(BAD)
@@ -78,7 +80,12 @@ class OAuth:
                 algorithms=[algorithm],
                 audience=self.settings.audience,
                 issuer=self.settings.issuer,
-                options={"require": ["exp", "aud", "iss"], "verify_exp": False, "verify_nbf": False, "verify_iat": False},
+                options={
+                    "require": ["exp", "aud", "iss"],
+                    "verify_exp": False,
+                    "verify_nbf": False,
+                    "verify_iat": False,
+                },
             )
         except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as error:
             raise Unauthenticated(BAD) from error

@@ -29,7 +29,7 @@ _LONGEST_S = 100 * _UNITS_S["y"]
 _NOBODY = bytes(32)
 
 
-def create(  # noqa: PLR0913 - what a token is, said once
+def create(
     store: Store,
     *,
     tenant: str,
@@ -91,7 +91,7 @@ def revoke(store: Store, token_id: str, now: float) -> AccessToken:
 
 
 def lifetime_s(text: str) -> float | None:
-    """ "30d", "12h", "never"."""
+    """Of "30d", "12h" or "never"."""
     if text == "never":
         return None
     match = re.fullmatch(r"([1-9][0-9]{0,5})([mhdwy])", text)

@@ -11,16 +11,16 @@ import apsw
 
 from reasoningbank.core.types import AccessToken, KeptReply
 
-_TOKEN_COLUMNS = "id, tenant, name, scopes, origin, digest, created_at, expires_at, revoked_at"
+_COLUMNS = "id, tenant, name, scopes, origin, digest, created_at, expires_at, revoked_at"
 
 
 def token_in(connection: apsw.Connection, token_id: str) -> AccessToken | None:
-    row: Any = connection.execute(f"SELECT {_TOKEN_COLUMNS} FROM tokens WHERE id = ?", (token_id,)).fetchone()
+    row: Any = connection.execute(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", (token_id,)).fetchone()
     return None if row is None else _token(row)
 
 
 def tokens_in(connection: apsw.Connection) -> list[AccessToken]:
-    return [_token(row) for row in connection.execute(f"SELECT {_TOKEN_COLUMNS} FROM tokens ORDER BY created_at, id")]
+    return [_token(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY created_at, id")]
 
 
 def _token(row: Any) -> AccessToken:
@@ -40,7 +40,7 @@ def _token(row: Any) -> AccessToken:
 
 def put_token(connection: apsw.Connection, token: AccessToken) -> None:
     connection.execute(
-        f"INSERT OR REPLACE INTO tokens ({_TOKEN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT OR REPLACE INTO tokens ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             token.id,
             token.tenant,
@@ -76,6 +76,4 @@ def put_reply(connection: apsw.Connection, tenant: str, reply: KeptReply, drop_b
 
 def drop_replies_about(connection: apsw.Connection, tenant: str, record_id: str) -> None:
     """An erased record must not live on in an answer that was kept about it."""
-    connection.execute(
-        "DELETE FROM replies WHERE tenant = ? AND instr(body, CAST(? AS BLOB)) > 0", (tenant, record_id)
-    )
+    connection.execute("DELETE FROM replies WHERE tenant = ? AND instr(body, CAST(? AS BLOB)) > 0", (tenant, record_id))

@@ -24,13 +24,17 @@ def _options(parser: ArgumentParser) -> None:
         "--port", type=int, default=DEFAULT_PORT, metavar="N", help=f"0 takes a free one ({DEFAULT_PORT})"
     )
     parser.add_argument("--require-token", action="store_true", help="also from programs on this machine")
-    parser.add_argument("--public-url", metavar="URL", help="the address that clients use, when a proxy stands in front")
+    parser.add_argument(
+        "--public-url", metavar="URL", help="the address that clients use, when a proxy stands in front"
+    )
     parser.add_argument("--tls-cert", metavar="FILE", help="serve https with this certificate")
     parser.add_argument("--tls-key", metavar="FILE", help="the certificate's private key")
     parser.add_argument("--oauth-issuer", metavar="URL", help="accept access tokens of this issuer too")
     parser.add_argument("--oauth-keys", metavar="FILE|URL", help="the issuer's JSON Web Key Set")
     parser.add_argument("--oauth-audience", metavar="URL", help="who the access tokens must be for (the public URL)")
-    parser.add_argument("--oauth-tenant-claim", default="tenant", metavar="NAME", help="the claim that names the tenant")
+    parser.add_argument(
+        "--oauth-tenant-claim", default="tenant", metavar="NAME", help="the claim that names the tenant"
+    )
     parser.add_argument(
         "--rate", type=float, default=200.0, metavar="N", help="requests a second for each token; 0 is no limit (200)"
     )
@@ -131,7 +135,8 @@ def _tell(
     terminal: Terminal, status: Any, address: str, wishes: Any, mounted: dict[str, Any], *, open_to_local: bool
 ) -> None:
     doors = {"REST": f"{address}/v1", "OpenAPI": f"{address}/openapi.json"}
-    doors.update({"MCP": f"{address}{path}" for path in mounted})
+    if "/mcp" in mounted:
+        doors["MCP"] = f"{address}/mcp"
     if terminal.as_json:
         terminal.json({"address": address, "doors": doors, "open_to_local": open_to_local})
         terminal.out.flush()

@@ -41,7 +41,10 @@ def adopted(call: Call, path: Path) -> Iterator[Path]:
         yield path
         return
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".jsonl", errors="replace") as file:
-        with call.bank.desk.store.read(call.principal.tenant) as reader, path.open("r", encoding="utf-8-sig", errors="replace") as lines:
+        with (
+            call.bank.desk.store.read(call.principal.tenant) as reader,
+            path.open("r", encoding="utf-8-sig", errors="replace") as lines,
+        ):
             adopt = _Adoption(call, reader)
             for line in lines:
                 file.write(adopt.line(line))

@@ -19,7 +19,7 @@ from reasoningbank.serve.http.idempotency import Encoded
 from reasoningbank.serve.http.lanes import Lane
 from reasoningbank.serve.http.limits import Limits, body_of, parsed
 from reasoningbank.serve.http.problems import Problem
-from reasoningbank.serve.http.request import Request, parameters
+from reasoningbank.serve.http.request import NAMESPACE, Request, parameters
 from reasoningbank.serve.http.seal import Seal
 from reasoningbank.serve.identity import Principal, require
 
@@ -87,10 +87,10 @@ class Door:
 
     async def _encoded(self, endpoint: Endpoint, request: Request, scope: Scope, receive: Receive) -> Encoded:
         counter, limits = self._counter, self._counter.limits
-        if endpoint.body is not None and not request.is_json():
+        if endpoint.body is not None and request.media_type() != b"application/json":
             raise Problem(415, "unsupported_media_type", "Send the body as application/json.")
         key = request.idempotency_key() if endpoint.writes else None
-        query = parameters(endpoint, scope["query_string"])
+        query = parameters((*endpoint.query, NAMESPACE), scope["query_string"])
         body = await body_of(receive, request.fields.get(b"content-length"), limits.body_bytes, limits.body_wait_s)
         call = counter.call(
             request.known(),
@@ -146,9 +146,7 @@ def _run(endpoint: Endpoint, call: Call, key: str | None, digest: bytes) -> Enco
     if key is not None:
         encoded = idempotency.once(endpoint, call, key, digest)
     elif endpoint.atomic:
-        encoded = call.bank.atomically(
-            lambda inner, _: idempotency.encoded(endpoint.handle(_on(inner, call)))
-        )
+        encoded = call.bank.atomically(lambda inner, _: idempotency.encoded(endpoint.handle(_on(inner, call))))
     else:
         encoded = idempotency.encoded(endpoint.handle(call))
     if key is not None and endpoint.after is not None:

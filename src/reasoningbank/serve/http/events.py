@@ -17,7 +17,7 @@ from itertools import takewhile
 from reasoningbank.core.errors import BankError, Refused
 from reasoningbank.core.types import Change
 from reasoningbank.ports import Store
-from reasoningbank.serve.http.answer import SAFE, Receive, Scope, Send
+from reasoningbank.serve.http.answer import SAFE, Receive, Send
 from reasoningbank.serve.http.lanes import Lane
 from reasoningbank.serve.http.limits import Limits
 from reasoningbank.serve.http.problems import Problem
@@ -100,7 +100,7 @@ class Hub:
 
     async def stream(
         self,
-        scope: Scope,
+        request: Request,
         receive: Receive,
         send: Send,
         *,
@@ -108,7 +108,6 @@ class Hub:
         again: Callable[[], Principal],
     ) -> None:
         """`again` resolves the credentials once more: a revoked token ends its streams too."""
-        request: Request = scope["reasoningbank"]
         principal = request.known()
         who = (principal.tenant, principal.name)
         if self.streams >= self._limits.streams or self._open[who] >= self._limits.streams_each:

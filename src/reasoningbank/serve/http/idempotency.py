@@ -95,9 +95,7 @@ def once_apart(call: Call, key: str, digest: bytes, act: Callable[[], Reply]) ->
 
 
 def _kept(caller: str, key: str, digest: bytes, made: Encoded, now: float) -> KeptReply:
-    return KeptReply(
-        caller=caller, key=key, request=digest, status=made.status, etag=made.etag, body=made.body, at=now
-    )
+    return KeptReply(caller=caller, key=key, request=digest, status=made.status, etag=made.etag, body=made.body, at=now)
 
 
 def replayed(kept: KeptReply, digest: bytes) -> Encoded:

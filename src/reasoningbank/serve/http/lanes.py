@@ -1,8 +1,9 @@
 """Threads for what would keep the event loop waiting.
 
-The bank is synchronous; here, and only here, its calls leave the loop. There are few threads for reading, because they
-share one interpreter and more of them would only get into each other's way; many for writing, because those wait for
-one commit together; and two for what takes long. Questions that wait together share one call of the embedding model.
+The bank is synchronous; here, and only here, its calls leave the loop. There are as many threads for searching as can
+really run at once (one where everything happens in the interpreter: a second would only get in its way), a few for
+reading, many for writing, because those wait for one commit together, and two for what takes long. Questions that wait
+together share one call of the embedding model.
 """
 
 from __future__ import annotations
@@ -12,15 +13,28 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from reasoningbank.serve.http.problems import Problem
 
-READING_THREADS = max(2, min(4, os.cpu_count() or 2))
+READING_THREADS = 2
 WRITING_THREADS = 32
 SLOW_THREADS = 2
 MOST_TOGETHER = 8
 MOST_TEXT_TOGETHER_CHARS = 4_000
+
+
+def searching_threads(embedder: str) -> int:
+    match embedder:
+        case "hash":
+            return 1
+        case "local":
+            # The model lets go of the interpreter while it computes.
+            return max(1, min(4, os.cpu_count() or 1))
+        case _:
+            # A network call away.
+            return 8
 
 
 class Job:
@@ -103,10 +117,9 @@ class Lane:
             jobs.append(job)
         texts = _that_fit([job.text for job in jobs if job.text is not None])
         if len(texts) > 1:
-            try:
+            # Each job asks again for itself, and meets its own error.
+            with suppress(Exception):
                 embed(texts)
-            except Exception:  # noqa: BLE001, S110 - each job asks again for itself and meets its own error
-                pass
         for job in jobs:
             job.run()
         return going_on

@@ -141,11 +141,17 @@ def _streamed(
 
 AFTER = Parameter(name="after", schema=schemas.text(400), about="a cursor; without it, from now on")
 DRY_RUN = Parameter(name="dry_run", schema=schemas.FLAG, about="only say what would happen")
+IMPORTED = Parameter(name="namespace", schema=schemas.NAMESPACE, about="for lines that name none")
 EXPORTED = Parameter(name="namespace", schema=schemas.NAMESPACE, about="only this one")
 
 _IMPORT = {
     **_streamed(
-        "post_import", "Take over lines of an export", "application/json", "write", (DRY_RUN,), schemas.ref("Imported")
+        "post_import",
+        "Take over lines of an export",
+        "application/json",
+        "write",
+        (DRY_RUN, IMPORTED),
+        schemas.ref("Imported"),
     ),
     "requestBody": {
         "required": True,

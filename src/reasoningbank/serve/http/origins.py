@@ -39,7 +39,8 @@ def doorplate(host: str, port: int, public_url: str | None = None, *, tls: bool 
         hosts.add(parts.netloc.lower())
         origins.add(f"{parts.scheme}://{parts.netloc.lower()}")
     return Doorplate(
-        hosts=frozenset(one.lower().encode() for one in hosts), origins=frozenset(one.lower().encode() for one in origins)
+        hosts=frozenset(one.lower().encode() for one in hosts),
+        origins=frozenset(one.lower().encode() for one in origins),
     )
 
 

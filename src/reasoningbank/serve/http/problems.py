@@ -78,36 +78,29 @@ CODES: dict[str, str] = {
 }
 
 _RETRY: Headers = ((b"retry-after", b"1"),)
+_FAULT = "A fault of this server; its log says more."
+
+_ANSWERS: tuple[tuple[type[BankError], int, str, str | None, Headers], ...] = (
+    (Unauthenticated, 401, "unauthenticated", None, ()),
+    (Refused, 403, "forbidden", None, ()),
+    (NotFound, 404, "not_found", None, ()),
+    (Conflict, 409, "conflict", None, ()),
+    (ImportRejected, 400, "invalid_input", "The lines cannot be read as an export of a bank.", ()),
+    (InvalidInput, 400, "invalid_input", None, ()),
+    (MissingExtra, 501, "not_installed", None, ()),
+    (EmbedderError, 503, "embedder_failed", "The text could not be embedded: try again later.", _RETRY),
+    (BankBusy, 503, "busy", "Another process keeps the bank locked: try again.", _RETRY),
+    (BankFull, 507, "full", "The server's disk is full. Nothing was written.", ()),
+    (BankReadOnly, 503, "read_only", "This bank can be read and not be written.", ()),
+    (BankDamaged, 500, "damaged", "A record does not match its checksum: tell whoever runs this server.", ()),
+    (StoreError, 503, "unavailable", "The bank cannot be used right now: try again.", _RETRY),
+    (BankError, 500, "internal", _FAULT, ()),
+)
+"""The first that fits counts. Without a sentence here, the error's own is told: it is about what the caller said."""
 
 
-def problem_of(error: BankError) -> Problem:  # noqa: PLR0911 - one for each kind of error
-    match error:
-        case Unauthenticated():
-            return Problem(401, "unauthenticated", str(error))
-        case Refused():
-            return Problem(403, "forbidden", str(error))
-        case NotFound():
-            return Problem(404, "not_found", str(error))
-        case Conflict():
-            # What the store says in brackets is about its tables.
-            return Problem(409, "conflict", str(error).partition(" (")[0].rstrip(".") + ".")
-        case ImportRejected():
-            return Problem(400, "invalid_input", "The lines cannot be read as an export of a bank.")
-        case InvalidInput():
-            return Problem(400, "invalid_input", str(error))
-        case MissingExtra():
-            return Problem(501, "not_installed", str(error))
-        case EmbedderError():
-            return Problem(503, "embedder_failed", "The text could not be embedded: try again later.", _RETRY)
-        case BankBusy():
-            return Problem(503, "busy", "Another process keeps the bank locked: try again.", _RETRY)
-        case BankFull():
-            return Problem(507, "full", "The server's disk is full. Nothing was written.")
-        case BankReadOnly():
-            return Problem(503, "read_only", "This bank can be read and not be written.")
-        case BankDamaged():
-            return Problem(500, "damaged", "A record does not match its checksum: tell whoever runs this server.")
-        case StoreError():
-            return Problem(503, "unavailable", "The bank cannot be used right now: try again.", _RETRY)
-        case _:
-            return Problem(500, "internal", "A fault of this server; its log says more.")
+def problem_of(error: BankError) -> Problem:
+    status, code, sentence, headers = next(row[1:] for row in _ANSWERS if isinstance(error, row[0]))
+    # What the store says in brackets is about its tables.
+    told = str(error).partition(" (UNIQUE")[0] if sentence is None else sentence
+    return Problem(status, code, told if told.endswith(".") else f"{told}.", headers)

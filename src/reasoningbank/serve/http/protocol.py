@@ -6,7 +6,7 @@ Knows uvicorn's own HTTP protocol and adds timers and counts to it. Requests the
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -15,84 +15,84 @@ from reasoningbank.serve.http.limits import Limits
 from reasoningbank.serve.http.problems import MEDIA_TYPE, Problem
 
 
-def protocol_with(limits: Limits) -> type[HttpToolsProtocol]:
-    class GuardedProtocol(HttpToolsProtocol):
-        _head_timer: asyncio.TimerHandle | None = None
-        _head_bytes = 0
-        _in_head = True
+class GuardedProtocol(HttpToolsProtocol):
+    limits: ClassVar[Limits] = Limits()
+    _head_timer: asyncio.TimerHandle | None = None
+    _head_bytes = 0
+    _in_head = True
+    _counted = 0
 
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            if len(self.connections) > limits.connections:
-                self._refuse(Problem(503, "busy", "Too many connections: try again."))
-                return
-            self._await_head()
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        if len(self.connections) > self.limits.connections:
+            self._refuse(Problem(503, "busy", "Too many connections: try again."))
+            return
+        self._await_head()
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._stop_timer()
-            super().connection_lost(exc)
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
 
-        def data_received(self, data: bytes) -> None:
-            if self._in_head:
-                self._head_bytes += len(data)
-                if self._head_bytes > limits.header_bytes + limits.body_bytes:
-                    # The first piece of a body may come with the head, but no head is as long as this.
-                    self._refuse(_TOO_LARGE)
-                    return
-            super().data_received(data)
-
-        def on_message_begin(self) -> None:
-            self._in_head, self._head_bytes = True, 0
-            if self._head_timer is None:
-                self._await_head()
-            super().on_message_begin()
-
-        def on_url(self, url: bytes) -> None:
-            super().on_url(url)
-            self._count(len(url))
-
-        def on_header(self, name: bytes, value: bytes) -> None:
-            super().on_header(name, value)
-            self._count(len(name) + len(value) + 4)
-
-        def _count(self, size: int) -> None:
-            self._counted = getattr(self, "_counted", 0) + size
-            if self._counted > limits.header_bytes:
+    def data_received(self, data: bytes) -> None:
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > self.limits.header_bytes + self.limits.body_bytes:
+                # The first piece of a body may come with the head, but no head is as long as this.
                 self._refuse(_TOO_LARGE)
+                return
+        super().data_received(data)
 
-        def on_headers_complete(self) -> None:
-            self._in_head, self._counted = False, 0
-            self._stop_timer()
-            if not self.transport.is_closing():
-                super().on_headers_complete()
+    def on_message_begin(self) -> None:
+        self._in_head, self._head_bytes = True, 0
+        if self._head_timer is None:
+            self._await_head()
+        super().on_message_begin()
 
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        self._count(len(url))
 
-        def _await_head(self) -> None:
-            self._stop_timer()
-            self._head_timer = self.loop.call_later(limits.header_wait_s, self._head_is_late)
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        self._count(len(name) + len(value) + 4)
 
-        def _stop_timer(self) -> None:
-            if self._head_timer is not None:
-                self._head_timer.cancel()
-                self._head_timer = None
+    def _count(self, size: int) -> None:
+        self._counted += size
+        if self._counted > self.limits.header_bytes:
+            self._refuse(_TOO_LARGE)
 
-        def _head_is_late(self) -> None:
+    def on_headers_complete(self) -> None:
+        self._in_head, self._counted = False, 0
+        self._stop_timer()
+        if not self.transport.is_closing():
+            super().on_headers_complete()
+
+    def _await_head(self) -> None:
+        self._stop_timer()
+        self._head_timer = self.loop.call_later(self.limits.header_wait_s, self._head_is_late)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
             self._head_timer = None
-            if not self.transport.is_closing():
-                self._refuse(Problem(408, "too_slow", "The head of the request did not arrive in time."))
 
-        def _refuse(self, problem: Problem) -> None:
-            if not self.transport.is_closing():
-                self.transport.write(raw(problem))
-                self.transport.close()
+    def _head_is_late(self) -> None:
+        self._head_timer = None
+        if not self.transport.is_closing():
+            self._refuse(Problem(408, "too_slow", "The head of the request did not arrive in time."))
 
-        def send_400_response(self, msg: str) -> None:
-            del msg
-            self._refuse(Problem(400, "invalid_input", "This is no HTTP request."))
+    def _refuse(self, problem: Problem) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(raw(problem))
+            self.transport.close()
 
-    return GuardedProtocol
+    def send_400_response(self, msg: str) -> None:
+        del msg
+        self._refuse(Problem(400, "invalid_input", "This is no HTTP request."))
+
+
+def protocol_with(limits: Limits) -> type[HttpToolsProtocol]:
+    return type("LimitedProtocol", (GuardedProtocol,), {"limits": limits})
 
 
 _TOO_LARGE = Problem(431, "headers_too_large", "The head of the request is too large.")
@@ -106,5 +106,3 @@ def raw(problem: Problem) -> bytes:
         f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
     )
     return head.encode() + body
-
-

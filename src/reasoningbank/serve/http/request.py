@@ -6,12 +6,12 @@ Knows how to read them strictly: what is not known is refused, what may be there
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
 from reasoningbank.serve.http import schemas, validate
-from reasoningbank.serve.http.endpoint import Endpoint, Parameter
+from reasoningbank.serve.http.endpoint import Parameter
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.identity import Principal
 
@@ -28,7 +28,7 @@ _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 class Request:
     """The head of a request. Made for each one, so it is small."""
 
-    __slots__ = ("authorization", "fetch", "fields", "forwarded", "hosts", "origins", "principal", "route")
+    __slots__ = ("authorization", "fetch", "fields", "forwarded", "hosts", "origins", "principal", "route", "twice")
 
     def __init__(self, headers: list[tuple[bytes, bytes]]) -> None:
         self.principal: Principal | None = None
@@ -37,6 +37,7 @@ class Request:
         self.origins: list[bytes] = []
         self.fields: dict[bytes, bytes] = {}
         self.forwarded = False
+        self.twice: bytes | None = None
         site = mode = None
         for name, value in headers:
             if name == b"host":
@@ -45,7 +46,7 @@ class Request:
                 self.origins.append(value)
             elif name in _ONCE:
                 if name in self.fields:
-                    raise Problem(400, "invalid_input", f"The header {name.decode()} was sent twice.")
+                    self.twice = name
                 self.fields[name] = value
             elif name == b"sec-fetch-site":
                 site = value
@@ -56,6 +57,10 @@ class Request:
         self.fetch = (site, mode)
         authorization = self.fields.get(b"authorization")
         self.authorization = None if authorization is None else authorization.decode("latin-1")
+
+    def check(self) -> None:
+        if self.twice is not None:
+            raise Problem(400, "invalid_input", f"The header {self.twice.decode()} was sent twice.")
 
     def known(self) -> Principal:
         """Who asks. Only for what lies behind the check of the credentials."""
@@ -73,13 +78,12 @@ class Request:
             raise Problem(400, "invalid_input", "Idempotency-Key must be 1 to 255 visible ASCII characters.")
         return key
 
-    def is_json(self) -> bool:
-        kind = self.fields.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        return kind == b"application/json"
+    def media_type(self) -> bytes:
+        return self.fields.get(b"content-type", b"").partition(b";")[0].strip().lower()
 
 
-def parameters(endpoint: Endpoint, query_string: bytes) -> dict[str, Any]:
-    """The query parameters of an endpoint, `namespace` among them, each as its schema says."""
+def parameters(allowed: Sequence[Parameter], query_string: bytes) -> dict[str, Any]:
+    """The query parameters, each as its schema says."""
     if not query_string:
         return {}
     try:
@@ -92,7 +96,7 @@ def parameters(endpoint: Endpoint, query_string: bytes) -> dict[str, Any]:
         )
     except ValueError:
         raise Problem(400, "invalid_input", "The query parameters cannot be read.") from None
-    known = {parameter.name: parameter for parameter in (*endpoint.query, NAMESPACE)}
+    known = {parameter.name: parameter for parameter in allowed}
     found: dict[str, Any] = {}
     for name, text in pairs:
         parameter = known.get(name)

@@ -56,7 +56,9 @@ def one_of(values: Any, **rest: Any) -> Schema:
 
 NAME: Schema = text(MAX_NAME_CHARS, minLength=1, pattern=_NAME_PATTERN)
 # A namespace that is stored in; "*" means all of them and can only be asked for.
-NAMESPACE: Schema = text(MAX_NAME_CHARS, minLength=1, pattern=r"^(?!\s*\*\s*$)[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$")
+NAMESPACE: Schema = text(
+    MAX_NAME_CHARS, minLength=1, pattern=r"^(?!\s*\*\s*$)[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
+)
 NULL_NAME: Schema = {**NAME, "type": ["string", "null"]}
 NULL_TEXT: Schema = {"type": ["string", "null"]}
 TEXT: Schema = {"type": "string"}
@@ -102,7 +104,9 @@ RECORD: Schema = {
 BULK: Schema = obj(("memories",), memories={"type": "array", "items": DRAFT, "minItems": 1, "maxItems": 5_000})
 KEYED: Schema = obj(("content",), **_EDITABLE, origin=NAME, source=NULL_NAME)
 EDIT: Schema = {
-    **obj((), **_EDITABLE, namespace=NAMESPACE, state=one_of(State), expected_revision={"type": "integer", "minimum": 1}),
+    **obj(
+        (), **_EDITABLE, namespace=NAMESPACE, state=one_of(State), expected_revision={"type": "integer", "minimum": 1}
+    ),
     "minProperties": 1,
 }
 _ASKED: dict[str, Schema] = {
@@ -150,7 +154,9 @@ LINK: Schema = obj(
     evidence=_DESCRIPTION,
     tags=TAGS,
 )
-REINDEX: Schema = obj((), embedder=one_of(("local", "hash", "openai")), dimension={"type": "integer", "minimum": 1, "maximum": 65_536})
+REINDEX: Schema = obj(
+    (), embedder=one_of(("local", "hash", "openai")), dimension={"type": "integer", "minimum": 1, "maximum": 65_536}
+)
 
 # ---------------------------------------------------------------- what comes out
 

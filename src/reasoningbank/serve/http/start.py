@@ -12,10 +12,11 @@ from typing import Any
 
 from reasoningbank.bank import Bank
 from reasoningbank.core.values import dataclass
+from reasoningbank.serve.http.admission import Setup
 from reasoningbank.serve.http.answer import App
 from reasoningbank.serve.http.limits import Limits
 from reasoningbank.serve.http.origins import bracketed, doorplate, is_loopback, public_parts
-from reasoningbank.serve.http.service import Service, Setup
+from reasoningbank.serve.http.service import Service
 from reasoningbank.serve.identity import Resolver
 from reasoningbank.serve.oauth import OAuth, OAuthSettings
 
@@ -31,7 +32,7 @@ class Wishes:
     oauth: OAuthSettings | None = None
     tls: tuple[str, str] | None = None
     traces: bool = False
-    limits: Limits = Limits()  # noqa: RUF009 - a frozen value
+    limits: Limits = Limits()
 
 
 def needs_token(wishes: Wishes) -> bool:
@@ -56,11 +57,6 @@ def service_for(
     if public_url is not None:
         parts: Any = public_parts(public_url)
         public_url = f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
-    trace = None
-    if wishes.traces:
-        from reasoningbank.serve.http.traces import traced
-
-        trace = traced
     setup = Setup(
         plate=doorplate(wishes.host, sock.getsockname()[1], wishes.public_url, tls=wishes.tls is not None),
         resolver=Resolver(bank.desk.store, clock=clock, open_to_local=not needs_token(wishes), jwt=jwt),
@@ -68,6 +64,6 @@ def service_for(
         public_url=public_url or address_of(wishes, sock),
         oauth=wishes.oauth,
         mounted=mounted,
-        trace=trace,
+        traces=wishes.traces,
     )
     return Service(bank, setup)

@@ -10,7 +10,6 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +91,7 @@ async def take_import(
         encoded: idempotency.Encoded = await lane.submit(lambda: _imported(call, Path(name), kept_key, digest, dry_run))
         return encoded
     finally:
-        with suppress(OSError):
-            os.unlink(name)
+        await lane.submit(lambda: Path(name).unlink(missing_ok=True))
 
 
 async def _received(descriptor: int, receive: Receive, lane: Lane, limits: Limits) -> bytes:

@@ -32,7 +32,9 @@ def check(schema: Schema, value: Any, where: str = "The body") -> None:
         raise Problem(400, "invalid_input", problem)
 
 
-def _problem(schema: Schema, value: Any, where: str) -> str | None:
+def _problem(  # noqa: PLR0911 - one for each kind of value
+    schema: Schema, value: Any, where: str
+) -> str | None:
     kinds = schema.get("type")
     if kinds is not None:
         allowed = [kinds] if isinstance(kinds, str) else kinds

@@ -52,7 +52,9 @@ ENDPOINTS = (
         handle=_changes,
         query=(
             Parameter(name="after", schema=schemas.text(400), about="a cursor; without it, from the beginning"),
-            Parameter(name="limit", schema={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": DEFAULT_LIMIT}),
+            Parameter(
+                name="limit", schema={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": DEFAULT_LIMIT}
+            ),
         ),
         reply=schemas.out(
             changes={"type": "array", "items": schemas.ref("Change")}, next=schemas.TEXT, more=schemas.FLAG

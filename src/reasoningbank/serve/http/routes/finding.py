@@ -45,6 +45,7 @@ ENDPOINTS = (
         example={"query": "how do I wrap errors in Go", "limit": 5},
         reply=schemas.ref("Found"),
         text_field="query",
+        lane="searching",
     ),
     Endpoint(
         method="POST",
@@ -57,6 +58,7 @@ ENDPOINTS = (
         example={"task": "wrap errors in a Go service", "max_tokens": 300},
         reply=schemas.out(text=schemas.TEXT),
         text_field="task",
+        lane="searching",
     ),
     Endpoint(
         method="POST",

@@ -60,7 +60,11 @@ def _get_by_key(call: Call) -> Reply:
 
 def _list(call: Call) -> Reply:
     asked = dict(call.query)
-    limit, cursor, state = asked.pop("limit", DEFAULT_LIST_LIMIT), asked.pop("cursor", None), asked.pop("state", "active")
+    limit, cursor, state = (
+        asked.pop("limit", DEFAULT_LIST_LIMIT),
+        asked.pop("cursor", None),
+        asked.pop("state", "active"),
+    )
     namespace = asked.pop("every_namespace", False)
     purpose = f"memories {_digest(asked)} {state} {namespace} {call.bank.namespace}"
     tenant = call.principal.tenant
@@ -123,7 +127,9 @@ def _revisions(call: Call) -> Reply:
 
 
 _LIST_PARAMETERS = (
-    Parameter(name="limit", schema={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": DEFAULT_LIST_LIMIT}),
+    Parameter(
+        name="limit", schema={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": DEFAULT_LIST_LIMIT}
+    ),
     Parameter(name="cursor", schema=schemas.text(400), about="`next` of the page before"),
     Parameter(name="state", schema=schemas.one_of((*State, "any"), default="active")),
     Parameter(name="outcome", schema=schemas.one_of(Outcome)),

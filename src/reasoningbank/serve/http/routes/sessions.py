@@ -69,7 +69,10 @@ ENDPOINTS = (
         summary="List tasks, newest first",
         handle=_list,
         query=(
-            Parameter(name="limit", schema={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": DEFAULT_LIST_LIMIT}),
+            Parameter(
+                name="limit",
+                schema={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": DEFAULT_LIST_LIMIT},
+            ),
             Parameter(name="cursor", schema=schemas.text(400), about="`next` of the page before"),
             Parameter(name="every_namespace", schema=schemas.FLAG, about="not only one namespace"),
         ),
