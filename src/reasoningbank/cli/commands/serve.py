@@ -64,7 +64,7 @@ def _serve_mcp(args: Namespace, terminal: Terminal) -> int:
 
 
 def _serve_http(args: Namespace, terminal: Terminal) -> int:
-    from reasoningbank.serve.http.server import listening, run
+    from reasoningbank.serve.http.server import listening, made, run
     from reasoningbank.serve.http.start import address_of, needs_token, service_for
 
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
@@ -78,7 +78,7 @@ def _serve_http(args: Namespace, terminal: Terminal) -> int:
         def ready() -> None:
             _tell(terminal, bank.status(), address, wishes, mounted, open_to_local=not needs_token(wishes))
 
-        run(service, sock, wishes.limits, ready=ready, lifespan=lifespan, tls=wishes.tls)
+        run(made(service, wishes.limits, ready=ready, lifespan=lifespan, tls=wishes.tls), sock)
     terminal.tell("Ended; every request that was taken is answered.")
     return 0
 

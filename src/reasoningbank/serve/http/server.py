@@ -26,7 +26,7 @@ FINISH_WITHIN_S = 30
 class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: Service, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._service = service
+        self.service = service
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -34,7 +34,7 @@ class Server(uvicorn.Server):
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._service.hub.end()
+        self.service.hub.end()
         await super().shutdown(sockets)
 
 
@@ -53,16 +53,15 @@ def listening(host: str, port: int) -> socket.socket:
     return made
 
 
-def run(
+def made(  # noqa: PLR0913 - what a server is, said once
     service: Service,
-    sock: socket.socket,
     limits: Limits,
     *,
-    ready: Callable[[], None],
+    ready: Callable[[], None] = lambda: None,
     lifespan: Any = None,
     tls: tuple[str, str] | None = None,
-) -> None:
-    """Serve until a signal. `lifespan` is the ASGI application whose start and end belong to ours."""
+) -> Server:
+    """`lifespan` is the ASGI application whose start and end belong to ours."""
     config = uvicorn.Config(
         _with_lifespan(service, lifespan),
         http=protocol_with(limits),
@@ -78,14 +77,19 @@ def run(
         ssl_certfile=None if tls is None else tls[0],
         ssl_keyfile=None if tls is None else tls[1],
     )
+    return Server(config, service, ready)
+
+
+def run(server: Server, sock: socket.socket) -> None:
+    """Serve until a signal, and close the lanes when the last answer is out."""
     # uvicorn raises the signal that ended it once more; by then there is still a bank to close.
     before = signal.signal(signal.SIGTERM, _heard)
     try:
-        Server(config, service, ready).run(sockets=[sock])
+        server.run(sockets=[sock])
     except KeyboardInterrupt:
         pass
     finally:
-        service.close()
+        server.service.close()
         signal.signal(signal.SIGTERM, before)
 
 
