@@ -34,6 +34,10 @@ _IDS: dict[str, dict[str, type[Record]]] = {
 """Which fields of which line are ids, and of what."""
 
 
+_WITH_ORIGIN = (None, "memory", "revision")
+"""Without a type, a line is a draft."""
+
+
 @contextmanager
 def adopted(call: Call, path: Path) -> Iterator[Path]:
     """The same lines as this principal may bring them in. Whoever owns the bank brings them as they are."""
@@ -66,9 +70,10 @@ class _Adoption:
             return _ended(text)
         if not isinstance(values, dict):
             return _ended(text)
-        if values.get("origin", USER) == USER and self._ceiling != USER:
+        noun = values.get("type")
+        if noun in _WITH_ORIGIN and values.get("origin", USER) == USER and self._ceiling != USER:
             values["origin"] = AGENT
-        for name, kind in _IDS.get(str(values.get("type")), {}).items():
+        for name, kind in _IDS.get(str(noun), {}).items():
             given = values.get(name)
             if isinstance(given, str):
                 values[name] = self._ours(kind, given)
