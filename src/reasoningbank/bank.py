@@ -486,10 +486,12 @@ def _unit_vector(vector: ArrayLike, dimension: int) -> bytes:
     import numpy as np
 
     try:
-        row = np.asarray(vector, dtype=np.float32)
-    except (TypeError, ValueError):
-        row = np.zeros(0, np.float32)
-    square = float(np.vdot(row, row)) if row.shape == (dimension,) else 0.0
+        # What is too large becomes infinite, and is refused as such.
+        with np.errstate(over="ignore"):
+            row = np.asarray(vector, dtype=np.float32)
+            square = float(np.vdot(row, row)) if row.shape == (dimension,) else 0.0
+    except (TypeError, ValueError, OverflowError):
+        square = 0.0
     if not 0.0 < square < float("inf"):
         raise InvalidInput(f"vector must hold {dimension} finite numbers that are not all 0.")
     # Most callers' vectors have length one already; every step saved is one that other threads need not wait behind.

@@ -19,8 +19,17 @@ class Stream:
 
     def __init__(self, api, path="/v1/changes/stream", **headers):
         self.sock = socket.create_connection(("127.0.0.1", api.port), timeout=20)
-        sent = {"host": f"127.0.0.1:{api.port}", **({"authorization": f"Bearer {api.token}"} if api.token else {}), **headers}
-        lines = [f"GET {path} HTTP/1.1", *(f"{name.replace('_', '-')}: {value}" for name, value in sent.items()), "", ""]
+        sent = {
+            "host": f"127.0.0.1:{api.port}",
+            **({"authorization": f"Bearer {api.token}"} if api.token else {}),
+            **headers,
+        }
+        lines = [
+            f"GET {path} HTTP/1.1",
+            *(f"{name.replace('_', '-')}: {value}" for name, value in sent.items()),
+            "",
+            "",
+        ]
         self.sock.sendall("\r\n".join(lines).encode())
         self.file = self.sock.makefile("rb")
         self.status = int(self.file.readline().split()[1])
@@ -80,7 +89,10 @@ def test_changes_arrive_as_they_happen(api, stream):
     made = api.record()
     api("PATCH", f"/v1/memories/{made['id']}", {"title": "new"})
     first, second = listening.event(), listening.event()
-    assert [(one["kind"], one["op"], one["id"]) for one in (first, second)] == [("memory", "add", made["id"]), ("memory", "revise", made["id"])]
+    assert [(one["kind"], one["op"], one["id"]) for one in (first, second)] == [
+        ("memory", "add", made["id"]),
+        ("memory", "revise", made["id"]),
+    ]
 
 
 def test_a_change_by_another_process_arrives_too(api, stream, path):
@@ -129,7 +141,9 @@ def test_a_stream_tells_one_tenant_nothing_of_another(api, stream, token_for):
 
 def test_a_burst_arrives_whole(api, stream):
     listening = stream(api)
-    ids = api("POST", "/v1/memories/bulk", {"memories": [{"title": str(n), "content": "x"} for n in range(2500)]}).json["ids"]
+    ids = api("POST", "/v1/memories/bulk", {"memories": [{"title": str(n), "content": "x"} for n in range(2500)]}).json[
+        "ids"
+    ]
     assert [listening.event()["id"] for _ in range(2500)] == ids
 
 

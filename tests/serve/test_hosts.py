@@ -62,8 +62,14 @@ def test_a_request_names_exactly_one_host_and_one_origin():
 
 
 def test_what_a_browser_says_of_a_foreign_page_counts():
-    assert outcome([OURS[0]], fetch=(b"cross-site", b"no-cors")) == outcome([OURS[0]], fetch=(b"same-site", b"cors")) == 403
-    assert outcome([OURS[0]], fetch=(b"cross-site", b"navigate")) == 200, "following a link is not a request of the page"
+    assert (
+        outcome([OURS[0]], fetch=(b"cross-site", b"no-cors"))
+        == outcome([OURS[0]], fetch=(b"same-site", b"cors"))
+        == 403
+    )
+    assert outcome([OURS[0]], fetch=(b"cross-site", b"navigate")) == 200, (
+        "following a link is not a request of the page"
+    )
     assert outcome([OURS[0]], fetch=(b"same-origin", b"cors")) == 200
 
 

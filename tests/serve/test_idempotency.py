@@ -72,7 +72,9 @@ def test_an_erasure_with_a_key_is_answered_again_and_leaves_nothing(api, bank, p
         assert api("DELETE", f"/v1/memories/{made['id']}?erase=true", idempotency_key="gone").status == 204
     assert api.search("unrepeatable-canary")["memories"] == []
     bank.desk.store.backup(path.parent / "copy.db")
-    assert b"unrepeatable-canary" not in (path.parent / "copy.db").read_bytes(), "a kept answer must not outlive what it tells of"
+    assert b"unrepeatable-canary" not in (path.parent / "copy.db").read_bytes(), (
+        "a kept answer must not outlive what it tells of"
+    )
 
 
 def test_what_was_refused_may_be_tried_again_with_its_key(api):

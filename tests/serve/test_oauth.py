@@ -39,7 +39,15 @@ def jwks(**keys):
 
 
 def claims(**changes):
-    made = {"iss": ISSUER, "aud": AUDIENCE, "sub": "svc-1", "tenant": "acme", "scope": "read write", "exp": time.time() + 600, **changes}
+    made = {
+        "iss": ISSUER,
+        "aud": AUDIENCE,
+        "sub": "svc-1",
+        "tenant": "acme",
+        "scope": "read write",
+        "exp": time.time() + 600,
+        **changes,
+    }
     return {name: value for name, value in made.items() if value is not None}
 
 
@@ -60,13 +68,20 @@ def issuer_api(tmp_path_factory):
     settings = OAuthSettings(issuer=ISSUER, audience=AUDIENCE, keys=str(keys))
     with (
         ReasoningBank.open(folder / "bank.db", embedder="hash", namespace="n") as bank,
-        served(bank, public_url=AUDIENCE, oauth=settings, mounted={"/mcp": None}, limits=Limits(refusals_per_s=1e6)) as api,
+        served(
+            bank, public_url=AUDIENCE, oauth=settings, mounted={"/mcp": None}, limits=Limits(refusals_per_s=1e6)
+        ) as api,
     ):
         yield api
 
 
 def test_a_good_token_is_its_tenants(issuer_api):
-    for token in (signed(), signed(EC_KEY, "ES256", "two"), signed(aud=["x", AUDIENCE]), signed(scope=None, scp=["reasoningbank:write"])):
+    for token in (
+        signed(),
+        signed(EC_KEY, "ES256", "two"),
+        signed(aud=["x", AUDIENCE]),
+        signed(scope=None, scp=["reasoningbank:write"]),
+    ):
         answer = issuer_api.as_(token)("GET", "/v1/status")
         assert (answer.status, answer.json["tenant"]) == (200, "acme")
 
@@ -190,7 +205,16 @@ def test_keys_are_fetched_from_an_address_once_and_not_from_where_it_points(bank
         thread.join()
 
 
-@pytest.mark.parametrize(("issuer", "keys"), [("http://x.org", "https://x.org/k"), ("https://x.org", "http://x.org/k"), ("https://x.org", "/nowhere"), ("https://x.org", "http://localhost.evil/k"), ("https://x.org", "file:///etc/passwd")])
+@pytest.mark.parametrize(
+    ("issuer", "keys"),
+    [
+        ("http://x.org", "https://x.org/k"),
+        ("https://x.org", "http://x.org/k"),
+        ("https://x.org", "/nowhere"),
+        ("https://x.org", "http://localhost.evil/k"),
+        ("https://x.org", "file:///etc/passwd"),
+    ],
+)
 def test_an_issuer_must_be_reached_safely(issuer, keys):
     with pytest.raises(InvalidInput):
         checked_settings(issuer, AUDIENCE, keys, "tenant")

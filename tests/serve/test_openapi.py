@@ -22,9 +22,15 @@ LEAKS = re.compile(r"Traceback|File \"|\.py\b|/tmp/|/home/|site-packages|bank\.d
 
 def test_every_route_is_in_the_document_and_nothing_else(shared):
     told = {(method.upper(), path) for path, operations in DOCUMENT["paths"].items() for method in operations}
-    assert told == ROUTES | {("GET", path) for path in openapi.STREAMED_PATHS if path != "/v1/import"} | {("POST", "/v1/import")}
+    assert told == ROUTES | {("GET", path) for path in openapi.STREAMED_PATHS if path != "/v1/import"} | {
+        ("POST", "/v1/import")
+    }
     for method, path in told:
-        answer = shared(method, path.replace("{id}", "nothing").replace("{key}", "nothing"), **({"last_event_id": "x"} if "stream" in path else {}))
+        answer = shared(
+            method,
+            path.replace("{id}", "nothing").replace("{key}", "nothing"),
+            **({"last_event_id": "x"} if "stream" in path else {}),
+        )
         assert answer.status != 405, path
         assert answer.status != 404 or "{" in path, path
 
@@ -35,7 +41,9 @@ def test_the_served_document_is_this_one(shared):
     assert served_one["openapi"] == "3.1.0"
 
 
-@pytest.mark.parametrize("endpoint", [one for one in ENDPOINTS if one.body is not None], ids=lambda one: f"{one.method} {one.path}")
+@pytest.mark.parametrize(
+    "endpoint", [one for one in ENDPOINTS if one.body is not None], ids=lambda one: f"{one.method} {one.path}"
+)
 def test_every_example_is_valid(endpoint):
     assert endpoint.example is not None
     check(endpoint.body, endpoint.example)
@@ -47,7 +55,9 @@ def test_every_example_works(api):
     session = api("POST", "/v1/sessions", {"task": "t"}).json["id"]
     for endpoint in ENDPOINTS:
         if endpoint.body is not None:
-            path = endpoint.path.replace("{id}", session if endpoint.group == "sessions" else first).replace("{key}", "k")
+            path = endpoint.path.replace("{id}", session if endpoint.group == "sessions" else first).replace(
+                "{key}", "k"
+            )
             answer = api(endpoint.method, path, endpoint.example)
             assert answer.status == endpoint.status, (path, answer.body)
 
@@ -75,7 +85,9 @@ def lines(ctx, value):
 # A stream has no end, and these two are the same bytes or much work every time.
 LEFT_OUT = ["/v1/changes/stream", "/v1/backup", "/v1/reindex"]
 schema = schemathesis.openapi.from_dict(DOCUMENT).exclude(path=LEFT_OUT)
-FEW = settings(max_examples=3, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
+FEW = settings(
+    max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
+)
 MANY = settings(FEW, max_examples=400)
 
 

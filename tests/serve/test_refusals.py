@@ -78,7 +78,9 @@ def test_is_refused(shared, name):
     assert CODES[code].startswith(str(status))
 
 
-@pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "application/jsonx"])
+@pytest.mark.parametrize(
+    "media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "application/jsonx"]
+)
 def test_only_json_is_taken_so_that_a_form_cannot_write(shared, media_type):
     answer = shared("POST", "/v1/memories", json.dumps(MEMORY).encode(), content_type=media_type)
     assert (answer.status, answer.code) == (415, "unsupported_media_type")
@@ -86,7 +88,13 @@ def test_only_json_is_taken_so_that_a_form_cannot_write(shared, media_type):
 
 @pytest.mark.parametrize("header", ["authorization", "content-type", "idempotency-key", "if-match"])
 def test_a_header_that_counts_is_refused_when_sent_twice(shared, header):
-    lines = [f"GET /v1/status HTTP/1.1\r\nhost: 127.0.0.1:{shared.port}\r\nconnection: close", f"{header}: a", f"{header}: b", "", ""]
+    lines = [
+        f"GET /v1/status HTTP/1.1\r\nhost: 127.0.0.1:{shared.port}\r\nconnection: close",
+        f"{header}: a",
+        f"{header}: b",
+        "",
+        "",
+    ]
     assert shared.raw("\r\n".join(lines).encode()).startswith(b"HTTP/1.1 400")
 
 

@@ -8,12 +8,13 @@ import random
 
 import pytest
 
+from reasoningbank import ReasoningBank
 from reasoningbank.core.types import Memory
 from reasoningbank.serve.http.limits import Limits
 from tests.serve.conftest import new_token, served
 
 TENANTS = 50
-CALLS = 2_500
+CALLS = 1_000
 EACH = 6
 
 
@@ -51,7 +52,9 @@ class Tenant:
         status, text, _ = self("POST", "/v1/memories/bulk", {"memories": drafts})
         assert status == 201, text
         self.memories = json.loads(text)["ids"]
-        self.sessions.append(json.loads(self("POST", "/v1/sessions", {"task": self.canary, "agent": self.canary})[1])["id"])
+        self.sessions.append(
+            json.loads(self("POST", "/v1/sessions", {"task": self.canary, "agent": self.canary})[1])["id"]
+        )
         self("POST", f"/v1/sessions/{self.sessions[0]}/steps", {"action": self.canary})
         link = {"source": self.memories[0], "target": self.memories[1], "kind": "requires", "text": self.canary}
         self.edges.append(json.loads(self("POST", "/v1/links", link)[1])["id"])
@@ -65,7 +68,14 @@ def calls(rng: random.Random, me: Tenant, other: Tenant):
     mem, trj, edge = rng.choice(other.memories), rng.choice(other.sessions), rng.choice(other.edges)
     own = rng.choice(me.memories)
     word = rng.choice([other.canary, "shared words", "deploy", other.name])
-    line = {"type": "memory", "id": mem, "tenant": other.name, "namespace": "default", "title": me.canary, "content": me.canary}
+    line = {
+        "type": "memory",
+        "id": mem,
+        "tenant": other.name,
+        "namespace": "default",
+        "title": me.canary,
+        "content": me.canary,
+    }
     return rng.choice([
         ("POST", "/v1/search", {"query": word, "namespace": "*", "floor": 0.0, "limit": 50}),
         ("POST", "/v1/search", {"query": word, "namespace": other.canary, "session": trj, "exclude": [mem]}),
@@ -110,7 +120,13 @@ def calls(rng: random.Random, me: Tenant, other: Tenant):
     ])  # fmt: skip
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory):
+    with ReasoningBank.open(tmp_path_factory.mktemp("bank") / "bank.db", embedder="hash", namespace="n") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
 def tenants(bank):
     with served(bank, limits=Limits(requests_per_s=0)) as api:
         made = [Tenant(n, api.port, new_token(bank, f"tenant-{n:02}", "admin")) for n in range(TENANTS)]
@@ -123,9 +139,18 @@ def tenants(bank):
 
 
 def test_no_foreign_byte_comes_back(tenants, bank):
-    rng = random.Random(23)
+    attack(tenants, bank, CALLS, seed=23)
+
+
+@pytest.mark.storm
+def test_no_foreign_byte_comes_back_from_ten_thousand_calls(tenants, bank):
+    attack(tenants, bank, 10_000, seed=29)
+
+
+def attack(tenants, bank, calls_made, seed):
+    rng = random.Random(seed)
     truth = _truth(bank, tenants)
-    for _ in range(CALLS):
+    for _ in range(calls_made):
         me, other = rng.sample(tenants, 2)
         method, path, body = calls(rng, me, other)
         media_type = "application/x-ndjson" if path == "/v1/import" else "application/json"
@@ -136,7 +161,9 @@ def test_no_foreign_byte_comes_back(tenants, bank):
         for foreign in tenants:
             if foreign is not me:
                 for mark in (foreign.canary, foreign.name, *foreign.memories[:EACH], *foreign.sessions, *foreign.edges):
-                    assert mark not in text + headers or mark in me.said, f"{method} {path} gave {mark} of {foreign.name} to {me.name}"
+                    assert mark not in text + headers or mark in me.said, (
+                        f"{method} {path} gave {mark} of {foreign.name} to {me.name}"
+                    )
     assert _truth(bank, tenants) == truth, "somebody changed what is another's"
 
 
@@ -146,7 +173,9 @@ def _truth(bank, tenants):
     for tenant in tenants:
         with bank.desk.store.read(tenant.name) as reader:
             memories = reader.get(Memory, tenant.memories[1:])
-            found[tenant.name] = {one: (memory.title, memory.revision, memory.state) for one, memory in memories.items()}
+            found[tenant.name] = {
+                one: (memory.title, memory.revision, memory.state) for one, memory in memories.items()
+            }
             assert len(found[tenant.name]) == EACH - 1
     return found
 
@@ -180,7 +209,7 @@ def test_importing_a_foreign_id_and_a_free_one_are_answered_alike(tenants, bank)
                 "cognitive_pattern": None, "origin": "agent", "parents": [], "source": None, "metadata": {}}  # fmt: skip
         replies.append(me("POST", "/v1/import", (json.dumps(line) + "\n").encode(), "application/x-ndjson")[:2])
     assert replies[0] == replies[1]
-    assert json.loads(replies[0][1])["added"] == {"memory": 1}
+    assert json.loads(replies[0][1])["added"] == {"memory": 1}, replies
     assert me("GET", f"/v1/memories/{foreign}")[0] == 404, "it came in under an id of its own"
 
 
@@ -202,17 +231,20 @@ def test_totals_and_backlogs_tell_nothing_of_others(tenants):
     before = json.loads(me("GET", "/v1/status")[1])
     tenants[7]("POST", "/v1/memories/bulk", {"memories": [{"title": "t", "content": "c"}] * 300})
     assert json.loads(me("GET", "/v1/status")[1]) == before
-    assert before["memories"] == {"active": EACH}
     found = json.loads(me("POST", "/v1/search", {"query": "shared words", "namespace": "*"})[1])
-    assert found["total_found"] <= EACH
-    assert sum(found["filtered_out"].values()) <= EACH
+    held = sum(before["memories"].values())
+    assert held < 300
+    assert found["total_found"] + sum(found["filtered_out"].values()) <= held
     assert found["not_yet_indexed"] <= 1
 
 
 def test_scores_do_not_tell_which_words_others_use(tenants):
     me, other = tenants[8], tenants[9]
     ask = {"query": "shared words zebrafish", "namespace": "*", "floor": 0.0}
-    shown = lambda: [(hit["id"], hit["why"]["keyword"], hit["relevance"]) for hit in json.loads(me("POST", "/v1/search", ask)[1])["memories"]]  # noqa: E731
+    shown = lambda: [
+        (hit["id"], hit["why"]["keyword"], hit["relevance"])
+        for hit in json.loads(me("POST", "/v1/search", ask)[1])["memories"]
+    ]  # noqa: E731
     before = shown()
     assert before
     other("POST", "/v1/memories/bulk", {"memories": [{"title": "zebrafish", "content": "zebrafish " * 5}] * 200})

@@ -26,7 +26,12 @@ def test_without_a_token_a_closed_server_tells_nothing_but_its_health(closed):
         answer = closed("GET", path)
         assert (answer.status, answer.code) == (401, "unauthenticated")
         assert answer.headers["www-authenticate"] == 'Bearer realm="reasoningbank"'
-    assert closed("GET", "/healthz").status == closed("GET", "/readyz").status == closed("GET", "/openapi.json").status == 200
+    assert (
+        closed("GET", "/healthz").status
+        == closed("GET", "/readyz").status
+        == closed("GET", "/openapi.json").status
+        == 200
+    )
 
 
 def test_each_scope_includes_those_before_it(closed, token_for):
@@ -43,12 +48,19 @@ def test_each_scope_includes_those_before_it(closed, token_for):
 
 def test_a_refusal_names_the_scope_that_is_needed(closed, token_for):
     answer = closed.as_(token_for("acme", "read"))("POST", "/v1/memories", {"title": "t", "content": "c"})
-    assert answer.headers["www-authenticate"] == 'Bearer realm="reasoningbank", error="insufficient_scope", scope="write"'
+    assert (
+        answer.headers["www-authenticate"] == 'Bearer realm="reasoningbank", error="insufficient_scope", scope="write"'
+    )
 
 
 def test_what_concerns_every_tenant_is_for_the_operator_alone(closed, token_for):
     admin, operator = closed.as_(token_for("acme", "admin")), closed.as_(token_for("local", "admin"))
-    for method, path, body in (("GET", "/metrics", None), ("POST", "/v1/verify", None), ("GET", "/v1/backup", None), ("POST", "/v1/reindex", {})):
+    for method, path, body in (
+        ("GET", "/metrics", None),
+        ("POST", "/v1/verify", None),
+        ("GET", "/v1/backup", None),
+        ("POST", "/v1/reindex", {}),
+    ):
         assert admin(method, path, body).status == 403
         assert operator(method, path, body).status == 200
 
@@ -67,7 +79,13 @@ def test_bad_credentials_are_refused_also_where_none_are_needed(shared, authoriz
 def test_an_altered_secret_is_refused(closed, token_for):
     token = token_for("acme")
     assert closed.as_(token)("GET", "/v1/status").status == 200
-    for wrong in (token[:-1], token + "A", token[:-1] + ("A" if token[-1] != "A" else "B"), token.upper(), token.replace("rbk_", "rbk_a")):
+    for wrong in (
+        token[:-1],
+        token + "A",
+        token[:-1] + ("A" if token[-1] != "A" else "B"),
+        token.upper(),
+        token.replace("rbk_", "rbk_a"),
+    ):
         assert closed.as_(wrong)("GET", "/v1/status").status == 401
 
 
@@ -146,7 +164,9 @@ def test_a_principal_that_asks_too_much_is_told_to_wait_and_others_are_not(bank,
         refused = greedy("GET", "/v1/status")
         assert (refused.code, refused.headers["retry-after"]) == ("rate_limited", "2")
         assert modest("GET", "/v1/status").status == 200
-        assert [api("GET", "/v1/status").status for _ in range(20)] == [200] * 20, "the machine's own user is not limited"
+        assert [api("GET", "/v1/status").status for _ in range(20)] == [200] * 20, (
+            "the machine's own user is not limited"
+        )
 
 
 def test_guessing_tokens_is_slowed_down(bank):
@@ -178,7 +198,9 @@ def test_tokens_are_made_listed_and_revoked_by_command(bank, rb):
         client = api.as_(made["token"])
         assert client("GET", "/v1/status").json["tenant"] == "acme"
         listed = rb("list")[1]["tokens"]
-        assert [(one["id"], one["name"], one["state"], one["scopes"]) for one in listed] == [(made["id"], "ci", "valid", ["write"])]
+        assert [(one["id"], one["name"], one["state"], one["scopes"]) for one in listed] == [
+            (made["id"], "ci", "valid", ["write"])
+        ]
         assert made["token"].split("_", 2)[2] not in json.dumps(listed)
         assert rb("revoke", made["id"])[1]["state"] == "revoked"
         assert client("GET", "/v1/status").status == 401
@@ -190,7 +212,9 @@ def test_a_lifetime_must_make_sense(rb, expires):
     assert rb("create", "--tenant", "acme", "--scope", "read", f"--expires={expires}")[0] == 2
 
 
-@pytest.mark.parametrize("tenant", ["", " ", "*", "a b", "асme", "acme ", "a\nb", "-a", "a" * 129, "../x", "a\u200bb", "ａcme"])
+@pytest.mark.parametrize(
+    "tenant", ["", " ", "*", "a b", "асme", "acme ", "a\nb", "-a", "a" * 129, "../x", "a\u200bb", "ａcme"]
+)
 def test_a_tenant_has_a_plain_name(rb, tenant, bank):
     assert rb("create", f"--tenant={tenant}", "--scope", "read")[0] == 2
     for wrong in (tenant, None, 5):

@@ -27,6 +27,8 @@ class Limits:
     header_wait_s: float = 10.0
     body_wait_s: float = 30.0
     """For all of a body; an import may take as long again for every such part of the limit that it brings."""
+    drain_wait_s: float = 5.0
+    """For the rest of a body that was refused: it is passed over, so that its sender comes to read why."""
     idle_s: float = 75.0
     send_wait_s: float = 60.0
     connections: int = 1_000
@@ -54,9 +56,9 @@ async def body_of(receive: Receive, declared: bytes | None, most_bytes: int, wit
     if message["type"] == "http.disconnect":
         raise Gone
     body: bytes = message.get("body", b"")
+    if len(body) > most_bytes:
+        raise too_large(most_bytes)
     if not message.get("more_body", False):
-        if len(body) > most_bytes:
-            raise too_large(most_bytes)
         return body
     try:
         async with asyncio.timeout(within_s):
@@ -84,7 +86,7 @@ class Gone(Exception):
 
 
 def too_large(most_bytes: int) -> Problem:
-    return Problem(413, "too_large", f"The body is larger than {most_bytes:,} bytes.", ((b"connection", b"close"),))
+    return Problem(413, "too_large", f"The body is larger than {most_bytes:,} bytes.")
 
 
 # ---------------------------------------------------------------- JSON

@@ -18,6 +18,7 @@ from reasoningbank.serve.http.problems import MEDIA_TYPE, Problem
 class GuardedProtocol(HttpToolsProtocol):
     limits: ClassVar[Limits] = Limits()
     _head_timer: asyncio.TimerHandle | None = None
+    _drain_timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _in_head = True
     _counted = 0
@@ -31,15 +32,16 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_draining()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self._in_head:
-            self._head_bytes += len(data)
-            if self._head_bytes > self.limits.header_bytes + self.limits.body_bytes:
-                # The first piece of a body may come with the head, but no head is as long as this.
+            # Counted after the look: the piece that ends a head may bring much of a body along.
+            if self._head_bytes > self.limits.header_bytes:
                 self._refuse(_TOO_LARGE)
                 return
+            self._head_bytes += len(data)
         super().data_received(data)
 
     def on_message_begin(self) -> None:
@@ -66,6 +68,20 @@ class GuardedProtocol(HttpToolsProtocol):
         self._stop_timer()
         if not self.transport.is_closing():
             super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        if self.cycle.more_body and not self.transport.is_closing():
+            self._drain_timer = self.loop.call_later(self.limits.drain_wait_s, self.transport.close)
+        super().on_response_complete()
+
+    def on_message_complete(self) -> None:
+        self._stop_draining()
+        super().on_message_complete()
+
+    def _stop_draining(self) -> None:
+        if self._drain_timer is not None:
+            self._drain_timer.cancel()
+            self._drain_timer = None
 
     def _await_head(self) -> None:
         self._stop_timer()
