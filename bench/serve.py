@@ -24,7 +24,7 @@ from bench.corpus import Corpus
 from bench.report import Report
 
 SCALE = 10_000
-TURN_S, TURNS = 3.0, 2
+TURN_S, TURNS = 4.0, 5
 CLIENTS = 32
 QUESTIONS = 20_000
 SHARE = 0.7

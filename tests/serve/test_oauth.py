@@ -86,11 +86,24 @@ def test_a_good_token_is_its_tenants(issuer_api):
         assert (answer.status, answer.json["tenant"]) == (200, "acme")
 
 
+def _swapped():
+    header, payload = {"alg": "HS256", "typ": "JWT", "kid": "one"}, claims()
+    unsigned = handmade(header, payload).rpartition(".")[0]
+    signature = hmac.new(RSA_PUBLIC, unsigned.encode(), hashlib.sha256).digest()
+    return handmade(header, payload, signature)
+
+
+def _changed():
+    head, _, signature = signed().split(".")
+    payload = base64.urlsafe_b64encode(json.dumps(claims(tenant="other")).encode()).rstrip(b"=").decode()
+    return f"{head}.{payload}.{signature}"
+
+
 now = time.time
 BAD = {
     "not signed at all": lambda: handmade({"alg": "none"}, claims()),
     "alg none in capitals": lambda: handmade({"alg": "NONE", "kid": "one"}, claims()),
-    "the public key taken for a shared secret": lambda: _swapped(),
+    "the public key taken for a shared secret": _swapped,
     "signed by another key": lambda: signed(OTHER_KEY),
     "signed by another key with no name": lambda: jwt.encode(claims(), OTHER_KEY, algorithm="RS256"),
     "a key of another kind": lambda: signed(kid="two"),
@@ -110,7 +123,7 @@ BAD = {
     "of a tenant that only looks alike": lambda: signed(tenant="асme"),
     "of a list of tenants": lambda: signed(tenant=["acme"]),
     "of nobody": lambda: signed(sub=None),
-    "with its payload changed": lambda: _changed(),
+    "with its payload changed": _changed,
     "with its signature cut": lambda: signed()[:-6],
     "with a critical extension": lambda: signed(headers={"crit": ["x"], "x": 1}),
     "with a key of its own": lambda: signed(OTHER_KEY, headers={"jwk": json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(OTHER_KEY.public_key()))}),
@@ -118,19 +131,6 @@ BAD = {
     "three dots": lambda: "...",
     "very long": lambda: signed(extra="x" * 20_000),
 }  # fmt: skip
-
-
-def _swapped():
-    header, payload = {"alg": "HS256", "typ": "JWT", "kid": "one"}, claims()
-    unsigned = handmade(header, payload).rpartition(".")[0]
-    signature = hmac.new(RSA_PUBLIC, unsigned.encode(), hashlib.sha256).digest()
-    return handmade(header, payload, signature)
-
-
-def _changed():
-    head, _, signature = signed().split(".")
-    payload = base64.urlsafe_b64encode(json.dumps(claims(tenant="other")).encode()).rstrip(b"=").decode()
-    return f"{head}.{payload}.{signature}"
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -53,7 +53,7 @@ def listening(host: str, port: int) -> socket.socket:
     return made
 
 
-def made(  # noqa: PLR0913 - what a server is, said once
+def made(
     service: Service,
     limits: Limits,
     *,
