@@ -115,6 +115,15 @@ def test_pages_of_a_list_hold_every_memory_once(api):
     assert other.status == 400, "a cursor belongs to the list that it came from"
 
 
+def test_a_page_of_long_memories_ends_early_and_leads_on(api):
+    made = [api.record(str(n), "x" * 900_000)["id"] for n in range(8)]
+    first = api("GET", "/v1/memories?limit=100").json
+    assert 4 <= len(first["memories"]) < 8
+    rest = api("GET", f"/v1/memories?limit=100&cursor={first['next']}").json
+    assert [one["id"] for one in (*first["memories"], *rest["memories"])] == made[::-1]
+    assert rest["next"] is None
+
+
 def test_lists_can_be_narrowed(api):
     api.record("one", "x", tags=["a", "b"], agent="smith")
     api.record("two", "x", tags=["a"], namespace="far")

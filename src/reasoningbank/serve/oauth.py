@@ -62,7 +62,7 @@ class OAuth:
         if not isinstance(subject, str) or not subject:
             raise Unauthenticated(BAD)
         # Never the operator: who may run this server is not for an issuer to say.
-        return Principal(tenant=tenant, scopes=_scopes(claims), name=subject[:150], origin=AGENT)
+        return Principal(tenant=tenant, scopes=_scopes(claims), name=f"oauth:{subject}"[:150], origin=AGENT)
 
     def _claims(self, token: str) -> dict[str, Any]:
         jwt = self._jwt

@@ -47,3 +47,9 @@ async def send_problem(send: Send, problem: Problem) -> None:
     ]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+async def hung_up(receive: Receive) -> None:
+    """Returns when the caller has gone. Nobody else may be reading from it."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

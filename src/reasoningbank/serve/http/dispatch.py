@@ -149,7 +149,7 @@ def _run(endpoint: Endpoint, call: Call, key: str | None, digest: bytes) -> Enco
         encoded = call.bank.atomically(lambda inner, _: idempotency.encoded(endpoint.handle(_on(inner, call))))
     else:
         encoded = idempotency.encoded(endpoint.handle(call))
-    if key is not None and endpoint.after is not None:
+    if key is not None and endpoint.after is not None and encoded.status == endpoint.after_status:
         endpoint.after(call.bank)
     return encoded
 

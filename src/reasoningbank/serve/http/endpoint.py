@@ -63,6 +63,8 @@ class Endpoint:
     before: Callable[[Bank], None] | None = None
     """To be done outside of the transaction that a keyed write runs in."""
     after: Callable[[Bank], None] | None = None
+    """To be done behind that transaction, if the answer was `after_status`."""
+    after_status: int = 204
     atomic: bool = False
     """Runs as one unit even without a key."""
     errors: tuple[int, ...] = ()

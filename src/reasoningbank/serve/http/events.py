@@ -17,7 +17,7 @@ from itertools import takewhile
 from reasoningbank.core.errors import BankError, Refused
 from reasoningbank.core.types import Change
 from reasoningbank.ports import Store
-from reasoningbank.serve.http.answer import SAFE, Receive, Send
+from reasoningbank.serve.http.answer import SAFE, Receive, Send, hung_up
 from reasoningbank.serve.http.lanes import Lane
 from reasoningbank.serve.http.limits import Limits
 from reasoningbank.serve.http.problems import Problem
@@ -135,9 +135,9 @@ class Hub:
         headers = [*SAFE, (b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await self._send(send, f"retry: 1000\n: from {self._seal.number(tenant, PURPOSE, place)}\n\n")
-        hung_up = asyncio.create_task(_hung_up(receive))
+        gone = asyncio.create_task(hung_up(receive))
         try:
-            while not hung_up.done() and not self.ending.is_set():
+            while not gone.done() and not self.ending.is_set():
                 moved = self._moved
                 rows = await self._after(place)
                 if rows:
@@ -146,13 +146,13 @@ class Hub:
                     if text:
                         await self._send(send, text)
                     continue
-                if not await _either(moved, hung_up, HEARTBEAT_S):
+                if not await _either(moved, gone, HEARTBEAT_S):
                     again()
                     await self._send(send, ": still here\n\n")
         except (Refused, TimeoutError):
             pass
         finally:
-            hung_up.cancel()
+            gone.cancel()
         await send({"type": "http.response.body", "body": b""})
 
     def _event(self, change: Change) -> str:
@@ -164,16 +164,11 @@ class Hub:
             await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
 
 
-async def _hung_up(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _either(moved: asyncio.Event, hung_up: asyncio.Task[None], within_s: float) -> bool:
+async def _either(moved: asyncio.Event, gone: asyncio.Task[None], within_s: float) -> bool:
     """False when neither happened in time."""
     waiting = asyncio.create_task(moved.wait())
     try:
-        done, _ = await asyncio.wait({waiting, hung_up}, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait({waiting, gone}, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
     finally:
         waiting.cancel()
     return bool(done)

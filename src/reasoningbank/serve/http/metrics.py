@@ -5,7 +5,6 @@ Knows routes and statuses, never a tenant, a name or an id: what is counted here
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from bisect import bisect_left
@@ -41,7 +40,6 @@ class Metrics:
         self._refused[code] += 1
 
     def text(self) -> str:
-        usage = resource.getrusage(resource.RUSAGE_SELF)
         lines = [
             *_head("reasoningbank_requests_total", "counter", "Requests answered."),
             *(
@@ -59,9 +57,8 @@ class Metrics:
             lines += [*_head(name, "gauge", about), f"{name} {read():g}"]
         lines += [
             *_head("process_cpu_seconds_total", "counter", "Processor time of this process."),
-            f"process_cpu_seconds_total {usage.ru_utime + usage.ru_stime:.3f}",
-            *_head("process_resident_memory_max_bytes", "gauge", "The most memory that this process held."),
-            f"process_resident_memory_max_bytes {usage.ru_maxrss * (1 if sys.platform == 'darwin' else 1024)}",
+            f"process_cpu_seconds_total {time.process_time():.3f}",
+            *_memory(),
             *_head("process_start_time_seconds", "gauge", "When this process started."),
             f"process_start_time_seconds {self._started_at:.3f}",
         ]
@@ -81,3 +78,14 @@ class Metrics:
 
 def _head(name: str, kind: str, about: str) -> tuple[str, str]:
     return f"# HELP {name} {about}", f"# TYPE {name} {kind}"
+
+
+def _memory() -> list[str]:
+    try:
+        import resource
+    except ImportError:
+        # Not on every system.
+        return []
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    name = "process_resident_memory_max_bytes"
+    return [*_head(name, "gauge", "The most memory that this process held."), f"{name} {held}"]

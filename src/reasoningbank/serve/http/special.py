@@ -51,20 +51,25 @@ class Special:
         query = {} if namespace is None else {"namespace": namespace}
         return self._counter.call(request.known(), query, path={}, body=None, if_match=None)
 
+    def _way(self, receive: Receive, send: Send) -> streams.Way:
+        counter = self._counter
+        return streams.Way(lane=counter.lanes["slow"], limits=counter.limits, receive=receive, send=send)
+
     # ------------------------------------------------------------ streams
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "HEAD":
+            # Its answer would never end, and say nothing.
+            raise not_allowed(b"GET")
         request = _allowed(scope, "read")
         asked = parameters((openapi.AFTER,), scope["query_string"])
         after = request.text(b"last-event-id") or asked.get("after")
         await self._hub.stream(request, receive, send, after=after, again=lambda: self._admission.resolved(request))
 
     async def _export(self, scope: Scope, receive: Receive, send: Send) -> None:
-        del receive
         request = _allowed(scope, "read")
         namespace = parameters((openapi.EXPORTED,), scope["query_string"]).get("namespace")
-        counter = self._counter
-        await streams.send_export(self._call(request), counter.lanes["slow"], counter.limits, send, namespace)
+        await streams.send_export(self._call(request), self._way(receive, send), namespace)
 
     async def _import(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _allowed(scope, "write")
@@ -81,11 +86,9 @@ class Special:
         await send_json(send, encoded.status, encoded.body, extra)
 
     async def _backup(self, scope: Scope, receive: Receive, send: Send) -> None:
-        del receive
         request = _allowed(scope, "operator")
         parameters((), scope["query_string"])
-        counter = self._counter
-        await streams.send_backup(self._call(request), counter.lanes["slow"], counter.limits, send)
+        await streams.send_backup(self._call(request), self._way(receive, send))
 
     # ------------------------------------------------------------ about the server
 

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from reasoningbank.core.values import dataclass
 from reasoningbank.exchange.arrive import OWN_LAYOUT
 from reasoningbank.serve.http import idempotency
-from reasoningbank.serve.http.answer import SAFE, Receive, Send
+from reasoningbank.serve.http.answer import SAFE, Receive, Send, hung_up
 from reasoningbank.serve.http.arriving import adopted
 from reasoningbank.serve.http.endpoint import Call, Reply
 from reasoningbank.serve.http.lanes import Lane
@@ -27,11 +28,20 @@ MOST_SKIPPED_SHOWN = 1_000
 LINES = "application/x-ndjson"
 
 
-async def send_export(call: Call, lane: Lane, limits: Limits, send: Send, namespace: str | None) -> None:
-    lines = call.bank.export_lines(namespace=namespace)
-    pieces = _pieces(lines)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How pieces get out: the lane that makes them, and both directions of the connection."""
+
+    lane: Lane
+    limits: Limits
+    receive: Receive
+    send: Send
+
+
+async def send_export(call: Call, way: Way, namespace: str | None) -> None:
+    lines, lane = call.bank.export_lines(namespace=namespace), way.lane
     try:
-        await _send_pieces(pieces, lane, limits, send, LINES, "bank.jsonl")
+        await _send_pieces(_pieces(lines), way, LINES, "bank.jsonl")
     finally:
         # Closed in the lane: it ends the read transaction that the lines come from.
         await lane.submit(lines.close)  # type: ignore[attr-defined]
@@ -50,31 +60,33 @@ def _pieces(lines: Iterator[str]) -> Iterator[bytes]:
         yield b"".join(waiting)
 
 
-async def send_backup(call: Call, lane: Lane, limits: Limits, send: Send) -> None:
+async def send_backup(call: Call, way: Way) -> None:
     with tempfile.TemporaryDirectory(prefix="reasoningbank-backup-") as folder:
         copy = Path(folder) / "bank.db"
-        await lane.submit(lambda: call.bank.backup(copy))
+        await way.lane.submit(lambda: call.bank.backup(copy))
         with copy.open("rb") as file:
             pieces = iter(lambda: file.read(PIECE_BYTES), b"")
-            await _send_pieces(pieces, lane, limits, send, "application/vnd.sqlite3", "bank.db")
+            await _send_pieces(pieces, way, "application/vnd.sqlite3", "bank.db")
 
 
-async def _send_pieces(
-    pieces: Iterator[bytes], lane: Lane, limits: Limits, send: Send, media_type: str, name: str
-) -> None:
+async def _send_pieces(pieces: Iterator[bytes], way: Way, media_type: str, name: str) -> None:
     headers = [
         *SAFE,
         (b"content-type", media_type.encode()),
         (b"content-disposition", f'attachment; filename="{name}"'.encode()),
     ]
     # The first piece before the status: what fails at once can still be told as a problem.
-    piece = await lane.submit(lambda: next(pieces, None))
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    while piece is not None:
-        async with asyncio.timeout(limits.send_wait_s):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-        piece = await lane.submit(lambda: next(pieces, None))
-    await send({"type": "http.response.body", "body": b""})
+    piece = await way.lane.submit(lambda: next(pieces, None))
+    await way.send({"type": "http.response.start", "status": 200, "headers": headers})
+    gone = asyncio.create_task(hung_up(way.receive))
+    try:
+        while piece is not None and not gone.done():
+            async with asyncio.timeout(way.limits.send_wait_s):
+                await way.send({"type": "http.response.body", "body": piece, "more_body": True})
+            piece = await way.lane.submit(lambda: next(pieces, None))
+    finally:
+        gone.cancel()
+    await way.send({"type": "http.response.body", "body": b""})
 
 
 # ---------------------------------------------------------------- coming in

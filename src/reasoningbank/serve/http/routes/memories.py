@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Any
 
 from reasoningbank.bank import DEFAULT_LIST_LIMIT, Bank
-from reasoningbank.core.drafts import MAX_NAME_CHARS, MAX_TITLE_CHARS
+from reasoningbank.core.drafts import MAX_TITLE_CHARS
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Outcome, Remembered, Scope, State
 from reasoningbank.serve.http import schemas
@@ -17,6 +17,9 @@ from reasoningbank.serve.identity import origin_for, require
 from reasoningbank.view import history_json, remembered_json
 
 MOST_LISTED = 500
+AT_A_TIME = 50
+MOST_LISTED_CHARS = 4_000_000
+"""A page ends early when its memories are long; its cursor leads on."""
 _EXAMPLE = {
     "title": "Wrap errors with context",
     "description": "When a Go function returns an error to its caller",
@@ -65,20 +68,32 @@ def _list(call: Call) -> Reply:
         asked.pop("cursor", None),
         asked.pop("state", "active"),
     )
-    namespace = asked.pop("every_namespace", False)
-    purpose = f"memories {_digest(asked)} {state} {namespace} {call.bank.namespace}"
+    every = asked.pop("every_namespace", False)
+    purpose = f"memories {_digest(asked)} {state} {every} {call.bank.namespace}"
     tenant = call.principal.tenant
     before = None if cursor is None else call.seal.opened(tenant, purpose, cursor).decode()
-    items = call.bank.list(
-        namespace="*" if namespace else None,
-        state=None if state == "any" else state,
-        limit=limit + 1,
-        before=before,
-        **{("tags" if name == "tag" else name): value for name, value in asked.items()},
-    )
-    page = items[:limit]
-    following = call.seal.closed(tenant, purpose, page[-1].id.encode()) if len(items) > limit else None
+    where = {("tags" if name == "tag" else name): value for name, value in asked.items()}
+    where |= {"namespace": "*" if every else None, "state": None if state == "any" else state}
+    page, more = _page(call, where, limit, before)
+    following = call.seal.closed(tenant, purpose, page[-1].id.encode()) if more else None
     return Reply(body={"memories": [remembered_json(item) for item in page], "next": following})
+
+
+def _page(call: Call, where: dict[str, Any], limit: int, before: str | None) -> tuple[list[Remembered], bool]:
+    """At most `limit` memories, fewer when they are long, and whether there are more."""
+    page: list[Remembered] = []
+    size = 0
+    while True:
+        wanted = min(limit - len(page), AT_A_TIME) + 1
+        items = call.bank.list(**where, limit=wanted, before=before)
+        for item in items[: wanted - 1]:
+            page.append(item)
+            size += len(item.content) + len(item.description)
+            if size > MOST_LISTED_CHARS:
+                return page, len(items) > items.index(item) + 1
+        if len(items) < wanted or len(page) == limit:
+            return page, len(items) == wanted
+        before = page[-1].id
 
 
 def _digest(asked: Mapping[str, Any]) -> str:
@@ -143,7 +158,6 @@ _LIST_PARAMETERS = (
 )
 _ERASE = Parameter(name="erase", schema=schemas.FLAG, about="really remove it, with everything about it; needs admin")
 _MEMORY = schemas.ref("Memory")
-assert MAX_NAME_CHARS <= 400
 
 ENDPOINTS = (
     Endpoint(
