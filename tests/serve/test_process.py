@@ -6,12 +6,17 @@ import http.client
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 import reasoningbank
 from reasoningbank import ReasoningBank
@@ -155,6 +160,26 @@ def test_beyond_this_machine_a_token_is_needed(start, path):
     _, api, told = start("--host", "0.0.0.0")
     assert told["open_to_local"] is False
     assert api("GET", "/v1/status").status == 401
+
+
+def test_https_is_spoken_with_a_certificate(start, tmp_path):
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
+    made = made.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+    names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
+    certificate = made.add_extension(names, critical=False).sign(key, hashes.SHA256())
+    (tmp_path / "cert.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    secret = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (tmp_path / "key.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, *secret))
+    _, api, told = start("--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem"))
+    assert told["address"].startswith("https://")
+    trust = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+    connection = http.client.HTTPSConnection("localhost", api.port, context=trust, timeout=30)
+    connection.request("GET", "/v1/status")
+    assert connection.getresponse().status == 200
+    connection.close()
 
 
 @pytest.mark.parametrize(
