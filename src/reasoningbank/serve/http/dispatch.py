@@ -7,6 +7,7 @@ with it runs in a lane, off the event loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -92,45 +93,30 @@ class Door:
         key = request.idempotency_key() if endpoint.writes else None
         query = parameters((*endpoint.query, NAMESPACE), scope["query_string"])
         body = await body_of(receive, request.fields.get(b"content-length"), limits.body_bytes, limits.body_wait_s)
-        call = counter.call(
-            request.known(),
-            query,
-            path=scope.get("path_params", {}),
-            body=None,
-            if_match=request.text(b"if-match") if endpoint.takes_if_match else None,
-        )
-        text, value, known = None, None, False
-        if endpoint.body is not None and len(body) <= SMALL_BYTES:
-            value, known = _checked(endpoint, body, limits), True
-            text = value.get(endpoint.text_field) if endpoint.text_field else None
+        if_match = request.text(b"if-match") if endpoint.takes_if_match else None
+        path = scope.get("path_params", {})
+        value: Any = None
+        waits = len(body) > SMALL_BYTES
+        if not waits:
+            value = _checked(endpoint, body, limits)
 
         def work() -> Encoded:
-            asked = value if known or endpoint.body is None else _checked(endpoint, body, limits)
-            whole = _with_body(call, asked)
+            asked = _checked(endpoint, body, limits) if waits else value
+            call = counter.call(request.known(), query, path=path, body=asked, if_match=if_match)
             if key is None:
-                return _run(endpoint, whole, None, b"")
-            said = (scope["method"].encode(), scope["raw_path"], scope["query_string"], body)
-            return _run(endpoint, whole, key, idempotency.request_digest(*said, (call.if_match or "").encode()))
+                return _run(endpoint, call, None, b"")
+            said = (scope["method"].encode(), scope["raw_path"], scope["query_string"], body, (if_match or "").encode())
+            return _run(endpoint, call, key, idempotency.request_digest(*said))
 
+        text = value[endpoint.text_field] if endpoint.text_field is not None and value is not None else None
         encoded: Encoded = await counter.lanes[endpoint.lane].submit(work, text)
         return encoded
 
 
-def _with_body(call: Call, body: Any) -> Call:
-    return Call(
-        bank=call.bank,
-        principal=call.principal,
-        path=call.path,
-        query=call.query,
-        body=body,
-        if_match=call.if_match,
-        seal=call.seal,
-    )
-
-
 def _checked(endpoint: Endpoint, body: bytes, limits: Limits) -> Any:
     schema = endpoint.body
-    assert schema is not None
+    if schema is None:
+        return None
     value = parsed(body or b"{}", limits.json_depth)
     validate.check(schema, value)
     properties = schema["properties"]
@@ -146,18 +132,12 @@ def _run(endpoint: Endpoint, call: Call, key: str | None, digest: bytes) -> Enco
     if key is not None:
         encoded = idempotency.once(endpoint, call, key, digest)
     elif endpoint.atomic:
-        encoded = call.bank.atomically(lambda inner, _: idempotency.encoded(endpoint.handle(_on(inner, call))))
+        encoded = call.bank.atomically(lambda inner, _: idempotency.encoded(endpoint.handle(replace(call, bank=inner))))
     else:
         encoded = idempotency.encoded(endpoint.handle(call))
     if key is not None and endpoint.after is not None and encoded.status == endpoint.after_status:
         endpoint.after(call.bank)
     return encoded
-
-
-def _on(bank: Bank, call: Call) -> Call:
-    from dataclasses import replace
-
-    return replace(call, bank=bank)
 
 
 def not_allowed(allow: bytes) -> Problem:

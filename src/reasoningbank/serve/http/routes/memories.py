@@ -219,6 +219,8 @@ ENDPOINTS = (
         example={"title": "Wrap errors with what was tried"},
         reply=_MEMORY,
         lane="writing",
+        # What If-Match is compared with is what is changed.
+        atomic=True,
         takes_if_match=True,
         errors=(409, 412),
     ),
