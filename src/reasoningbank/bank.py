@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from reasoningbank import records
+from reasoningbank.core.drafts import clean_namespace, clean_tenant
 from reasoningbank.core.errors import BankError, InvalidInput, NotFound
 from reasoningbank.core.types import (
     EVERY_NAMESPACE,
@@ -43,7 +44,7 @@ from reasoningbank.graph.link import DEFAULT_WEIGHT, link, unlink
 from reasoningbank.guard import scrubbing
 from reasoningbank.guard.fields import scrubbed_json
 from reasoningbank.guard.scrubbing import Scrubbing
-from reasoningbank.ports import Damage, IndexInfo, StoreInfo
+from reasoningbank.ports import Damage, IndexInfo, StoreInfo, Writer
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -132,12 +133,42 @@ class Bank:
         self._desk.store.close()
 
     @property
+    def desk(self) -> Desk:
+        """What every verb has at hand, for the doors that must know more than a verb tells."""
+        return self._desk
+
+    @property
     def namespace(self) -> str:
         return self._desk.namespace
 
     @property
     def tenant(self) -> str:
         return self._desk.tenant
+
+    def for_tenant(self, tenant: str, *, namespace: str | None = None) -> Bank:
+        """The same bank as another tenant sees it: records and index are shared, nothing of the others is in sight.
+
+        It costs next to nothing and need not be closed; `namespace` is the one that its verbs mean by default.
+        """
+        chosen = self._desk.namespace if namespace is None else clean_namespace(namespace)
+        owner = clean_tenant(tenant)
+        desk = replace(self._desk, tenant=owner, namespace=chosen)
+        if owner != self._desk.tenant:
+            desk = replace(desk, scrubber=scrubbing.scrubber_for(desk.store, owner))
+        return SharedBank(desk, self._engine)
+
+    def atomically(self, act: Callable[[Bank, Writer], T]) -> T:
+        """Run several verbs as one unit: all of it is committed, or nothing is.
+
+        `act` gets a bank that writes into the unit, and may be run twice. It cannot search.
+        """
+        from reasoningbank.unit import InUnit, NoEngine
+
+        def change(writer: Writer) -> T:
+            desk = replace(self._desk, store=InUnit(self._desk.store, writer))
+            return act(SharedBank(desk, NoEngine(self._engine)), writer)
+
+        return self._desk.store.write(self._desk.tenant, change)
 
     # ------------------------------------------------------------ storing
 
@@ -198,6 +229,10 @@ class Bank:
     def erase(self, memory_id: str) -> None:
         """Really remove a memory with its revisions, signals, edges and vectors. There is no undo."""
         records.erase(self._desk, memory_id)
+        self.follow_erasures()
+
+    def follow_erasures(self) -> None:
+        """Take what was erased out of the index as well. `erase` does so by itself, except within a unit."""
         if self._engine.index_info() is not None:
             self._engine.using(lambda searcher: searcher.follower.catch_up(budget_s=60.0, wait_s=10.0))
 
@@ -360,11 +395,18 @@ class Bank:
         self._engine.flush_shown()
         return capture.end(self._desk, session, outcome, used=used)
 
-    def sessions(self, *, namespace: str | None = None, limit: int = DEFAULT_LIST_LIMIT) -> builtins.list[Trajectory]:
-        """Newest first."""
+    def flush_shown(self) -> None:
+        """Write down what was shown so far. `end_session` does so by itself, except within a unit."""
+        self._engine.flush_shown()
+
+    def sessions(
+        self, *, namespace: str | None = None, limit: int = DEFAULT_LIST_LIMIT, before: str | None = None
+    ) -> builtins.list[Trajectory]:
+        """Newest first; `before` is the last id of the page before."""
         where = records.in_namespace(self._desk, namespace)
+        most = records.checked_limit(limit)
         with self._desk.store.read(self._desk.tenant) as reader:
-            found = reader.select(Trajectory, where, newest_first=True, limit=records.checked_limit(limit))
+            found = reader.select(Trajectory, where, newest_first=True, after=before, limit=most)
         return [self._desk.shown(trajectory) for trajectory in found]
 
     def trajectory(self, session: str) -> tuple[Trajectory, builtins.list[Step]]:
@@ -495,6 +537,13 @@ class Bank:
             )
 
 
+class SharedBank(Bank):
+    """A bank on records and an index that belong to another one, which closes them."""
+
+    def close(self) -> None:
+        pass
+
+
 class Run:
     """A session in progress."""
 
@@ -544,10 +593,12 @@ def _unit_vector(vector: ArrayLike, dimension: int) -> bytes:
     import numpy as np
 
     try:
-        row = np.asarray(vector, dtype=np.float32)
-    except (TypeError, ValueError):
-        row = np.zeros(0, np.float32)
-    square = float(np.vdot(row, row)) if row.shape == (dimension,) else 0.0
+        # What is too large becomes infinite, and is refused as such.
+        with np.errstate(over="ignore"):
+            row = np.asarray(vector, dtype=np.float32)
+            square = float(np.vdot(row, row)) if row.shape == (dimension,) else 0.0
+    except (TypeError, ValueError, OverflowError):
+        square = 0.0
     if not 0.0 < square < float("inf"):
         raise InvalidInput(f"vector must hold {dimension} finite numbers that are not all 0.")
     # Most callers' vectors have length one already; every step saved is one that other threads need not wait behind.

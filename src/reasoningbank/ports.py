@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from reasoningbank.core.types import (
+    AccessToken,
     Change,
     EmbedderIdentity,
     Exposure,
     Gap,
+    KeptReply,
     Memory,
     Outcome,
     Record,
@@ -138,6 +140,12 @@ class Writer(Reader, Protocol):
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None: ...
 
+    def kept_reply(self, caller: str, key: str) -> KeptReply | None: ...
+
+    def keep_reply(self, reply: KeptReply, *, drop_before: float) -> None:
+        """Keep the answer with the change that it answers, and let go of those from before `drop_before`."""
+        ...
+
 
 class Store(Protocol):
     @property
@@ -182,6 +190,16 @@ class Store(Protocol):
 
     def agree_setting(self, name: str, value: str) -> str:
         """Keep `value` unless there is one already; returns the one that counts, whoever was first."""
+        ...
+
+    def token(self, token_id: str) -> AccessToken | None: ...
+
+    def tokens(self) -> list[AccessToken]:
+        """Of every tenant, the oldest first."""
+        ...
+
+    def keep_token(self, token: AccessToken) -> None:
+        """Add a token, or replace the one with the same id."""
         ...
 
     def verify(self) -> list[Damage]: ...

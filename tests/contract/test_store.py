@@ -13,11 +13,13 @@ import pytest
 
 from reasoningbank.core.errors import BankError, Conflict, InvalidInput, NotFound, StoreError
 from reasoningbank.core.types import (
+    AccessToken,
     Edge,
     EdgeKind,
     EmbedderIdentity,
     Exposure,
     Gap,
+    KeptReply,
     KeptVector,
     Memory,
     Op,
@@ -861,3 +863,67 @@ def test_a_sound_store_verifies_clean(store: Store) -> None:
     add(store, a_memory(1), a_signal(1, "mem_t_000001"))
     revise(store, a_memory(1, content="b", revision=2))
     assert store.verify() == []
+
+
+# ---------------------------------------------------------------- what a server keeps
+
+
+def a_token(**changes: object) -> AccessToken:
+    values: dict[str, object] = {
+        "id": "abc",
+        "tenant": "t",
+        "name": "ci",
+        "scopes": ("read",),
+        "origin": "agent",
+        "digest": b"\0\xff" * 16,
+        "created_at": 1.0,
+        "expires_at": None,
+        "revoked_at": None,
+    }
+    return AccessToken(**{**values, **changes})
+
+
+def test_tokens_are_kept_replaced_and_listed_and_outlive_the_store(opened: Callable[[], Store]) -> None:
+    store = opened()
+    assert store.token("abc") is None
+    store.keep_token(a_token())
+    store.keep_token(a_token(id="other", tenant="u", created_at=0.5, expires_at=9.0))
+    store.keep_token(a_token(revoked_at=2.0))
+    store.close()
+    store = opened()
+    assert store.token("abc") == a_token(revoked_at=2.0)
+    assert [token.id for token in store.tokens()] == ["other", "abc"]
+    assert store.head() == 0, "a token is no record"
+    store.close()
+
+
+def a_reply(**changes: object) -> KeptReply:
+    values = {"caller": "c", "key": "k", "request": b"r", "status": 201, "etag": '"1"', "body": b"{}", "at": 100.0}
+    return KeptReply(**{**values, **changes})
+
+
+def test_a_reply_is_kept_with_its_unit_or_not_at_all(store: Store) -> None:
+    def fails(writer: Writer) -> None:
+        writer.keep_reply(a_reply(), drop_before=0.0)
+        raise NotFound("after all")
+
+    with pytest.raises(NotFound):
+        store.write("t", fails)
+    assert store.write("t", lambda writer: writer.kept_reply("c", "k")) is None
+    store.write("t", lambda writer: writer.keep_reply(a_reply(), drop_before=0.0))
+    assert store.write("t", lambda writer: writer.kept_reply("c", "k")) == a_reply()
+    for tenant, caller, key in (("u", "c", "k"), ("t", "d", "k"), ("t", "c", "l")):
+        assert store.write(tenant, lambda writer, c=caller, k=key: writer.kept_reply(c, k)) is None
+    store.write("t", lambda writer: writer.keep_reply(a_reply(key="later", at=300.0), drop_before=200.0))
+    assert store.write("t", lambda writer: writer.kept_reply("c", "k")) is None, "too old"
+
+
+def test_a_reply_that_tells_of_an_erased_memory_goes_with_it(store: Store) -> None:
+    memory = a_memory()
+    store.write("t", lambda writer: writer.add(memory))
+    about, other = a_reply(key="about", body=f'{{"id":"{memory.id}"}}'.encode()), a_reply(key="other")
+    for reply in (about, other):
+        store.write("t", lambda writer, kept=reply: writer.keep_reply(kept, drop_before=0.0))
+    store.write("t", lambda writer: writer.remove(Memory, memory.id))
+    assert store.write("t", lambda writer: writer.kept_reply("c", "about")) is None
+    assert store.write("t", lambda writer: writer.kept_reply("c", "other")) == other

@@ -120,14 +120,16 @@ class Oracle:
             left = kept
         return left, removed
 
-    def bm25(self, text: str) -> dict[str, float]:
-        frequencies = {memory_id: weighted(memory) for memory_id, memory in self.memories.items()}
+    def bm25(self, text: str, tenant: str) -> dict[str, float]:
+        """Over the memories of one tenant: the others' words say nothing here."""
+        own = {memory_id: memory for memory_id, memory in self.memories.items() if memory.tenant == tenant}
+        frequencies = {memory_id: weighted(memory) for memory_id, memory in own.items()}
         lengths = {memory_id: sum(found.values()) for memory_id, found in frequencies.items()}
         mean = sum(lengths.values()) / max(1, len(lengths))
-        scores = dict.fromkeys(self.memories, 0.0)
+        scores = dict.fromkeys(own, 0.0)
         for term, times in Counter(terms(text)).items():
             having = [memory_id for memory_id, found in frequencies.items() if term in found]
-            idf = math.log(1 + (len(self.memories) - len(having) + 0.5) / (len(having) + 0.5))
+            idf = math.log(1 + (len(own) - len(having) + 0.5) / (len(having) + 0.5))
             for memory_id in having:
                 tf = frequencies[memory_id][term]
                 scores[memory_id] += times * idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * lengths[memory_id] / mean))
@@ -203,7 +205,7 @@ class Bench:
         left, removed = self.oracle.passes(where)
         assert found.considered == len(left)
         assert dict(found.filtered_out) == removed
-        bm25 = self.oracle.bm25(text)
+        bm25 = self.oracle.bm25(text, where.tenant)
         allowed = {memory.id for memory in left}
         assert len(set(found.ids)) == len(found.ids)
         assert set(found.ids) <= allowed

@@ -18,6 +18,7 @@ _TITLES = {
     "learn": "To learn",
     "change": "To change",
     "keep": "To keep it safe",
+    "serve": "To serve others",
     "more": "More",
 }
 _INTRODUCTION = f"""# Commands

@@ -45,13 +45,17 @@ COMMANDS: dict[str, Entry] = {
     "verify": Entry("keep", "check every row against its checksum", "keeping"),
     "scrub": Entry("keep", "find secrets in what is kept already, and remove them", "scrub"),
     "reindex": Entry("keep", "build the search index anew", "keeping"),
+    "serve": Entry("serve", "offer the bank to other programs, over HTTP or MCP", "serve"),
+    "token create": Entry("serve", "make a token for a tenant", "token"),
+    "token list": Entry("serve", "list tokens; never their secrets", "token"),
+    "token revoke": Entry("serve", "take a token back", "token"),
     "completion": Entry("more", "print a completion script for a shell", "completion"),
     "eval retrieval": Entry("more", "measure recall on labelled data", "eval"),
     "bench": Entry("more", "run the benchmarks of a checkout", "bench"),
     "help": Entry("more", "show help for a command", "help"),
 }
 
-GROUPS = ("start", "remember", "ask", "learn", "change", "keep", "more")
+GROUPS = ("start", "remember", "ask", "learn", "change", "keep", "serve", "more")
 
 
 def families() -> dict[str, list[str]]:

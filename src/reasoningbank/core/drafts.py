@@ -26,6 +26,7 @@ MAX_METADATA_CHARS = 65_536
 MAX_TIME_S = 1e13
 """Some 300,000 years either way; also what keeps out NaN and infinity."""
 _REPLACED = re.compile("[\ud800-\udfff\x00]")
+_TENANT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 E = TypeVar("E", bound=StrEnum)
@@ -72,6 +73,16 @@ def clean_namespace(value: object) -> str:
     if namespace == EVERY_NAMESPACE:
         raise InvalidInput(f"{EVERY_NAMESPACE!r} means every namespace and can only be searched, not stored in.")
     return namespace
+
+
+def clean_tenant(value: object) -> str:
+    """Plain ASCII and nothing that could stand for another tenant, for all of them, or for none."""
+    if not isinstance(value, str) or not _TENANT.fullmatch(value):
+        raise InvalidInput(
+            "A tenant is named by 1 to 128 letters (a-z, A-Z), digits or any of . _ : @ -, and begins with a letter "
+            "or a digit."
+        )
+    return value
 
 
 def one_of(enum: type[E], value: object, name: str) -> E:

@@ -4,6 +4,8 @@
     ├── InvalidInput            the caller's argument cannot be used as it is
     ├── NotFound                no such memory, trajectory or edge here
     ├── Conflict                the record changed since it was read
+    ├── Refused                 whoever asks may not do this
+    │   └── Unauthenticated     nobody knows who asks: the token is missing, unknown, expired or revoked
     ├── StoreError              the file or server with the records
     │   ├── BankUnavailable     missing, unreadable, or on a medium that refuses
     │   ├── BankBusy            another process held it for too long; it is healthy, try again
@@ -39,6 +41,14 @@ class NotFound(BankError):
 
 class Conflict(BankError):
     exit_code = 4
+
+
+class Refused(BankError):
+    exit_code = 9
+
+
+class Unauthenticated(Refused):
+    pass
 
 
 class StoreError(BankError):

@@ -214,6 +214,36 @@ class Gap:
     last_at: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessToken:
+    """What is kept of a bearer token: enough to know it again, not enough to use it."""
+
+    id: str
+    tenant: str
+    name: str
+    scopes: tuple[str, ...]
+    origin: str
+    """The most that a memory written with it may claim to come from."""
+    digest: bytes
+    created_at: float
+    expires_at: float | None
+    revoked_at: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptReply:
+    """The answer to a write that carried a key, so that the same request again gets the same answer."""
+
+    caller: str
+    key: str
+    request: bytes
+    """A digest of what was asked."""
+    status: int
+    etag: str
+    body: bytes
+    at: float
+
+
 Record = Memory | Signal | Trajectory | Step | Edge
 """The truth: hashed, numbered in the feed."""
 Sidecar = Exposure | KeptVector | Tombstone

@@ -1,7 +1,8 @@
 """What the words of a query say about every slot.
 
-Knows BM25 over segments and tail. Refuses to know filters: the caller masks the result. Rows that are dead still count
-in the document frequencies until compaction, and so do other tenants' rows: a frequency is a hint about a word.
+Knows BM25 over segments and tail. Refuses to know filters: the caller masks the result. Rows that are dead may count in
+the document frequencies until compaction: a frequency is a hint about a word. Other tenants' rows never do, since from
+the score of a word one could tell whether they use it.
 """
 
 from __future__ import annotations
@@ -25,10 +26,13 @@ def score(
     tail: Tail,
     mean_length: float,
     policy: KeywordPolicy = KEYWORDS,
+    *,
+    own: NDArray[np.bool_] | None = None,
 ) -> float:
     """Fill `scores`, one for each row, and return what a short row with every term would have: 0 when no row has any.
 
-    Terms that no row has count in that ceiling too: a query of which half is unknown is half met at best.
+    Terms that no row has count in that ceiling too: a query of which half is unknown is half met at best. Where not all
+    rows are one tenant's, `own` says which are.
     """
     rows = len(scores)
     scores.fill(0.0)
@@ -37,9 +41,13 @@ def score(
     terms = np.array(sorted(query), np.uint32)
     in_tail = tail.find(terms)
     found = [segment.find(terms) for segment in segments]
-    frequency = np.array([len(positions) for positions in in_tail], np.int64)
-    for start, stop in found:
-        frequency += stop - start
+    if own is None:
+        frequency = np.array([len(positions) for positions in in_tail], np.int64)
+        for start, stop in found:
+            frequency += stop - start
+    else:
+        rows = int(np.count_nonzero(own))
+        frequency = _own_frequency(own, segments, found, tail, in_tail)
     chosen = _worth_scoring(frequency, rows, policy)
     if not len(chosen):
         return 0.0
@@ -70,6 +78,22 @@ def score(
             slots = tail.slots[at].astype(np.intp) - tail.first
             _add(here, slots, tail.weights[at], tail.lengths[slots] * slope + base, worth)
     return ceiling
+
+
+def _own_frequency(
+    own: NDArray[np.bool_],
+    segments: Sequence[Segment],
+    found: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    tail: Tail,
+    in_tail: Sequence[NDArray[np.int64]],
+) -> NDArray[np.int64]:
+    frequency = np.array([np.count_nonzero(own[tail.slots[at]]) for at in in_tail], np.int64)
+    for segment, (start, stop) in zip(segments, found, strict=True):
+        here = own[segment.first : segment.last]
+        for i, (first, last) in enumerate(zip(start.tolist(), stop.tolist(), strict=True)):
+            if last > first:
+                frequency[i] += np.count_nonzero(here[segment.postings(first, last) >> np.uint32(8)])
+    return frequency
 
 
 def _add(

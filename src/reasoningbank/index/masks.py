@@ -32,6 +32,8 @@ class Passed:
     """One for each row; good until the scratch is used again."""
     considered: int
     filtered_out: dict[str, int]
+    own: Mask | None = None
+    """The rows of the tenant, where there are others' too: how rare a word is must not be learned from those."""
 
 
 def apply_filter(
@@ -41,8 +43,10 @@ def apply_filter(
     mask, other = (buffer[: blocks * BLOCK_ROWS].reshape(blocks, BLOCK_ROWS) for buffer in scratch)
     flat = mask.reshape(-1)[:count]
     np.equal(rows.blocks("alive"), 1, out=mask)
+    everybody = int(np.count_nonzero(flat))
     _keep_equal(mask, other, rows.blocks("tenant"), name_key(where.tenant))
     left = int(np.count_nonzero(flat))
+    own = flat.copy() if left < everybody else None
     removed: dict[str, int] = {}
     for name, keep in _parts(where, rows, segments, tail):
         keep(mask, other)
@@ -50,7 +54,7 @@ def apply_filter(
         if now < left:
             removed[name] = left - now
         left = now
-    return Passed(flat, left, removed)
+    return Passed(flat, left, removed, own)
 
 
 Keep = Callable[[Mask, Mask], None]

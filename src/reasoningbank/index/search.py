@@ -58,7 +58,9 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
     asked = _asked_by_facet(probe, snapshot)
     if passed.considered and probe.depth > 0:
         by_vector, cosine = _nearest(snapshot, asked, probe.depth, passed.mask, scratch)
-        ceiling = score(scores, query, snapshot.segments, snapshot.tail, mean_length)
+        if passed.own is not None:
+            mean_length = float(rows.span("length", 0, header.rows)[passed.own].mean())
+        ceiling = score(scores, query, snapshot.segments, snapshot.tail, mean_length, own=passed.own)
         by_keyword = _best(scores, passed.mask, probe.depth, scratch.masks[1]) if ceiling else _NONE
     else:
         scores.fill(0.0)

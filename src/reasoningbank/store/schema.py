@@ -140,5 +140,29 @@ _GAPS = (
     "CREATE INDEX gaps_by_tenant ON gaps (tenant, last_at)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS)
+_ACCESS = (
+    """CREATE TABLE tokens (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  scopes TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  created_at REAL NOT NULL,
+  expires_at REAL,
+  revoked_at REAL) WITHOUT ROWID""",
+    """CREATE TABLE replies (
+  tenant TEXT NOT NULL,
+  caller TEXT NOT NULL,
+  key TEXT NOT NULL,
+  request BLOB NOT NULL,
+  status INTEGER NOT NULL,
+  etag TEXT NOT NULL,
+  body BLOB NOT NULL,
+  at REAL NOT NULL,
+  UNIQUE (tenant, caller, key))""",
+    "CREATE INDEX replies_by_age ON replies (at)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _ACCESS)
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -31,8 +31,9 @@ from reasoningbank.core.errors import (
     InvalidInput,
     StoreError,
 )
-from reasoningbank.core.types import Change, Exposure, Gap, Op, Record
+from reasoningbank.core.types import AccessToken, Change, Exposure, Gap, Op, Record
 from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
+from reasoningbank.store.access import put_token, token_in, tokens_in
 from reasoningbank.store.faults import NAMED, faults_named, translated
 from reasoningbank.store.gap_rows import add_gaps, gaps_of, remove_gaps
 from reasoningbank.store.keeping import copy_to, damage_in
@@ -404,6 +405,24 @@ class SqliteStore:
                 raise self._closed()
             self._writer.execute("INSERT OR IGNORE INTO settings (name, value) VALUES (?, ?)", (name, value))
         return self.setting(name) or value
+
+    def token(self, token_id: str) -> AccessToken | None:
+        with faults_named(self._path), self._borrowed() as connection:
+            return token_in(connection, token_id)
+
+    def tokens(self) -> list[AccessToken]:
+        with faults_named(self._path), self._borrowed() as connection:
+            return tokens_in(connection)
+
+    def keep_token(self, token: AccessToken) -> None:
+        self._check_tenant(token.tenant)
+        if self._read_only:
+            raise BankReadOnly(f"{self._path} is open for reading only.")
+        self._stay_in_this_process()
+        with self._commit_turn, faults_named(self._path):
+            if self._writer is None:
+                raise self._closed()
+            put_token(self._writer, token)
 
     def log_shown(self, exposures: Sequence[Exposure]) -> None:
         """A lost line of this log is no lost record, so it neither waits for the disk nor long for the lock."""

@@ -18,6 +18,7 @@ from reasoningbank.core.errors import BankDamaged, InvalidInput, NotFound
 from reasoningbank.core.types import (
     Edge,
     EmbedderIdentity,
+    KeptReply,
     Memory,
     Op,
     Record,
@@ -27,6 +28,7 @@ from reasoningbank.core.types import (
     Step,
     Trajectory,
 )
+from reasoningbank.store.access import drop_replies_about, put_reply, reply_in
 from reasoningbank.store.faults import translated
 from reasoningbank.store.pending import Insert, Pending
 from reasoningbank.store.tables import BESIDE, Table, table_of
@@ -280,6 +282,7 @@ class SqliteWriter(SqliteReader):
         if isinstance(record, Memory):
             # They were made of what it said before.
             self._connection.execute("DELETE FROM vectors WHERE memory_id = ?", (record.id,))
+        drop_replies_about(self._connection, self._tenant, record.id)
         self.has_erased = True
         self._note(table.noun, Op.REVISE, record.id)
 
@@ -314,7 +317,9 @@ class SqliteWriter(SqliteReader):
             "INSERT OR REPLACE INTO tombstones (id, tenant, kind, at) VALUES (?, ?, ?, ?)",
             (record_id, self._tenant, table.noun, self._clock()),
         )
-        self.has_erased |= kind in (Memory, Trajectory)
+        if kind in (Memory, Trajectory):
+            self.has_erased = True
+            drop_replies_about(self._connection, self._tenant, record_id)
         self._note(table.noun, Op.REMOVE, record_id)
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None:
@@ -322,3 +327,9 @@ class SqliteWriter(SqliteReader):
             return
         for facet, vector in vectors.items():
             self._pending.add(_VECTOR, (memory_id, self._tenant, str(identity), facet, vector))
+
+    def kept_reply(self, caller: str, key: str) -> KeptReply | None:
+        return reply_in(self._connection, self._tenant, caller, key)
+
+    def keep_reply(self, reply: KeptReply, *, drop_before: float) -> None:
+        put_reply(self._connection, self._tenant, reply, drop_before)

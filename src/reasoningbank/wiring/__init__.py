@@ -10,7 +10,7 @@ from pathlib import Path
 from reasoningbank.bank import Bank
 from reasoningbank.config import from_environment
 from reasoningbank.core.confidence import policy_named
-from reasoningbank.core.drafts import clean_name, clean_namespace
+from reasoningbank.core.drafts import clean_namespace, clean_tenant
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.ids import IdSource
 from reasoningbank.core.types import DEFAULT_TENANT
@@ -55,7 +55,7 @@ class ReasoningBank(Bank):
             path, durability=durability or config.durability, create=create, read_only=read_only, clock=clock
         )
         try:
-            owner = clean_name(tenant, "tenant")
+            owner = clean_tenant(tenant)
             scrubber = scrubber_for(store, owner)
             desk = Desk(
                 store=store,

@@ -1,0 +1,169 @@
+"""`serve`: the bank for other programs, over HTTP or, with `--mcp`, over this process's own input and output."""
+
+from __future__ import annotations
+
+import logging
+from argparse import ArgumentParser, Namespace
+from importlib.util import find_spec
+from typing import Any
+
+from reasoningbank.cli import figures
+from reasoningbank.cli.banks import opened
+from reasoningbank.cli.command import Command
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import InvalidInput, MissingExtra
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8710
+
+
+def _options(parser: ArgumentParser) -> None:
+    parser.add_argument("--mcp", action="store_true", help="speak MCP on standard input and output instead of HTTP")
+    parser.add_argument("--host", default=DEFAULT_HOST, metavar="ADDRESS", help=f"where to listen ({DEFAULT_HOST})")
+    parser.add_argument(
+        "--port", type=int, default=DEFAULT_PORT, metavar="N", help=f"0 takes a free one ({DEFAULT_PORT})"
+    )
+    parser.add_argument("--require-token", action="store_true", help="also from programs on this machine")
+    parser.add_argument(
+        "--public-url", metavar="URL", help="the address that clients use, when a proxy stands in front"
+    )
+    parser.add_argument("--tls-cert", metavar="FILE", help="serve https with this certificate")
+    parser.add_argument("--tls-key", metavar="FILE", help="the certificate's private key")
+    parser.add_argument("--oauth-issuer", metavar="URL", help="accept access tokens of this issuer too")
+    parser.add_argument("--oauth-keys", metavar="FILE|URL", help="the issuer's JSON Web Key Set")
+    parser.add_argument("--oauth-audience", metavar="URL", help="who the access tokens must be for (the public URL)")
+    parser.add_argument(
+        "--oauth-tenant-claim", default="tenant", metavar="NAME", help="the claim that names the tenant"
+    )
+    parser.add_argument(
+        "--rate", type=float, default=200.0, metavar="N", help="requests a second for each token; 0 is no limit (200)"
+    )
+    parser.add_argument("--traces", action="store_true", help="send OpenTelemetry spans; OTEL_… variables say where")
+
+
+def _run(args: Namespace, terminal: Terminal) -> int:
+    if args.mcp:
+        return _serve_mcp(args, terminal)
+    for package in ("uvicorn", "starlette", "httptools"):
+        if find_spec(package) is None:
+            raise MissingExtra(package=package, extra="serve", purpose="Serving over HTTP")
+    return _serve_http(args, terminal)
+
+
+def _serve_mcp(args: Namespace, terminal: Terminal) -> int:
+    del terminal  # Standard output belongs to the protocol.
+    if find_spec("reasoningbank.serve.mcp") is None:
+        raise InvalidInput("This version cannot speak MCP yet.")
+    from importlib import import_module
+
+    stdio: Any = import_module("reasoningbank.serve.mcp.stdio")
+    stdio.require_sdk()
+    with opened(args, create=True) as found:
+        stdio.serve(found.bank)
+    return 0
+
+
+def _serve_http(args: Namespace, terminal: Terminal) -> int:
+    from reasoningbank.serve.http.server import listening, made, run
+    from reasoningbank.serve.http.start import address_of, needs_token, service_for
+
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    wishes = _wishes(args)
+    with opened(args, create=True) as found, listening(args.host, args.port) as sock:
+        bank = found.bank
+        mounted, lifespan = _mcp_app(bank)
+        service = service_for(bank, wishes, sock, mounted)
+        address = address_of(wishes, sock)
+
+        def ready() -> None:
+            _tell(terminal, bank.status(), address, wishes, mounted, open_to_local=not needs_token(wishes))
+
+        run(made(service, wishes.limits, ready=ready, lifespan=lifespan, tls=wishes.tls), sock)
+    terminal.tell("Ended; every request that was taken is answered.")
+    return 0
+
+
+def _wishes(args: Namespace) -> Any:
+    from dataclasses import replace
+
+    from reasoningbank.serve.http.limits import Limits
+    from reasoningbank.serve.http.start import Wishes
+    from reasoningbank.serve.oauth import checked_settings
+
+    if bool(args.oauth_issuer) != bool(args.oauth_keys):
+        raise InvalidInput("--oauth-issuer and --oauth-keys go together.")
+    if bool(args.tls_cert) != bool(args.tls_key):
+        raise InvalidInput("--tls-cert and --tls-key go together.")
+    if not 0 <= args.rate < 1e9:
+        raise InvalidInput("--rate must be a number from 0 on.")
+    oauth = None
+    if args.oauth_issuer:
+        audience = args.oauth_audience or args.public_url
+        if not audience:
+            raise InvalidInput("Say with --oauth-audience or --public-url who the access tokens must be for.")
+        oauth = checked_settings(args.oauth_issuer, audience, args.oauth_keys, args.oauth_tenant_claim)
+    return Wishes(
+        host=args.host,
+        port=args.port,
+        require_token=args.require_token,
+        public_url=args.public_url,
+        oauth=oauth,
+        tls=(args.tls_cert, args.tls_key) if args.tls_cert else None,
+        traces=args.traces,
+        limits=replace(Limits(), requests_per_s=args.rate, burst=2 * args.rate),
+    )
+
+
+def _mcp_app(bank: Any) -> tuple[dict[str, Any], Any]:
+    """MCP over HTTP at /mcp, where its library is installed."""
+    if find_spec("reasoningbank.serve.mcp") is None or find_spec("mcp") is None:
+        return {}, None
+    from importlib import import_module
+
+    from reasoningbank.serve.http.dispatch import tenant_bank
+
+    made: Any = import_module("reasoningbank.serve.mcp.http").mcp_asgi_app(
+        lambda principal: tenant_bank(bank, principal.tenant),
+        lambda scope: scope["state"]["principal"],
+        # Both headers are checked before a request comes this far.
+        allowed_hosts=None,
+    )
+    return {"/mcp": made}, made
+
+
+def _tell(
+    terminal: Terminal, status: Any, address: str, wishes: Any, mounted: dict[str, Any], *, open_to_local: bool
+) -> None:
+    doors = {"REST": f"{address}/v1", "OpenAPI": f"{address}/openapi.json"}
+    if "/mcp" in mounted:
+        doors["MCP"] = f"{address}/mcp"
+    if terminal.as_json:
+        terminal.json({"address": address, "doors": doors, "open_to_local": open_to_local})
+        terminal.out.flush()
+    active = status.memories.get("active", 0)
+    lines = [f"{name:11} {place}" for name, place in doors.items()]
+    lines += [
+        f"{'bank':11} {status.store.location} ({figures.counted(active, 'memory', 'memories')} of {status.tenant})",
+        f"{'embedder':11} {status.embedder}",
+        f"{'distiller':11} {status.distiller}",
+        f"{'durability':11} {status.store.durability}",
+        f"{'access':11} " + _access(wishes, open_to_local=open_to_local),
+    ]
+    terminal.tell("\n".join(lines))
+    if not open_to_local and wishes.tls is None and (wishes.public_url or "").partition(":")[0] != "https":
+        terminal.tell("Tokens travel unencrypted: put a proxy with https in front, or use --tls-cert and --tls-key.")
+
+
+def _access(wishes: Any, *, open_to_local: bool) -> str:
+    if open_to_local:
+        return "open to programs on this machine; --require-token closes it"
+    return "tokens only (`reasoningbank token create`)" + (f" or {wishes.oauth.issuer}" if wishes.oauth else "")
+
+
+COMMANDS = {
+    "serve": Command(
+        run=_run,
+        options=_options,
+        about="Beyond this machine a token is needed: `reasoningbank token create`. docs/server.md tells the rest.",
+    )
+}

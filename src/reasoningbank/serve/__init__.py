@@ -1,0 +1,1 @@
+"""The doors for programs: who comes in (identity, tokens, OAuth) and how (HTTP, MCP)."""

@@ -1,0 +1,98 @@
+"""What a request must pass before any path is looked at: Host and Origin, credentials, rate.
+
+Knows the order, and what is told to those who do not pass.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from reasoningbank.core.errors import BankError
+from reasoningbank.core.values import dataclass
+from reasoningbank.serve.http import origins
+from reasoningbank.serve.http.answer import App, Scope
+from reasoningbank.serve.http.lanes import Lane
+from reasoningbank.serve.http.limits import Buckets, Limits, limited
+from reasoningbank.serve.http.origins import Doorplate
+from reasoningbank.serve.http.problems import Problem
+from reasoningbank.serve.http.request import Request
+from reasoningbank.serve.http.routes import ENDPOINTS
+from reasoningbank.serve.identity import LOCAL_USER, Principal, Resolver
+from reasoningbank.serve.oauth import OAuthSettings
+from reasoningbank.serve.tokens import PREFIX
+
+PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json"})
+METADATA = "/.well-known/oauth-protected-resource"
+_BEARER_CHARS = len("Bearer ")
+_SCOPES = {(one.method, one.path): one.scope for one in ENDPOINTS if one.scope != "operator"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """Everything that a service is told from outside."""
+
+    plate: Doorplate
+    resolver: Resolver
+    limits: Limits
+    public_url: str
+    oauth: OAuthSettings | None = None
+    mounted: Mapping[str, App]
+    """Other applications behind the same checks, by path: they find the principal in scope["state"]."""
+    traces: bool = False
+
+
+class Admission:
+    def __init__(self, setup: Setup, lane: Lane) -> None:
+        self._setup = setup
+        self._lane = lane
+        limits = setup.limits
+        self._rates = Buckets(limits.requests_per_s, limits.burst)
+        self._refusals = Buckets(limits.refusals_per_s, limits.refusals_per_s)
+
+    async def admit(self, request: Request, scope: Scope) -> None:
+        request.check()
+        origins.check(self._setup.plate, request.hosts, request.origins, request.fetch)
+        path = scope["path"]
+        if path in PUBLIC or (path.startswith(METADATA) and self._setup.oauth is not None):
+            return
+        principal = await self._principal(request, scope)
+        if principal is not LOCAL_USER:
+            wait = self._rates.wait_s(f"{principal.tenant}\0{principal.name}", time.monotonic())
+            if wait:
+                raise limited(wait)
+        request.principal = principal
+        scope.setdefault("state", {})["principal"] = principal
+
+    async def _principal(self, request: Request, scope: Scope) -> Principal:
+        credentials = request.authorization
+        try:
+            if credentials is None or credentials[_BEARER_CHARS:].startswith(PREFIX):
+                return self.resolved(request)
+            # A signature takes a while, and its key may have to be fetched.
+            principal: Principal = await self._lane.submit(lambda: self.resolved(request))
+        except BankError as error:
+            address = (scope.get("client") or ("unknown", 0))[0]
+            wait = self._refusals.wait_s(address, time.monotonic()) if credentials is not None else 0.0
+            raise (limited(wait) if wait else error) from None
+        return principal
+
+    def resolved(self, request: Request) -> Principal:
+        return self._setup.resolver.principal(request.authorization, direct=not request.forwarded)
+
+    def challenged(self, problem: Problem, request: Request, method: str) -> Problem:
+        """With a 401 or 403, what OAuth wants to hear: where to get a token, and with which scope."""
+        if problem.code not in ("unauthenticated", "forbidden"):
+            return problem
+        parts = ['Bearer realm="reasoningbank"']
+        if self._setup.oauth is not None:
+            parts.append(f'resource_metadata="{self._setup.public_url}{METADATA}"')
+        wanted = _SCOPES.get((method, request.route))
+        if problem.code == "forbidden":
+            parts += ['error="insufficient_scope"', *([f'scope="{wanted}"'] if wanted else [])]
+        elif request.authorization is not None:
+            parts.append('error="invalid_token"')
+        challenge = ", ".join(parts).encode()
+        return Problem(
+            problem.status, problem.code, problem.detail, (*problem.headers, (b"www-authenticate", challenge))
+        )

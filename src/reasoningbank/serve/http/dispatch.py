@@ -1,0 +1,144 @@
+"""From a path and a method to an endpoint's answer.
+
+Knows the order in which a request is checked: method, scope, key, media type, size, JSON, schema. What an endpoint does
+with it runs in a lane, off the event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from reasoningbank.bank import Bank
+from reasoningbank.core.types import DEFAULT_NAMESPACE, DEFAULT_TENANT
+from reasoningbank.serve.http import idempotency, validate
+from reasoningbank.serve.http.answer import Receive, Scope, Send, send_json
+from reasoningbank.serve.http.endpoint import Call, Endpoint
+from reasoningbank.serve.http.idempotency import Encoded
+from reasoningbank.serve.http.lanes import Lane
+from reasoningbank.serve.http.limits import Limits, body_of, parsed
+from reasoningbank.serve.http.problems import Problem
+from reasoningbank.serve.http.request import NAMESPACE, Request, parameters
+from reasoningbank.serve.http.seal import Seal
+from reasoningbank.serve.identity import Principal, require
+
+SMALL_BYTES = 16 << 10
+"""A body up to this size is parsed on the loop: that takes less time than handing it over."""
+_TENANTS_AT_HAND = 1_000
+
+
+def tenant_bank(bank: Bank, tenant: str, namespace: str | None = None) -> Bank:
+    """The bank as a tenant sees it; only the machine's own user means the namespace of the server's folder."""
+    if namespace is None:
+        namespace = bank.namespace if tenant == DEFAULT_TENANT else DEFAULT_NAMESPACE
+    return bank.for_tenant(tenant, namespace=namespace)
+
+
+class Counter:
+    """Where requests are served from: what every endpoint shares."""
+
+    def __init__(
+        self, bank: Bank, seal: Seal, lanes: Mapping[str, Lane], limits: Limits, written: Callable[[], None]
+    ) -> None:
+        self.bank = bank
+        self.seal = seal
+        self.lanes = lanes
+        self.limits = limits
+        self.written = written
+        """Called on the loop after each write, so that who follows the feed hears of it at once."""
+        self.bank_of = lru_cache(maxsize=_TENANTS_AT_HAND)(self._bank_of)
+
+    def _bank_of(self, tenant: str, namespace: str | None) -> Bank:
+        return tenant_bank(self.bank, tenant, namespace)
+
+    def call(self, principal: Principal, query: dict[str, Any], **rest: Any) -> Call:
+        bank = self.bank_of(principal.tenant, query.pop("namespace", None))
+        return Call(bank=bank, principal=principal, query=query, seal=self.seal, **rest)
+
+
+class Door:
+    """One path with the endpoints behind it, by method."""
+
+    def __init__(self, counter: Counter, path: str, endpoints: Sequence[Endpoint]) -> None:
+        self._counter = counter
+        self._path = path
+        self._by_method = {endpoint.method: endpoint for endpoint in endpoints}
+        if "GET" in self._by_method:
+            self._by_method.setdefault("HEAD", self._by_method["GET"])
+        self._allow = ", ".join(self._by_method).encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request: Request = scope["reasoningbank"]
+        request.route = self._path
+        endpoint = self._by_method.get(scope["method"])
+        if endpoint is None:
+            raise not_allowed(self._allow)
+        require(request.known(), endpoint.scope)
+        encoded = await self._encoded(endpoint, request, scope, receive)
+        extra: list[tuple[bytes, bytes]] = []
+        if encoded.etag:
+            extra.append((b"etag", encoded.etag.encode()))
+        if encoded.replayed:
+            extra.append((b"idempotency-replayed", b"true"))
+        if endpoint.writes:
+            self._counter.written()
+        await send_json(send, encoded.status, encoded.body, extra)
+
+    async def _encoded(self, endpoint: Endpoint, request: Request, scope: Scope, receive: Receive) -> Encoded:
+        counter, limits = self._counter, self._counter.limits
+        if endpoint.body is not None and request.media_type() != b"application/json":
+            raise Problem(415, "unsupported_media_type", "Send the body as application/json.")
+        key = request.idempotency_key() if endpoint.writes else None
+        query = parameters((*endpoint.query, NAMESPACE), scope["query_string"])
+        body = await body_of(receive, request.fields.get(b"content-length"), limits.body_bytes, limits.body_wait_s)
+        if_match = request.text(b"if-match") if endpoint.takes_if_match else None
+        path = scope.get("path_params", {})
+        value: Any = None
+        waits = len(body) > SMALL_BYTES
+        if not waits:
+            value = _checked(endpoint, body, limits)
+
+        def work() -> Encoded:
+            asked = _checked(endpoint, body, limits) if waits else value
+            call = counter.call(request.known(), query, path=path, body=asked, if_match=if_match)
+            if key is None:
+                return _run(endpoint, call, None, b"")
+            said = (scope["method"].encode(), scope["raw_path"], scope["query_string"], body, (if_match or "").encode())
+            return _run(endpoint, call, key, idempotency.request_digest(*said))
+
+        text = value[endpoint.text_field] if endpoint.text_field is not None and value is not None else None
+        encoded: Encoded = await counter.lanes[endpoint.lane].submit(work, text)
+        return encoded
+
+
+def _checked(endpoint: Endpoint, body: bytes, limits: Limits) -> Any:
+    schema = endpoint.body
+    if schema is None:
+        return None
+    value = parsed(body or b"{}", limits.json_depth)
+    validate.check(schema, value)
+    properties = schema["properties"]
+    for name, item in value.items():
+        if isinstance(item, float) and "integer" in (properties[name].get("type") or ()):
+            value[name] = int(item)
+    return value
+
+
+def _run(endpoint: Endpoint, call: Call, key: str | None, digest: bytes) -> Encoded:
+    if endpoint.before is not None:
+        endpoint.before(call.bank)
+    if key is not None:
+        encoded = idempotency.once(endpoint, call, key, digest)
+    elif endpoint.atomic:
+        encoded = call.bank.atomically(lambda inner, _: idempotency.encoded(endpoint.handle(replace(call, bank=inner))))
+    else:
+        encoded = idempotency.encoded(endpoint.handle(call))
+    if key is not None and endpoint.after is not None and encoded.status == endpoint.after_status:
+        endpoint.after(call.bank)
+    return encoded
+
+
+def not_allowed(allow: bytes) -> Problem:
+    return Problem(405, "method_not_allowed", f"Use {allow.decode()} here.", ((b"allow", allow),))

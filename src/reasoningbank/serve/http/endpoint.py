@@ -1,0 +1,76 @@
+"""What an endpoint is: one row that routing, checking, the OpenAPI document and the tests all read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from reasoningbank.bank import Bank
+from reasoningbank.core.values import dataclass
+from reasoningbank.serve.http.seal import Seal
+from reasoningbank.serve.identity import Principal
+
+Schema = Mapping[str, Any]
+_NOTHING: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A request that has passed every check, on the bank as its tenant sees it."""
+
+    bank: Bank
+    principal: Principal
+    path: Mapping[str, str]
+    query: Mapping[str, Any]
+    body: Any
+    if_match: str | None
+    seal: Seal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    status: int = 200
+    body: Any = None
+    etag: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    name: str
+    schema: Schema
+    about: str = ""
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    method: str
+    path: str
+    scope: str
+    """read, write, admin, or operator."""
+    summary: str
+    handle: Callable[[Call], Reply]
+    group: str
+    query: tuple[Parameter, ...] = ()
+    body: Schema | None = None
+    example: Any = None
+    reply: Schema | None = None
+    """Of the success; None when it has no body."""
+    status: int = 200
+    lane: str = "reading"
+    text_field: str | None = None
+    """The field of the body that will be embedded."""
+    before: Callable[[Bank], None] | None = None
+    """To be done outside of the transaction that a keyed write runs in."""
+    after: Callable[[Bank], None] | None = None
+    """To be done behind that transaction, if the answer was `after_status`."""
+    after_status: int = 204
+    atomic: bool = False
+    """Runs as one unit even without a key."""
+    errors: tuple[int, ...] = ()
+    """Beyond those that any endpoint may answer."""
+    takes_if_match: bool = False
+
+    @property
+    def writes(self) -> bool:
+        return self.lane == "writing"

@@ -1,0 +1,17 @@
+"""The endpoints by subject, each a table of rows."""
+
+from __future__ import annotations
+
+from reasoningbank.serve.http.endpoint import Endpoint
+from reasoningbank.serve.http.routes import evidence, feed, finding, keeping, links, memories, sessions
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *finding.ENDPOINTS,
+    *memories.ENDPOINTS,
+    *evidence.ENDPOINTS,
+    *sessions.ENDPOINTS,
+    *links.ENDPOINTS,
+    *feed.ENDPOINTS,
+    *keeping.ENDPOINTS,
+)
+"""The busiest first: that is also the order in which paths are tried."""

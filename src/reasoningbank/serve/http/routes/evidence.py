@@ -1,0 +1,77 @@
+"""What was said about a memory, and what that makes of its confidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reasoningbank.core.types import Confidence
+from reasoningbank.serve.http import schemas
+from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply
+from reasoningbank.serve.identity import source_for
+from reasoningbank.view import confidence_json, history_json
+
+
+def _earned(confidence: Confidence) -> dict[str, Any]:
+    shown = confidence_json(confidence)
+    return {"new_confidence": shown.pop("confidence"), **shown}
+
+
+def _feedback(call: Call) -> Reply:
+    confidence = call.bank.feedback(
+        call.path["id"],
+        helpful=call.body["helpful"],
+        comment=call.body.get("comment", ""),
+        source=source_for(call.principal),
+    )
+    return Reply(body=_earned(confidence))
+
+
+def _outcome(call: Call) -> Reply:
+    confidence = call.bank.outcome(
+        call.path["id"],
+        succeeded=call.body["succeeded"],
+        session=call.body.get("session"),
+        comment=call.body.get("comment", ""),
+    )
+    return Reply(body=_earned(confidence))
+
+
+def _history(call: Call) -> Reply:
+    return Reply(body=history_json(call.bank.history(call.path["id"])))
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="POST",
+        path="/v1/memories/{id}/feedback",
+        scope="write",
+        group="evidence",
+        summary="Say whether a memory helped",
+        handle=_feedback,
+        body=schemas.FEEDBACK,
+        example={"helpful": True, "comment": "saved an hour"},
+        reply=schemas.ref("Evidence"),
+        lane="writing",
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/memories/{id}/outcome",
+        scope="write",
+        group="evidence",
+        summary="Say how a task went that used a memory",
+        handle=_outcome,
+        body=schemas.OUTCOME,
+        example={"succeeded": True},
+        reply=schemas.ref("Evidence"),
+        lane="writing",
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/memories/{id}/history",
+        scope="read",
+        group="evidence",
+        summary="The evidence about a memory, and the curve it draws",
+        handle=_history,
+        reply=schemas.ref("History"),
+    ),
+)

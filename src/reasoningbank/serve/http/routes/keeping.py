@@ -1,0 +1,76 @@
+"""What the bank holds, whether it is whole, and its index built anew."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from reasoningbank import __version__
+from reasoningbank.serve.http import schemas
+from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply
+
+
+def _status(call: Call) -> Reply:
+    status = call.bank.status()
+    return Reply(
+        body={
+            "version": __version__,
+            "tenant": status.tenant,
+            "namespace": status.namespace,
+            "embedder": str(status.embedder),
+            "policy": status.policy,
+            "distiller": status.distiller,
+            "durability": status.store.durability,
+            "memories": dict(status.memories),
+            "namespaces": dict(status.namespaces),
+            "signals": status.signals,
+            "sessions": status.trajectories,
+            "edges": status.edges,
+        }
+    )
+
+
+def _verify(call: Call) -> Reply:
+    damage = call.bank.verify()
+    return Reply(body={"intact": not damage, "damage": [asdict(item) for item in damage]})
+
+
+def _reindex(call: Call) -> Reply:
+    identity = call.bank.reindex(call.body.get("embedder"), dimension=call.body.get("dimension"))
+    return Reply(body={"embedder": str(identity)})
+
+
+_DAMAGE = schemas.out(kind=schemas.TEXT, id=schemas.TEXT, problem=schemas.TEXT)
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/v1/status",
+        scope="read",
+        group="keeping",
+        summary="What the tenant's part of the bank holds",
+        handle=_status,
+        reply=schemas.ref("Status"),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/verify",
+        scope="operator",
+        group="keeping",
+        summary="Check every row of the bank against its checksum",
+        handle=_verify,
+        reply=schemas.out(intact=schemas.FLAG, damage={"type": "array", "items": _DAMAGE}),
+        lane="slow",
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/reindex",
+        scope="operator",
+        group="keeping",
+        summary="Build the search index anew; the old one serves meanwhile",
+        handle=_reindex,
+        body=schemas.REINDEX,
+        example={"embedder": "hash"},
+        reply=schemas.out(embedder=schemas.TEXT),
+        lane="slow",
+    ),
+)

@@ -1,0 +1,280 @@
+"""What goes in and comes out, as JSON Schema. One table for checking requests and for the OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reasoningbank.core.drafts import (
+    MAX_CONTENT_CHARS,
+    MAX_DESCRIPTION_CHARS,
+    MAX_NAME_CHARS,
+    MAX_TAGS,
+    MAX_TITLE_CHARS,
+)
+from reasoningbank.core.types import EdgeKind, Outcome, Scope, SignalKind, State
+from reasoningbank.learn.capture import OUTCOMES
+from reasoningbank.recall.query import DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, MAX_LIMIT, MAX_QUERY_CHARS
+
+Schema = dict[str, Any]
+
+# At least one character that shows, and nothing that drives a terminal.
+_NAME_PATTERN = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
+_SAID_PATTERN = r"\S"
+
+
+def obj(required: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
+    made: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**made, "required": list(required)} if required else made
+
+
+def out(**properties: Schema) -> Schema:
+    """An answer: every field is there, and later versions may add some."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def listing(name: str, item: Schema) -> Schema:
+    """A page: `next` is the cursor of the page that follows, null on the last."""
+    return out(**{name: {"type": "array", "items": item}, "next": NULL_TEXT})
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def text(most: int, **rest: Any) -> Schema:
+    return {"type": "string", "maxLength": most, **rest}
+
+
+def said(most: int) -> Schema:
+    """Text that says something."""
+    return text(most, minLength=1, pattern=_SAID_PATTERN)
+
+
+def one_of(values: Any, **rest: Any) -> Schema:
+    return {"type": "string", "enum": [str(value) for value in values], **rest}
+
+
+NAME: Schema = text(MAX_NAME_CHARS, minLength=1, pattern=_NAME_PATTERN)
+# A namespace that is stored in; "*" means all of them and can only be asked for.
+NAMESPACE: Schema = text(
+    MAX_NAME_CHARS, minLength=1, pattern=r"^(?!\s*\*\s*$)[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
+)
+NULL_NAME: Schema = {**NAME, "type": ["string", "null"]}
+NULL_TEXT: Schema = {"type": ["string", "null"]}
+TEXT: Schema = {"type": "string"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+FRACTION: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+NUMBER: Schema = {"type": "number"}
+FLAG: Schema = {"type": "boolean"}
+TAGS: Schema = {"type": "array", "items": NAME, "maxItems": MAX_TAGS}
+NAMES: Schema = {"type": "array", "items": TEXT}
+METADATA: Schema = {"type": "object"}
+COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+REFERENCES: Schema = {"type": "array", "items": said(MAX_TITLE_CHARS), "maxItems": 1000}
+_TITLE, _CONTENT = said(MAX_TITLE_CHARS), said(MAX_CONTENT_CHARS)
+_DESCRIPTION = text(MAX_DESCRIPTION_CHARS)
+
+_EDITABLE: dict[str, Schema] = {
+    "title": _TITLE,
+    "description": _DESCRIPTION,
+    "content": _CONTENT,
+    "outcome": one_of(Outcome),
+    "scope": one_of(Scope),
+    "tags": TAGS,
+    "agent": NULL_NAME,
+    "task_type": NULL_NAME,
+    "cognitive_pattern": NULL_NAME,
+    "metadata": METADATA,
+}
+
+DRAFT: Schema = obj(
+    ("title", "content"),
+    **_EDITABLE,
+    key=_TITLE,
+    namespace=NAMESPACE,
+    origin=NAME,
+    parents={"type": "array", "items": NAME, "maxItems": 1000},
+    source=NULL_NAME,
+    initial_confidence=FRACTION,
+)
+RECORD: Schema = {
+    **DRAFT,
+    "properties": {**DRAFT["properties"], "vector": {"type": "array", "items": NUMBER, "maxItems": 65_536}},
+}
+BULK: Schema = obj(("memories",), memories={"type": "array", "items": DRAFT, "minItems": 1, "maxItems": 5_000})
+KEYED: Schema = obj(("content",), **_EDITABLE, origin=NAME, source=NULL_NAME)
+EDIT: Schema = {
+    **obj(
+        (), **_EDITABLE, namespace=NAMESPACE, state=one_of(State), expected_revision={"type": "integer", "minimum": 1}
+    ),
+    "minProperties": 1,
+}
+_ASKED: dict[str, Schema] = {
+    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+    "scope": one_of((*Scope, "all"), default="all"),
+    "outcome": one_of((*Outcome, "all"), default="all"),
+    "min_confidence": {**FRACTION, "default": DEFAULT_MIN_CONFIDENCE},
+    "namespace": {**NAME, "description": '"*" is every one'},
+    "tags": TAGS,
+    "agent": NULL_NAME,
+    "task_type": NULL_NAME,
+    "floor": {**FRACTION, "type": ["number", "null"]},
+    "session": NULL_NAME,
+    "exclude": {"type": "array", "items": NAME, "maxItems": 1000},
+}
+_PROFILE: Schema = one_of(("balanced", "four-factor", "semantic", "boosted"), default="balanced")
+_BUDGET: Schema = {"type": "integer", "minimum": 1, "maximum": 1_000_000}
+SEARCH: Schema = obj(
+    ("query",),
+    query=said(MAX_QUERY_CHARS),
+    **_ASKED,
+    profile=_PROFILE,
+    max_tokens={**_BUDGET, "type": ["integer", "null"]},
+    explain={**FLAG, "default": True},
+)
+INJECT: Schema = obj(
+    ("task",), task=said(MAX_QUERY_CHARS), **_ASKED, profile=_PROFILE, max_tokens={**_BUDGET, "default": 500}
+)
+COMPARE: Schema = obj(
+    ("one", "other"), one=_CONTENT, other=_CONTENT, metric=one_of(("cosine", "euclidean"), default="cosine")
+)
+EMBED: Schema = obj(("texts",), texts={"type": "array", "items": _CONTENT, "minItems": 1, "maxItems": 256})
+FEEDBACK: Schema = obj(("helpful",), helpful=FLAG, comment=_DESCRIPTION)
+OUTCOME: Schema = obj(("succeeded",), succeeded=FLAG, session=NULL_NAME, comment=_DESCRIPTION)
+SESSION: Schema = obj(("task",), task=_CONTENT, namespace=NAMESPACE, agent=NULL_NAME, metadata=METADATA)
+STEP: Schema = obj(("action",), action=_CONTENT, result=text(MAX_CONTENT_CHARS), metadata=METADATA)
+END: Schema = obj(("outcome",), outcome=one_of(OUTCOMES), used=REFERENCES)
+LINK: Schema = obj(
+    ("source", "target", "kind"),
+    source=said(MAX_TITLE_CHARS),
+    target=said(MAX_TITLE_CHARS),
+    kind=one_of(EdgeKind),
+    weight={**FRACTION, "default": 0.5},
+    text=_DESCRIPTION,
+    evidence=_DESCRIPTION,
+    tags=TAGS,
+)
+REINDEX: Schema = obj(
+    (), embedder=one_of(("local", "hash", "openai")), dimension={"type": "integer", "minimum": 1, "maximum": 65_536}
+)
+
+# ---------------------------------------------------------------- what comes out
+
+_CONFIDENCE = {"confidence": FRACTION, "confidence_low": FRACTION, "confidence_high": FRACTION}
+_MEMORY = {
+    "id": TEXT,
+    "tenant": TEXT,
+    "namespace": TEXT,
+    "scope": one_of(Scope),
+    "title": TEXT,
+    "description": TEXT,
+    "content": TEXT,
+    "outcome": one_of(Outcome),
+    "key": NULL_TEXT,
+    "tags": NAMES,
+    "agent": NULL_TEXT,
+    "task_type": NULL_TEXT,
+    "cognitive_pattern": NULL_TEXT,
+    "origin": TEXT,
+    "parents": NAMES,
+    "source": NULL_TEXT,
+    "metadata": METADATA,
+    "initial_confidence": FRACTION,
+    "created_at": NULL_TEXT,
+    "updated_at": NULL_TEXT,
+    "revision": COUNT,
+    "state": one_of(State),
+}
+_EARNED = {**_CONFIDENCE, "usage_count": COUNT, "succeeded": COUNT, "last_used_at": NULL_TEXT}
+_SIGNAL = {
+    "id": TEXT,
+    "memory_id": TEXT,
+    "kind": one_of(SignalKind),
+    "positive": FLAG,
+    "weight": NUMBER,
+    "used": FLAG,
+    "source": TEXT,
+    "trajectory_id": NULL_TEXT,
+    "comment": TEXT,
+    "at": NULL_TEXT,
+}
+_EDGE = {
+    "id": TEXT,
+    "source_id": TEXT,
+    "target_id": TEXT,
+    "kind": one_of(EdgeKind),
+    "text": TEXT,
+    "weight": FRACTION,
+    "tags": NAMES,
+    "evidence": TEXT,
+    "created_at": NULL_TEXT,
+}
+_STEP = {"id": TEXT, "trajectory_id": TEXT, "number": COUNT, "action": TEXT, "result": TEXT, "metadata": METADATA}
+_SESSION = {
+    "id": TEXT,
+    "namespace": TEXT,
+    "task": TEXT,
+    "agent": NULL_TEXT,
+    "outcome": {"type": ["string", "null"], "enum": [*OUTCOMES, None]},
+    "metadata": METADATA,
+    "started_at": NULL_TEXT,
+    "ended_at": NULL_TEXT,
+}
+_CURVE = out(signal={"anyOf": [ref("Signal"), {"type": "null"}]}, **_CONFIDENCE)
+
+COMPONENTS: dict[str, Schema] = {
+    "Problem": out(type=TEXT, title=TEXT, status={"type": "integer"}, code=TEXT, detail=TEXT),
+    "Revision": out(**_MEMORY),
+    "Memory": out(**_MEMORY, **_EARNED, shown=COUNT),
+    "Stored": out(**_MEMORY, **_EARNED, shown=COUNT, scrubbed=COUNTS),
+    "Hit": out(**_MEMORY, **_EARNED, relevance=FRACTION, tokens=COUNT),
+    "Found": out(
+        memories={"type": "array", "items": ref("Hit")},
+        total_found=COUNT,
+        filtered_out=COUNTS,
+        tokens_used=COUNT,
+        abstained=FLAG,
+        embedder=TEXT,
+        profile=TEXT,
+        not_yet_indexed=COUNT,
+    ),
+    "Signal": out(**_SIGNAL),
+    "Edge": out(**_EDGE),
+    "Neighbour": out(
+        memory=ref("Revision"), edge=ref("Edge"), direction=one_of(("in", "out")), steps=COUNT, strength=NUMBER
+    ),
+    "History": out(
+        **_MEMORY,
+        **_EARNED,
+        policy=TEXT,
+        revisions={"type": "array", "items": ref("Revision")},
+        curve={"type": "array", "items": _CURVE},
+    ),
+    "Step": out(**_STEP),
+    "Session": out(**_SESSION),
+    "SessionWithSteps": out(**_SESSION, steps={"type": "array", "items": ref("Step")}),
+    "SessionEnded": out(**_SESSION, step_count=COUNT, signals={"type": "array", "items": ref("Signal")}),
+    "Change": out(cursor=TEXT, kind=TEXT, op=one_of(("add", "revise", "remove")), id=TEXT, at=NULL_TEXT),
+    "Evidence": out(new_confidence=FRACTION, confidence_low=FRACTION, confidence_high=FRACTION),
+    "Imported": out(
+        layout=TEXT,
+        added=COUNTS,
+        revised=COUNT,
+        unchanged=COUNT,
+        skipped={"type": "array", "items": out(what=TEXT, why=TEXT)},
+    ),
+    "Status": out(
+        version=TEXT,
+        tenant=TEXT,
+        namespace=TEXT,
+        embedder=TEXT,
+        policy=TEXT,
+        distiller=TEXT,
+        durability=TEXT,
+        memories=COUNTS,
+        namespaces=COUNTS,
+        signals=COUNT,
+        sessions=COUNT,
+        edges=COUNT,
+    ),
+}

@@ -1,0 +1,107 @@
+"""A service on a socket, from the first connection to the last answer.
+
+Knows uvicorn. Ends in order: no new connections, every request that was taken is answered, then the lanes and the bank
+are closed. What was acknowledged is durable by then, because an answer is sent after the commit.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+
+from reasoningbank.core.errors import BankUnavailable
+from reasoningbank.serve.http.limits import Limits
+from reasoningbank.serve.http.origins import bracketed
+from reasoningbank.serve.http.protocol import protocol_with
+from reasoningbank.serve.http.service import Service
+
+BACKLOG = 1_024
+FINISH_WITHIN_S = 30
+
+
+class Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, service: Service, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.service = service
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.service.hub.end()
+        await super().shutdown(sockets)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A bound socket; port 0 takes a free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host.strip("[]"), port))
+        made.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        made.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BankUnavailable(f"Cannot listen on {bracketed(host)}:{port}: {reason}. Choose another --port.") from error
+    return made
+
+
+def made(
+    service: Service,
+    limits: Limits,
+    *,
+    ready: Callable[[], None] = lambda: None,
+    lifespan: Any = None,
+    tls: tuple[str, str] | None = None,
+) -> Server:
+    """`lifespan` is the ASGI application whose start and end belong to ours."""
+    config = uvicorn.Config(
+        _with_lifespan(service, lifespan),
+        http=protocol_with(limits),
+        ws="none",
+        lifespan="off" if lifespan is None else "on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=int(limits.idle_s),
+        timeout_graceful_shutdown=FINISH_WITHIN_S,
+        ssl_certfile=None if tls is None else tls[0],
+        ssl_keyfile=None if tls is None else tls[1],
+    )
+    return Server(config, service, ready)
+
+
+def run(server: Server, sock: socket.socket) -> None:
+    """Serve until a signal, and close the lanes when the last answer is out."""
+    # uvicorn raises the signal that ended it once more; by then there is still a bank to close.
+    before = signal.signal(signal.SIGTERM, _heard)
+    try:
+        server.run(sockets=[sock])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.service.close()
+        signal.signal(signal.SIGTERM, before)
+
+
+def _heard(*_: object) -> None:
+    pass
+
+
+def _with_lifespan(service: Service, lifespan: Any) -> Any:
+    if lifespan is None:
+        return service
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await (lifespan if scope["type"] == "lifespan" else service)(scope, receive, send)
+
+    return app

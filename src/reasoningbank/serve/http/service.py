@@ -1,0 +1,179 @@
+"""The ASGI application: what every request passes, and what it can reach.
+
+    Host and Origin → credentials → rate → path → method and scope → the endpoint
+
+Nothing behind the checks is reached by a request that fails one, and every refusal is a problem with a code. This is
+the outermost door: an error that nobody foresaw ends here, is logged, and is told to the caller as no more than that.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from starlette.routing import BaseRoute, Mount, Route, Router
+
+from reasoningbank.bank import Bank
+from reasoningbank.core.errors import BankError
+from reasoningbank.serve.http.admission import Admission, Setup
+from reasoningbank.serve.http.answer import App, Receive, Scope, Send, send_problem
+from reasoningbank.serve.http.dispatch import Counter, Door
+from reasoningbank.serve.http.endpoint import Endpoint
+from reasoningbank.serve.http.events import Hub
+from reasoningbank.serve.http.lanes import READING_THREADS, SLOW_THREADS, WRITING_THREADS, Lane, searching_threads
+from reasoningbank.serve.http.limits import Gone, Limits, body_of
+from reasoningbank.serve.http.metrics import Metrics
+from reasoningbank.serve.http.problems import Problem, problem_of
+from reasoningbank.serve.http.request import Request
+from reasoningbank.serve.http.routes import ENDPOINTS
+from reasoningbank.serve.http.seal import KEY_BYTES, Seal
+from reasoningbank.serve.http.special import Special
+
+_FAULT = Problem(500, "internal", "A fault of this server; its log says more.")
+_log = logging.getLogger("reasoningbank.serve")
+
+
+class Service:
+    def __init__(self, bank: Bank, setup: Setup) -> None:
+        limits, store = setup.limits, bank.desk.store
+        seal = Seal(bytes.fromhex(store.agree_setting("cursor_key", os.urandom(KEY_BYTES).hex())))
+        self.lanes = _lanes(bank, limits.waiting)
+        self.hub = Hub(store, self.lanes["reading"], seal, limits)
+        self.metrics = Metrics(_gauges(self.lanes, self.hub))
+        self._admission = Admission(setup, self.lanes["slow"])
+        counter = Counter(bank, seal, self.lanes, limits, self.hub.nudge)
+        special = Special(setup, counter, self.hub, self.metrics, self._admission)
+        routes = _routes(counter, special, setup)
+        self._inner: App = Router(routes=routes, default=_nowhere, redirect_slashes=False)
+        if setup.traces:
+            from reasoningbank.serve.http.traces import traced
+
+            self._inner = traced(self._inner)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began, status = time.perf_counter(), 0
+
+        async def noted(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        request = Request(scope["headers"])
+        scope["reasoningbank"] = request
+        self.metrics.in_flight += 1
+        try:
+            await self._admission.admit(request, scope)
+            await self._inner(scope, receive, noted)
+        except Gone:
+            status = status or 499
+        except (Problem, BankError) as error:
+            await self._tell(error, request, scope["method"], noted, begun=bool(status))
+        except Exception as error:  # noqa: BLE001 - the outermost door: logged here, and told as no more than that
+            _log.exception("%s %s failed", scope["method"], request.route)
+            await self._tell(_FAULT, request, scope["method"], noted, begun=bool(status), cause=error)
+        finally:
+            self.metrics.in_flight -= 1
+            self.metrics.answered(scope["method"][:10], request.route, status, time.perf_counter() - began)
+
+    async def _tell(
+        self,
+        error: Problem | BankError,
+        request: Request,
+        method: str,
+        send: Send,
+        *,
+        begun: bool,
+        cause: Exception | None = None,
+    ) -> None:
+        problem = error if isinstance(error, Problem) else problem_of(error)
+        self.metrics.refused(problem.code)
+        if problem.status >= 500 and cause is None:
+            _log.warning("%s: %s", problem.code, error)
+        if begun:
+            # All that is left is to break the answer off, so that nobody takes it for whole.
+            raise cause or error
+        await send_problem(send, self._admission.challenged(problem, request, method))
+
+    def close(self) -> None:
+        for lane in self.lanes.values():
+            lane.close()
+
+
+def _lanes(bank: Bank, most_waiting: int) -> dict[str, Lane]:
+    embedder = bank.status().embedder.name
+    together = bank.embed if embedder != "hash" else None
+    return {
+        "searching": Lane("searching", searching_threads(embedder), most_waiting, together),
+        "reading": Lane("reading", READING_THREADS, most_waiting),
+        "writing": Lane("writing", WRITING_THREADS, most_waiting),
+        "slow": Lane("slow", SLOW_THREADS, most_waiting),
+    }
+
+
+def _gauges(lanes: dict[str, Lane], hub: Hub) -> dict[str, tuple[str, Callable[[], float]]]:
+    def waiting(lane: Lane) -> Callable[[], float]:
+        return lambda: lane.waiting
+
+    gauges: dict[str, tuple[str, Callable[[], float]]] = {
+        f"reasoningbank_waiting_{name}": (f"Requests that wait for a thread, {name}.", waiting(lane))
+        for name, lane in lanes.items()
+    }
+    return {**gauges, "reasoningbank_streams": ("Open event streams.", lambda: hub.streams)}
+
+
+def _routes(counter: Counter, special: Special, setup: Setup) -> list[BaseRoute]:
+    by_path: dict[str, list[Endpoint]] = {}
+    for endpoint in ENDPOINTS:
+        by_path.setdefault(endpoint.path, []).append(endpoint)
+    # A key may have slashes in it.
+    routes: list[BaseRoute] = [
+        Route(path.replace("{key}", "{key:path}"), Door(counter, path, endpoints))
+        for path, endpoints in by_path.items()
+    ]
+    routes += [Route(path, app) for path, app in special.apps().items()]
+    for path, app in setup.mounted.items():
+        guarded = _Mounted(path, app, setup.limits)
+        routes += [Route(path, guarded), Mount(path, guarded)]
+    return routes
+
+
+class _Mounted:
+    """Another application behind our checks. Its bodies are bounded like ours."""
+
+    def __init__(self, path: str, app: App, limits: Limits) -> None:
+        self._path = path
+        self._app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request: Request = scope["reasoningbank"]
+        request.route = self._path
+        if scope["method"] in ("GET", "DELETE", "HEAD"):
+            await self._app(scope, receive, send)
+            return
+        declared = request.fields.get(b"content-length")
+        body: bytes | None = await body_of(receive, declared, self._limits.body_bytes, self._limits.body_wait_s)
+
+        async def once_received() -> Any:
+            nonlocal body
+            if body is None:
+                return await receive()
+            message, body = {"type": "http.request", "body": body, "more_body": False}, None
+            return message
+
+        await self._app(scope, once_received, send)
+
+
+async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+    del scope, receive, send
+    raise Problem(404, "not_found", "There is nothing at this path: see /openapi.json.")

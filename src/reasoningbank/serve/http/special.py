@@ -1,0 +1,153 @@
+"""The endpoints that are no row of the table: streams, and what the server says about itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from reasoningbank.serve.http import metrics as metering
+from reasoningbank.serve.http import openapi, streams
+from reasoningbank.serve.http.admission import METADATA, Admission, Setup
+from reasoningbank.serve.http.answer import App, Receive, Scope, Send, send_json, send_text
+from reasoningbank.serve.http.dispatch import Counter, not_allowed
+from reasoningbank.serve.http.endpoint import Call
+from reasoningbank.serve.http.events import Hub
+from reasoningbank.serve.http.idempotency import as_bytes
+from reasoningbank.serve.http.problems import Problem
+from reasoningbank.serve.http.request import Request, parameters
+from reasoningbank.serve.identity import require
+
+_LINES = frozenset({b"application/x-ndjson", b"application/jsonl", b"application/jsonlines"})
+
+
+class Special:
+    def __init__(
+        self, setup: Setup, counter: Counter, hub: Hub, metrics: metering.Metrics, admission: Admission
+    ) -> None:
+        self._setup = setup
+        self._counter = counter
+        self._hub = hub
+        self._metrics = metrics
+        self._admission = admission
+        self._document = as_bytes(openapi.document(setup.public_url))
+
+    def apps(self) -> Mapping[str, App]:
+        apps: dict[str, App] = {
+            "/v1/changes/stream": Only("/v1/changes/stream", "GET", self._stream),
+            "/v1/export": Only("/v1/export", "GET", self._export),
+            "/v1/import": Only("/v1/import", "POST", self._import),
+            "/v1/backup": Only("/v1/backup", "GET", self._backup),
+            "/metrics": Only("/metrics", "GET", self._metrics_page),
+            "/healthz": Only("/healthz", "GET", self._health),
+            "/readyz": Only("/readyz", "GET", self._ready),
+            "/openapi.json": Only("/openapi.json", "GET", self._openapi),
+        }
+        if self._setup.oauth is not None:
+            places = ("", *self._setup.mounted)
+            apps.update({f"{METADATA}{place}": Only(METADATA, "GET", self._oauth_metadata) for place in places})
+        return apps
+
+    def _call(self, request: Request, namespace: str | None = None) -> Call:
+        query = {} if namespace is None else {"namespace": namespace}
+        return self._counter.call(request.known(), query, path={}, body=None, if_match=None)
+
+    def _way(self, receive: Receive, send: Send) -> streams.Way:
+        counter = self._counter
+        return streams.Way(lane=counter.lanes["slow"], limits=counter.limits, receive=receive, send=send)
+
+    # ------------------------------------------------------------ streams
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "HEAD":
+            # Its answer would never end, and say nothing.
+            raise not_allowed(b"GET")
+        request = _allowed(scope, "read")
+        asked = parameters((openapi.AFTER,), scope["query_string"])
+        after = request.text(b"last-event-id") or asked.get("after")
+        await self._hub.stream(request, receive, send, after=after, again=lambda: self._admission.resolved(request))
+
+    async def _export(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = _allowed(scope, "read")
+        namespace = parameters((openapi.EXPORTED,), scope["query_string"]).get("namespace")
+        await streams.send_export(self._call(request), self._way(receive, send), namespace)
+
+    async def _import(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = _allowed(scope, "write")
+        if request.media_type() not in _LINES:
+            raise Problem(415, "unsupported_media_type", f"Send the lines as {streams.LINES}.")
+        asked = parameters((openapi.DRY_RUN, openapi.IMPORTED), scope["query_string"])
+        key, dry_run = request.idempotency_key(), asked.get("dry_run", False)
+        call = self._call(request, asked.get("namespace"))
+        counter = self._counter
+        lane = counter.lanes["slow"]
+        encoded = await streams.take_import(call, lane, counter.limits, receive, key, dry_run=dry_run)
+        counter.written()
+        extra = [(b"idempotency-replayed", b"true")] if encoded.replayed else []
+        await send_json(send, encoded.status, encoded.body, extra)
+
+    async def _backup(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = _allowed(scope, "operator")
+        parameters((), scope["query_string"])
+        await streams.send_backup(self._call(request), self._way(receive, send))
+
+    # ------------------------------------------------------------ about the server
+
+    async def _metrics_page(self, scope: Scope, receive: Receive, send: Send) -> None:
+        del receive
+        _allowed(scope, "operator")
+        await send_text(send, self._metrics.text(), metering.MEDIA_TYPE)
+
+    async def _health(self, scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive
+        await send_json(send, 200, as_bytes({"status": "ok"}))
+
+    async def _ready(self, scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive
+        if self._hub.ending.is_set():
+            raise Problem(503, "unavailable", "This server is shutting down.")
+        try:
+            async with asyncio.timeout(5.0):
+                await self._counter.lanes["reading"].submit(self._counter.bank.desk.store.head)
+        except TimeoutError:
+            raise Problem(503, "busy", "The bank does not answer in time.", ((b"retry-after", b"1"),)) from None
+        await send_json(send, 200, as_bytes({"status": "ready"}))
+
+    async def _openapi(self, scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive
+        await send_json(send, 200, self._document)
+
+    async def _oauth_metadata(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """RFC 9728."""
+        del scope, receive
+        oauth = self._setup.oauth
+        if oauth is None:
+            raise Problem(404, "not_found", "This server knows no issuer.")
+        document = {
+            "resource": oauth.audience,
+            "authorization_servers": [oauth.issuer],
+            "scopes_supported": ["read", "write", "admin"],
+            "bearer_methods_supported": ["header"],
+            "resource_name": "ReasoningBank",
+        }
+        await send_json(send, 200, as_bytes(document))
+
+
+class Only:
+    """An application for one method of one path."""
+
+    def __init__(self, path: str, method: str, app: App) -> None:
+        self._path = path
+        self._methods = (method, "HEAD") if method == "GET" else (method,)
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["reasoningbank"].route = self._path
+        if scope["method"] not in self._methods:
+            raise not_allowed(", ".join(self._methods).encode())
+        await self._app(scope, receive, send)
+
+
+def _allowed(scope: Scope, needed: str) -> Request:
+    request: Request = scope["reasoningbank"]
+    require(request.known(), needed)
+    return request

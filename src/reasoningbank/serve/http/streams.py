@@ -1,0 +1,153 @@
+"""What is too large for one body: an export, an import, a backup, each in pieces.
+
+Knows temporary files and pieces. A piece is made in the slow lane and sent from the loop, so a slow reader holds no
+thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.core.values import dataclass
+from reasoningbank.exchange.arrive import OWN_LAYOUT
+from reasoningbank.serve.http import idempotency
+from reasoningbank.serve.http.answer import SAFE, Receive, Send, hung_up
+from reasoningbank.serve.http.arriving import adopted
+from reasoningbank.serve.http.endpoint import Call, Reply
+from reasoningbank.serve.http.lanes import Lane
+from reasoningbank.serve.http.limits import Gone, Limits, too_large
+from reasoningbank.serve.http.problems import Problem
+
+PIECE_BYTES = 256 << 10
+MOST_SKIPPED_SHOWN = 1_000
+LINES = "application/x-ndjson"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How pieces get out: the lane that makes them, and both directions of the connection."""
+
+    lane: Lane
+    limits: Limits
+    receive: Receive
+    send: Send
+
+
+async def send_export(call: Call, way: Way, namespace: str | None) -> None:
+    lines, lane = call.bank.export_lines(namespace=namespace), way.lane
+    try:
+        await _send_pieces(_pieces(lines), way, LINES, "bank.jsonl")
+    finally:
+        # Closed in the lane: it ends the read transaction that the lines come from.
+        await lane.submit(lines.close)  # type: ignore[attr-defined]
+
+
+def _pieces(lines: Iterator[str]) -> Iterator[bytes]:
+    waiting, size = [], 0
+    for line in lines:
+        encoded = line.encode("utf-8", "replace") + b"\n"
+        waiting.append(encoded)
+        size += len(encoded)
+        if size >= PIECE_BYTES:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)
+
+
+async def send_backup(call: Call, way: Way) -> None:
+    with tempfile.TemporaryDirectory(prefix="reasoningbank-backup-") as folder:
+        copy = Path(folder) / "bank.db"
+        await way.lane.submit(lambda: call.bank.backup(copy))
+        with copy.open("rb") as file:
+            pieces = iter(lambda: file.read(PIECE_BYTES), b"")
+            await _send_pieces(pieces, way, "application/vnd.sqlite3", "bank.db")
+
+
+async def _send_pieces(pieces: Iterator[bytes], way: Way, media_type: str, name: str) -> None:
+    headers = [
+        *SAFE,
+        (b"content-type", media_type.encode()),
+        (b"content-disposition", f'attachment; filename="{name}"'.encode()),
+    ]
+    # The first piece before the status: what fails at once can still be told as a problem.
+    piece = await way.lane.submit(lambda: next(pieces, None))
+    await way.send({"type": "http.response.start", "status": 200, "headers": headers})
+    gone = asyncio.create_task(hung_up(way.receive))
+    try:
+        while piece is not None and not gone.done():
+            async with asyncio.timeout(way.limits.send_wait_s):
+                await way.send({"type": "http.response.body", "body": piece, "more_body": True})
+            piece = await way.lane.submit(lambda: next(pieces, None))
+    finally:
+        gone.cancel()
+    await way.send({"type": "http.response.body", "body": b""})
+
+
+# ---------------------------------------------------------------- coming in
+
+
+async def take_import(
+    call: Call, lane: Lane, limits: Limits, receive: Receive, key: str | None, *, dry_run: bool
+) -> idempotency.Encoded:
+    descriptor, name = tempfile.mkstemp(prefix="reasoningbank-import-", suffix=".jsonl")
+    try:
+        digest = await _received(descriptor, receive, lane, limits)
+        # A rehearsal changes nothing, so there is nothing to do only once.
+        kept_key = None if dry_run else key
+        encoded: idempotency.Encoded = await lane.submit(lambda: _imported(call, Path(name), kept_key, digest, dry_run))
+        return encoded
+    finally:
+        await lane.submit(lambda: Path(name).unlink(missing_ok=True))
+
+
+async def _received(descriptor: int, receive: Receive, lane: Lane, limits: Limits) -> bytes:
+    digest, size = idempotency.Running(), 0
+    with os.fdopen(descriptor, "wb") as file:
+        while True:
+            try:
+                async with asyncio.timeout(limits.body_wait_s):
+                    message = await receive()
+            except TimeoutError:
+                raise Problem(408, "too_slow", "The lines did not arrive in time.") from None
+            if message["type"] == "http.disconnect":
+                raise Gone
+            piece: bytes = message.get("body", b"")
+            size += len(piece)
+            if size > limits.import_bytes:
+                raise too_large(limits.import_bytes)
+            digest.add(piece)
+            await _written(lane, file.write, piece)
+            if not message.get("more_body", False):
+                return digest.value()
+
+
+async def _written(lane: Lane, write: Callable[[bytes], Any], piece: bytes) -> None:
+    if len(piece) > PIECE_BYTES:
+        await lane.submit(lambda: write(piece))
+    else:
+        # Small pieces go into the file's own buffer.
+        write(piece)
+
+
+def _imported(call: Call, path: Path, key: str | None, digest: bytes, dry_run: bool) -> idempotency.Encoded:
+    def act() -> Reply:
+        with adopted(call, path) as ours:
+            tally = call.bank.import_from(ours, layout=OWN_LAYOUT, dry_run=dry_run)
+        skipped = [{"what": item.what, "why": item.why.partition(" (")[0]} for item in tally.skipped]
+        return Reply(
+            body={
+                "layout": tally.layout,
+                "added": dict(tally.added),
+                "revised": tally.revised,
+                "unchanged": tally.unchanged,
+                "skipped": skipped[:MOST_SKIPPED_SHOWN],
+            }
+        )
+
+    return idempotency.encoded(act()) if key is None else idempotency.once_apart(call, key, digest, act)

@@ -1,0 +1,116 @@
+"""Who is asking, and what they may do: one answer for every door.
+
+Knows principals and scopes, and how a request's credentials lead to a principal. Refuses to know HTTP: a door hands
+over the value of its Authorization header, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from reasoningbank.core.drafts import clean_name
+from reasoningbank.core.errors import Refused, Unauthenticated
+from reasoningbank.core.types import DEFAULT_TENANT
+from reasoningbank.core.values import dataclass
+from reasoningbank.ports import Store
+from reasoningbank.serve import tokens
+
+SCOPES = ("read", "write", "admin")
+"""Each includes those before it."""
+USER = "user"
+AGENT = "agent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    tenant: str
+    scopes: frozenset[str]
+    name: str
+    origin: str
+    """The most that a memory written by this principal may claim to come from: "user", "agent" or lower."""
+    operator: bool = False
+    """Runs this server: may see what concerns every tenant, such as metrics, and keep the bank as a whole."""
+
+
+LOCAL_USER = Principal(tenant=DEFAULT_TENANT, scopes=frozenset(SCOPES), name="local", origin=USER, operator=True)
+"""Whoever starts a process on this machine and talks to it directly."""
+
+
+class JwtReader(Protocol):
+    def principal(self, token: str) -> Principal: ...
+
+
+def granted(scopes: Iterable[str]) -> frozenset[str]:
+    """The scopes with all that they include."""
+    named = set(scopes)
+    unknown = sorted(named - set(SCOPES))
+    if unknown:
+        raise Refused(f"There is no scope {', '.join(unknown)}: use {', '.join(SCOPES)}.")
+    highest = max((SCOPES.index(scope) for scope in named), default=-1)
+    return frozenset(SCOPES[: highest + 1])
+
+
+def require(principal: Principal, scope: str) -> None:
+    if scope == "operator":
+        if not principal.operator:
+            raise Refused("Only whoever runs this server may do this: it concerns every tenant.")
+    elif scope not in principal.scopes:
+        raise Refused(f"This needs the scope {scope}; the credentials have {', '.join(sorted(principal.scopes))}.")
+
+
+def origin_for(principal: Principal, asked: str | None) -> str:
+    """The origin to write down: what was asked for, unless it claims more than the principal is."""
+    if asked is None:
+        return principal.origin
+    origin = clean_name(asked, "origin")
+    if _rank(origin) > _rank(principal.origin):
+        raise Refused(f"These credentials write as {principal.origin!r} at most, not as {origin!r}.")
+    return origin
+
+
+def _rank(origin: str) -> int:
+    return {USER: 2, AGENT: 1}.get(origin, 0)
+
+
+def source_for(principal: Principal) -> str:
+    """Under which name this principal's evidence counts. Fixed, so that nobody can agree with himself."""
+    return USER if principal is LOCAL_USER else f"{principal.origin}:{principal.name}"[:200]
+
+
+class Resolver:
+    """From the credentials of a request to a principal. Never falls back: bad credentials are worse than none."""
+
+    def __init__(
+        self, store: Store, *, clock: Callable[[], float], open_to_local: bool, jwt: JwtReader | None = None
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._open_to_local = open_to_local
+        self._jwt = jwt
+
+    def principal(self, authorization: str | None, *, direct: bool) -> Principal:
+        """`direct` is True when nothing stands between this process and whoever asks."""
+        if authorization is None:
+            if self._open_to_local and direct:
+                return LOCAL_USER
+            raise Unauthenticated("A token is needed: send it as 'Authorization: Bearer …'.")
+        scheme, _, credentials = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not credentials or credentials != credentials.strip():
+            raise Unauthenticated("Only bearer tokens are known here: send 'Authorization: Bearer …'.")
+        if credentials.startswith(tokens.PREFIX):
+            return self._of_token(credentials)
+        if self._jwt is not None:
+            return self._jwt.principal(credentials)
+        raise Unauthenticated(tokens.UNKNOWN)
+
+    def _of_token(self, text: str) -> Principal:
+        token = tokens.known(self._store, text, self._clock())
+        scopes = granted(token.scopes)
+        return Principal(
+            tenant=token.tenant,
+            scopes=scopes,
+            name=token.id,
+            origin=token.origin,
+            operator=token.tenant == DEFAULT_TENANT and "admin" in scopes,
+        )

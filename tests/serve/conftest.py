@@ -1,0 +1,130 @@
+"""A real server on a real socket, and a plain client for it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from reasoningbank import ReasoningBank
+from reasoningbank.bank import Bank
+from reasoningbank.serve import tokens
+from reasoningbank.serve.http.server import listening, made
+from reasoningbank.serve.http.start import Wishes, service_for
+
+JSON = {"content-type": "application/json"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        return self.json["code"]
+
+
+@dataclass
+class Api:
+    """One client of a server; `token` goes with every request."""
+
+    port: int
+    token: str | None = None
+    bank: Bank | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def as_(self, token: str | None) -> Api:
+        return Api(self.port, token, self.bank)
+
+    def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        sent = {**self.headers, **({"authorization": f"Bearer {self.token}"} if self.token else {})}
+        data = body
+        if body is not None and not isinstance(body, bytes):
+            data = json.dumps(body).encode()
+            sent |= JSON
+        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request(method, path, data, sent)
+            reply = connection.getresponse()
+            named = {name.lower(): value for name, value in reply.getheaders()}
+            return Answer(reply.status, named, reply.read())
+        finally:
+            connection.close()
+
+    def record(self, title: str = "Wrap errors", content: str = "with context", **fields: Any) -> dict[str, Any]:
+        answer = self("POST", "/v1/memories", {"title": title, "content": content, **fields})
+        assert answer.status == 201, answer.body
+        return answer.json
+
+    def search(self, query: str, **fields: Any) -> dict[str, Any]:
+        answer = self("POST", "/v1/search", {"query": query, **fields})
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    def raw(self, data: bytes, *, wait_s: float = 10.0) -> bytes:
+        """Everything that comes back for some bytes, until the server closes."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=wait_s) as sock:
+            sock.sendall(data)
+            found = b""
+            while piece := sock.recv(65536):
+                found += piece
+            return found
+
+
+@contextmanager
+def served(bank: Bank, mounted: dict[str, Any] | None = None, **wishes: Any) -> Iterator[Api]:
+    wanted = Wishes(host="127.0.0.1", port=0, **wishes)
+    sock = listening("127.0.0.1", 0)
+    service = service_for(bank, wanted, sock, mounted or {})
+    started = threading.Event()
+    server = made(service, wanted.limits, ready=started.set)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
+    thread.start()
+    try:
+        assert started.wait(20)
+        yield Api(sock.getsockname()[1], bank=bank)
+    finally:
+        server.should_exit = True
+        thread.join(60)
+        service.close()
+        sock.close()
+        assert not thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """One server for the tests of a file that do not get in each other's way."""
+    path = tmp_path_factory.mktemp("bank") / "bank.db"
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank, served(bank) as api:
+        yield api
+
+
+@pytest.fixture
+def api(bank: ReasoningBank) -> Iterator[Api]:
+    with served(bank) as running:
+        yield running
+
+
+@pytest.fixture
+def token_for(bank: ReasoningBank) -> Callable[..., str]:
+    return lambda tenant, scope="write", **options: new_token(bank, tenant, scope, **options)
+
+
+def new_token(bank: Bank, tenant: str, scope: str = "write", **options: Any) -> str:
+    options = {"lifetime_s": 3600.0, "now": bank.desk.clock(), **options}
+    return tokens.create(bank.desk.store, tenant=tenant, scope=scope, random_bytes=os.urandom, **options)[0]

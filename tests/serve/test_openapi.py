@@ -1,0 +1,123 @@
+"""The OpenAPI document says what the server does: every path is in it, every example works, no input breaks a promise."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.checks import CHECKS
+
+from reasoningbank.serve.http import openapi
+from reasoningbank.serve.http.problems import CODES
+from reasoningbank.serve.http.routes import ENDPOINTS
+from reasoningbank.serve.http.validate import check
+from tests.serve.conftest import served
+
+DOCUMENT = openapi.document()
+ROUTES = {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
+LEAKS = re.compile(r"Traceback|File \"|\.py\b|/tmp/|/home/|site-packages|bank\.db|apsw|SELECT ")
+
+
+def test_every_route_is_in_the_document_and_nothing_else(shared):
+    told = {(method.upper(), path) for path, operations in DOCUMENT["paths"].items() for method in operations}
+    assert told == ROUTES | {("GET", path) for path in openapi.STREAMED_PATHS if path != "/v1/import"} | {
+        ("POST", "/v1/import")
+    }
+    for method, path in told:
+        answer = shared(
+            method,
+            path.replace("{id}", "nothing").replace("{key}", "nothing"),
+            **({"last_event_id": "x"} if "stream" in path else {}),
+        )
+        assert answer.status != 405, path
+        assert answer.status != 404 or "{" in path, path
+
+
+def test_the_served_document_is_this_one(shared):
+    served_one = shared("GET", "/openapi.json").json
+    assert served_one["paths"] == DOCUMENT["paths"]
+    assert served_one["openapi"] == "3.1.0"
+
+
+@pytest.mark.parametrize(
+    "endpoint", [one for one in ENDPOINTS if one.body is not None], ids=lambda one: f"{one.method} {one.path}"
+)
+def test_every_example_is_valid(endpoint):
+    assert endpoint.example is not None
+    check(endpoint.body, endpoint.example)
+
+
+def test_every_example_works(api):
+    first = api.record("one", "x", key="mem_1")["id"]
+    api.record("two", "y", key="mem_2")
+    session = api("POST", "/v1/sessions", {"task": "t"}).json["id"]
+    for endpoint in ENDPOINTS:
+        if endpoint.body is not None:
+            path = endpoint.path.replace("{id}", session if endpoint.group == "sessions" else first).replace(
+                "{key}", "k"
+            )
+            answer = api(endpoint.method, path, endpoint.example)
+            assert answer.status == endpoint.status, (path, answer.body)
+
+
+def test_names_in_the_document_are_unique_and_every_reference_leads_somewhere():
+    names = [operation["operationId"] for operations in DOCUMENT["paths"].values() for operation in operations.values()]
+    assert len(names) == len(set(names))
+    components = DOCUMENT["components"]
+    for kind, name in re.findall(r"#/components/(\w+)/(\w+)", str(DOCUMENT)):
+        assert name in components[kind]
+
+
+def test_every_code_is_documented_with_its_status():
+    assert all(re.fullmatch(r"[45]\d\d: .+", text) for text in CODES.values())
+
+
+# ---------------------------------------------------------------- Schemathesis
+
+
+@schemathesis.serializer("application/x-ndjson")
+def lines(ctx, value):
+    return str(value).encode("utf-8", "replace")
+
+
+# A stream has no end, and these two are the same bytes or much work every time.
+LEFT_OUT = ["/v1/changes/stream", "/v1/backup", "/v1/reindex"]
+schema = schemathesis.openapi.from_dict(DOCUMENT).exclude(path=LEFT_OUT)
+FEW = settings(
+    max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
+)
+MANY = settings(FEW, max_examples=400)
+
+
+@pytest.fixture(scope="module")
+def busy(shared):
+    shared.record("one", "x", key="mem_1")
+    return shared
+
+
+def keeps_its_promises(case, port: int) -> None:
+    response = case.call(base_url=f"http://127.0.0.1:{port}", timeout=60)
+    assert response.status_code < 500, response.text
+    assert not LEAKS.search(response.text), response.text
+    names = ["status_code_conformance", "content_type_conformance", "response_schema_conformance"]
+    case.validate_response(response, checks=CHECKS.get_by_names(names))
+
+
+@schema.parametrize()
+@FEW
+def test_no_input_breaks_a_promise(case, busy):
+    keeps_its_promises(case, busy.port)
+
+
+@pytest.mark.storm
+@schema.parametrize()
+@MANY
+def test_no_input_of_thousands_breaks_a_promise(case, busy):
+    keeps_its_promises(case, busy.port)
+
+
+def test_the_document_is_served_by_a_closed_server_too(bank):
+    with served(bank, require_token=True) as api:
+        assert api("GET", "/openapi.json").status == 200
