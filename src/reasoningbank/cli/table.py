@@ -43,6 +43,7 @@ COMMANDS: dict[str, Entry] = {
     "backup": Entry("keep", "copy the bank while it is in use", "keeping"),
     "verify": Entry("keep", "check every row against its checksum", "keeping"),
     "reindex": Entry("keep", "build the search index anew", "keeping"),
+    "serve": Entry("more", "serve the bank to agents and other programs", "serve"),
     "completion": Entry("more", "print a completion script for a shell", "completion"),
     "bench": Entry("more", "run the benchmarks of a checkout", "bench"),
     "help": Entry("more", "show help for a command", "help"),

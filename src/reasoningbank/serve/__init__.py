@@ -1,0 +1,1 @@
+"""The doors for other programs: MCP and HTTP, over the one bank."""
