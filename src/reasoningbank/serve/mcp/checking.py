@@ -12,6 +12,7 @@ from typing import Any
 from reasoningbank.core.errors import InvalidInput
 
 MOST_SHOWN_CHARS = 80
+UNLIMITED = float("inf")
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "boolean": (bool,),
@@ -46,7 +47,8 @@ def _checked(name: str, rule: Mapping[str, Any], value: Any) -> Any:
     if wanted == "integer" and isinstance(value, float) and value.is_integer():
         # JSON knows one kind of number: 5.0 is the whole number 5.
         value = int(value)
-    if not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean"):
+    fits_type = isinstance(value, _TYPES[wanted]) and not (isinstance(value, bool) and wanted != "boolean")
+    if not fits_type:
         raise InvalidInput(f"{name} must be {_named(rule)}, not {shown(value)}.")
     if "enum" in rule and value not in rule["enum"]:
         raise InvalidInput(f"{name} must be {_named(rule)}, not {shown(value)}.")
@@ -55,10 +57,10 @@ def _checked(name: str, rule: Mapping[str, Any], value: Any) -> Any:
         # A number that is not one compares false with everything, so it is asked whether it fits, not whether it fails.
         if not ((least is None or value >= least) and (most is None or value <= most)):
             raise InvalidInput(f"{name} must be {_named(rule)}, not {shown(value)}.")
-    if wanted == "string" and len(value) > rule.get("maxLength", len(value)):
+    if wanted == "string" and len(value) > rule.get("maxLength", UNLIMITED):
         raise InvalidInput(f"{name} has {len(value):,} characters; the limit is {rule['maxLength']:,}.")
     if wanted == "array":
-        if len(value) > rule.get("maxItems", len(value)):
+        if len(value) > rule.get("maxItems", UNLIMITED):
             raise InvalidInput(f"{name} has {len(value)} entries; the limit is {rule['maxItems']}.")
         return [_checked(f"each entry of {name}", rule["items"], entry) for entry in value]
     return value

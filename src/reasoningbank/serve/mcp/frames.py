@@ -1,7 +1,7 @@
 """One JSON-RPC message from bytes, or the error that answers them.
 
-Stricter than a JSON parser: UTF-8 only, no NaN, no bottomless nesting, exactly one message. Both transports read through
-here, so that a broken message gets the same answer at either. Knows nothing of methods.
+Stricter than a JSON parser: UTF-8 only, no NaN, no bottomless nesting, exactly one message. Both transports read
+through here, so that a broken message gets the same answer at either. Knows nothing of methods.
 """
 
 from __future__ import annotations
@@ -63,30 +63,26 @@ def _one_message(value: Any) -> dict[str, Any] | Refused:
         return Refused(code=INVALID_REQUEST, message="Batches are not supported: send one message at a time.")
     if not isinstance(value, dict):
         return Refused(code=INVALID_REQUEST, message="A message must be a JSON object.")
-    request_id = value.get("id")
-    known = request_id if is_request_id(request_id) else None
-    if value.get("jsonrpc") != "2.0":
-        return Refused(code=INVALID_REQUEST, message='A message must say "jsonrpc": "2.0".', id=known)
-    if "method" not in value:
-        return _answer(value, known)
-    if not _is_text(value["method"]):
-        return Refused(code=INVALID_REQUEST, message="method must be text.", id=known)
-    if "id" in value and known is None:
-        return Refused(code=INVALID_REQUEST, message="id must be text or a whole number.")
-    if "result" in value or "error" in value:
-        return Refused(code=INVALID_REQUEST, message="A request has no result or error.", id=known)
-    if not isinstance(value.get("params", {}), dict):
-        return Refused(code=INVALID_REQUEST, message="params must be an object.", id=known)
-    if value["method"].startswith("notifications/") and "id" in value:
-        return Refused(code=INVALID_REQUEST, message="A notification has no id.", id=known)
-    return value
+    known = value["id"] if is_request_id(value.get("id")) else None
+    fault = next((words for broken, words in _faults(value) if broken), None)
+    return value if fault is None else Refused(code=INVALID_REQUEST, message=fault, id=known)
 
 
-def _answer(value: dict[str, Any], known: RequestId) -> dict[str, Any] | Refused:
-    """Replies to requests of ours; there are none today, but a late one must not be taken for a broken request."""
-    if isinstance(value.get("result"), dict) is isinstance(value.get("error"), dict):
-        return Refused(code=INVALID_REQUEST, message="A message needs a method.", id=known)
-    return value
+def _faults(value: dict[str, Any]) -> list[tuple[bool, str]]:
+    version = (value.get("jsonrpc") != "2.0", 'A message must say "jsonrpc": "2.0".')
+    method = value.get("method")
+    if method is None:
+        # A reply to a request of ours. There are none today, but a late one is not a broken request.
+        answers = isinstance(value.get("result"), dict) is not isinstance(value.get("error"), dict)
+        return [version, (not answers, "A message needs a method.")]
+    return [
+        version,
+        (not _is_text(method), "method must be text."),
+        ("id" in value and not is_request_id(value["id"]), "id must be text or a whole number."),
+        ("result" in value or "error" in value, "A request has no result or error."),
+        (not isinstance(value.get("params", {}), dict), "params must be an object."),
+        ("id" in value and str(method).startswith("notifications/"), "A notification has no id."),
+    ]
 
 
 def is_request_id(value: object) -> bool:

@@ -23,7 +23,7 @@ class Pipe:
         self._incoming = incoming
         self._outgoing = outgoing
         self._on_broken = on_broken
-        self._waiting: SimpleQueue[tuple[bytes, Callable[[], None] | None] | None] = SimpleQueue()
+        self._waiting: SimpleQueue[tuple[bytes, Callable[[], None]] | None] = SimpleQueue()
         self._broken = False
         self._writer = threading.Thread(target=self._write, name="reasoningbank-mcp-writer", daemon=True)
         self._writer.start()
@@ -56,7 +56,7 @@ class Pipe:
         except OSError:
             return b""
 
-    def send(self, line: bytes, written: Callable[[], None] | None = None) -> None:
+    def send(self, line: bytes, written: Callable[[], None]) -> None:
         """Hand a line over; `written` is called once it is out, or is known never to get out."""
         self._waiting.put((line, written))
 
@@ -74,8 +74,7 @@ class Pipe:
                 except OSError:
                     self._broken = True
                     self._on_broken()
-            if written is not None:
-                written()
+            written()
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -220,7 +220,9 @@ SESSION = Tool(
     description="Track a task from start to end, so that the memories shown in it are credited with its outcome.",
     inputs=_object(
         {
-            "action": _choice("start needs task; step: session_id, did; end: session_id, outcome", "start", "step", "end"),
+            "action": _choice(
+                "start needs task; step: session_id, did; end: session_id, outcome", "start", "step", "end"
+            ),
             "task": _text("What is to be done", MAX_CONTENT_CHARS),
             "session_id": _text("", MAX_NAME_CHARS),
             "did": _text("What was done", MAX_CONTENT_CHARS),

@@ -32,6 +32,7 @@ T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
 
 CALLS_AT_ONCE = 16
+FIXED_FOR_MS = 300_000
 RESOURCE_NOT_FOUND = -32002
 """Of the revisions up to 2025-11-25; later ones say "invalid params"."""
 
@@ -64,22 +65,21 @@ class _Door:
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> Any:
         _no_cursor(params)
-        return {"tools": [schemas.wire(tool) for tool in tools.offered(self._caller_of(ctx))]}
+        return _listing({"tools": [schemas.wire(tool) for tool in tools.offered(self._caller_of(ctx))]}, FIXED_FOR_MS)
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
         caller = self._caller_of(ctx)
         arguments: Mapping[str, Any] = params.arguments or {}
         try:
-            reply = await self._in_thread(
-                lambda: tools.call(params.name, arguments, self._bank_for(caller), caller)
-            )
+            reply = await self._in_thread(lambda: tools.call(params.name, arguments, self._bank_for(caller), caller))
         except tools.UnknownTool:
             known = ", ".join(tool.name for tool in tools.offered(caller))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {shown(params.name)}. Use {known}.") from None
         if reply.values is None:
-            return {"content": [{"type": "text", "text": reply.failure}], "isError": True}
+            return _whole({"content": [{"type": "text", "text": reply.failure}], "isError": True})
         text = json.dumps(reply.values, ensure_ascii=False, separators=(",", ":"))
-        return {"content": [{"type": "text", "text": text}], "structuredContent": dict(reply.values), "isError": False}
+        content = [{"type": "text", "text": text}]
+        return _whole({"content": content, "structuredContent": dict(reply.values), "isError": False})
 
     async def list_resources(self, ctx: Context, params: types.PaginatedRequestParams | None) -> Any:
         cursor = params.cursor if params is not None else None
@@ -87,30 +87,28 @@ class _Door:
         result: dict[str, Any] = {"resources": page.entries}
         if page.next_cursor is not None:
             result["nextCursor"] = page.next_cursor
-        return result
+        return _listing(result, 0)
 
-    async def list_templates(self, ctx: Context, params: types.PaginatedRequestParams | None) -> Any:
+    async def list_templates(self, _: Context, params: types.PaginatedRequestParams | None) -> Any:
         _no_cursor(params)
-        return {"resourceTemplates": resources.TEMPLATES}
+        return _listing({"resourceTemplates": resources.TEMPLATES}, FIXED_FOR_MS)
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
         uri = str(params.uri)
         missing = types.INVALID_PARAMS if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else RESOURCE_NOT_FOUND
         values = await self._read(ctx, lambda bank: resources.read(bank, uri), missing=missing)
         text = json.dumps(values, ensure_ascii=False)
-        return {"contents": [{"uri": uri, "mimeType": resources.MIME, "text": text}]}
+        return _listing({"contents": [{"uri": uri, "mimeType": resources.MIME, "text": text}]}, 0)
 
-    async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> Any:
+    async def list_prompts(self, _: Context, params: types.PaginatedRequestParams | None) -> Any:
         _no_cursor(params)
-        return {"prompts": prompts.PROMPTS}
+        return _listing({"prompts": prompts.PROMPTS}, FIXED_FOR_MS)
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Any:
         text = await self._read(ctx, lambda bank: prompts.rendered(bank, params.name, params.arguments or {}))
-        return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
+        return _whole({"messages": [{"role": "user", "content": {"type": "text", "text": text}}]})
 
-    async def _read(
-        self, ctx: Context, act: Callable[[Bank], T], *, missing: int = types.INVALID_PARAMS
-    ) -> T:
+    async def _read(self, ctx: Context, act: Callable[[Bank], T], *, missing: int = types.INVALID_PARAMS) -> T:
         """Run what only reads, and turn a failure into an error of the protocol."""
         caller = self._caller_of(ctx)
         if not may(caller, READ):
@@ -131,6 +129,19 @@ class _Door:
             self._limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
         # Abandoned when the client cancels: a write that has begun is finished, only its answer is dropped.
         return await anyio.to_thread.run_sync(act, abandon_on_cancel=True, limiter=self._limiter)
+
+
+# The revision 2026-07-28 wants to know of each result that it is whole, and of some how long they hold. The SDK leaves
+# out for older clients what they do not know.
+
+
+def _whole(result: dict[str, Any]) -> dict[str, Any]:
+    return {**result, "resultType": "complete"}
+
+
+def _listing(result: dict[str, Any], holds_ms: int) -> dict[str, Any]:
+    """Private: what is listed depends on who asks."""
+    return _whole({**result, "ttlMs": holds_ms, "cacheScope": "private"})
 
 
 def _no_cursor(params: types.PaginatedRequestParams | None) -> None:

@@ -48,6 +48,7 @@ class Line:
         self._pipe = Pipe(incoming, outgoing, on_broken=self._ended)
         self._state = threading.Condition()
         self._in_flight: set[RequestId] = set()
+        self._unwritten = 0
         self._greeted: set[RequestId] = set()
         self._early: list[dict[str, Any] | None] = []
         self._deliver: Callable[[dict[str, Any] | None], None] | None = None
@@ -57,7 +58,7 @@ class Line:
         threading.Thread(target=self._read, name="reasoningbank-mcp-reader", daemon=True).start()
 
     def connect(self, deliver: Callable[[dict[str, Any] | None], None]) -> None:
-        """From now on each message goes to `deliver`, from any thread; first those that came before. None is the end."""
+        """Hand each message to `deliver`, from any thread, beginning with those that came before. None is the end."""
         with self._state:
             for message in self._early:
                 deliver(message)
@@ -67,16 +68,17 @@ class Line:
     def reply(self, message: dict[str, Any]) -> None:
         """Send a message of the server. The SDK's answer to a greeting that is out already is dropped."""
         answered = message.get("id") if "method" not in message else None
+        # No longer in flight before it is written: a client may use the id again as soon as it has read the answer.
+        self._settled(answered)
         if answered in self._greeted:
             self._greeted.discard(answered)
-            self._settled(answered)
-            return
-        self._pipe.send(encoded(message), lambda: self._settled(answered))
+        else:
+            self._send(message)
 
     def wait_until_idle(self, timeout_s: float) -> None:
         """Until every request has its answer on the wire, at most so long."""
         with self._state:
-            self._state.wait_for(lambda: not self._in_flight, timeout_s)
+            self._state.wait_for(lambda: not self._in_flight and not self._unwritten, timeout_s)
 
     def close(self) -> None:
         self._pipe.close()
@@ -97,7 +99,7 @@ class Line:
     def _take_request(self, message: dict[str, Any]) -> None:
         request_id = message["id"]
         with self._state:
-            self._state.wait_for(lambda: len(self._in_flight) < MOST_IN_FLIGHT)
+            self._state.wait_for(lambda: len(self._in_flight) + self._unwritten < MOST_IN_FLIGHT)
             repeated = request_id in self._in_flight
             self._in_flight.add(request_id)
         if repeated:
@@ -107,7 +109,8 @@ class Line:
             return
         if self._first and (hello := greeting.answer_to(message)) is not None:
             self._greeted.add(request_id)
-            self._pipe.send(encoded(hello))
+            self._settled(request_id)
+            self._send(hello)
         self._take(message)
 
     def _take(self, message: dict[str, Any]) -> None:
@@ -120,7 +123,7 @@ class Line:
 
     def _refuse(self, refused: Refused) -> None:
         error = {"code": refused.code, "message": refused.message}
-        self._pipe.send(encoded({"jsonrpc": "2.0", "id": refused.id, "error": error}))
+        self._send({"jsonrpc": "2.0", "id": refused.id, "error": error})
 
     def _ended(self) -> None:
         self._hand_over(None)
@@ -131,6 +134,16 @@ class Line:
                 self._early.append(message)
             else:
                 self._deliver(message)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        with self._state:
+            self._unwritten += 1
+        self._pipe.send(encoded(message), self._written)
+
+    def _written(self) -> None:
+        with self._state:
+            self._unwritten -= 1
+            self._state.notify_all()
 
     def _settled(self, request_id: RequestId) -> None:
         with self._state:
