@@ -20,7 +20,6 @@ INSTRUCTIONS = (
 )
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Revisions that begin with `initialize`; the last is offered to a client that asks for another."""
-FIRST_WITH_TITLES = "2025-06-18"
 CAPABILITIES: dict[str, Any] = {
     "prompts": {"listChanged": False},
     "resources": {"subscribe": False, "listChanged": False},
@@ -48,13 +47,10 @@ def answer_to(message: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _result(asked_version: str) -> dict[str, Any]:
     version = asked_version if asked_version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
-    info = {"name": NAME, "title": TITLE, "version": __version__}
-    if version < FIRST_WITH_TITLES:
-        del info["title"]
     return {
         "protocolVersion": version,
         "capabilities": CAPABILITIES,
-        "serverInfo": info,
+        "serverInfo": {"name": NAME, "title": TITLE, "version": __version__},
         "instructions": INSTRUCTIONS,
     }
 
