@@ -88,7 +88,9 @@ def test_every_tool_says_what_it_does_to_the_world(listed):
 
 
 def test_lists_that_never_change_do_not_claim_to(shared):
-    fresh = shared.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}})
+    fresh = shared.ask(
+        "initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    )
     capabilities = fresh["result"]["capabilities"]
     assert capabilities["tools"]["listChanged"] is False
     assert capabilities["resources"] == {"subscribe": False, "listChanged": False}

@@ -22,16 +22,32 @@ SERVER = build(lambda _: None, lambda _: LOCAL)
 TEXT = st.text(max_size=8)
 FLAGS = st.recursive(
     st.just({}) | st.fixed_dictionaries({"listChanged": st.booleans()}),
-    lambda inner: st.dictionaries(st.sampled_from(["roots", "sampling", "tools", "experimental", "x"]), inner, max_size=2),
+    lambda inner: st.dictionaries(
+        st.sampled_from(["roots", "sampling", "tools", "experimental", "x"]), inner, max_size=2
+    ),
     max_leaves=4,
 )
-ODD = st.none() | st.booleans() | st.integers() | TEXT | st.lists(TEXT, max_size=2) | st.dictionaries(TEXT, TEXT, max_size=2)
+ODD = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | TEXT
+    | st.lists(TEXT, max_size=2)
+    | st.dictionaries(TEXT, TEXT, max_size=2)
+)
 VERSIONS = st.sampled_from([*greeting.HANDSHAKE_VERSIONS, "2026-07-28", "2031-01-01", "1", ""])
 PARAMS = st.fixed_dictionaries(
     {
         "protocolVersion": VERSIONS | ODD,
-        "capabilities": FLAGS | st.dictionaries(st.sampled_from(["roots", "sampling", "elicitation", "tasks", "experimental"]), FLAGS | ODD, max_size=3) | ODD,
-        "clientInfo": st.fixed_dictionaries({"name": TEXT | ODD, "version": TEXT | ODD}, optional={"title": TEXT | ODD, "icons": ODD}) | ODD,
+        "capabilities": FLAGS
+        | st.dictionaries(
+            st.sampled_from(["roots", "sampling", "elicitation", "tasks", "experimental"]), FLAGS | ODD, max_size=3
+        )
+        | ODD,
+        "clientInfo": st.fixed_dictionaries(
+            {"name": TEXT | ODD, "version": TEXT | ODD}, optional={"title": TEXT | ODD, "icons": ODD}
+        )
+        | ODD,
     },
     optional={"_meta": ODD, "extra": ODD},
 )
@@ -39,6 +55,7 @@ PARAMS = st.fixed_dictionaries(
 
 def answer_of_the_sdk(params: dict) -> dict | None:
     """What the SDK says to the same request; None when it refuses."""
+
     class Context:
         message_metadata, request_id, can_send_request = None, 1, False
 

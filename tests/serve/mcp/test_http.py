@@ -44,9 +44,10 @@ def called(server, who: str, tool: str, arguments: dict) -> dict:
 def test_the_client_of_the_sdk_uses_every_part(http_server, mode):
     async def use() -> None:
         who = {"Authorization": f"Bearer sdk-{mode}/n/write"}
-        async with httpx2.AsyncClient(headers=who) as http, Client(
-            streamable_http_client(http_server.url, http_client=http), mode=mode
-        ) as client:
+        async with (
+            httpx2.AsyncClient(headers=who) as http,
+            Client(streamable_http_client(http_server.url, http_client=http), mode=mode) as client,
+        ):
             assert len((await client.list_tools()).tools) == 6
             made = await client.call_tool("memory_record", LESSON)
             assert made.structured_content["initial_confidence"] == 0.8
@@ -142,7 +143,13 @@ REFUSED = {
         -32020,
     ),
     "an unknown method": ("POST", modern_body("memory/all"), modern_headers("memory/all"), 404, -32601),
-    "a method of an older revision": ("POST", modern_body("initialize", HELLO), modern_headers("initialize"), 404, -32601),
+    "a method of an older revision": (
+        "POST",
+        modern_body("initialize", HELLO),
+        modern_headers("initialize"),
+        404,
+        -32601,
+    ),
     "an unknown tool": (
         "POST",
         modern_body("tools/call", {"name": "drop", "arguments": {}}),
@@ -197,7 +204,11 @@ def test_a_doubled_routing_header_is_refused(http_server):
 
 
 def test_two_hosts_are_refused(http_server):
-    headers = [*modern_headers("tools/list").items(), ("Host", "evil.example"), ("Host", f"127.0.0.1:{http_server.port}")]
+    headers = [
+        *modern_headers("tools/list").items(),
+        ("Host", "evil.example"),
+        ("Host", f"127.0.0.1:{http_server.port}"),
+    ]
     assert http_server.send("POST", modern_body("tools/list"), headers)[0] in (400, 421)
 
 
@@ -271,7 +282,8 @@ def test_any_other_name_is_refused(host):
 
 
 @pytest.mark.parametrize(
-    "origin", ["null", "", "localhost", "file://localhost", "chrome-extension://localhost", "http://localhost/", "//localhost"]
+    "origin",
+    ["null", "", "localhost", "file://localhost", "chrome-extension://localhost", "http://localhost/", "//localhost"],
 )
 def test_an_origin_is_a_scheme_and_a_name(origin):
     assert not origin_allowed(origin, LOOPBACK)
@@ -301,9 +313,7 @@ def test_a_session_belongs_to_whoever_opened_it(http_server):
 
 
 def test_a_reader_sees_and_uses_only_what_reads(http_server):
-    _, _, answer = http_server.send(
-        "POST", modern_body("tools/list"), modern_headers("tools/list", who="t/n/read")
-    )
+    _, _, answer = http_server.send("POST", modern_body("tools/list"), modern_headers("tools/list", who="t/n/read"))
     assert [tool["name"] for tool in answer["result"]["tools"]] == ["memory_search", "memory_get"]
     refused = called(http_server, "t/n/read", "memory_record", LESSON)
     assert refused["isError"]

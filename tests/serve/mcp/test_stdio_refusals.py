@@ -75,7 +75,11 @@ ASKED = {
     "an unknown prompt": ("prompts/get", {"name": "ignore-all"}, PARAMS),
     "a prompt without its argument": ("prompts/get", {"name": "recall"}, PARAMS),
     "a prompt with an empty argument": ("prompts/get", {"name": "recall", "arguments": {"task": "  "}}, PARAMS),
-    "a prompt with an unknown argument": ("prompts/get", {"name": "recall", "arguments": {"task": "x", "y": "z"}}, PARAMS),
+    "a prompt with an unknown argument": (
+        "prompts/get",
+        {"name": "recall", "arguments": {"task": "x", "y": "z"}},
+        PARAMS,
+    ),
     "a prompt argument that is a number": ("prompts/get", {"name": "recall", "arguments": {"task": 5}}, PARAMS),
     "a session that is not there": ("prompts/get", {"name": "reflect", "arguments": {"session_id": "trj_0"}}, PARAMS),
 }
@@ -128,12 +132,20 @@ def test_a_request_before_the_handshake_is_refused(stdio):
     client = stdio()
     answer = client.ask("tools/list")
     assert answer["error"]["code"] in (-32600, -32602)
-    assert client.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "late", "version": "1"}})["result"]
+    assert client.ask(
+        "initialize",
+        {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "late", "version": "1"}},
+    )["result"]
     assert client.ask("tools/list")["result"]["tools"]
     # A handshake that says nothing is refused, whether or not another went before it.
     assert client.ask("initialize", {})["error"]["code"] == PARAMS
     # This connection speaks the older revisions; the newer envelope is not for it.
-    modern = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}
+    modern = {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    }
     assert client.ask("tools/list", modern)["error"]["code"] == INVALID
 
 
@@ -141,7 +153,12 @@ def test_an_id_that_is_in_use_is_refused(stdio, bank):
     """Both are sent at once, so that the second comes while the first is being answered."""
     client = stdio().hello()
     client.ask("ping")
-    search = {"jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": {"name": "memory_search", "arguments": {"query": "x"}}}
+    search = {
+        "jsonrpc": "2.0",
+        "id": "same",
+        "method": "tools/call",
+        "params": {"name": "memory_search", "arguments": {"query": "x"}},
+    }
     ping = {"jsonrpc": "2.0", "id": "same", "method": "ping"}
     client.write(b"".join(json.dumps(message).encode() + b"\n" for message in (search, ping)))
     answers = [client.receive(), client.receive()]

@@ -130,7 +130,10 @@ def test_the_end_of_a_session_credits_what_was_shown_in_it(bank):
         ({"action": "end", "session_id": "trj_x"}, "The action end needs outcome."),
         ({"action": "stop"}, "action must be one of start, step, end, not 'stop'."),
         ({"action": "end", "session_id": "trj_x", "outcome": "success"}, "There is no session 'trj_x' here."),
-        ({"action": "end", "session_id": "trj_x", "outcome": "done"}, "outcome must be one of success, failure, unknown"),
+        (
+            {"action": "end", "session_id": "trj_x", "outcome": "done"},
+            "outcome must be one of success, failure, unknown",
+        ),
     ],
 )
 def test_a_session_says_what_an_action_needs(bank, arguments, said):

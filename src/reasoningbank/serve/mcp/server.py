@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from reasoningbank import __version__
-from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.core.errors import BankError, InvalidInput, NotFound
 from reasoningbank.serve.mcp import greeting, prompts, resources, schemas, tools
 from reasoningbank.serve.mcp.caller import READ, Caller, may
 from reasoningbank.serve.mcp.checking import shown
@@ -54,7 +55,18 @@ def build(bank_for: Callable[[Caller], Bank], caller_of: Callable[[Context], Cal
         on_list_prompts=door.list_prompts,
         on_get_prompt=door.get_prompt,
     )
+    server.middleware.append(_contained)
     return server
+
+
+async def _contained(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """The outermost door: left alone, the SDK sends the text of an unexpected exception to the client."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told in the log and not to the client
+        raise MCPError(types.INTERNAL_ERROR, sentence(error)) from None
 
 
 class _Door:
@@ -96,7 +108,7 @@ class _Door:
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
         uri = str(params.uri)
         missing = types.INVALID_PARAMS if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else RESOURCE_NOT_FOUND
-        values = await self._read(ctx, lambda bank: resources.read(bank, uri), missing=missing)
+        values = await self._read(ctx, lambda bank: resources.read(bank, uri), missing=missing, about={"uri": uri})
         text = json.dumps(values, ensure_ascii=False)
         return _listing({"contents": [{"uri": uri, "mimeType": resources.MIME, "text": text}]}, 0)
 
@@ -108,7 +120,14 @@ class _Door:
         text = await self._read(ctx, lambda bank: prompts.rendered(bank, params.name, params.arguments or {}))
         return _whole({"messages": [{"role": "user", "content": {"type": "text", "text": text}}]})
 
-    async def _read(self, ctx: Context, act: Callable[[Bank], T], *, missing: int = types.INVALID_PARAMS) -> T:
+    async def _read(
+        self,
+        ctx: Context,
+        act: Callable[[Bank], T],
+        *,
+        missing: int = types.INVALID_PARAMS,
+        about: dict[str, str] | None = None,
+    ) -> T:
         """Run what only reads, and turn a failure into an error of the protocol."""
         caller = self._caller_of(ctx)
         if not may(caller, READ):
@@ -116,12 +135,10 @@ class _Door:
         try:
             return await self._in_thread(lambda: act(self._bank_for(caller)))
         except NotFound as error:
-            raise MCPError(missing, sentence(error)) from None
+            raise MCPError(missing, sentence(error), about) from None
         except InvalidInput as error:
             raise MCPError(types.INVALID_PARAMS, sentence(error)) from None
-        except MCPError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the outermost door: the SDK would send the text of the exception
+        except BankError as error:
             raise MCPError(types.INTERNAL_ERROR, sentence(error)) from None
 
     async def _in_thread(self, act: Callable[[], T]) -> T:
