@@ -53,16 +53,19 @@ PARAMS = st.fixed_dictionaries(
 )
 
 
+class Asked:
+    """The little that the SDK wants to know of a message's way."""
+
+    message_metadata, request_id, can_send_request = None, 1, False
+
+
 def answer_of_the_sdk(params: dict) -> dict | None:
     """What the SDK says to the same request; None when it refuses."""
-
-    class Context:
-        message_metadata, request_id, can_send_request = None, 1, False
 
     async def ask() -> dict | None:
         runner = ServerRunner(SERVER, Connection.for_loop(None), None)
         try:
-            return await runner.on_request(Context(), "initialize", params)
+            return await runner.on_request(Asked(), "initialize", params)
         except (MCPError, ValidationError):
             return None
 
@@ -85,6 +88,31 @@ def test_every_revision_is_greeted_at_once(version):
     assert said["result"] == answer_of_the_sdk(message["params"])
     expected = version if version in greeting.HANDSHAKE_VERSIONS else "2025-11-25"
     assert said["result"]["protocolVersion"] == expected
+
+
+@pytest.mark.parametrize("version", greeting.HANDSHAKE_VERSIONS)
+@pytest.mark.parametrize("method", ["ping", "tools/list", "prompts/list", "resources/templates/list"])
+def test_a_list_that_is_told_early_is_the_list_that_the_sdk_tells(version, method):
+    told = greeting.listing_for({"jsonrpc": "2.0", "id": 5, "method": method}, version)
+    if version not in greeting.LISTING_VERSIONS:
+        assert told is None
+        return
+
+    async def ask() -> dict:
+        connection = Connection.for_loop(None)
+        runner = ServerRunner(SERVER, connection, None)
+        await runner.on_request(Asked(), "initialize", {**HELLO, "protocolVersion": version})
+        return await runner.on_request(Asked(), method, None)
+
+    assert told == {"jsonrpc": "2.0", "id": 5, "result": anyio.run(ask)}
+    assert (
+        greeting.listing_for({"jsonrpc": "2.0", "id": 5, "method": method, "params": {"cursor": "x"}}, version) is None
+    )
+
+
+def test_what_needs_the_bank_is_not_told_early():
+    for method in ("tools/call", "resources/list", "resources/read", "prompts/get", "initialize", "nonsense"):
+        assert greeting.listing_for({"jsonrpc": "2.0", "id": 5, "method": method}, "2025-11-25") is None
 
 
 def test_the_revisions_are_those_of_the_sdk():

@@ -108,6 +108,16 @@ def test_a_cancelled_request_gets_no_answer_and_nothing_else_suffers(stdio):
     assert client.call("memory_search", query="warm")["isError"] is False
 
 
+def test_only_a_search_waits_for_the_model(stdio):
+    """The first search loads the model. A call that needs none overtakes it."""
+    client = stdio(REASONINGBANK_EMBEDDER="local").hello()
+    client.write(
+        line("tools/call", {"name": "memory_search", "arguments": {"query": "errors in Go"}}, "search")
+        + line("tools/call", {"name": "memory_record", "arguments": LESSON}, "record")
+    )
+    assert [client.receive()["id"], client.receive()["id"]] == ["record", "search"]
+
+
 def test_a_printing_library_does_not_reach_the_client(stdio, path):
     """Stray output, by Python, by the C library's descriptor and by a child, goes to standard error."""
     code = textwrap.dedent(
@@ -170,6 +180,14 @@ def test_a_signal_ends_the_server_in_peace(stdio, path, number):
     with ReasoningBank.open(path, namespace="n", embedder="hash") as bank:
         assert bank.get(made).title == LESSON["title"]
         assert bank.verify() == []
+
+
+def test_a_signal_while_the_server_is_still_loading_ends_it_in_peace(stdio):
+    client = stdio()
+    client.ask("initialize", HELLO)
+    client.process.terminate()
+    assert client.ended() == 0
+    assert client.errors == ""
 
 
 def test_a_signal_lets_a_taken_write_finish(stdio, path):

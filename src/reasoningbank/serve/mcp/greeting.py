@@ -1,7 +1,7 @@
-"""What this server says of itself when a client connects, and the answer to `initialize`.
+"""What this server says of itself when a client connects: the answer to `initialize`, and the lists that never change.
 
 Plain values without the SDK: loading that takes most of a second, and a client that has just started the process need
-not wait for it. The SDK sees the same request later and comes to the same answer, which a test holds it to.
+not wait for it. The SDK comes to the same answers, which a test holds it to.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reasoningbank import __version__
+from reasoningbank.serve.mcp import prompts, resources, schemas
 
 NAME = "reasoningbank"
 TITLE = "ReasoningBank"
@@ -20,6 +21,8 @@ INSTRUCTIONS = (
 )
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Revisions that begin with `initialize`; the last is offered to a client that asks for another."""
+LISTING_VERSIONS = HANDSHAKE_VERSIONS[-2:]
+"""Those whose clients know every field of our lists; for older ones the SDK leaves some out."""
 CAPABILITIES: dict[str, Any] = {
     "prompts": {"listChanged": False},
     "resources": {"subscribe": False, "listChanged": False},
@@ -43,6 +46,24 @@ def answer_to(message: Mapping[str, Any]) -> dict[str, Any] | None:
     if not isinstance(capabilities, dict) or not _only_flags(capabilities):
         return None
     return {"jsonrpc": "2.0", "id": message["id"], "result": _result(version)}
+
+
+def listing_for(message: Mapping[str, Any], version: str) -> dict[str, Any] | None:
+    """The reply to a request that needs nothing but this file, once a client of that version has been greeted."""
+    if version not in LISTING_VERSIONS or message.get("params", {}) != {}:
+        return None
+    match message["method"]:
+        case "ping":
+            result: dict[str, Any] = {}
+        case "tools/list":
+            result = {"tools": [schemas.wire(tool) for tool in schemas.TOOLS]}
+        case "prompts/list":
+            result = {"prompts": prompts.PROMPTS}
+        case "resources/templates/list":
+            result = {"resourceTemplates": resources.TEMPLATES}
+        case _:
+            return None
+    return {"jsonrpc": "2.0", "id": message["id"], "result": result}
 
 
 def _result(asked_version: str) -> dict[str, Any]:

@@ -1,16 +1,17 @@
 """MCP over the standard streams of this process: `serve(bank)` talks until the client goes or a signal asks to stop.
 
 Three threads. One reads, refuses what is broken and greets; one writes; the main one loads the SDK meanwhile and then
-runs it. So a client is greeted at once, however long libraries, index or model take to load.
+runs it. So a client is greeted, and told which tools there are, however long libraries, index or model take to load.
 """
 
 from __future__ import annotations
 
 import json
+import signal
 import threading
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from reasoningbank.core.errors import MissingExtra
 from reasoningbank.serve.mcp import greeting
@@ -31,6 +32,8 @@ def require_sdk() -> None:
 def serve(bank: Bank) -> None:
     """Until the client closes its end, stops reading, or the process is asked to end."""
     require_sdk()
+    # Until the SDK's loop takes over nothing has been begun, so there is nothing to finish.
+    signal.signal(signal.SIGTERM, _leave)
     line = Line(*claim_standard_streams())
     line.listen()
     from reasoningbank.serve.mcp.conversation import talk
@@ -39,6 +42,10 @@ def serve(bank: Bank) -> None:
         talk(line, bank)
     finally:
         line.close()
+
+
+def _leave(*_: object) -> NoReturn:
+    raise SystemExit(0)
 
 
 class Line:
@@ -53,6 +60,8 @@ class Line:
         self._early: list[dict[str, Any] | None] = []
         self._deliver: Callable[[dict[str, Any] | None], None] | None = None
         self._first = True
+        self._version: str | None = None
+        """Of the revision that a greeted client speaks."""
 
     def listen(self) -> None:
         threading.Thread(target=self._read, name="reasoningbank-mcp-reader", daemon=True).start()
@@ -109,8 +118,15 @@ class Line:
             return
         if self._first and (hello := greeting.answer_to(message)) is not None:
             self._greeted.add(request_id)
+            self._version = hello["result"]["protocolVersion"]
             self._settled(request_id)
             self._send(hello)
+        elif self._deliver is None and self._version is not None:
+            listing = greeting.listing_for(message, self._version)
+            if listing is not None:
+                self._settled(request_id)
+                self._send(listing)
+                return
         self._take(message)
 
     def _take(self, message: dict[str, Any]) -> None:

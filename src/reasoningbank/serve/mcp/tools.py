@@ -29,6 +29,8 @@ HIT_FIELDS = (
     "scope",
     "origin",
 )
+ALSO_SHOWN = ("trust", "warnings")
+"""Carried on when the bank tells them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +83,7 @@ def _search(call: Call) -> dict[str, Any]:
         call.bank.trajectory(session)
     found = found_json(call.bank.search(call.given["query"], **options, session=session), explain=False)
     reply = {
-        "memories": [{name: hit[name] for name in HIT_FIELDS} for hit in found["memories"]],
+        "memories": [_hit(hit) for hit in found["memories"]],
         "total_found": found["total_found"],
         "tokens_used": found["tokens_used"],
         "filtered_out": found["filtered_out"],
@@ -89,6 +91,10 @@ def _search(call: Call) -> dict[str, Any]:
     if found["not_yet_indexed"]:
         reply["not_yet_indexed"] = found["not_yet_indexed"]
     return reply
+
+
+def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: hit[name] for name in HIT_FIELDS} | {name: hit[name] for name in ALSO_SHOWN if hit.get(name)}
 
 
 def _record(call: Call) -> dict[str, Any]:
@@ -101,9 +107,9 @@ def _record(call: Call) -> dict[str, Any]:
         "message": "Memory recorded successfully",
         "initial_confidence": recorded.memory.initial_confidence,
     }
-    scrubbed = getattr(recorded, "secrets_scrubbed", None)
+    scrubbed: Mapping[str, int] = getattr(recorded, "scrubbed", {})
     if scrubbed:
-        reply["secrets_scrubbed"] = scrubbed
+        reply["secrets_scrubbed"] = sum(scrubbed.values())
     return reply
 
 
@@ -134,7 +140,7 @@ def _get(call: Call) -> dict[str, Any]:
 def _session(call: Call) -> dict[str, Any]:
     match call.given["action"]:
         case "start":
-            started = call.bank.start_session(_needed(call, "task"), **call.only("namespace"), agent=call.caller.name)
+            started = call.bank.start_session(_needed(call, "task"), **call.only("namespace"))
             return {
                 "session_id": started.id,
                 "message": "Session started. Pass session_id to memory_search, and end the session with its outcome.",
