@@ -26,9 +26,9 @@ from bench.report import Report
 from bench.timing import in_turns
 from reasoningbank.core.tokens import count_tokens
 
-STARTS, WARM_STARTS = 11, 2
+STARTS, WARM_STARTS = 7, 1
 SCALE = 100_000
-SEARCHES = 300
+SEARCHES = 150
 MOST_MS_ABOVE = 2.0
 MOST_TOKENS = 2_500
 REFERENCE = "@modelcontextprotocol/server-memory"
@@ -169,7 +169,7 @@ def _reference(report: Report) -> dict[str, list[str]]:
 
 
 def _searches(report: Report, corpus: Corpus, folder: Path, bank: Built) -> None:
-    warm_up = 20
+    warm_up = 10
     questions = [question.text for question in corpus.questions(2 * SEARCHES + warm_up, bank.scale, seed=11)]
     with ExitStack() as stack:
         library = stack.enter_context(bank.open())

@@ -68,7 +68,7 @@ def sound(reply, tool: schemas.Tool) -> None:
 
 
 @pytest.mark.parametrize("tool", schemas.TOOLS, ids=lambda tool: tool.name)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_what_a_schema_allows_is_answered(kept, tool, data):
     given_arguments = data.draw(arguments(tool))
@@ -76,7 +76,7 @@ def test_what_a_schema_allows_is_answered(kept, tool, data):
 
 
 @pytest.mark.parametrize("tool", schemas.TOOLS, ids=lambda tool: tool.name)
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_what_a_schema_forbids_is_refused(kept, tool, data):
     before = kept.changes(after=0, limit=1_000_000)
@@ -105,7 +105,7 @@ def test_any_json_makes_a_message_or_a_refusal(value):
 def test_any_arguments_over_the_wire_get_an_answer(shared):
     """The same through the whole of the protocol: the server is never lost and never shows a stack."""
 
-    @settings(max_examples=60)
+    @settings(max_examples=40)
     @given(st.sampled_from([tool.name for tool in schemas.TOOLS]), st.dictionaries(TEXT, ANYTHING, max_size=4))
     def asked(name, given_arguments):
         text = json.dumps({"name": name, "arguments": given_arguments}, allow_nan=True)

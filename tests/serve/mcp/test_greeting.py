@@ -72,7 +72,7 @@ def answer_of_the_sdk(params: dict) -> dict | None:
     return anyio.run(ask)
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(PARAMS)
 def test_a_greeting_is_what_the_sdk_would_have_said(params):
     said = greeting.answer_to({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})

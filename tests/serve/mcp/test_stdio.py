@@ -108,6 +108,18 @@ def test_a_cancelled_request_gets_no_answer_and_nothing_else_suffers(stdio):
     assert client.call("memory_search", query="warm")["isError"] is False
 
 
+def test_a_cancelled_request_does_not_hold_the_server_up_at_the_end(stdio):
+    """Not even when the id is sent back as text."""
+    client = stdio().hello()
+    client.ask("ping")
+    client.write(
+        line("tools/call", {"name": "memory_search", "arguments": {"query": "cold"}}, 77)
+        + line("notifications/cancelled", {"requestId": "77"})
+    )
+    client.process.stdin.close()
+    assert client.ended() == 0
+
+
 def test_only_a_search_waits_for_the_model(stdio):
     """The first search loads the model. A call that needs none overtakes it."""
     client = stdio(REASONINGBANK_EMBEDDER="local").hello()

@@ -7,6 +7,7 @@ that opened it. Host, Origin, size and form of a message are checked here whatev
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
@@ -146,7 +147,7 @@ def _headers(scope: Scope) -> dict[str, list[str]]:
 async def _body(headers: dict[str, list[str]], receive: Receive) -> bytes | None:
     """None when it is too large, which the declared length may tell before it is read."""
     declared = headers.get("content-length", ["0"])[0]
-    if not declared.isdigit() or int(declared) > MOST_BYTES:
+    if not re.fullmatch(r"[0-9]{1,12}", declared) or int(declared) > MOST_BYTES:
         return None
     body = bytearray()
     while True:

@@ -77,12 +77,10 @@ class Line:
     def reply(self, message: dict[str, Any]) -> None:
         """Send a message of the server. The SDK's answer to a greeting that is out already is dropped."""
         answered = message.get("id") if "method" not in message else None
-        # No longer in flight before it is written: a client may use the id again as soon as it has read the answer.
-        self._settled(answered)
         if answered in self._greeted:
             self._greeted.discard(answered)
         else:
-            self._send(message)
+            self._send(message, answers=answered)
 
     def wait_until_idle(self, timeout_s: float) -> None:
         """Until every request has its answer on the wire, at most so long."""
@@ -119,13 +117,11 @@ class Line:
         if self._first and (hello := greeting.answer_to(message)) is not None:
             self._greeted.add(request_id)
             self._version = hello["result"]["protocolVersion"]
-            self._settled(request_id)
-            self._send(hello)
+            self._send(hello, answers=request_id)
         elif self._deliver is None and self._version is not None:
             listing = greeting.listing_for(message, self._version)
             if listing is not None:
-                self._settled(request_id)
-                self._send(listing)
+                self._send(listing, answers=request_id)
                 return
         self._take(message)
 
@@ -133,9 +129,7 @@ class Line:
         self._first = False
         self._hand_over(message)
         if message.get("method") == "notifications/cancelled":
-            # A cancelled request gets no answer.
-            params = message.get("params", {})
-            self._settled(params.get("requestId") if isinstance(params.get("requestId"), (str, int)) else None)
+            self._cancelled(message.get("params", {}).get("requestId"))
 
     def _refuse(self, refused: Refused) -> None:
         error = {"code": refused.code, "message": refused.message}
@@ -151,8 +145,10 @@ class Line:
             else:
                 self._deliver(message)
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any], *, answers: RequestId = None) -> None:
         with self._state:
+            # No longer in flight before it is written: a client may use the id again once it has read the answer.
+            self._in_flight.discard(answers)
             self._unwritten += 1
         self._pipe.send(encoded(message), self._written)
 
@@ -161,9 +157,10 @@ class Line:
             self._unwritten -= 1
             self._state.notify_all()
 
-    def _settled(self, request_id: RequestId) -> None:
+    def _cancelled(self, request_id: object) -> None:
+        """A cancelled request gets no answer. Its id may come as text or as a number, whichever it was sent as."""
         with self._state:
-            self._in_flight.discard(request_id)
+            self._in_flight -= {known for known in self._in_flight if str(known) == str(request_id)}
             self._state.notify_all()
 
 
