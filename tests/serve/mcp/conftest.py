@@ -20,8 +20,6 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.values import dataclass
 
-pytest.importorskip("mcp", reason="needs the extra reasoningbank[mcp]")
-
 SOURCE = Path(reasoningbank.__file__).parents[1]
 WAIT_S = 20.0
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}

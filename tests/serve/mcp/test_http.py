@@ -13,6 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from reasoningbank.serve.mcp.frames import MOST_BYTES
 from reasoningbank.serve.mcp.hosts import LOOPBACK, host_allowed, origin_allowed
+from reasoningbank.serve.mcp.http import MOST_SESSIONS_EACH
 
 from .conftest import HELLO, MODERN, WAIT_S, legacy_body, legacy_headers, modern_body, modern_headers
 
@@ -310,6 +311,15 @@ def test_a_session_belongs_to_whoever_opened_it(http_server):
         assert http_server.send("DELETE", b"", legacy_headers(who, session))[0] == 404
     assert http_server.send("DELETE", b"", legacy_headers("a/alice/write", session))[0] == 200
     assert http_server.send("POST", listing, legacy_headers("a/alice/write", session))[0] == 404
+
+
+def test_nobody_can_use_up_the_sessions_of_the_others(http_server):
+    listing = legacy_body("tools/list")
+    bob = session_of(http_server, "a/bob/write")
+    first, *_, last = [session_of(http_server, "a/greedy/write") for _ in range(MOST_SESSIONS_EACH + 1)]
+    assert http_server.send("POST", listing, legacy_headers("a/greedy/write", first))[0] == 404
+    assert http_server.send("POST", listing, legacy_headers("a/greedy/write", last))[0] == 200
+    assert http_server.send("POST", listing, legacy_headers("a/bob/write", bob))[0] == 200
 
 
 def test_a_reader_sees_and_uses_only_what_reads(http_server):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,9 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-MOST_SESSIONS = 1_000
+MOST_SESSIONS = 10_000
+MOST_SESSIONS_EACH = 100
+"""Of one principal; the oldest gives way, so that nobody can use up what all share."""
 SESSION_IDLE_S = 30 * 60.0
 _CALLER = "reasoningbank.caller"
 
@@ -48,6 +51,7 @@ class McpApp:
         self._manager = manager
         self._principal_of = principal_of
         self._hosts = hosts
+        self._sessions: dict[tuple[str, str], deque[str]] = {}
 
     def running(self) -> AbstractAsyncContextManager[None]:
         return self._manager.run()
@@ -87,7 +91,21 @@ class McpApp:
                 await _refuse(send, 400, refused.message, code=refused.code, request_id=refused.id)
                 return
             receive = _replayed(body, receive)
-        await self._manager.asgi_app({**scope, _CALLER: caller, "user": _owner(caller)}, receive, send)
+        inner = {**scope, _CALLER: caller, "user": _owner(caller)}
+        opened: list[str] = []
+        await self._manager.asgi_app(inner, receive, _watched(send, opened) if _may_open(headers) else send)
+        for session in opened:
+            await self._make_room(caller, inner, session)
+
+    async def _make_room(self, caller: Caller, scope: Scope, session: str) -> None:
+        """Note a session that was opened, and end the principal's oldest when it is one too many."""
+        sessions = self._sessions.setdefault((caller.tenant, caller.name), deque())
+        sessions.append(session)
+        if len(sessions) > MOST_SESSIONS_EACH:
+            ending = [(b"mcp-session-id", sessions.popleft().encode("ascii"))]
+            kept = [pair for pair in scope["headers"] if pair[0] == b"host"]
+            # The SDK ends a session by a request of its owner; this is one. It may have ended by itself meanwhile.
+            await self._manager.asgi_app({**scope, "method": "DELETE", "headers": kept + ending}, _nothing, _nowhere)
 
 
 def mcp_asgi_app(
@@ -176,6 +194,30 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return waiting.pop() if waiting else await receive()
 
     return replay
+
+
+def _may_open(headers: dict[str, list[str]]) -> bool:
+    return "mcp-session-id" not in headers
+
+
+def _watched(send: Send, opened: list[str]) -> Send:
+    """Pass everything on, and note the id of a session that a reply announces."""
+
+    async def watch(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] == 200:
+            found = (value for name, value in message.get("headers", ()) if name.lower() == b"mcp-session-id")
+            opened.extend(value.decode("ascii") for value in found)
+        await send(message)
+
+    return watch
+
+
+async def _nothing() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _nowhere(_: Message) -> None:
+    pass
 
 
 # ---------------------------------------------------------------- the reply
