@@ -1,4 +1,4 @@
-"""`python -m bench [speed|store|cold|memory|size|storm|scrub|all] [--scale N …] [--data DIR] [--out FILE]`."""
+"""`python -m bench SUBJECT … [--scale N …] [--data DIR] [--out FILE]`; `--help` lists the subjects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.corpus import Corpus
 from bench.report import Report
 
-SUBJECTS = ("speed", "store", "memory", "size", "cold")
+SUBJECTS = ("speed", "store", "memory", "size", "cold", "mcp")
 SCALES = [10_000, 100_000]
 
 
@@ -76,6 +76,10 @@ def _measure(report: Report, chosen: Sequence[str], asked: argparse.Namespace) -
         from bench import cold
 
         cold.measure(report, corpus, venv)
+    if "mcp" in chosen:
+        from bench import mcp
+
+        mcp.measure(report, corpus)
 
 
 if __name__ == "__main__":

@@ -22,16 +22,17 @@ def environment() -> dict[str, str]:
     return kept
 
 
-def fresh_venv() -> Path:
+def fresh_venv(extra: str | None = None) -> Path:
     """Installed anew each time: a stale one would measure yesterday's code."""
-    folder = cache() / "installed"
+    folder = cache() / ("installed" if extra is None else f"installed-{extra}")
+    wanted = str(CHECKOUT) if extra is None else f"{CHECKOUT}[{extra}]"
     shutil.rmtree(folder, ignore_errors=True)
     base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     if base.exists():
         _run([str(base), "-m", "venv", str(folder)])
     else:
         venv.create(folder, with_pip=True)
-    _run([str(folder / "bin" / "python"), "-m", "pip", "install", "-q", str(CHECKOUT)])
+    _run([str(folder / "bin" / "python"), "-m", "pip", "install", "-q", wanted])
     _run([str(folder / "bin" / "python"), "-m", "compileall", "-q", str(site_packages(folder))], check=False)
     return folder
 

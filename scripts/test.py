@@ -17,6 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / ".venv-test"
 MARK = PLACE / "installed"
+SKIPPED = 77
+"""Of a check that could not be made here and has said so: foreign clients come from npm."""
 
 
 def main() -> int:
@@ -34,11 +36,12 @@ def main() -> int:
         [python, "-m", "ruff", "format", "--check", "src", "tests", "bench", "scripts"],
         [python, "-m", "mypy"],
         [python, "-m", "pytest", "-n", "auto", "-m", "not storm", *sys.argv[1:]],
+        [python, "scripts/mcp_clients.py"],
     ]
     for check in checks:
         print("$", *check[1:], file=sys.stderr, flush=True)
         code = subprocess.run(check, cwd=ROOT, check=False).returncode
-        if code:
+        if code and code != SKIPPED:
             return code
     return 0
 

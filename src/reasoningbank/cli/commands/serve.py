@@ -52,11 +52,8 @@ def _run(args: Namespace, terminal: Terminal) -> int:
 
 def _serve_mcp(args: Namespace, terminal: Terminal) -> int:
     del terminal  # Standard output belongs to the protocol.
-    if find_spec("reasoningbank.serve.mcp") is None:
-        raise InvalidInput("This version cannot speak MCP yet.")
-    from importlib import import_module
+    from reasoningbank.serve.mcp import stdio
 
-    stdio: Any = import_module("reasoningbank.serve.mcp.stdio")
     stdio.require_sdk()
     with opened(args, create=True) as found:
         stdio.serve(found.bank)
@@ -116,13 +113,12 @@ def _wishes(args: Namespace) -> Any:
 
 def _mcp_app(bank: Any) -> tuple[dict[str, Any], Any]:
     """MCP over HTTP at /mcp, where its library is installed."""
-    if find_spec("reasoningbank.serve.mcp") is None or find_spec("mcp") is None:
+    if find_spec("mcp") is None:
         return {}, None
-    from importlib import import_module
-
     from reasoningbank.serve.http.dispatch import tenant_bank
+    from reasoningbank.serve.mcp.http import mcp_asgi_app
 
-    made: Any = import_module("reasoningbank.serve.mcp.http").mcp_asgi_app(
+    made = mcp_asgi_app(
         lambda principal: tenant_bank(bank, principal.tenant),
         lambda scope: scope["state"]["principal"],
         # Both headers are checked before a request comes this far.

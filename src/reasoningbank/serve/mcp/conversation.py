@@ -1,0 +1,145 @@
+"""The SDK's side of stdio: our line of messages as the two streams that its server reads and writes.
+
+Loads the SDK, so nothing imports this file before the client has been greeted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import anyio.to_thread
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from reasoningbank.serve.mcp.caller import LOCAL, Caller
+from reasoningbank.serve.mcp.server import Context, build
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
+    from reasoningbank.serve.mcp.stdio import Line
+
+FINISH_WITHIN_S = 30.0
+"""How long requests that were taken may still run when the client has closed its end or a signal has come."""
+
+
+def talk(line: Line, bank: Bank) -> None:
+    asyncio.run(_talk(line, bank))
+
+
+async def _talk(line: Line, bank: Bank) -> None:
+    inbox = Inbox()
+    loop = asyncio.get_running_loop()
+    local = replace(LOCAL, tenant=bank.tenant)
+
+    def caller_of(_: Context) -> Caller:
+        return local
+
+    server = build(lambda _: bank, caller_of)
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # Not to be had on every platform, or outside of the main thread.
+        with suppress(NotImplementedError, ValueError, RuntimeError):
+            loop.add_signal_handler(number, stopping.set)
+
+    def deliver(message: dict[str, Any] | None) -> None:
+        arrive = stopping.set if message is None else _arrival(inbox, message)
+        # The loop is closed when the process is on its way out.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(arrive)
+
+    async def stop_in_peace() -> None:
+        await stopping.wait()
+        await anyio.to_thread.run_sync(line.wait_until_idle, FINISH_WITHIN_S, abandon_on_cancel=True)
+        inbox.close()
+
+    line.connect(deliver)
+    stopper = asyncio.create_task(stop_in_peace())
+    try:
+        await server.run(inbox, Outbox(line), server.create_initialization_options())
+    finally:
+        stopper.cancel()
+
+
+def _arrival(inbox: Inbox, message: dict[str, Any]) -> Callable[[], None]:
+    return lambda: inbox.put(message)
+
+
+class Inbox:
+    """Messages of the client, in order. The line bounds how many requests can be waiting here."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[SessionMessage] = deque()
+        self._changed = asyncio.Event()
+        self._closed = False
+
+    def put(self, message: dict[str, Any]) -> None:
+        # What fails here was no message to any reading of the protocol, and is nobody's request.
+        with suppress(ValidationError):
+            self._waiting.append(SessionMessage(types.jsonrpc_message_adapter.validate_python(message, by_name=False)))
+            self._changed.set()
+
+    def close(self) -> None:
+        self._closed = True
+        self._changed.set()
+
+    async def receive(self) -> SessionMessage | Exception:
+        while not self._waiting:
+            if self._closed:
+                raise anyio.EndOfStream
+            self._changed.clear()
+            await self._changed.wait()
+        return self._waiting.popleft()
+
+    async def aclose(self) -> None:
+        self.close()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class Outbox:
+    """What the server says, handed to the line at once; the writer's thread waits for the client, not the loop."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+    async def send(self, item: SessionMessage, /) -> None:
+        message = item.message
+        if isinstance(message, types.JSONRPCResponse):
+            # The result is plain already: most of what is sent, so it takes the short way.
+            self._line.reply({"jsonrpc": "2.0", "id": message.id, "result": message.result})
+        else:
+            self._line.reply(message.model_dump(by_alias=True, mode="json", exclude_unset=True))
+
+    async def aclose(self) -> None:
+        pass
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,97 @@
+"""One JSON-RPC message from bytes, or the error that answers them.
+
+Stricter than a JSON parser: UTF-8 only, no NaN, no bottomless nesting, exactly one message. Both transports read
+through here, so that a broken message gets the same answer at either. Knows nothing of methods.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from reasoningbank.core.values import dataclass
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+MOST_BYTES = 4 * 1024 * 1024
+MOST_DEPTH = 64
+
+RequestId = str | int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """What is wrong with a message; `id` is the request's where it could be read."""
+
+    code: int
+    message: str
+    id: RequestId = None
+
+
+def read_message(data: bytes) -> dict[str, Any] | Refused:
+    if len(data) > MOST_BYTES:
+        return Refused(code=INVALID_REQUEST, message=f"The message is larger than {MOST_BYTES:,} bytes.")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return Refused(code=PARSE_ERROR, message="The message is not UTF-8.")
+    try:
+        value = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return Refused(code=PARSE_ERROR, message="The message is not valid JSON.")
+    if _too_deep(value):
+        return Refused(code=PARSE_ERROR, message=f"The message nests deeper than {MOST_DEPTH} levels.")
+    return _one_message(value)
+
+
+def _too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MOST_DEPTH):
+        inner = (node.values() if isinstance(node, dict) else node for node in level if isinstance(node, (dict, list)))
+        level = [child for children in inner for child in children if isinstance(child, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _one_message(value: Any) -> dict[str, Any] | Refused:
+    if isinstance(value, list):
+        return Refused(code=INVALID_REQUEST, message="Batches are not supported: send one message at a time.")
+    if not isinstance(value, dict):
+        return Refused(code=INVALID_REQUEST, message="A message must be a JSON object.")
+    known = value["id"] if is_request_id(value.get("id")) else None
+    fault = next((words for broken, words in _faults(value) if broken), None)
+    return value if fault is None else Refused(code=INVALID_REQUEST, message=fault, id=known)
+
+
+def _faults(value: dict[str, Any]) -> list[tuple[bool, str]]:
+    version = (value.get("jsonrpc") != "2.0", 'A message must say "jsonrpc": "2.0".')
+    method = value.get("method")
+    if method is None:
+        # A reply to a request of ours. There are none today, but a late one is not a broken request.
+        answers = isinstance(value.get("result"), dict) is not isinstance(value.get("error"), dict)
+        return [version, (not answers, "A message needs a method.")]
+    return [
+        version,
+        (not _is_text(method), "method must be text."),
+        ("id" in value and not is_request_id(value["id"]), "id must be text or a whole number."),
+        ("result" in value or "error" in value, "A request has no result or error."),
+        (not isinstance(value.get("params", {}), dict), "params must be an object."),
+        ("id" in value and str(method).startswith("notifications/"), "A notification has no id."),
+    ]
+
+
+def is_request_id(value: object) -> bool:
+    return _is_text(value) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def _is_text(value: object) -> bool:
+    """Half a surrogate pair can be escaped in JSON, but no reply could carry it back."""
+    try:
+        return isinstance(value, str) and value.encode("utf-8") is not None
+    except UnicodeEncodeError:
+        return False

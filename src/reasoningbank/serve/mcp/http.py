@@ -1,0 +1,249 @@
+"""MCP over streamable HTTP, as an ASGI application to be mounted behind a door that knows who is asking.
+
+Every request is served from the bank of its own principal, and a session of the 2025 revisions belongs to the principal
+that opened it. Host, Origin, size and form of a message are checked here whatever stands in front.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+
+from reasoningbank.core.errors import BankError
+from reasoningbank.serve.mcp.caller import Caller
+from reasoningbank.serve.mcp.frames import INVALID_REQUEST, MOST_BYTES, Refused, read_message
+from reasoningbank.serve.mcp.hosts import LOOPBACK, host_allowed, origin_allowed
+from reasoningbank.serve.mcp.server import Context, build
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+MOST_SESSIONS = 10_000
+MOST_SESSIONS_EACH = 100
+"""Of one principal; the oldest gives way, so that nobody can use up what all share."""
+SESSION_IDLE_S = 30 * 60.0
+_CALLER = "reasoningbank.caller"
+
+
+class McpApp:
+    """Serve it alone, or mount it and enter `running()` in the lifespan of the app around it."""
+
+    def __init__(
+        self,
+        manager: StreamableHTTPSessionManager,
+        principal_of: Callable[[Scope], Caller],
+        hosts: Collection[str] | None,
+    ) -> None:
+        self._manager = manager
+        self._principal_of = principal_of
+        self._hosts = hosts
+        self._sessions: dict[tuple[str, str], deque[str]] = {}
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        return self._manager.run()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _lifespan(self.running, receive, send)
+        elif scope["type"] == "http":
+            await self._serve(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = _headers(scope)
+        if self._hosts is not None:
+            # Two of them is a trick: whoever stands in front may have read the other.
+            if len(headers.get("host", ())) != 1 or not host_allowed(headers["host"][0], self._hosts):
+                await _refuse(send, 421, "This server does not go by that name.")
+                return
+            if any(not origin_allowed(origin, self._hosts) for origin in headers.get("origin", ())):
+                await _refuse(send, 403, "Requests from that origin are not taken.")
+                return
+        try:
+            caller = self._principal_of(scope)
+        except BankError as error:
+            await _refuse(send, 401, str(error))
+            return
+        if scope["method"] == "GET":
+            # There is nothing that the server would say unasked.
+            await _refuse(send, 405, "There is no stream to listen to: send messages by POST.", allow="POST, DELETE")
+            return
+        if scope["method"] == "POST":
+            body = await _body(headers, receive)
+            if body is None:
+                await _refuse(send, 413, f"The message is larger than {MOST_BYTES:,} bytes.")
+                return
+            refused = _broken(headers, body)
+            if refused is not None:
+                await _refuse(send, 400, refused.message, code=refused.code, request_id=refused.id)
+                return
+            receive = _replayed(body, receive)
+        inner = {**scope, _CALLER: caller, "user": _owner(caller)}
+        opened: list[str] = []
+        await self._manager.asgi_app(inner, receive, _watched(send, opened) if _may_open(headers) else send)
+        for session in opened:
+            await self._make_room(caller, inner, session)
+
+    async def _make_room(self, caller: Caller, scope: Scope, session: str) -> None:
+        """Note a session that was opened, and end the principal's oldest when it is one too many."""
+        sessions = self._sessions.setdefault((caller.tenant, caller.name), deque())
+        sessions.append(session)
+        if len(sessions) > MOST_SESSIONS_EACH:
+            ending = [(b"mcp-session-id", sessions.popleft().encode("ascii"))]
+            kept = [pair for pair in scope["headers"] if pair[0] == b"host"]
+            # The SDK ends a session by a request of its owner; this is one. It may have ended by itself meanwhile.
+            await self._manager.asgi_app({**scope, "method": "DELETE", "headers": kept + ending}, _nothing, _nowhere)
+
+
+def mcp_asgi_app(
+    bank_for: Callable[[Caller], Bank],
+    principal_of: Callable[[Scope], Caller],
+    *,
+    allowed_hosts: Collection[str] | None = LOOPBACK,
+) -> McpApp:
+    """`principal_of` says who sent a request, or raises a BankError; `bank_for` gives the bank as that one may see it.
+
+    `allowed_hosts` are the names this server goes by; None leaves Host and Origin to the application around this one.
+    """
+    server = build(bank_for, _caller_of)
+    # The SDK checks neither header unless it is given settings, so it is always told in so many words.
+    names = list(allowed_hosts or ())
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=allowed_hosts is not None,
+        allowed_hosts=[pattern for name in names for pattern in (name, f"{name}:*")],
+        allowed_origins=[
+            f"{scheme}://{name}{port}" for name in names for scheme in ("http", "https") for port in ("", ":*")
+        ],
+    )
+    manager = StreamableHTTPSessionManager(
+        app=server,
+        json_response=True,
+        security_settings=security,
+        session_idle_timeout=SESSION_IDLE_S,
+        max_request_body_size=MOST_BYTES,
+        max_sessions=MOST_SESSIONS,
+    )
+    return McpApp(manager, principal_of, allowed_hosts)
+
+
+def _caller_of(ctx: Context) -> Caller:
+    # Of the very request, not of the session: a session id is no authority.
+    assert ctx.request is not None
+    caller: Caller = ctx.request.scope[_CALLER]
+    return caller
+
+
+def _owner(caller: Caller) -> AuthenticatedUser:
+    """As the SDK wants it, to bind a session to whoever opened it."""
+    token = AccessToken(token="", client_id=caller.name, subject=caller.tenant, scopes=sorted(caller.scopes))
+    return AuthenticatedUser(token)
+
+
+# ---------------------------------------------------------------- the request
+
+
+def _headers(scope: Scope) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in scope["headers"]:
+        found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return found
+
+
+async def _body(headers: dict[str, list[str]], receive: Receive) -> bytes | None:
+    """None when it is too large, which the declared length may tell before it is read."""
+    declared = headers.get("content-length", ["0"])[0]
+    if not re.fullmatch(r"[0-9]{1,12}", declared) or int(declared) > MOST_BYTES:
+        return None
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return bytes(body)
+        body += message.get("body", b"")
+        if len(body) > MOST_BYTES:
+            return None
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _broken(headers: dict[str, list[str]], body: bytes) -> Refused | None:
+    if not headers.get("content-type", [""])[0].lower().startswith("application/json"):
+        # The SDK answers that in its own words.
+        return None
+    message = read_message(body)
+    return message if isinstance(message, Refused) else None
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay
+
+
+def _may_open(headers: dict[str, list[str]]) -> bool:
+    return "mcp-session-id" not in headers
+
+
+def _watched(send: Send, opened: list[str]) -> Send:
+    """Pass everything on, and note the id of a session that a reply announces."""
+
+    async def watch(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] == 200:
+            found = (value for name, value in message.get("headers", ()) if name.lower() == b"mcp-session-id")
+            opened.extend(value.decode("ascii") for value in found)
+        await send(message)
+
+    return watch
+
+
+async def _nothing() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _nowhere(_: Message) -> None:
+    pass
+
+
+# ---------------------------------------------------------------- the reply
+
+
+async def _refuse(
+    send: Send,
+    status: int,
+    message: str,
+    *,
+    code: int = INVALID_REQUEST,
+    request_id: str | int | None = None,
+    allow: str | None = None,
+) -> None:
+    error = {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}
+    body = json.dumps(error).encode("ascii")
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode("ascii"))]
+    if allow is not None:
+        headers.append((b"allow", allow.encode("ascii")))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _lifespan(running: Callable[[], AbstractAsyncContextManager[None]], receive: Receive, send: Send) -> None:
+    await receive()
+    async with running():
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+    await send({"type": "lifespan.shutdown.complete"})

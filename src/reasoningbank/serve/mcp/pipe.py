@@ -1,0 +1,109 @@
+"""The two ends of a client that started this process: lines in, lines out.
+
+Knows framing and nothing of what a line says. The standard streams are moved aside, so that whatever else prints in
+this process (a library, a child) reaches standard error and never the client.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+
+from reasoningbank.serve.mcp.frames import INVALID_REQUEST, MOST_BYTES, Refused
+
+READ_BYTES = 65_536
+CLOSE_WITHIN_S = 5.0
+
+
+class Pipe:
+    def __init__(self, incoming: int, outgoing: int, *, on_broken: Callable[[], None]) -> None:
+        """`on_broken` is called, from another thread, when the client no longer reads."""
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._on_broken = on_broken
+        self._waiting: SimpleQueue[tuple[bytes, Callable[[], None]] | None] = SimpleQueue()
+        self._broken = False
+        self._writer = threading.Thread(target=self._write, name="reasoningbank-mcp-writer", daemon=True)
+        self._writer.start()
+
+    def lines(self) -> Iterator[bytes | Refused]:
+        """Each line that is not blank, until the client closes its end. One that is too long is refused unread."""
+        pending = bytearray()
+        too_long = False
+        while chunk := self._read():
+            *whole, rest = chunk.split(b"\n")
+            for piece in whole:
+                if too_long or len(pending) + len(piece) > MOST_BYTES:
+                    yield Refused(code=INVALID_REQUEST, message=f"The message is larger than {MOST_BYTES:,} bytes.")
+                else:
+                    pending += piece
+                    if not pending.isspace() and pending:
+                        yield bytes(pending)
+                pending.clear()
+                too_long = False
+            pending += rest
+            if len(pending) > MOST_BYTES:
+                pending.clear()
+                too_long = True
+        if pending and not pending.isspace():
+            yield bytes(pending)
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._incoming, READ_BYTES)
+        except OSError:
+            return b""
+
+    def send(self, line: bytes, written: Callable[[], None]) -> None:
+        """Hand a line over; `written` is called once it is out, or is known never to get out."""
+        self._waiting.put((line, written))
+
+    def close(self) -> None:
+        """Write what was handed over, unless the client does not take it."""
+        self._waiting.put(None)
+        self._writer.join(CLOSE_WITHIN_S)
+
+    def _write(self) -> None:
+        while (entry := self._waiting.get()) is not None:
+            line, written = entry
+            if not self._broken:
+                try:
+                    _write_all(self._outgoing, line + b"\n")
+                except OSError:
+                    self._broken = True
+                    self._on_broken()
+            written()
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def claim_standard_streams() -> tuple[int, int]:
+    """Private descriptors of what were standard input and output. From here on those lead to nothing and to stderr."""
+    incoming, outgoing = _private_copy(0), _private_copy(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        # Started without standard error: then stray output has nowhere to go.
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, 1)
+        os.close(sink)
+    return incoming, outgoing
+
+
+def _private_copy(descriptor: int) -> int:
+    """Not inherited by children, and never one of the standard three."""
+    copies = [os.dup(descriptor)]
+    while copies[-1] <= 2:
+        copies.append(os.dup(descriptor))
+    for spare in copies[:-1]:
+        os.close(spare)
+    return copies[-1]

@@ -1,0 +1,140 @@
+"""The bank as things to read: a memory, the newest ones, what the bank holds.
+
+Knows the addresses and the pages. The newest memories are listed, so that a person can pick one; all others are reached
+by the template, since a client that walks a list of a hundred thousand has not been helped.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as BadBase64
+from typing import Any
+
+from reasoningbank.bank import Bank
+from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.core.types import Remembered
+from reasoningbank.core.values import dataclass
+from reasoningbank.serve.mcp.checking import shown
+from reasoningbank.view import remembered_json
+
+PREFIX = "memory://"
+RECENT = f"{PREFIX}recent"
+STATISTICS = f"{PREFIX}statistics"
+PAGE = 50
+MOST_LISTED = 200
+RECENT_COUNT = 20
+MIME = "application/json"
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "uriTemplate": f"{PREFIX}{{id}}",
+        "name": "memory",
+        "title": "A memory",
+        "description": "One memory in full, by its id",
+        "mimeType": MIME,
+    }
+]
+_FIXED: list[dict[str, Any]] = [
+    {
+        "uri": RECENT,
+        "name": "recent",
+        "title": "Recent memories",
+        "description": f"The newest {RECENT_COUNT} memories of this project",
+        "mimeType": MIME,
+    },
+    {
+        "uri": STATISTICS,
+        "name": "statistics",
+        "title": "Statistics",
+        "description": "What the bank holds",
+        "mimeType": MIME,
+    },
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    entries: list[dict[str, Any]]
+    next_cursor: str | None
+
+
+def listed(bank: Bank, cursor: str | None) -> Page:
+    """The fixed ones first, then the newest memories of this project, a page at a time."""
+    before, already = _read_cursor(cursor)
+    wanted = min(PAGE, MOST_LISTED - already)
+    memories = bank.list(limit=wanted, before=before) if wanted > 0 else []
+    entries = [_entry(item) for item in memories]
+    seen = already + len(memories)
+    more = len(memories) == wanted and 0 < seen < MOST_LISTED
+    return Page(
+        entries=entries if cursor else [*_FIXED, *entries],
+        next_cursor=_cursor(memories[-1].id, seen) if more else None,
+    )
+
+
+def read(bank: Bank, uri: str) -> dict[str, Any]:
+    """What stands at an address, as values; NotFound when nothing does."""
+    if uri == RECENT:
+        return {"memories": [_public(item) for item in bank.list(limit=RECENT_COUNT)]}
+    if uri == STATISTICS:
+        return _statistics(bank)
+    memory_id = uri.removeprefix(PREFIX)
+    # Ids only: a key is free text and belongs to one namespace, so it makes no address.
+    if memory_id != uri and re.fullmatch(r"mem_[0-9A-Za-z]{1,64}", memory_id):
+        try:
+            return _public(bank.get(memory_id))
+        except NotFound:
+            pass
+    raise NotFound(f"There is no resource {shown(uri)}: use {RECENT}, {STATISTICS} or {PREFIX}ID.")
+
+
+def _public(item: Remembered) -> dict[str, Any]:
+    values = remembered_json(item)
+    del values["tenant"]
+    return values
+
+
+def _statistics(bank: Bank) -> dict[str, Any]:
+    status = bank.status()
+    return {
+        "namespace": status.namespace,
+        "memories": dict(status.memories),
+        "namespaces": dict(status.namespaces),
+        "signals": status.signals,
+        "sessions": status.trajectories,
+        "links": status.edges,
+        "embedder": str(status.embedder),
+        "policy": status.policy,
+        "distiller": status.distiller,
+    }
+
+
+def _entry(item: Remembered) -> dict[str, Any]:
+    return {
+        "uri": f"{PREFIX}{item.id}",
+        "name": item.id,
+        "title": item.title,
+        "description": item.description[:200],
+        "mimeType": MIME,
+    }
+
+
+# A cursor says where a page ended. It carries no right: the next page is asked of the caller's own bank.
+
+
+def _cursor(last_id: str, seen: int) -> str:
+    return urlsafe_b64encode(f"{seen}:{last_id}".encode()).decode("ascii")
+
+
+def _read_cursor(cursor: str | None) -> tuple[str | None, int]:
+    if cursor is None:
+        return None, 0
+    try:
+        seen, _, last_id = urlsafe_b64decode(cursor.encode("ascii")).decode("ascii").partition(":")
+        number = int(seen)
+    except (BadBase64, ValueError):
+        number, last_id = 0, ""
+    if not 0 < number < MOST_LISTED or not re.fullmatch(r"mem_[0-9A-Za-z]{1,64}", last_id):
+        raise InvalidInput("This cursor is not one that this server gave: start again without a cursor.")
+    return last_id, number

@@ -1,0 +1,166 @@
+"""Our tools, resources and prompts as handlers of the official SDK.
+
+The only place where the SDK's words meet ours. Library calls are synchronous; they cross over into worker threads here
+and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from reasoningbank import __version__
+from reasoningbank.core.errors import BankError, InvalidInput, NotFound
+from reasoningbank.serve.mcp import greeting, prompts, resources, schemas, tools
+from reasoningbank.serve.mcp.caller import READ, Caller, may
+from reasoningbank.serve.mcp.checking import shown
+from reasoningbank.serve.mcp.errors import sentence
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
+
+T = TypeVar("T")
+Context = ServerRequestContext[Any, Any]
+
+CALLS_AT_ONCE = 16
+FIXED_FOR_MS = 300_000
+RESOURCE_NOT_FOUND = -32002
+"""Of the revisions up to 2025-11-25; later ones say "invalid params"."""
+
+
+def build(bank_for: Callable[[Caller], Bank], caller_of: Callable[[Context], Caller]) -> Server[Any]:
+    """A server whose every request is answered from the bank of whoever sent that very request."""
+    door = _Door(bank_for, caller_of)
+    server: Server[Any] = Server(
+        greeting.NAME,
+        version=__version__,
+        title=greeting.TITLE,
+        instructions=greeting.INSTRUCTIONS,
+        get_tool_input_schema=lambda name: tool.inputs if (tool := tools.BY_NAME.get(name)) is not None else None,
+        on_list_tools=door.list_tools,
+        on_call_tool=door.call_tool,
+        on_list_resources=door.list_resources,
+        on_list_resource_templates=door.list_templates,
+        on_read_resource=door.read_resource,
+        on_list_prompts=door.list_prompts,
+        on_get_prompt=door.get_prompt,
+    )
+    server.middleware.append(_contained)
+    return server
+
+
+async def _contained(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """The outermost door: left alone, the SDK sends the text of an unexpected exception to the client."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told in the log and not to the client
+        raise MCPError(types.INTERNAL_ERROR, sentence(error)) from None
+
+
+class _Door:
+    def __init__(self, bank_for: Callable[[Caller], Bank], caller_of: Callable[[Context], Caller]) -> None:
+        self._bank_for = bank_for
+        self._caller_of = caller_of
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> Any:
+        _no_cursor(params)
+        return _listing({"tools": [schemas.wire(tool) for tool in tools.offered(self._caller_of(ctx))]}, FIXED_FOR_MS)
+
+    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
+        caller = self._caller_of(ctx)
+        arguments: Mapping[str, Any] = params.arguments or {}
+        try:
+            reply = await self._in_thread(lambda: tools.call(params.name, arguments, self._bank_for(caller), caller))
+        except tools.UnknownTool:
+            known = ", ".join(tool.name for tool in tools.offered(caller))
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {shown(params.name)}. Use {known}.") from None
+        if reply.values is None:
+            return _whole({"content": [{"type": "text", "text": reply.failure}], "isError": True})
+        text = json.dumps(reply.values, ensure_ascii=False, separators=(",", ":"))
+        content = [{"type": "text", "text": text}]
+        return _whole({"content": content, "structuredContent": dict(reply.values), "isError": False})
+
+    async def list_resources(self, ctx: Context, params: types.PaginatedRequestParams | None) -> Any:
+        cursor = params.cursor if params is not None else None
+        page = await self._read(ctx, lambda bank: resources.listed(bank, cursor))
+        result: dict[str, Any] = {"resources": page.entries}
+        if page.next_cursor is not None:
+            result["nextCursor"] = page.next_cursor
+        return _listing(result, 0)
+
+    async def list_templates(self, _: Context, params: types.PaginatedRequestParams | None) -> Any:
+        _no_cursor(params)
+        return _listing({"resourceTemplates": resources.TEMPLATES}, FIXED_FOR_MS)
+
+    async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
+        uri = str(params.uri)
+        missing = types.INVALID_PARAMS if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else RESOURCE_NOT_FOUND
+        values = await self._read(ctx, lambda bank: resources.read(bank, uri), missing=missing, about={"uri": uri})
+        text = json.dumps(values, ensure_ascii=False)
+        return _listing({"contents": [{"uri": uri, "mimeType": resources.MIME, "text": text}]}, 0)
+
+    async def list_prompts(self, _: Context, params: types.PaginatedRequestParams | None) -> Any:
+        _no_cursor(params)
+        return _listing({"prompts": prompts.PROMPTS}, FIXED_FOR_MS)
+
+    async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Any:
+        text = await self._read(ctx, lambda bank: prompts.rendered(bank, params.name, params.arguments or {}))
+        return _whole({"messages": [{"role": "user", "content": {"type": "text", "text": text}}]})
+
+    async def _read(
+        self,
+        ctx: Context,
+        act: Callable[[Bank], T],
+        *,
+        missing: int = types.INVALID_PARAMS,
+        about: dict[str, str] | None = None,
+    ) -> T:
+        """Run what only reads, and turn a failure into an error of the protocol."""
+        caller = self._caller_of(ctx)
+        if not may(caller, READ):
+            raise MCPError(types.INVALID_REQUEST, "This needs the scope read; this token does not have it.")
+        try:
+            return await self._in_thread(lambda: act(self._bank_for(caller)))
+        except NotFound as error:
+            raise MCPError(missing, sentence(error), about) from None
+        except InvalidInput as error:
+            raise MCPError(types.INVALID_PARAMS, sentence(error)) from None
+        except BankError as error:
+            raise MCPError(types.INTERNAL_ERROR, sentence(error)) from None
+
+    async def _in_thread(self, act: Callable[[], T]) -> T:
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
+        # Abandoned when the client cancels: a write that has begun is finished, only its answer is dropped.
+        return await anyio.to_thread.run_sync(act, abandon_on_cancel=True, limiter=self._limiter)
+
+
+# The revision 2026-07-28 wants to know of each result that it is whole, and of some how long they hold. The SDK leaves
+# out for older clients what they do not know.
+
+
+def _whole(result: dict[str, Any]) -> dict[str, Any]:
+    return {**result, "resultType": "complete"}
+
+
+def _listing(result: dict[str, Any], holds_ms: int) -> dict[str, Any]:
+    """Private: what is listed depends on who asks."""
+    return _whole({**result, "ttlMs": holds_ms, "cacheScope": "private"})
+
+
+def _no_cursor(params: types.PaginatedRequestParams | None) -> None:
+    if params is not None and params.cursor is not None:
+        raise MCPError(types.INVALID_PARAMS, "This list has one page: ask without a cursor.")

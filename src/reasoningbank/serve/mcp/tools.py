@@ -1,0 +1,178 @@
+"""The tools at work: checked arguments in, plain values out.
+
+Pure of any transport: `call(name, arguments, bank, caller)` is all that stdio and HTTP use, and all that a test needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from reasoningbank.bank import Bank
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.values import dataclass
+from reasoningbank.serve.mcp import schemas
+from reasoningbank.serve.mcp.caller import Caller, admitted_origin, may, source_of
+from reasoningbank.serve.mcp.checking import checked
+from reasoningbank.serve.mcp.errors import sentence
+from reasoningbank.view import found_json, remembered_json
+
+HIT_FIELDS = (
+    "id",
+    "title",
+    "description",
+    "content",
+    "outcome",
+    "confidence",
+    "usage_count",
+    "relevance",
+    "scope",
+    "origin",
+)
+ALSO_SHOWN = ("trust", "warnings")
+"""Carried on when the bank tells them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    values: Mapping[str, Any] | None
+    """None when the call failed."""
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    bank: Bank
+    caller: Caller
+    given: Mapping[str, Any]
+
+    def only(self, *names: str) -> dict[str, Any]:
+        """The optional arguments that were given."""
+        return {name: self.given[name] for name in names if name in self.given}
+
+
+class UnknownTool(LookupError):
+    """No tool of this name: a fault of the protocol, not of a call."""
+
+
+def call(name: str, arguments: Mapping[str, Any], bank: Bank, caller: Caller) -> Reply:
+    tool = BY_NAME.get(name)
+    if tool is None:
+        raise UnknownTool(name)
+    if not may(caller, tool.needs):
+        return Reply(values=None, failure=f"{name} needs the scope {tool.needs}; this token does not have it.")
+    try:
+        given = checked(tool.inputs, arguments)
+        return Reply(values=_WORK[name](Call(bank=bank, caller=caller, given=given)))
+    except Exception as error:  # noqa: BLE001 - the outermost door: whatever fails becomes a sentence, never a stack
+        return Reply(values=None, failure=sentence(error))
+
+
+def offered(caller: Caller) -> list[schemas.Tool]:
+    """The tools that a caller may use at all."""
+    return [tool for tool in schemas.TOOLS if may(caller, tool.needs)]
+
+
+# ---------------------------------------------------------------- one function a tool
+
+
+def _search(call: Call) -> dict[str, Any]:
+    options = call.only("scope", "outcome", "limit", "min_confidence", "namespace")
+    session = call.given.get("session_id")
+    if session is not None:
+        call.bank.trajectory(session)
+    found = found_json(call.bank.search(call.given["query"], **options, session=session), explain=False)
+    reply = {
+        "memories": [_hit(hit) for hit in found["memories"]],
+        "total_found": found["total_found"],
+        "tokens_used": found["tokens_used"],
+        "filtered_out": found["filtered_out"],
+    }
+    if found["not_yet_indexed"]:
+        reply["not_yet_indexed"] = found["not_yet_indexed"]
+    return reply
+
+
+def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: hit[name] for name in HIT_FIELDS} | {name: hit[name] for name in ALSO_SHOWN if hit.get(name)}
+
+
+def _record(call: Call) -> dict[str, Any]:
+    recorded = call.bank.record(
+        **call.only("title", "description", "content", "outcome", "tags", "namespace"),
+        origin=admitted_origin(call.given.get("origin"), call.caller),
+    )
+    reply: dict[str, Any] = {
+        "id": recorded.id,
+        "message": "Memory recorded successfully",
+        "initial_confidence": recorded.memory.initial_confidence,
+    }
+    scrubbed: Mapping[str, int] = getattr(recorded, "scrubbed", {})
+    if scrubbed:
+        reply["secrets_scrubbed"] = sum(scrubbed.values())
+    return reply
+
+
+def _feedback(call: Call) -> dict[str, Any]:
+    confidence = call.bank.feedback(
+        call.given["memory_id"],
+        helpful=call.given["helpful"],
+        source=source_of(call.caller),
+        **call.only("comment"),
+    )
+    return {"success": True, "new_confidence": round(confidence.mean, 6), "message": "Feedback recorded"}
+
+
+def _outcome(call: Call) -> dict[str, Any]:
+    session = call.given.get("session_id")
+    if session is not None:
+        call.bank.trajectory(session)
+    confidence = call.bank.outcome(call.given["memory_id"], succeeded=call.given["succeeded"], session=session)
+    return {"success": True, "new_confidence": round(confidence.mean, 6), "message": "Outcome recorded"}
+
+
+def _get(call: Call) -> dict[str, Any]:
+    shown = remembered_json(call.bank.get(call.given["memory_id"]))
+    del shown["tenant"]
+    return shown
+
+
+def _session(call: Call) -> dict[str, Any]:
+    match call.given["action"]:
+        case "start":
+            started = call.bank.start_session(_needed(call, "task"), **call.only("namespace"))
+            return {
+                "session_id": started.id,
+                "message": "Session started. Pass session_id to memory_search, and end the session with its outcome.",
+            }
+        case "step":
+            session = _needed(call, "session_id")
+            step = call.bank.add_step(session, _needed(call, "did"), call.given.get("result", ""))
+            return {"session_id": session, "message": f"Step {step.number} recorded", "steps": step.number}
+        case _:
+            session = _needed(call, "session_id")
+            ended = call.bank.end_session(session, _needed(call, "outcome"), used=call.given.get("used", ()))
+            return {
+                "session_id": session,
+                "message": f"Session ended as {ended.trajectory.outcome}",
+                "steps": ended.steps,
+                "credited": len(ended.signals),
+            }
+
+
+def _needed(call: Call, name: str) -> str:
+    if name not in call.given:
+        raise InvalidInput(f"The action {call.given['action']} needs {name}.")
+    value: str = call.given[name]
+    return value
+
+
+BY_NAME = {tool.name: tool for tool in schemas.TOOLS}
+_WORK: dict[str, Callable[[Call], dict[str, Any]]] = {
+    "memory_search": _search,
+    "memory_record": _record,
+    "memory_feedback": _feedback,
+    "memory_outcome": _outcome,
+    "memory_get": _get,
+    "session": _session,
+}
