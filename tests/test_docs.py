@@ -26,6 +26,8 @@ def python_blocks() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("page", "block"), python_blocks())
 def test_python_in_the_documents_runs_as_written(page, block, tmp_path, monkeypatch):
     monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path))
+    # A client of the MCP SDK starts its server with little more than this of its environment.
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     exec(compile(block, page, "exec"), {"__name__": "document"})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import threading
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -220,3 +221,15 @@ def test_another_confidence_policy_reads_the_same_signals_in_searches_too(path: 
         assert hit.confidence == bank.get(kept.id).confidence
     with ReasoningBank.open(path, namespace="n") as bank:
         assert bank.status().policy == policy
+
+
+def test_an_index_with_the_facets_of_an_older_build_is_built_anew(path: Path, filled: set[str]) -> None:
+    with opened(path) as bank:
+        assert found(bank) == filled
+    (about,) = Path(f"{path}.index").rglob("about.json")
+    _, _, facts = about.read_bytes().partition(b"\n")
+    older = facts.replace(b'"text"', b'"body"')
+    assert older != facts
+    about.write_bytes(b"%08x\n%s" % (zlib.crc32(older), older))
+    with opened(path) as bank:
+        assert found(bank) == filled

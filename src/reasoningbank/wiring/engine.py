@@ -170,10 +170,10 @@ class EmbeddedEngine:
         facets = facets_of(identity.name)
         try:
             index = EmbeddedIndex.open(place, identity, facets, read_only=read_only)
-        except BankDamaged:
+        except (BankDamaged, EmbedderMismatch):
             if read_only:
                 raise
-            # A view: thrown away and folded again from the records.
+            # A view, damaged or of an older build: thrown away and folded again from the records.
             _remove_folder(place, ignore_errors=False)
             index = EmbeddedIndex.open(place, identity, facets, read_only=False)
         searcher = self._searcher_on(index, identity)

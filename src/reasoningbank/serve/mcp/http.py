@@ -60,7 +60,9 @@ class McpApp:
         if scope["type"] == "lifespan":
             await _lifespan(self.running, receive, send)
         elif scope["type"] == "http":
-            await self._serve(scope, receive, send)
+            # Blanks around a value are no part of it; not every HTTP parser takes them off.
+            headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+            await self._serve({**scope, "headers": headers}, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
