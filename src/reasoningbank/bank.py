@@ -3,6 +3,7 @@
     record  store  record_many          search  inject  compare      feedback  outcome  history
     get  list  edit  changes            session  start_session …     link  unlink  neighbours
     forget  restore  erase              import_from  export_lines    reindex  verify  backup  status
+    approve  reject  revoke  undo  rulings  trust  origins
 
 Knows which room does what and what the defaults are. It is made by `wiring`, which knows the backends.
 """
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from reasoningbank import records
 from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.core.origins import USER
 from reasoningbank.core.types import (
     Change,
     Confidence,
@@ -27,6 +29,7 @@ from reasoningbank.core.types import (
     EmbedderIdentity,
     Memory,
     Remembered,
+    Ruling,
     Signal,
     SignalKind,
     State,
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 
     from reasoningbank.exchange.transfer import Imported
     from reasoningbank.graph.walk import Neighbour
+    from reasoningbank.judging import Provenance, Source
     from reasoningbank.learn.capture import Ended
     from reasoningbank.learn.evidence import History
     from reasoningbank.ports import Floats
@@ -172,9 +176,13 @@ class Bank:
         """
         return records.listed(self._desk, where, namespace=namespace, state=state, limit=limit, before=before)
 
-    def edit(self, reference: str, *, expected_revision: int | None = None, **changes: Any) -> Remembered:
-        """Make a new revision. With `expected_revision`, only if nobody else was faster."""
-        return records.edit(self._desk, reference, changes, expected_revision)
+    def edit(
+        self, reference: str, *, expected_revision: int | None = None, editor: str = USER, **changes: Any
+    ) -> Remembered:
+        """Make a new revision. With `expected_revision`, only if nobody else was faster. `editor` is an origin: whoever
+        is believed less than the memory may not change it.
+        """
+        return records.edit(self._desk, reference, changes, expected_revision, editor)
 
     def forget(self, reference: str) -> Remembered:
         """Take a memory out of every search. It can be restored."""
@@ -194,6 +202,52 @@ class Bank:
         """The feed: what was committed after a number, of this tenant, in order."""
         found = self._desk.store.changes(after, records.checked_limit(limit))
         return [change for change in found if change.tenant == self._desk.tenant]
+
+    # ------------------------------------------------------------ trust
+
+    def approve(self, target: str, *, comment: str = "", voice: str = USER, dry_run: bool = False) -> Ruling:
+        """Vouch for a memory, or for everything an origin has brought so far; frees it from quarantine.
+
+        The `voice` of the user is enough; an agent's counts when a second one says the same.
+        """
+        from reasoningbank import judging
+
+        return judging.approve(self._desk, target, comment=comment, voice=voice, dry_run=dry_run)
+
+    def reject(self, reference: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
+        """Forget a memory and write down that the user wanted it gone."""
+        from reasoningbank import judging
+
+        return judging.reject(self._desk, reference, comment=comment, dry_run=dry_run)
+
+    def revoke(self, origin: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
+        """Quarantine everything of an origin with all that was made from it, now and whatever it brings later."""
+        from reasoningbank import judging
+
+        return judging.revoke(self._desk, origin, comment=comment, dry_run=dry_run)
+
+    def undo(self, ruling_id: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
+        """Take a ruling back."""
+        from reasoningbank import judging
+
+        return judging.undo(self._desk, ruling_id, comment=comment, dry_run=dry_run)
+
+    def rulings(self, *, limit: int = DEFAULT_LIST_LIMIT) -> builtins.list[Ruling]:
+        """Newest first."""
+        with self._desk.store.read(self._desk.tenant) as reader:
+            return reader.select(Ruling, {}, newest_first=True, limit=records.checked_limit(limit))
+
+    def trust(self, reference: str) -> Provenance:
+        """Why a memory is trusted as far as it is."""
+        from reasoningbank import judging
+
+        return judging.provenance(self._desk, reference)
+
+    def origins(self) -> builtins.list[Source]:
+        """Every origin of this tenant, how far it is believed and how much came from it."""
+        from reasoningbank import judging
+
+        return judging.sources(self._desk)
 
     # ------------------------------------------------------------ finding
 
