@@ -395,12 +395,20 @@ class Bank:
         *,
         layout: str | None = None,
         dry_run: bool = False,
+        restore: bool = False,
+        name: str | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Imported:
-        """Take over a file or folder of any known layout; says what was added, and what was not and why."""
+        """Take over a file or folder of any known layout; says what was added, and what was not and why.
+
+        What comes in is untrusted, under the origin `import:NAME`. With `restore` the file is an export of the user's own
+        bank and comes back with its origins, states and rulings.
+        """
         from reasoningbank.exchange.arrive import import_path
 
-        return import_path(self._desk, Path(path), layout=layout, dry_run=dry_run, progress=progress)
+        return import_path(
+            self._desk, Path(path), layout=layout, dry_run=dry_run, restore=restore, name=name, progress=progress
+        )
 
     # ------------------------------------------------------------ keeping
 

@@ -9,7 +9,7 @@ from reasoningbank.core.confidence import Policy, policy_named
 from reasoningbank.core.drafts import MAX_TITLE_CHARS, required_text
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.ids import IdSource
-from reasoningbank.core.origins import Trust
+from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.types import Confidence, Memory, Remembered, Signal, State
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.trust import levels_of, trust_of
@@ -58,8 +58,9 @@ class Desk:
             for memory in memories
         ]
 
-    def fresh(self, memory: Memory, trust: Trust) -> Remembered:
+    def fresh(self, memory: Memory, trust: Trust | None = None) -> Remembered:
         """A memory that nobody has said anything about yet."""
+        trust = level_of(memory.origin) if trust is None else trust
         if abs(self.clock() - memory.created_at) > 1.0:
             return self._weighed(memory, (), 0, trust)
         prior = _prior(self.policy.name, memory.initial_confidence)

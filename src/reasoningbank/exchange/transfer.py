@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from typing import cast
 
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.types import (
@@ -26,10 +27,20 @@ from reasoningbank.core.types import (
     Trajectory,
 )
 from reasoningbank.desk import LIVE_STATES, Desk
+from reasoningbank.exchange.claims import (
+    Claims,
+    add,
+    add_earlier,
+    reason_against,
+    received,
+    revise,
+    settled,
+)
 from reasoningbank.exchange.foreign import records_of
 from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, Skipped
 from reasoningbank.exchange.jsonl import Line
-from reasoningbank.ports import Writer
+from reasoningbank.guard.admission import refold_all
+from reasoningbank.ports import Reader, Writer
 
 ITEMS_PER_UNIT = 500
 
@@ -43,6 +54,8 @@ class Imported:
     revised: int = 0
     unchanged: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    untrusted: int = 0
+    """New memories that nobody vouches for."""
 
     @property
     def seen(self) -> int:
@@ -52,21 +65,23 @@ class Imported:
 def take_in(
     desk: Desk,
     items: Iterable[Line | Item],
-    layout: str,
+    claims: Claims,
     progress: Callable[[int], None] | None = None,
     *,
     dry_run: bool = False,
 ) -> Imported:
     """Write items down in units of a few hundred; a unit is all or nothing, a refused item does not spoil it."""
-    tally = Imported(layout=layout)
+    tally = Imported(layout=claims.layout)
     chunks = _chunks(items)
     if dry_run:
         try:
-            desk.store.write(desk.tenant, lambda writer: _rehearse(desk, writer, chunks, tally, progress), alone=True)
+            desk.store.write(desk.tenant, lambda writer: _rehearse(desk, claims, writer, chunks, tally, progress), alone=True)
         except _Rehearsed:
             return tally
     for chunk in chunks:
-        _count(tally, desk.store.write(desk.tenant, partial(_take_chunk, desk, chunk)), progress)
+        _count(tally, desk.store.write(desk.tenant, partial(_take_chunk, desk, claims, chunk)), progress)
+    if claims.restore:
+        desk.store.write(desk.tenant, refold_all)
     return tally
 
 
@@ -76,13 +91,14 @@ class _Rehearsed(Exception):
 
 def _rehearse(
     desk: Desk,
+    claims: Claims,
     writer: Writer,
     chunks: Iterable[list[Line | Item]],
     tally: Imported,
     progress: Callable[[int], None] | None,
 ) -> None:
     for chunk in chunks:
-        _count(tally, _take_chunk(desk, chunk, writer), progress)
+        _count(tally, _take_chunk(desk, claims, chunk, writer), progress)
     raise _Rehearsed
 
 
@@ -97,15 +113,16 @@ def _count(tally: Imported, counted: Imported, progress: Callable[[int], None] |
     tally.revised += counted.revised
     tally.unchanged += counted.unchanged
     tally.skipped += counted.skipped
+    tally.untrusted += counted.untrusted
     if progress is not None:
         progress(tally.seen)
 
 
-def _take_chunk(desk: Desk, chunk: list[Line | Item], writer: Writer) -> Imported:
+def _take_chunk(desk: Desk, claims: Claims, chunk: list[Line | Item], writer: Writer) -> Imported:
     tally = Imported(layout="")
     for item in chunk:
         try:
-            _take(desk, writer, item, tally)
+            _take(desk, claims, writer, item, tally)
         except BankError as error:
             tally.skipped.append(Skipped(what=_name(item), why=str(error)))
     return tally
@@ -125,50 +142,54 @@ def _name(item: Line | Item) -> str:
             return item.what
 
 
-def _take(desk: Desk, writer: Writer, item: Line | Item, tally: Imported) -> None:
+def _take(desk: Desk, claims: Claims, writer: Writer, item: Line | Item, tally: Imported) -> None:
     match item:
         case Skipped():
             tally.skipped.append(item)
         case Line():
-            _take_line(desk, writer, item, tally)
+            _take_line(desk, claims, writer, item, tally)
         case IncomingMemory() | IncomingEdge() | IncomingTrajectory():
             first, *rest = records_of(desk, item)
-            if _add_once(writer, first, _name(item), tally):
+            if _add_once(claims, writer, cast("Record", received(claims, first)), _name(item), tally):
                 for record in rest:
-                    _add_once(writer, record, _name(item), tally)
+                    # The file's own evidence about what it brings: it counts for confidence, never for trust.
+                    _add_once(claims, writer, record, _name(item), tally)
 
 
-def _take_line(desk: Desk, writer: Writer, line: Line, tally: Imported) -> None:
-    record = replace(line.record, tenant=desk.tenant)
+def _take_line(desk: Desk, claims: Claims, writer: Writer, line: Line, tally: Imported) -> None:
+    record = received(claims, replace(line.record, tenant=desk.tenant))
     if isinstance(record, (Exposure, KeptVector, Tombstone)):
-        _take_beside(writer, record, line, tally)
+        _take_beside(claims, writer, record, line, tally)
         return
     if isinstance(record, Memory) and line.noun == "revision":
-        if record.id not in writer.get(Memory, [record.id]):
+        current = writer.get(Memory, [record.id]).get(record.id)
+        if current is None:
             tally.skipped.append(Skipped(what=_name(line), why="its memory is not here"))
         elif any(earlier.revision == record.revision for earlier in writer.revisions(record.id)):
             tally.unchanged += 1
         else:
-            writer.add_earlier(record)
+            add_earlier(claims, writer, current, record)
             tally.added["revision"] += 1
         return
     there = writer.get(type(record), [record.id]).get(record.id)
     if there is not None:
-        _take_again(writer, there, record, line, tally)
+        _take_again(claims, writer, there, settled(claims, there, record), line, tally)
         return
-    reason = _reason_against(writer, record)
+    reason = _reason_against(writer, record) or reason_against(claims, writer, record)
     if reason is not None:
         tally.skipped.append(Skipped(what=_name(line), why=reason))
     else:
-        writer.add(record)
+        tally.untrusted += add(claims, writer, record)
         tally.added[line.noun] += 1
 
 
-def _take_again(writer: Writer, there: Record, record: Record, line: Line, tally: Imported) -> None:
+def _take_again(  # noqa: PLR0913 - both sides of a comparison and where it is told
+    claims: Claims, writer: Writer, there: Record, record: Record, line: Line, tally: Imported
+) -> None:
     if there == record:
         tally.unchanged += 1
     elif _is_later(there, record):
-        writer.revise(record)
+        revise(claims, writer, there, record)
         tally.revised += 1
     else:
         tally.skipped.append(Skipped(what=_name(line), why=f"{record.id} is here already, with other contents"))
@@ -184,13 +205,22 @@ def _is_later(there: Record, record: Record) -> bool:
             return False
 
 
-def _take_beside(writer: Writer, item: Sidecar, line: Line, tally: Imported) -> None:
+def _take_beside(claims: Claims, writer: Writer, item: Sidecar, line: Line, tally: Imported) -> None:
     if not isinstance(item, Tombstone) and item.memory_id not in writer.get(Memory, [item.memory_id]):
         tally.skipped.append(Skipped(what=_name(line), why="its memory is not here"))
+    elif (reason := reason_against(claims, writer, item)) is not None:
+        _refuse(writer, item, line, reason, tally)
     elif writer.add_beside([item]):
         tally.added[line.noun] += 1
     else:
         tally.unchanged += 1
+
+
+def _refuse(reader: Reader, item: Sidecar, line: Line, reason: str, tally: Imported) -> None:
+    if item in reader.beside(type(item)):
+        tally.unchanged += 1
+    else:
+        tally.skipped.append(Skipped(what=_name(line), why=reason))
 
 
 def _reason_against(writer: Writer, record: Record) -> str | None:
@@ -216,7 +246,7 @@ def _key_taken(writer: Writer, memory: Memory) -> bool:
     return bool(writer.select(Memory, where, limit=1))
 
 
-def _add_once(writer: Writer, record: Record, name: str, tally: Imported) -> bool:
+def _add_once(claims: Claims, writer: Writer, record: Record, name: str, tally: Imported) -> bool:
     if record.id in writer.get(type(record), [record.id]):
         tally.unchanged += 1
         return False
@@ -224,6 +254,6 @@ def _add_once(writer: Writer, record: Record, name: str, tally: Imported) -> boo
     if reason is not None:
         tally.skipped.append(Skipped(what=name, why=reason))
         return False
-    writer.add(record)
+    tally.untrusted += add(claims, writer, record)
     tally.added[type(record).__name__.lower()] += 1
     return True

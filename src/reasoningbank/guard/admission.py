@@ -17,7 +17,7 @@ from reasoningbank.core.types import Memory, State
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.echo import marks_of, repeated, text_of
 from reasoningbank.guard.hidden import hidden, visible
-from reasoningbank.guard.trust import check_may_revise, least, levels_of, revoked_origins, trust_of
+from reasoningbank.guard.trust import check_may_revise, least, refold, revoked_origins, trust_in
 from reasoningbank.ports import Reader, Writer
 
 WARNINGS = "warnings"
@@ -49,7 +49,7 @@ def admit(writer: Writer, memory: Memory) -> Admitted:
 
 def readmit(writer: Writer, before: Memory, after: Memory, editor: str) -> Admitted:
     """Keep a new revision by `editor`. Origin and parents stay; what the new text repeats is added to the parents."""
-    level = trust_of(before, levels_of(writer, [before]))
+    level = trust_in(writer, before)
     if all(getattr(before, name) == getattr(after, name) for name in (*_TEXTS, "state", "metadata")):
         check_may_revise(before, level, editor)
         writer.revise(after)
@@ -101,20 +101,46 @@ def _with_parents(reader: Reader, memory: Memory) -> Memory:
     return memory if parents == memory.parents else replace(memory, parents=parents)
 
 
-def _examined(reader: Reader, memory: Memory, level: Trust) -> Memory:
+def examined(memory: Memory) -> Memory:
+    """An untrusted memory with its warnings, without its hidden text, and out of the way when the advice is against it."""
     from reasoningbank.guard.suspicion import suspicion
 
     advice = suspicion(text_of(memory))
     memory = _flagged(memory, advice.sentences)
-    if level is not Trust.UNTRUSTED:
-        return memory
+    blank = False
     if WARNINGS in memory.metadata:
         shown = {name: visible(getattr(memory, name)) for name in _TEXTS}
-        # A text of nothing but hidden characters has nothing to show; it keeps its own and is quarantined for it.
-        memory = replace(memory, **{name: text for name, text in shown.items() if text.strip()})
-    if memory.state is State.ACTIVE and (advice.is_suspicious or _belongs_out(reader, memory)):
+        # A text of nothing but hidden characters has nothing to show: it keeps its own and is quarantined for it.
+        blank = not shown["title"].strip() or not shown["content"].strip()
+        memory = memory if blank else replace(memory, **shown)
+    if memory.state is State.ACTIVE and (advice.is_suspicious or blank):
         memory = replace(memory, state=State.QUARANTINED)
     return memory
+
+
+def _examined(reader: Reader, memory: Memory, level: Trust) -> Memory:
+    if level is not Trust.UNTRUSTED:
+        return _flagged(memory, ())
+    memory = examined(memory)
+    if memory.state is State.ACTIVE and _belongs_out(reader, memory):
+        memory = replace(memory, state=State.QUARANTINED)
+    return memory
+
+
+def put_back(writer: Writer, memory: Memory) -> None:
+    """Keep a memory of the user's own export as it was; `refold_all` brings the levels up to date afterwards."""
+    writer.add(memory)
+    if memory.parents or kind_of(memory.origin) != USER:
+        level = level_of(memory.origin)
+        writer.keep_trust(memory, level, marks_of(memory) if level is Trust.UNTRUSTED else ())
+
+
+def refold_all(writer: Writer) -> int:
+    """Every level anew from origins, parents and rulings; says how many changed."""
+    roots = [
+        memory.id for memory in writer.select(Memory, {}) if memory.parents or kind_of(memory.origin) != USER
+    ]
+    return refold(writer, roots)
 
 
 def _belongs_out(reader: Reader, memory: Memory) -> bool:

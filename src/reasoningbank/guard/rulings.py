@@ -13,7 +13,7 @@ from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
 from reasoningbank.core.origins import USER, Trust, clean_origin, kind_of, level_of
 from reasoningbank.core.types import Memory, Ruling, RulingKind, State
 from reasoningbank.core.values import dataclass
-from reasoningbank.guard.trust import descendants, in_force, levels_of, refold, trust_of
+from reasoningbank.guard.trust import descendants, in_force, refold, trust_in
 from reasoningbank.ports import Reader, Writer
 
 
@@ -36,7 +36,7 @@ def approve(writer: Writer, target: str, memories: Sequence[Memory], decision: D
     writer.add(ruling)
     refold(writer, list(ruling.memories))
     for memory in memories:
-        if memory.state is State.QUARANTINED and trust_of(memory, levels_of(writer, [memory])) > Trust.UNTRUSTED:
+        if memory.state is State.QUARANTINED and trust_in(writer, memory) > Trust.UNTRUSTED:
             _put(writer, memory, State.ACTIVE, decision.at)
     return ruling
 

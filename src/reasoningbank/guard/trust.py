@@ -48,6 +48,10 @@ def levels_of(reader: Reader, memories: Iterable[Memory]) -> dict[str, int]:
     return reader.levels(doubtful) if doubtful else {}
 
 
+def trust_in(reader: Reader, memory: Memory) -> Trust:
+    return trust_of(memory, levels_of(reader, [memory]))
+
+
 def check_may_revise(memory: Memory, level: Trust, editor: str) -> None:
     """A text may be changed by whoever is believed more than it, or by its own origin while nobody vouched for it."""
     own = level_of(editor)

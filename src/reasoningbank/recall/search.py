@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from reasoningbank.core.confidence import DAY_SECONDS, Policy
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
+from reasoningbank.core.origins import Trust
 from reasoningbank.core.ranking import Item, Parts, profile_named, ranked
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
@@ -27,6 +28,7 @@ from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
+from reasoningbank.recall.quota import Quota
 from reasoningbank.recall.relevance import Calibration, best_cosine, calibration_for, relevance_of, words_met
 from reasoningbank.recall.shown import ShownLog
 
@@ -39,6 +41,8 @@ CANDIDATES_PER_HIT = 6
 RANKED_PER_HIT = 2
 FEWEST_RANKED = 24
 DEEPER_BY = 8
+_DUG_BEHIND = ("min_confidence", "excluded", "trust", "trust_quota")
+"""What these leave out may hide others that fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +82,12 @@ class Searcher:
         current = self._caught_up(budget_s)
         now = self._clock()
         vector = self._embedder().embed([query.text])[0]
-        passed, match, candidates, reasons = self._passing(query, where, vector, now)
+        quota = Quota(self._store, tenant, query)
+        passed, match, candidates, reasons = self._passing(query, where, vector, now, quota)
         chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
         best = ranked(_items(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
         rows = ((chosen[i], parts) for i, parts in best)
-        hits, tokens_used = self._fetch(query, where, candidates, rows, reasons, now)
+        hits, tokens_used = self._fetch(query, where, candidates, rows, reasons, now, quota)
         reasons += Counter(candidates.filtered_out)
         self._note(query, hits, tenant, now)
         return Found(
@@ -124,7 +129,7 @@ class Searcher:
     # ------------------------------------------------------------ candidates
 
     def _passing(
-        self, query: Query, where: Filter, vector: Floats, now: float
+        self, query: Query, where: Filter, vector: Floats, now: float, quota: Quota
     ) -> tuple[list[int], _Match, Candidates, Counter[str]]:
         """Candidates above the floor and the asked confidence, most relevant first."""
         calibration = calibration_for(self._index.identity.name)
@@ -135,7 +140,8 @@ class Searcher:
             candidates = self._index.search(Probe(vector=vector, text=query.text, where=where, depth=depth))
             match = self._matched(candidates, calibration, now)
             passed, reasons = _passed(query, excluded, candidates, match, floor)
-            enough = len(passed) >= query.limit or not reasons["min_confidence"] + reasons["excluded"]
+            passed = quota.trimmed(passed, candidates.ids, reasons)
+            enough = len(passed) >= query.limit or not any(reasons[reason] for reason in _DUG_BEHIND)
             if enough or candidates.exhausted:
                 return passed, match, candidates, reasons
             depth *= DEEPER_BY
@@ -175,6 +181,7 @@ class Searcher:
         best: Iterator[tuple[int, Parts]],
         reasons: Counter[str],
         now: float,
+        quota: Quota,
     ) -> tuple[tuple[Recalled, ...], int]:
         """The rows of the best, checked again: the index is a view and may be a moment old."""
         hits: list[Recalled] = []
@@ -189,11 +196,16 @@ class Searcher:
                     tokens = count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}")
                     if query.max_tokens is not None and tokens_used + tokens > query.max_tokens:
                         continue
+                    trust = quota.seated(memory, reasons)
+                    if trust is None:
+                        continue
                     tokens_used += tokens
-                    hits.append(self._recalled(memory, candidates.standings[row], parts, tokens, now))
+                    hits.append(self._recalled(memory, candidates.standings[row], parts, tokens, now, trust))
         return tuple(hits), tokens_used
 
-    def _recalled(self, memory: Memory, standing: Standing, parts: Parts, tokens: int, now: float) -> Recalled:
+    def _recalled(  # noqa: PLR0913 - the parts of one hit
+        self, memory: Memory, standing: Standing, parts: Parts, tokens: int, now: float, trust: Trust
+    ) -> Recalled:
         return Recalled(
             memory=memory,
             confidence=self._policy.confidence(standing, now),
@@ -203,6 +215,7 @@ class Searcher:
             relevance=parts.relevance,
             parts=parts,
             tokens=tokens,
+            trust=trust,
         )
 
     def _note(self, query: Query, hits: Sequence[Recalled], tenant: str, now: float) -> None:
