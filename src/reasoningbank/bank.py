@@ -401,8 +401,8 @@ class Bank:
     ) -> Imported:
         """Take over a file or folder of any known layout; says what was added, and what was not and why.
 
-        What comes in is untrusted, under the origin `import:NAME`. With `restore` the file is an export of the user's own
-        bank and comes back with its origins, states and rulings.
+        What comes in is untrusted, under the origin `import:NAME`. With `restore` the file is an export of the user's
+        own bank and comes back with its origins, states and rulings.
         """
         from reasoningbank.exchange.arrive import import_path
 

@@ -64,9 +64,7 @@ class Desk:
         if abs(self.clock() - memory.created_at) > 1.0:
             return self._weighed(memory, (), 0, trust)
         prior = _prior(self.policy.name, memory.initial_confidence)
-        return Remembered(
-            memory=memory, confidence=prior, usage_count=0, succeeded=0, last_used_at=None, trust=trust
-        )
+        return Remembered(memory=memory, confidence=prior, usage_count=0, succeeded=0, last_used_at=None, trust=trust)
 
     def _weighed(self, memory: Memory, signals: Sequence[Signal], shown: int, trust: Trust) -> Remembered:
         standing = self.policy.standing(memory.initial_confidence, memory.created_at, signals)

@@ -13,7 +13,7 @@ from reasoningbank.guard.admission import warnings_of
 
 if TYPE_CHECKING:
     from reasoningbank.graph.walk import Neighbour
-    from reasoningbank.judging import Provenance
+    from reasoningbank.judging import Provenance, Source
     from reasoningbank.learn.evidence import History
     from reasoningbank.recall.query import Found, Recalled
 
@@ -119,6 +119,10 @@ def neighbour_json(neighbour: Neighbour) -> dict[str, Any]:
 
 def ruling_json(ruling: Ruling) -> dict[str, Any]:
     return {**_plain(ruling), "memories": dict(ruling.memories)}
+
+
+def source_json(source: Source) -> dict[str, Any]:
+    return {**_plain(source), "trust": str(source.trust)}
 
 
 def provenance_json(provenance: Provenance) -> dict[str, Any]:

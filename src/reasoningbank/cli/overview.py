@@ -5,6 +5,10 @@ from __future__ import annotations
 from reasoningbank.cli.command import PROGRAM
 from reasoningbank.cli.table import COMMANDS, GROUPS, families
 
+_FAMILIES = {
+    "session": "a task and its steps: start, step, end, show, list",
+    "trust": "whom to believe: list, show, approve, reject, revoke, undo",
+}
 USAGE = f"{PROGRAM} COMMAND … [--bank PATH] [--namespace NAME] [--json]"
 
 
@@ -25,8 +29,8 @@ def _summaries(group: str) -> list[tuple[str, str]]:
         if entry.group != group:
             continue
         first, _, second = name.partition(" ")
-        if second and first == "session":
-            shown[first] = "a task and its steps: start, step, end, show, list"
+        if second and first in _FAMILIES:
+            shown[first] = _FAMILIES[first]
         elif second:
             shown[first] = f"{second}: {entry.summary}"
         else:

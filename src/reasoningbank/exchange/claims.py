@@ -1,8 +1,8 @@
 """What a file may say about trust: nothing that raises it.
 
-Anyone can write a file, so its word that a memory came from the user is worth nothing. Without the user's own `restore`, a
-file's memories come in under the name of the import (or under a lesser name that the file gives them), its rulings are
-left out, and it may add to nothing that is believed more than a file.
+Anyone can write a file, so its word that a memory came from the user is worth nothing. Without the user's own
+`restore`, a file's memories come in under the name of the import (or under a lesser name that the file gives them), its
+rulings are left out, and it may add to nothing that is believed more than a file.
 """
 
 from __future__ import annotations

@@ -75,7 +75,8 @@ def take_in(
     chunks = _chunks(items)
     if dry_run:
         try:
-            desk.store.write(desk.tenant, lambda writer: _rehearse(desk, claims, writer, chunks, tally, progress), alone=True)
+            rehearsal = partial(_rehearse, desk, claims, chunks, tally, progress)
+            desk.store.write(desk.tenant, rehearsal, alone=True)
         except _Rehearsed:
             return tally
     for chunk in chunks:
@@ -92,10 +93,10 @@ class _Rehearsed(Exception):
 def _rehearse(
     desk: Desk,
     claims: Claims,
-    writer: Writer,
     chunks: Iterable[list[Line | Item]],
     tally: Imported,
     progress: Callable[[int], None] | None,
+    writer: Writer,
 ) -> None:
     for chunk in chunks:
         _count(tally, _take_chunk(desk, claims, chunk, writer), progress)
@@ -183,9 +184,7 @@ def _take_line(desk: Desk, claims: Claims, writer: Writer, line: Line, tally: Im
         tally.added[line.noun] += 1
 
 
-def _take_again(  # noqa: PLR0913 - both sides of a comparison and where it is told
-    claims: Claims, writer: Writer, there: Record, record: Record, line: Line, tally: Imported
-) -> None:
+def _take_again(claims: Claims, writer: Writer, there: Record, record: Record, line: Line, tally: Imported) -> None:
     if there == record:
         tally.unchanged += 1
     elif _is_later(there, record):

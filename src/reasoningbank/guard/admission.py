@@ -2,8 +2,8 @@
 
     what it repeats or was shown → parents → trust → hidden text, suspicion → state → kept
 
-Nothing is refused here and nothing is lost: a text that may not act is kept as untrusted or in quarantine, with its reasons
-as `warnings` in its metadata. A memory of the user without parents takes the short way.
+Nothing is refused here and nothing is lost: a text that may not act is kept as untrusted or in quarantine, with the
+reasons as `warnings` in its metadata. A memory of the user without parents takes the short way.
 """
 
 from __future__ import annotations
@@ -102,17 +102,17 @@ def _with_parents(reader: Reader, memory: Memory) -> Memory:
 
 
 def examined(memory: Memory) -> Memory:
-    """An untrusted memory with its warnings, without its hidden text, and out of the way when the advice is against it."""
+    """An untrusted memory with its warnings and without its hidden text; quarantined when the advice is against it."""
     from reasoningbank.guard.suspicion import suspicion
 
     advice = suspicion(text_of(memory))
     memory = _flagged(memory, advice.sentences)
     blank = False
     if WARNINGS in memory.metadata:
-        shown = {name: visible(getattr(memory, name)) for name in _TEXTS}
+        title, description, content = (visible(getattr(memory, name)) for name in _TEXTS)
         # A text of nothing but hidden characters has nothing to show: it keeps its own and is quarantined for it.
-        blank = not shown["title"].strip() or not shown["content"].strip()
-        memory = memory if blank else replace(memory, **shown)
+        blank = not title.strip() or not content.strip()
+        memory = memory if blank else replace(memory, title=title, description=description, content=content)
     if memory.state is State.ACTIVE and (advice.is_suspicious or blank):
         memory = replace(memory, state=State.QUARANTINED)
     return memory
@@ -137,9 +137,7 @@ def put_back(writer: Writer, memory: Memory) -> None:
 
 def refold_all(writer: Writer) -> int:
     """Every level anew from origins, parents and rulings; says how many changed."""
-    roots = [
-        memory.id for memory in writer.select(Memory, {}) if memory.parents or kind_of(memory.origin) != USER
-    ]
+    roots = [memory.id for memory in writer.select(Memory, {}) if memory.parents or kind_of(memory.origin) != USER]
     return refold(writer, roots)
 
 

@@ -1,8 +1,8 @@
 """Knowing a text again when somebody else says it.
 
-A text is known by marks: hashes of three words in a row, thinned so that any eight words in a row that two texts share give
-them at least one mark in common (winnowing). Marks find, the words themselves decide. Knows nothing of meaning: a true
-paraphrase is not recognised here.
+A text is known by marks: hashes of three words in a row, thinned so that any eight words in a row that two texts share
+give them at least one mark in common (winnowing). Marks find, the words themselves decide. Knows nothing of meaning: a
+true paraphrase is not recognised here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ FEWEST_SHARED = 4
 SHARE_OF_EITHER = 0.5
 """A copy with additions holds at least this much of the original, an excerpt gives at least this much of itself."""
 _WORD = re.compile(r"[^\W_]+")
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff]|[^\\W_]+?(?=[\u0e00-\u0eff\u3040-\u30ff\u4e00-\u9fff])|[^\\W_]+")  # fmt: skip
+_ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+"""Scripts without spaces: each character counts as a word."""
+_WORD_OR_CHARACTER = re.compile(rf"[{_ALONE}]|(?:(?![{_ALONE}])[^\W_])+")
 
 
 def text_of(memory: Memory) -> str:
@@ -48,7 +50,9 @@ def shingles(text: str) -> list[int]:
 def _words(text: str) -> list[str]:
     if text.isascii():
         return _WORD.findall(text.casefold())[:MOST_WORDS]
-    return _UNSPACED.findall(unicodedata.normalize("NFKC", visible(text, markup=False)).casefold())[:MOST_WORDS]
+    return _WORD_OR_CHARACTER.findall(unicodedata.normalize("NFKC", visible(text, markup=False)).casefold())[
+        :MOST_WORDS
+    ]
 
 
 def marks(text: str) -> list[int]:

@@ -7,24 +7,27 @@ Knows the characters and the markup that hide, and the writing systems and emoji
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
-_CONTROLS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])?|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_LONGEST_HIDDEN_CHARS = 20_000
+_CONTROLS = re.compile(
+    r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[@-Z\\^_])?"
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+)
 _CONCEALED = (
     r"display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?![.\d]*[1-9])|font-size\s*:\s*[01](?:px|pt|em|%|\b)"
     r"|(?<!-)color\s*:\s*(?:transparent|white|#fff(?:fff)?\b)|(?:left|top|text-indent)\s*:\s*-\d{3,}|(?:width|height)\s*:\s*0"
 )
+_OPENING = (
+    rf"<(\w{{1,20}})\b[^<>]{{0,500}}?(?:style\s{{0,5}}=\s{{0,5}}[\"'][^\"'<>]{{0,300}}?(?:{_CONCEALED})|\s(?:aria-)?hidden\b)"
+    r"[^<>]{0,500}>"
+)
 _MARKUP: tuple[tuple[str, str], ...] = (
     # Each looks a bounded way ahead, so that a million openings without a close cost no more than their length.
-    ("html-comment", r"<!--.{0,20000}?(?:-->|\Z)"),
-    ("hidden-element", rf"<(\w{{1,20}})\b[^<>]{{0,500}}?(?:style\s*=\s*[\"'][^\"'<>]{{0,300}}?(?:{_CONCEALED})|\s(?:aria-)?hidden\b)[^<>]{{0,500}}>(?:.{{0,20000}}?</\1\s*>)?"),
-    ("markdown-comment", r"^[ \t]{0,3}\[(?://|comment|_|\#)\]:[ \t]*(?:\#|<>)?[^\n]{0,5000}"),
-    ("link-title", r"(?<=\]\()(\s*<?[^\s()<>]{0,2000}>?)\s+(?:\"[^\"\n]{24,5000}\"|'[^'\n]{24,5000}')(?=\s*\))"),
-    ("link-without-text", r"!?\[\s*\]\(\s*https?://[^\s)]{1,2000}\s*\)"),
+    ("markdown-comment", r"^[ \t]{0,3}\[(?://|comment|_|\#)\]:[ \t]{0,9}(?:\#|<>)?[^\n]{0,5000}"),
+    ("link-title", r"(?<=\]\()([ \t]{0,9}[^\s()]{0,999})\s{1,9}(?:\"[^\"\n]{24,999}\"|'[^'\n]{24,999}')(?=\s{0,9}\))"),
+    ("link-without-text", r"!?\[\s{0,9}\]\(\s{0,9}https?://[^\s()\[\]]{1,500}\s{0,9}\)"),
 )  # fmt: skip
 _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
@@ -42,19 +45,23 @@ _EMOJI = (
 )
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _HIDES = re.compile(r"[<\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\]\(|^[ \t]{0,3}\[", re.MULTILINE)
-_LATIN, _LOOKALIKE = re.compile(r"[A-Za-z]"), re.compile(r"[\u0370-\u03ff\u0400-\u04ff]")
+_LATIN = re.compile(r"[A-Za-z]")
+# Not all of Greek: α, β and γ stand in the names of proteins.
+_LOOKALIKE = re.compile("[аеорсухіјѕһԁԛԝАВЕКМНОРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧο]")
 
 
 def hidden(text: str) -> Mapping[str, int]:
     """How often each way of hiding occurs; empty for nearly every text."""
     ascii_only = text.isascii()
-    if ascii_only and (text.isprintable() and "<" not in text and "[" not in text or not _HIDES.search(text)):
+    if ascii_only and ((text.isprintable() and "<" not in text and "[" not in text) or not _HIDES.search(text)):
         return {}
     found: Counter[str] = Counter()
     for match in _CONTROLS.finditer(text):
         found["ansi-escape" if match[0][0] == "\x1b" else "control-character"] += 1
     for name, pattern in _markup():
         found[name] += sum(1 for _ in pattern.finditer(text))
+    for _, _, name in _concealed(text):
+        found[name] += 1
     if not ascii_only:
         for start, stop, name in _invisible_runs(text):
             found[name] += stop - start
@@ -63,20 +70,47 @@ def hidden(text: str) -> Mapping[str, int]:
 
 
 def visible(text: str, *, markup: bool = True) -> str:
-    """The text without what hides. With `markup` off, comments and hidden elements stay: shown as text they hide nothing."""
+    """The text without what hides. Without `markup`, comments and hidden elements stay: as text they hide nothing."""
     if text.isascii() and text.isprintable() and "<" not in text and "[" not in text:
         return text
     text = _CONTROLS.sub("", text)
     if markup:
+        text = _without(text, _concealed(text))
         for name, pattern in _markup():
             text = pattern.sub(r"\1" if name == "link-title" else "", text)
     if text.isascii():
         return text
+    return _without(text, _invisible_runs(text))
+
+
+def _without(text: str, spans: list[tuple[int, int, str]]) -> str:
     kept, at = [], 0
-    for start, stop, _ in _invisible_runs(text):
+    for start, stop, _ in spans:
         kept.append(text[at:start])
         at = stop
     return "".join((*kept, text[at:]))
+
+
+def _concealed(text: str) -> list[tuple[int, int, str]]:
+    """(start, stop, kind) of the comments and the elements that a page does not show, with what stands in them."""
+    if "<" not in text:
+        return []
+    spans: list[tuple[int, int, str]] = []
+    folded, at = text.casefold() if text.isascii() else text, 0
+    unclosed: set[str] = set()
+    for match in _pattern(f"<!--|{_OPENING}", re.IGNORECASE).finditer(text):
+        if match.start() < at:
+            continue
+        close = "-->" if match[1] is None else f"</{match[1].casefold()}"
+        end = -1 if close in unclosed else folded.find(close, match.end())
+        if end >= 0:
+            at = end + len(close) if match[1] is None else folded.find(">", end) + 1 or len(text)
+        else:
+            unclosed.add(close)
+            # A comment that is never closed hides the rest of a page, an element only itself.
+            at = len(text) if match[1] is None else match.end()
+        spans.append((match.start(), at, "html-comment" if match[1] is None else "hidden-element"))
+    return spans
 
 
 def _invisible_runs(text: str) -> list[tuple[int, int, str]]:
@@ -129,18 +163,14 @@ def _kind(character: str) -> str:
 
 
 def _is_mixed(word: str) -> bool:
-    """Latin letters with Greek or Cyrillic ones that pass for them; a hint, since a formula may do the same."""
-    return len(word) > 2 and bool(_LATIN.search(word)) and bool(_LOOKALIKE.search(word)) and _has_twin(word)
-
-
-def _has_twin(word: str) -> bool:
-    return any(unicodedata.name(c, "").startswith(("CYRILLIC", "GREEK")) and c.isalpha() and c not in "µμΩπλΔΣσαβγ" for c in word)
+    """Latin letters with others that cannot be told from them by eye; a hint, since a name may do the same."""
+    return len(word) > 2 and _LATIN.search(word) is not None and _LOOKALIKE.search(word) is not None
 
 
 # Compiled when the first text needs them: most starts meet plain ASCII only.
 @cache
-def _pattern(source: str) -> re.Pattern[str]:
-    return re.compile(source)
+def _pattern(source: str, flags: int = 0) -> re.Pattern[str]:
+    return re.compile(source, flags)
 
 
 @cache

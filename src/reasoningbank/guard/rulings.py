@@ -51,7 +51,7 @@ def reject(writer: Writer, memory: Memory, decision: Decision) -> Ruling:
 
 
 def revoke(writer: Writer, origin: str, decision: Decision) -> Ruling:
-    """Take everything of an origin, and everything made from it, out of every search. What comes later is quarantined."""
+    """Take all of an origin, and all that was made from it, out of every search. What comes later is quarantined."""
     origin = clean_origin(origin)
     _by_the_user(decision)
     if kind_of(origin) == USER:
@@ -61,7 +61,9 @@ def revoke(writer: Writer, origin: str, decision: Decision) -> Ruling:
         raise Conflict(f"{origin} is revoked already.")
     found = _touched_by(writer, origin)
     # What another revocation took out comes back only when both are undone, and then to where it was before.
-    before = {i: state for ruling in rulings if ruling.kind is RulingKind.REVOKE for i, state in ruling.memories.items()}
+    before = {
+        i: state for ruling in rulings if ruling.kind is RulingKind.REVOKE for i, state in ruling.memories.items()
+    }
     taken = {i: before.get(i, m.state.value) for i, m in found.items() if m.state is State.ACTIVE or i in before}
     ruling = _ruling(RulingKind.REVOKE, origin, taken, decision)
     writer.add(ruling)

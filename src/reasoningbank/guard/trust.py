@@ -1,8 +1,8 @@
-"""How far a memory is believed: the least of its origin and of everything it was made from, unless somebody vouches for it.
+"""How far a memory is believed: as its origin and all it was made from, whichever is least, unless somebody vouches.
 
-Outcomes never come into it: a poisoned memory that works gains confidence, not trust. Knows how levels follow from origins,
-parents and rulings, who may claim which origin and who may change what. `guard.admission` uses it at every write,
-`guard.rulings` at every decision.
+Outcomes never come into it: a poisoned memory that works gains confidence, not trust. Knows how levels follow from
+origins, parents and rulings, who may claim which origin and who may change what. `guard.admission` uses it at every
+write, `guard.rulings` at every decision.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def admitted(claimed: str | None, ceiling: str) -> str:
     origin = clean_origin(claimed)
     if kind_of(origin) not in _CLAIMABLE or level_of(origin) >= level_of(highest):
         raise InvalidInput(
-            f"This caller stores as {highest} and cannot claim the origin {origin[:60]!r}: leave it out, or name the tool "
-            "that said it as tool:NAME."
+            f"This caller stores as {highest} and cannot claim the origin {origin[:60]!r}: leave it out, or name the "
+            "tool that said it as tool:NAME."
         )
     return origin
 

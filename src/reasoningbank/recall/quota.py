@@ -30,7 +30,7 @@ class Quota:
         self._free = 0
 
     def trimmed(self, passed: list[int], ids: Sequence[str], reasons: Counter[str]) -> list[int]:
-        """Candidates without those that are trusted too little and without the surplus of untrusted ones, order kept."""
+        """Candidates without those that are trusted too little and without the surplus of untrusted ones, in order."""
         if not passed:
             return passed
         with self._store.read(self._tenant) as reader:

@@ -203,7 +203,7 @@ class Searcher:
                     hits.append(self._recalled(memory, candidates.standings[row], parts, tokens, now, trust))
         return tuple(hits), tokens_used
 
-    def _recalled(  # noqa: PLR0913 - the parts of one hit
+    def _recalled(
         self, memory: Memory, standing: Standing, parts: Parts, tokens: int, now: float, trust: Trust
     ) -> Recalled:
         return Recalled(
