@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from reasoningbank.core.origins import USER, Trust, kind_of, level_of
 from reasoningbank.core.types import Memory, State
@@ -22,7 +23,7 @@ from reasoningbank.ports import Reader, Writer
 
 WARNINGS = "warnings"
 """The name in the metadata; only the guard writes it."""
-PEER = "peer"
+PEER, IMPORT = "peer", "import"
 _TEXTS = ("title", "description", "content")
 _OUT = (State.QUARANTINED, State.FORGOTTEN)
 
@@ -92,7 +93,8 @@ def _origins_above(reader: Reader, memory: Memory) -> set[str]:
 
 def _with_parents(reader: Reader, memory: Memory) -> Memory:
     """With what it repeats, and with what was shown to whoever learned it and cannot be believed."""
-    found = repeated(reader, memory)
+    # A file that the user chose is a source of its own, and has no more to lose.
+    found = [] if kind_of(memory.origin) == IMPORT else repeated(reader, memory)
     if memory.source is not None:
         shown = reader.shown_in(memory.source)
         levels = reader.levels(shown) if shown else {}
@@ -142,10 +144,20 @@ def refold_all(writer: Writer) -> int:
 
 
 def _belongs_out(reader: Reader, memory: Memory) -> bool:
-    if kind_of(memory.origin) == PEER or memory.origin in revoked_origins(reader):
+    if kind_of(memory.origin) == PEER or memory.origin in _revoked_in(reader):
         return True
     parents = reader.get(Memory, memory.parents) if memory.parents else {}
     return any(parent.state in _OUT and level_of(parent.origin) < Trust.TRUSTED for parent in parents.values())
+
+
+_revoked: WeakKeyDictionary[Reader, frozenset[str]] = WeakKeyDictionary()
+
+
+def _revoked_in(reader: Reader) -> frozenset[str]:
+    """Asked once in a unit: every question makes the rows that wait be written one by one."""
+    if reader not in _revoked:
+        _revoked[reader] = revoked_origins(reader)
+    return _revoked[reader]
 
 
 def _flagged(memory: Memory, advice: Sequence[str]) -> Memory:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
-_CONTROLS = re.compile(
+_CONTROLS = (
     r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[@-Z\\^_])?"
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
@@ -44,28 +44,30 @@ _EMOJI = (
     "\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
 _IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_HIDES = re.compile(r"[<\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\]\(|^[ \t]{0,3}\[", re.MULTILINE)
-_LATIN = re.compile(r"[A-Za-z]")
+_PLAIN_CONTROLS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+_LATIN = "[A-Za-z]"
 # Not all of Greek: α, β and γ stand in the names of proteins.
-_LOOKALIKE = re.compile("[аеорсухіјѕһԁԛԝАВЕКМНОРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧο]")
+_LOOKALIKE = "[аеорсухіјѕһԁԛԝАВЕКМНОРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧο]"
 
 
 def hidden(text: str) -> Mapping[str, int]:
     """How often each way of hiding occurs; empty for nearly every text."""
-    ascii_only = text.isascii()
-    if ascii_only and ((text.isprintable() and "<" not in text and "[" not in text) or not _HIDES.search(text)):
+    ascii_only, marked = text.isascii(), "<" in text or "[" in text
+    if ascii_only and not marked and (text.isprintable() or not _pattern(_PLAIN_CONTROLS).search(text)):
         return {}
     found: Counter[str] = Counter()
-    for match in _CONTROLS.finditer(text):
+    for match in _pattern(_CONTROLS).finditer(text):
         found["ansi-escape" if match[0][0] == "\x1b" else "control-character"] += 1
-    for name, pattern in _markup():
-        found[name] += sum(1 for _ in pattern.finditer(text))
-    for _, _, name in _concealed(text):
-        found[name] += 1
+    if marked:
+        for name, pattern in _markup():
+            found[name] += sum(1 for _ in pattern.finditer(text))
+        for _, _, name in _concealed(text):
+            found[name] += 1
     if not ascii_only:
         for start, stop, name in _invisible_runs(text):
             found[name] += stop - start
-        found["mixed-script"] += sum(1 for word in _words().findall(text) if _is_mixed(word))
+        if _pattern(_LOOKALIKE).search(text):
+            found["mixed-script"] += sum(1 for word in _pattern(r"[^\W\d_]{3,}").findall(text) if _is_mixed(word))
     return {name: count for name, count in found.items() if count}
 
 
@@ -73,7 +75,7 @@ def visible(text: str, *, markup: bool = True) -> str:
     """The text without what hides. Without `markup`, comments and hidden elements stay: as text they hide nothing."""
     if text.isascii() and text.isprintable() and "<" not in text and "[" not in text:
         return text
-    text = _CONTROLS.sub("", text)
+    text = _pattern(_CONTROLS).sub("", text)
     if markup:
         text = _without(text, _concealed(text))
         for name, pattern in _markup():
@@ -115,7 +117,9 @@ def _concealed(text: str) -> list[tuple[int, int, str]]:
 
 def _invisible_runs(text: str) -> list[tuple[int, int, str]]:
     """(start, stop, kind) of the invisible characters that nothing around them needs."""
-    runs = []
+    runs: list[tuple[int, int, str]] = []
+    if _pattern(f"[{_INVISIBLE}]").search(text) is None:
+        return runs
     rightward = _pattern(f"[{_RTL}]").search(text) is not None
     for match in _pattern(f"[{_INVISIBLE}]+").finditer(text):
         at = match.start()
@@ -164,18 +168,13 @@ def _kind(character: str) -> str:
 
 def _is_mixed(word: str) -> bool:
     """Latin letters with others that cannot be told from them by eye; a hint, since a name may do the same."""
-    return len(word) > 2 and _LATIN.search(word) is not None and _LOOKALIKE.search(word) is not None
+    return _pattern(_LATIN).search(word) is not None and _pattern(_LOOKALIKE).search(word) is not None
 
 
 # Compiled when the first text needs them: most starts meet plain ASCII only.
 @cache
 def _pattern(source: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(source, flags)
-
-
-@cache
-def _words() -> re.Pattern[str]:
-    return re.compile(r"[^\W\d_]+")
 
 
 @cache
