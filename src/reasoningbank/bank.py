@@ -184,13 +184,13 @@ class Bank:
         """
         return records.edit(self._desk, reference, changes, expected_revision, editor)
 
-    def forget(self, reference: str) -> Remembered:
+    def forget(self, reference: str, *, editor: str = USER) -> Remembered:
         """Take a memory out of every search. It can be restored."""
-        return self.edit(reference, state=State.FORGOTTEN)
+        return self.edit(reference, state=State.FORGOTTEN, editor=editor)
 
-    def restore(self, memory_id: str) -> Remembered:
-        """Bring a forgotten or archived memory back."""
-        return self.edit(memory_id, state=State.ACTIVE)
+    def restore(self, memory_id: str, *, editor: str = USER) -> Remembered:
+        """Bring a forgotten or archived memory back; one that was in quarantine goes back there."""
+        return self.edit(memory_id, state=State.ACTIVE, editor=editor)
 
     def erase(self, memory_id: str) -> None:
         """Really remove a memory with its revisions, signals, edges and vectors. There is no undo."""

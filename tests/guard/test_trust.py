@@ -390,3 +390,12 @@ def test_a_bank_of_the_first_schema_gets_its_levels_when_it_is_opened(tmp_path: 
             assert [trust(old, i) for i in (bad.id, child.id, agent.id)] == ["untrusted", "untrusted", "working"]
             old.revoke("tool:web")
             assert old.get(child.id).memory.state is State.QUARANTINED
+
+
+def test_an_agent_can_neither_forget_nor_restore_what_the_user_stored(bank: ReasoningBank) -> None:
+    mine = bank.record(title="mine", content=ADVICE)
+    with pytest.raises(Conflict):
+        bank.forget(mine.id, editor="agent")
+    bank.forget(mine.id)
+    with pytest.raises(Conflict):
+        bank.restore(mine.id, editor="tool:web")

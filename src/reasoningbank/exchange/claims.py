@@ -47,17 +47,19 @@ def received(claims: Claims, item: Record | Sidecar) -> Record | Sidecar:
     """What a file gives, as far as a file is believed."""
     if claims.restore or not isinstance(item, Memory):
         return item
-    return examined(replace(item, origin=stamp(claims, item.origin)))
+    return replace(item, origin=stamp(claims, item.origin))
 
 
 def settled(claims: Claims, there: Record, coming: Record) -> Record:
     """What comes in again, with what was decided about it when it first came in."""
     if claims.restore or not isinstance(there, Memory) or not isinstance(coming, Memory):
         return coming
-    decided = replace(coming, origin=there.origin, parents=there.parents, state=there.state)
-    if decided.revision == there.revision and decided == replace(examined(there), state=there.state):
-        return there
-    return replace(coming, origin=there.origin, parents=there.parents)
+    coming = replace(coming, origin=there.origin, parents=there.parents)
+    if coming.revision == there.revision:
+        for same in (coming, examined(coming)):
+            if replace(same, state=there.state) == there:
+                return there
+    return coming
 
 
 def add(claims: Claims, writer: Writer, record: Record) -> bool:
