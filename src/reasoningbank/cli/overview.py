@@ -7,7 +7,7 @@ from reasoningbank.cli.table import COMMANDS, GROUPS, families
 
 _FAMILIES = {
     "session": "a task and its steps: start, step, end, show, list",
-    "trust": "whom to believe: list, show, approve, reject, revoke, undo",
+    "trust": "whom to believe: list, approve, revoke …",
 }
 USAGE = f"{PROGRAM} COMMAND … [--bank PATH] [--namespace NAME] [--json]"
 
