@@ -76,7 +76,8 @@ def words_of(text: str) -> set[int]:
 
 def tells_of(text: str) -> list[int]:
     """The places in `FEATURES` of the tells in a window."""
-    found = [place for place, (_, _, pattern) in enumerate(tells()) if pattern.search(text)]
+    lower = text.lower()
+    found = [place for place, (_, _, pattern) in enumerate(tells()) if pattern.search(lower)]
     return [*found, len(FEATURES) - 1] if hidden(text) else found
 
 
