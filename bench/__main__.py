@@ -17,7 +17,7 @@ SCALES = [10_000, 100_000]
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench", description="Measure what the project promises.")
     parser.add_argument(
-        "subjects", nargs="*", choices=[*SUBJECTS, "all"], default=["all"], help="or: storm, scrub, serve --help"
+        "subjects", nargs="*", choices=[*SUBJECTS, "all"], default=["all"], help="or: storm, scrub, serve, trust --help"
     )
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
@@ -38,6 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from bench import serve
 
         return serve.main(given[1:])
+    if given[:1] == ["trust"]:
+        from bench import trust
+
+        return trust.main(given[1:])
     asked = parser.parse_args(given)
     chosen = SUBJECTS if "all" in asked.subjects else tuple(dict.fromkeys(asked.subjects))
     report = Report()

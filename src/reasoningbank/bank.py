@@ -5,6 +5,7 @@
     get  list  edit  changes            session  start_session …     link  unlink  neighbours
     forget  restore  erase              import_from  export_lines    reindex  verify  backup  status
     scrub  secrets_in  scrubbing
+    approve  reject  revoke  undo  rulings  trust  origins
 
 Knows which room does what and what the defaults are. It is made by `wiring`, which knows the backends.
 """
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from reasoningbank import records
 from reasoningbank.core.drafts import clean_namespace, clean_tenant
 from reasoningbank.core.errors import BankError, InvalidInput, NotFound
+from reasoningbank.core.origins import USER
 from reasoningbank.core.types import (
     EVERY_NAMESPACE,
     Change,
@@ -32,6 +34,7 @@ from reasoningbank.core.types import (
     Gap,
     Memory,
     Remembered,
+    Ruling,
     Signal,
     SignalKind,
     State,
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from reasoningbank.exchange.transfer import Imported
     from reasoningbank.graph.walk import Neighbour
     from reasoningbank.guard.sweep import Swept
+    from reasoningbank.judging import Provenance, Source
     from reasoningbank.learn.capture import Ended
     from reasoningbank.learn.evidence import History
     from reasoningbank.ports import Candidates, Floats
@@ -214,17 +218,21 @@ class Bank:
         """
         return records.listed(self._desk, where, namespace=namespace, state=state, limit=limit, before=before)
 
-    def edit(self, reference: str, *, expected_revision: int | None = None, **changes: Any) -> Remembered:
-        """Make a new revision. With `expected_revision`, only if nobody else was faster."""
-        return records.edit(self._desk, reference, changes, expected_revision)
+    def edit(
+        self, reference: str, *, expected_revision: int | None = None, editor: str = USER, **changes: Any
+    ) -> Remembered:
+        """Make a new revision. With `expected_revision`, only if nobody else was faster. `editor` is an origin: whoever
+        is believed less than the memory may not change it.
+        """
+        return records.edit(self._desk, reference, changes, expected_revision, editor)
 
-    def forget(self, reference: str) -> Remembered:
+    def forget(self, reference: str, *, editor: str = USER) -> Remembered:
         """Take a memory out of every search. It can be restored."""
-        return self.edit(reference, state=State.FORGOTTEN)
+        return self.edit(reference, state=State.FORGOTTEN, editor=editor)
 
-    def restore(self, memory_id: str) -> Remembered:
-        """Bring a forgotten or archived memory back."""
-        return self.edit(memory_id, state=State.ACTIVE)
+    def restore(self, memory_id: str, *, editor: str = USER) -> Remembered:
+        """Bring a forgotten or archived memory back; one that was in quarantine goes back there."""
+        return self.edit(memory_id, state=State.ACTIVE, editor=editor)
 
     def erase(self, memory_id: str) -> None:
         """Really remove a memory with its revisions, signals, edges and vectors. There is no undo."""
@@ -240,6 +248,52 @@ class Bank:
         """The feed: what was committed after a number, of this tenant, in order."""
         found = self._desk.store.changes(after, records.checked_limit(limit))
         return [change for change in found if change.tenant == self._desk.tenant]
+
+    # ------------------------------------------------------------ trust
+
+    def approve(self, target: str, *, comment: str = "", voice: str = USER, dry_run: bool = False) -> Ruling:
+        """Vouch for a memory, or for everything an origin has brought so far; frees it from quarantine.
+
+        The `voice` of the user is enough; an agent's counts when a second one says the same.
+        """
+        from reasoningbank import judging
+
+        return judging.approve(self._desk, target, comment=comment, voice=voice, dry_run=dry_run)
+
+    def reject(self, reference: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
+        """Forget a memory and write down that the user wanted it gone."""
+        from reasoningbank import judging
+
+        return judging.reject(self._desk, reference, comment=comment, dry_run=dry_run)
+
+    def revoke(self, origin: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
+        """Quarantine everything of an origin with all that was made from it, now and whatever it brings later."""
+        from reasoningbank import judging
+
+        return judging.revoke(self._desk, origin, comment=comment, dry_run=dry_run)
+
+    def undo(self, ruling_id: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
+        """Take a ruling back."""
+        from reasoningbank import judging
+
+        return judging.undo(self._desk, ruling_id, comment=comment, dry_run=dry_run)
+
+    def rulings(self, *, limit: int = DEFAULT_LIST_LIMIT) -> builtins.list[Ruling]:
+        """Newest first."""
+        with self._desk.store.read(self._desk.tenant) as reader:
+            return reader.select(Ruling, {}, newest_first=True, limit=records.checked_limit(limit))
+
+    def trust(self, reference: str) -> Provenance:
+        """Why a memory is trusted as far as it is."""
+        from reasoningbank import judging
+
+        return judging.provenance(self._desk, reference)
+
+    def origins(self) -> builtins.list[Source]:
+        """Every origin of this tenant, how far it is believed and how much came from it."""
+        from reasoningbank import judging
+
+        return judging.sources(self._desk)
 
     # ------------------------------------------------------------ finding
 
@@ -454,12 +508,20 @@ class Bank:
         *,
         layout: str | None = None,
         dry_run: bool = False,
+        restore: bool = False,
+        name: str | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Imported:
-        """Take over a file or folder of any known layout; says what was added, and what was not and why."""
+        """Take over a file or folder of any known layout; says what was added, and what was not and why.
+
+        What comes in is untrusted, under the origin `import:NAME`. With `restore` the file is an export of the user's
+        own bank and comes back with its origins, states and rulings.
+        """
         from reasoningbank.exchange.arrive import import_path
 
-        return import_path(self._desk, Path(path), layout=layout, dry_run=dry_run, progress=progress)
+        return import_path(
+            self._desk, Path(path), layout=layout, dry_run=dry_run, restore=restore, name=name, progress=progress
+        )
 
     # ------------------------------------------------------------ secrets
 

@@ -11,10 +11,12 @@ from reasoningbank.core.confidence import Policy, policy_named
 from reasoningbank.core.drafts import MAX_TITLE_CHARS, required_text
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.ids import IdSource
+from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.types import Confidence, Memory, Remembered, Signal, State
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.fields import outgoing, scrubbed_record
 from reasoningbank.guard.secrets import Scrubber
+from reasoningbank.guard.trust import levels_of, trust_of
 from reasoningbank.ports import Reader, Store
 
 V = TypeVar("V", bound=Hashable)
@@ -67,18 +69,29 @@ class Desk:
             for signal in reader.select(Signal, {"memory_id": ids}):
                 evidence[signal.memory_id].append(signal)
         shown = reader.shown(ids) if ids else {}
-        return [self._weighed(memory, evidence[memory.id], shown.get(memory.id, 0)) for memory in memories]
+        levels = levels_of(reader, memories)
+        return [
+            self._weighed(memory, evidence[memory.id], shown.get(memory.id, 0), trust_of(memory, levels))
+            for memory in memories
+        ]
 
-    def fresh(self, memory: Memory, scrubbed: Mapping[str, int]) -> Remembered:
+    def fresh(self, memory: Memory, scrubbed: Mapping[str, int], trust: Trust | None = None) -> Remembered:
         """A memory that nobody has said anything about yet."""
+        trust = level_of(memory.origin) if trust is None else trust
         if abs(self.clock() - memory.created_at) > 1.0:
-            return replace(self._weighed(memory, (), 0), scrubbed=scrubbed)
+            return replace(self._weighed(memory, (), 0, trust), scrubbed=scrubbed)
         prior = _prior(self.policy.name, memory.initial_confidence)
         return Remembered(
-            memory=memory, confidence=prior, usage_count=0, succeeded=0, last_used_at=None, scrubbed=scrubbed
+            memory=memory,
+            confidence=prior,
+            usage_count=0,
+            succeeded=0,
+            last_used_at=None,
+            trust=trust,
+            scrubbed=scrubbed,
         )
 
-    def _weighed(self, memory: Memory, signals: Sequence[Signal], shown: int) -> Remembered:
+    def _weighed(self, memory: Memory, signals: Sequence[Signal], shown: int, trust: Trust) -> Remembered:
         standing = self.policy.standing(memory.initial_confidence, memory.created_at, signals)
         return Remembered(
             memory=self.shown(memory),
@@ -87,6 +100,7 @@ class Desk:
             succeeded=standing.succeeded,
             last_used_at=standing.last_used_at or None,
             shown=shown,
+            trust=trust,
         )
 
 

@@ -102,6 +102,18 @@ class Reader(Protocol):
         """Those of `ids` whose records were here and were erased."""
         ...
 
+    def levels(self, ids: Sequence[str]) -> dict[str, int]:
+        """The kept trust (`core.origins.Trust`) of each memory that has one; one of the user's own has none."""
+        ...
+
+    def children(self, ids: Sequence[str]) -> list[str]:
+        """The memories that name one of these as a parent; they may be gone since."""
+        ...
+
+    def alike(self, marks: Sequence[int]) -> dict[str, int]:
+        """The memories whose text is known by any of these marks, with how many of them."""
+        ...
+
     def beside(self, kind: type[S]) -> list[S]:
         """Everything of one kind that is kept beside the records, in the order in which it was written."""
         ...
@@ -136,6 +148,10 @@ class Writer(Reader, Protocol):
 
     def remove(self, kind: type[R], record_id: str) -> None:
         """Really remove a record, and for a memory its revisions, vectors, log lines, signals and edges with it."""
+        ...
+
+    def keep_trust(self, memory: Memory, level: int, marks: Sequence[int] = ()) -> None:
+        """Note what a memory is trusted, under which parents it hangs, and marks to know its text again by."""
         ...
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None: ...

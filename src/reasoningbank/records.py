@@ -21,8 +21,10 @@ from reasoningbank.core.drafts import (
     required_text,
 )
 from reasoningbank.core.errors import Conflict, InvalidInput
+from reasoningbank.core.origins import USER, clean_origin
 from reasoningbank.core.types import EVERY_NAMESPACE, Draft, EmbedderIdentity, Memory, Remembered
 from reasoningbank.desk import LIVE_STATES, Desk
+from reasoningbank.guard.admission import Admitted, admit, readmit
 from reasoningbank.guard.fields import scrubbed_json
 from reasoningbank.ports import Writer
 
@@ -52,13 +54,14 @@ def record(
 ) -> Remembered:
     memory, scrubbed = desk.clean(_memory(desk, draft, INITIAL_EXPLICIT))
 
-    def change(writer: Writer) -> None:
-        writer.add(memory)
+    def change(writer: Writer) -> Admitted:
+        admitted = admit(writer, memory)
         if identity is not None and vectors:
             writer.keep_vectors(identity, memory.id, vectors)
+        return admitted
 
-    desk.store.write(desk.tenant, change)
-    return desk.fresh(memory, scrubbed)
+    kept = desk.store.write(desk.tenant, change)
+    return desk.fresh(kept.memory, scrubbed, kept.trust)
 
 
 def record_many(
@@ -78,7 +81,7 @@ def record_many(
 
 def _add_all(memories: Sequence[Memory], writer: Writer) -> None:
     for memory in memories:
-        writer.add(memory)
+        admit(writer, memory)
 
 
 def store_under_key(desk: Desk, key: str, value: str, options: Mapping[str, Any]) -> Remembered:
@@ -94,27 +97,32 @@ def store_under_key(desk: Desk, key: str, value: str, options: Mapping[str, Any]
         where = {"namespace": coming.namespace, "key": coming.key, "state": LIVE_STATES}
         there = writer.select(Memory, where, limit=1)
         if not there:
-            writer.add(coming)
-            return desk.fresh(coming, scrubbed)
-        revised = _revise(desk, writer, there[0], {name: getattr(coming, name) for name in revisable})
+            kept = admit(writer, coming)
+            return desk.fresh(kept.memory, scrubbed, kept.trust)
+        changes = {name: getattr(coming, name) for name in revisable}
+        revised = _revise(desk, writer, there[0], changes, coming.origin)
         return replace(revised, scrubbed=scrubbed)
 
     return desk.store.write(desk.tenant, change)
 
 
-def edit(desk: Desk, reference: str, changes: Mapping[str, Any], expected_revision: int | None = None) -> Remembered:
+def edit(
+    desk: Desk, reference: str, changes: Mapping[str, Any], expected_revision: int | None = None, editor: str = USER
+) -> Remembered:
+    by = clean_origin(editor)
+
     def change(writer: Writer) -> Remembered:
         memory = desk.memory(writer, reference)
         if expected_revision is not None and memory.revision != expected_revision:
             raise Conflict(
                 f"{memory.id} is at revision {memory.revision}, not {expected_revision}: read it again first."
             )
-        return _revise(desk, writer, memory, changes)
+        return _revise(desk, writer, memory, changes, by)
 
     return desk.store.write(desk.tenant, change)
 
 
-def _revise(desk: Desk, writer: Writer, memory: Memory, changes: Mapping[str, Any]) -> Remembered:
+def _revise(desk: Desk, writer: Writer, memory: Memory, changes: Mapping[str, Any], editor: str) -> Remembered:
     revised = edited(memory, changes, desk.clock())
     if revised is memory:
         return desk.remembered(writer, [memory])[0]
@@ -123,7 +131,7 @@ def _revise(desk: Desk, writer: Writer, memory: Memory, changes: Mapping[str, An
         # All that was new in it was a secret.
         revised = memory
     else:
-        writer.revise(revised)
+        revised = readmit(writer, memory, revised, editor).memory
     return replace(desk.remembered(writer, [revised])[0], scrubbed=scrubbed)
 
 

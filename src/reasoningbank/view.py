@@ -8,10 +8,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Signal, Step, Trajectory
+from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Ruling, Signal, Step, Trajectory
+from reasoningbank.guard.admission import warnings_of
 
 if TYPE_CHECKING:
     from reasoningbank.graph.walk import Neighbour
+    from reasoningbank.judging import Provenance, Source
     from reasoningbank.learn.evidence import History
     from reasoningbank.recall.gaps import OpenGap
     from reasoningbank.recall.query import Found, Recalled
@@ -66,6 +68,8 @@ def remembered_json(item: Remembered) -> dict[str, Any]:
         "succeeded": item.succeeded,
         "shown": item.shown,
         "last_used_at": iso(item.last_used_at),
+        "trust": str(item.trust),
+        "warnings": warnings_of(item.memory),
     }
 
 
@@ -122,6 +126,27 @@ def neighbour_json(neighbour: Neighbour) -> dict[str, Any]:
         "direction": "out" if neighbour.outward else "in",
         "steps": neighbour.steps,
         "strength": round(neighbour.strength, 6),
+    }
+
+
+def ruling_json(ruling: Ruling) -> dict[str, Any]:
+    return {**_plain(ruling), "memories": dict(ruling.memories)}
+
+
+def source_json(source: Source) -> dict[str, Any]:
+    return {**_plain(source), "trust": str(source.trust)}
+
+
+def provenance_json(provenance: Provenance) -> dict[str, Any]:
+    return {
+        **remembered_json(provenance.remembered),
+        "parents": [
+            {"id": parent.id, "title": parent.title, "origin": parent.origin, "trust": str(trust)}
+            for parent, trust in provenance.parents
+        ],
+        "missing_parents": list(provenance.missing_parents),
+        "descendants": provenance.descendants,
+        "rulings": [ruling_json(ruling) for ruling in provenance.rulings],
     }
 
 

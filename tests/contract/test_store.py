@@ -25,6 +25,8 @@ from reasoningbank.core.types import (
     Op,
     Outcome,
     Record,
+    Ruling,
+    RulingKind,
     Scope,
     Signal,
     SignalKind,
@@ -179,6 +181,16 @@ def test_a_record_of_every_kind_comes_back_as_it_was(store: Store) -> None:
         trajectory,
         a_step(1, trajectory.id),
         an_edge(1, memory.id, "mem_t_000002"),
+        Ruling(
+            id="rul_1",
+            tenant="t",
+            kind=RulingKind.REVOKE,
+            target="tool:web",
+            memories={memory.id: "active"},
+            source="user",
+            comment="ü",
+            at=3.0,
+        ),
     ]
     add(store, *records)
     with store.read("t") as reader:
@@ -927,3 +939,32 @@ def test_a_reply_that_tells_of_an_erased_memory_goes_with_it(store: Store) -> No
     store.write("t", lambda writer: writer.remove(Memory, memory.id))
     assert store.write("t", lambda writer: writer.kept_reply("c", "about")) is None
     assert store.write("t", lambda writer: writer.kept_reply("c", "other")) == other
+
+
+# ---------------------------------------------------------------- trust
+
+
+def test_trust_kin_and_marks_are_kept_with_a_memory_and_the_kin_outlives_it(store: Store) -> None:
+    parent, child = a_memory(1), a_memory(2, parents=("mem_t_000001",))
+
+    def change(writer: Writer) -> None:
+        writer.add(parent)
+        writer.keep_trust(parent, 0, [11, 12])
+        writer.add(child)
+        writer.keep_trust(child, 1)
+        writer.keep_trust(child, 2, [12])
+        assert writer.levels([parent.id, child.id, "mem_none"]) == {parent.id: 0, child.id: 2}
+
+    store.write("t", change)
+    with store.read("t") as reader:
+        assert reader.children([parent.id]) == [child.id]
+        assert reader.alike([11, 12, 13]) == {parent.id: 2, child.id: 1}
+        assert reader.levels([]) == reader.alike([]) == {}
+    with store.read("other") as reader:
+        assert (reader.levels([parent.id]), reader.children([parent.id]), reader.alike([11])) == ({}, [], {})
+    with pytest.raises(InvalidInput):
+        store.write("other", lambda writer: writer.keep_trust(parent, 2))
+    store.write("t", lambda writer: writer.remove(Memory, parent.id))
+    with store.read("t") as reader:
+        assert (reader.levels([parent.id]), reader.alike([11])) == ({}, {})
+        assert reader.children([parent.id]) == [child.id]

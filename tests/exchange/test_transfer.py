@@ -90,11 +90,11 @@ def test_any_bank_survives_a_journey_line_by_line_and_a_second_one_adds_nothing(
         bank.record(title="with a vector", content="c", vector=[1.0] * 16)
         before = exported(bank, folder / "a.jsonl")
     with opened(folder / "b.db") as bank:
-        imported = bank.import_from(folder / "a.jsonl")
+        imported = bank.import_from(folder / "a.jsonl", restore=True)
         assert imported.skipped == []
         assert exported(bank) == before
         changes = bank.status().changes
-        again = bank.import_from(folder / "a.jsonl")
+        again = bank.import_from(folder / "a.jsonl", restore=True)
         assert again.added.total() == again.revised == 0
         assert again.skipped == []
         assert again.unchanged == len(before)
@@ -110,7 +110,7 @@ def both(tmp_path: Path) -> Callable[[], tuple[ReasoningBank, ReasoningBank]]:
 
 def send(source: ReasoningBank, target: ReasoningBank, folder: Path) -> object:
     exported(source, folder / "sent.jsonl")
-    return target.import_from(folder / "sent.jsonl")
+    return target.import_from(folder / "sent.jsonl", restore=True)
 
 
 def test_what_was_found_is_found_after_the_journey(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import time
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.types import Memory, Outcome, Remembered
+from reasoningbank.guard.admission import warnings_of
 
 
 def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None) -> None:
@@ -27,7 +28,7 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None) -
         f"tags {', '.join(memory.tags)}" if memory.tags else "",
         f"agent {memory.agent}" if memory.agent else "",
         f"task type {memory.task_type}" if memory.task_type else "",
-        f"from {memory.origin}",
+        f"from {memory.origin}" if earned is None else f"from {memory.origin}, {earned.trust}",
         f"source {memory.source}" if memory.source else "",
     ]
     _facts(terminal, named)
@@ -44,6 +45,8 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None) -
         terminal,
         [f"stored {figures.ago(memory.created_at, now)}", f"changed {figures.ago(memory.updated_at, now)}"],
     )
+    for warning in warnings_of(memory):
+        terminal.paragraph(f"warning: {plain.one_line(warning)}")
     terminal.say()
     if memory.description:
         label = "Avoid when" if memory.outcome is Outcome.FAILURE else "When"

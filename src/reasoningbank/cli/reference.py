@@ -17,6 +17,7 @@ _TITLES = {
     "ask": "To ask",
     "learn": "To learn",
     "change": "To change",
+    "trust": "To decide whom to believe",
     "keep": "To keep it safe",
     "serve": "To serve others",
     "more": "More",

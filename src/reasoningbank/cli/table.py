@@ -40,6 +40,12 @@ COMMANDS: dict[str, Entry] = {
     "link": Entry("change", "join two memories by an edge", "graph"),
     "unlink": Entry("change", "remove an edge", "graph"),
     "graph neighbours": Entry("ask", "walk the edges around a memory", "graph"),
+    "trust list": Entry("trust", "list origins, what is in quarantine, or the decisions so far", "trust"),
+    "trust show": Entry("trust", "show why a memory is trusted as far as it is", "trust"),
+    "trust approve": Entry("trust", "vouch for a memory, or for what an origin has brought", "trust"),
+    "trust reject": Entry("trust", "forget a memory that should not be there", "trust"),
+    "trust revoke": Entry("trust", "take an origin out with everything made from it", "trust"),
+    "trust undo": Entry("trust", "take a decision back", "trust"),
     "export": Entry("keep", "write every record as JSON Lines", "exchange"),
     "backup": Entry("keep", "copy the bank while it is in use", "keeping"),
     "verify": Entry("keep", "check every row against its checksum", "keeping"),
@@ -55,7 +61,7 @@ COMMANDS: dict[str, Entry] = {
     "help": Entry("more", "show help for a command", "help"),
 }
 
-GROUPS = ("start", "remember", "ask", "learn", "change", "keep", "serve", "more")
+GROUPS = ("start", "remember", "ask", "learn", "change", "trust", "keep", "serve", "more")
 
 
 def families() -> dict[str, list[str]]:

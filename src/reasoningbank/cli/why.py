@@ -10,6 +10,7 @@ from dataclasses import fields
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Outcome
 from reasoningbank.recall.query import Found, Recalled
 
@@ -43,6 +44,8 @@ REASONS: dict[str, str] = {
     "task_type": "of another task type",
     "excluded": "excluded",
     "damaged": "damaged: run `verify`",
+    "trust": "trusted too little",
+    "trust_quota": "untrusted, beyond one in five",
     "max_tokens": "beyond --max-tokens",
 }
 
@@ -52,8 +55,9 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     advice = "AVOID: " if hit.outcome is Outcome.FAILURE else ""
     title = plain.cut(plain.one_line(f"{advice}{hit.title}"), _room(terminal, indent))
     terminal.say(f"{number}. {title}", bold=True)
+    doubt = "" if hit.trust is Trust.TRUSTED else f" · {hit.trust}, from {hit.memory.origin}"
     terminal.paragraph(
-        f"{hit.id} · relevance {hit.relevance:.2f} · confidence {figures.confidence(hit.confidence)}", indent
+        f"{hit.id} · relevance {hit.relevance:.2f} · confidence {figures.confidence(hit.confidence)}{doubt}", indent
     )
     if hit.description:
         terminal.paragraph(f"When: {plain.one_line(hit.description)}", indent, 2)

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.origins import clean_origin
 from reasoningbank.core.types import EVERY_NAMESPACE, Draft, Memory, Outcome, Scope, State
 
 MAX_TITLE_CHARS = 500
@@ -152,7 +153,7 @@ def memory_from(
         agent=optional_name(draft.agent, "agent"),
         task_type=optional_name(draft.task_type, "task_type"),
         cognitive_pattern=optional_name(draft.cognitive_pattern, "cognitive_pattern"),
-        origin=clean_name(draft.origin, "origin"),
+        origin=clean_origin(draft.origin),
         parents=_parents(draft.parents),
         source=optional_name(draft.source, "source"),
         metadata=clean_metadata(draft.metadata) if draft.metadata else {},

@@ -11,6 +11,7 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
+from reasoningbank.core.origins import USER, Trust
 from reasoningbank.core.values import dataclass
 
 DEFAULT_TENANT = "local"
@@ -44,6 +45,17 @@ class SignalKind(StrEnum):
     PEER = "peer"
 
 
+class RulingKind(StrEnum):
+    APPROVE = "approve"
+    """Somebody vouches for memories."""
+    REJECT = "reject"
+    """The user wants a memory gone."""
+    REVOKE = "revoke"
+    """The user no longer believes an origin."""
+    UNDO = "undo"
+    """An earlier ruling is taken back."""
+
+
 class EdgeKind(StrEnum):
     CAUSES = "causes"
     REQUIRES = "requires"
@@ -72,7 +84,7 @@ class Draft:
     agent: str | None = None
     task_type: str | None = None
     cognitive_pattern: str | None = None
-    origin: str = "user"
+    origin: str = USER
     parents: tuple[str, ...] = ()
     source: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -166,6 +178,23 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """One decision about trust. Append-only: what is taken back is taken back by another ruling."""
+
+    id: str
+    tenant: str
+    kind: RulingKind
+    target: str
+    """The memory or the origin that was named; for an undo, the ruling."""
+    memories: Mapping[str, str]
+    """Every memory it covers, with the state in which it found it."""
+    source: str
+    """The origin that decided."""
+    comment: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
     """A memory was shown to somebody. A log line, not a record: it is written after the read and never hashed."""
 
@@ -244,7 +273,7 @@ class KeptReply:
     at: float
 
 
-Record = Memory | Signal | Trajectory | Step | Edge
+Record = Memory | Signal | Trajectory | Step | Edge | Ruling
 """The truth: hashed, numbered in the feed."""
 Sidecar = Exposure | KeptVector | Tombstone
 """Kept beside the records, without hash or feed number."""
@@ -322,6 +351,7 @@ class Remembered:
     shown: int = 0
     scrubbed: Mapping[str, int] = field(default_factory=dict)
     """How many secrets of which kind were taken out when this was stored; empty in an answer that stored nothing."""
+    trust: Trust = Trust.TRUSTED
 
     @property
     def id(self) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.desk import Desk
+from reasoningbank.exchange.claims import Claims, stamp
 from reasoningbank.exchange.items import Item
 from reasoningbank.exchange.jsonl import Line, read_lines
 from reasoningbank.exchange.sniff import detect, readers
@@ -28,10 +29,17 @@ def import_path(
     *,
     layout: str | None = None,
     dry_run: bool = False,
+    restore: bool = False,
+    name: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Imported:
+    """With `restore`, the file is the user's own export and its origins, states and rulings are kept as they are."""
     chosen = layout or detect(path)
     if chosen not in layouts():
         raise InvalidInput(f"Unknown layout {chosen!r}: use one of {', '.join(layouts())}.")
     items: Iterable[Line | Item] = read_lines(path) if chosen == OWN_LAYOUT else readers()[chosen](path)
-    return take_in(desk, items, chosen, progress, dry_run=dry_run)
+    if restore and (chosen != OWN_LAYOUT or name is not None):
+        raise InvalidInput("Only an export of ReasoningBank itself can be restored, and it keeps the names in it.")
+    claims = Claims(restore=restore, name=name, layout=chosen)
+    stamp(claims, "")  # a name that cannot be one is refused before the file is read
+    return take_in(desk, items, claims, progress, dry_run=dry_run)

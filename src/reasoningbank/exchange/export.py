@@ -11,6 +11,7 @@ from reasoningbank.core.types import (
     KeptVector,
     Memory,
     Record,
+    Ruling,
     Sidecar,
     Signal,
     Step,
@@ -32,6 +33,7 @@ def export_lines(desk: Desk, namespace: str | None = None) -> Iterator[str]:
         for noun, record in _records(reader, {} if namespace is None else {"namespace": namespace}):
             yield record_line(noun, desk.shown(record))
         if namespace is None:
+            yield from (record_line("ruling", ruling) for ruling in _pages(reader, Ruling))
             yield from (record_line("erased", tombstone) for tombstone in reader.beside(Tombstone))
 
 

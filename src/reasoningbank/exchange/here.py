@@ -22,6 +22,7 @@ from reasoningbank.core.types import (
     Tombstone,
     Trajectory,
 )
+from reasoningbank.exchange.claims import Claims, add, revise
 from reasoningbank.ports import Writer
 
 R = TypeVar("R", bound=Record)
@@ -29,8 +30,8 @@ Name = tuple[type[Record], str]
 
 
 class Here:
-    def __init__(self, writer: Writer, coming: Iterable[Record | Sidecar]) -> None:
-        self.writer = writer
+    def __init__(self, writer: Writer, claims: Claims, coming: Iterable[Record | Sidecar]) -> None:
+        self.writer, self.claims = writer, claims
         named: dict[type[Record], set[str]] = {}
         for record in coming:
             for kind, record_id in _named(record):
@@ -57,13 +58,16 @@ class Here:
     def is_erased(self, record_id: str) -> bool:
         return record_id in self._erased
 
-    def add(self, record: Record) -> None:
-        self.writer.add(record)
-        self._known[type(record), record.id] = record
+    def add(self, record: Record) -> bool:
+        """True when it is a memory that came in untrusted."""
+        untrusted = add(self.claims, self.writer, record)
+        # What is kept may differ: it was examined. Asked for again when it matters.
+        del self._known[type(record), record.id]
+        return untrusted
 
-    def revise(self, record: Record) -> None:
-        self.writer.revise(record)
-        self._known[type(record), record.id] = record
+    def revise(self, there: Record, record: Record) -> None:
+        revise(self.claims, self.writer, there, record)
+        del self._known[type(record), record.id]
 
     def add_beside(self, item: Sidecar) -> int:
         added = self.writer.add_beside([item])

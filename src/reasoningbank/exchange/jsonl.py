@@ -38,6 +38,8 @@ from reasoningbank.core.types import (
     Memory,
     Outcome,
     Record,
+    Ruling,
+    RulingKind,
     Scope,
     Sidecar,
     Signal,
@@ -60,6 +62,7 @@ KINDS: dict[str, type[Record | Sidecar]] = {
     "edge": Edge,
     "vector": KeptVector,
     "shown": Exposure,
+    "ruling": Ruling,
     "erased": Tombstone,
 }
 """In the order of an export: what others refer to comes first."""
@@ -67,6 +70,7 @@ _ENUMS: dict[type[Record | Sidecar], dict[str, Any]] = {
     Memory: {"scope": Scope, "outcome": Outcome, "state": State},
     Signal: {"kind": SignalKind},
     Edge: {"kind": EdgeKind},
+    Ruling: {"kind": RulingKind},
 }
 _DRAFT_FIELDS = {f.name for f in fields(Draft)}
 _DRAFT_NEEDS = [f.name for f in fields(Draft) if f.default is MISSING and f.default_factory is MISSING]
@@ -131,7 +135,7 @@ def _item(  # noqa: PLR0911 - one for each reason
         return Skipped(what=what, why=f"unknown type {noun!r}")
     try:
         return Line(number, noun, _record(KINDS[noun], values))
-    except (InvalidInput, TypeError, ValueError, OverflowError, RecursionError) as error:
+    except (InvalidInput, TypeError, ValueError, OverflowError, RecursionError, AttributeError) as error:
         return Skipped(what=what, why=f"not a {noun}: {error}")
 
 
@@ -211,6 +215,8 @@ def _typed(  # noqa: C901, PLR0911, PLR0912 - one branch for each type of field
         return tuple(clean_name(parent, "a parent") for parent in value)
     if name == "metadata":
         return _metadata(value)
+    if name == "memories":
+        return {clean_name(memory_id, "a memory"): one_of(State, state, "state") for memory_id, state in value.items()}
     if name == "vector":
         return base64.b64decode(value, validate=True)
     return clean_namespace(value) if name == "namespace" else clean_name(value, name)

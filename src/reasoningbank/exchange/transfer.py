@@ -27,11 +27,19 @@ from reasoningbank.core.types import (
     Trajectory,
 )
 from reasoningbank.desk import LIVE_STATES, Desk
+from reasoningbank.exchange.claims import (
+    Claims,
+    add_earlier,
+    reason_against,
+    received,
+    settled,
+)
 from reasoningbank.exchange.foreign import records_of
 from reasoningbank.exchange.here import Here
 from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, Skipped
 from reasoningbank.exchange.jsonl import Line
-from reasoningbank.ports import Writer
+from reasoningbank.guard.admission import refold_all
+from reasoningbank.ports import Reader, Writer
 
 ITEMS_PER_UNIT = 500
 
@@ -49,6 +57,8 @@ class Imported:
     skipped: list[Skipped] = field(default_factory=list)
     scrubbed: Counter[str] = field(default_factory=Counter)
     """How many secrets of which kind were taken out of what was added or revised."""
+    untrusted: int = 0
+    """New memories that nobody vouches for."""
 
     @property
     def seen(self) -> int:
@@ -58,21 +68,24 @@ class Imported:
 def take_in(
     desk: Desk,
     items: Iterable[Line | Item],
-    layout: str,
+    claims: Claims,
     progress: Callable[[int], None] | None = None,
     *,
     dry_run: bool = False,
 ) -> Imported:
     """Write items down in units of a few hundred; a unit is all or nothing, a refused item does not spoil it."""
-    tally = Imported(layout=layout)
+    tally = Imported(layout=claims.layout)
     chunks = _chunks(items)
     if dry_run:
         try:
-            desk.store.write(desk.tenant, lambda writer: _rehearse(desk, writer, chunks, tally, progress), alone=True)
+            rehearsal = partial(_rehearse, desk, claims, chunks, tally, progress)
+            desk.store.write(desk.tenant, rehearsal, alone=True)
         except _Rehearsed:
             return tally
     for chunk in chunks:
-        _count(tally, desk.store.write(desk.tenant, partial(_take_chunk, desk, chunk)), progress)
+        _count(tally, desk.store.write(desk.tenant, partial(_take_chunk, desk, claims, chunk)), progress)
+    if claims.restore:
+        desk.store.write(desk.tenant, refold_all)
     return tally
 
 
@@ -82,13 +95,14 @@ class _Rehearsed(Exception):
 
 def _rehearse(
     desk: Desk,
-    writer: Writer,
+    claims: Claims,
     chunks: Iterable[list[Line | Item]],
     tally: Imported,
     progress: Callable[[int], None] | None,
+    writer: Writer,
 ) -> None:
     for chunk in chunks:
-        _count(tally, _take_chunk(desk, chunk, writer), progress)
+        _count(tally, _take_chunk(desk, claims, chunk, writer), progress)
     raise _Rehearsed
 
 
@@ -104,14 +118,15 @@ def _count(tally: Imported, counted: Imported, progress: Callable[[int], None] |
     tally.unchanged += counted.unchanged
     tally.skipped += counted.skipped
     tally.scrubbed += counted.scrubbed
+    tally.untrusted += counted.untrusted
     if progress is not None:
         progress(tally.seen)
 
 
-def _take_chunk(desk: Desk, chunk: list[Line | Item], writer: Writer) -> Imported:
+def _take_chunk(desk: Desk, claims: Claims, chunk: list[Line | Item], writer: Writer) -> Imported:
     tally = Imported(layout="")
-    coming = [_coming(desk, item, tally) for item in chunk]
-    here = Here(writer, (record for _, records in coming for record in records))
+    coming = [_coming(desk, claims, item, tally) for item in chunk]
+    here = Here(writer, claims, (record for _, records in coming for record in records))
     for item, records in coming:
         try:
             _take(here, item, records, tally)
@@ -121,8 +136,12 @@ def _take_chunk(desk: Desk, chunk: list[Line | Item], writer: Writer) -> Importe
     return tally
 
 
-def _coming(desk: Desk, item: Line | Item, tally: Imported) -> tuple[Line | Item, Sequence[Record | Sidecar]]:
-    """An item with the records that it would become, without secrets, or the reason why it becomes none."""
+def _coming(
+    desk: Desk, claims: Claims, item: Line | Item, tally: Imported
+) -> tuple[Line | Item, Sequence[Record | Sidecar]]:
+    """An item with the records that it would become, believed as far as a file is and without secrets, or the reason
+    why it becomes none.
+    """
     if isinstance(item, Skipped):
         return item, ()
     try:
@@ -130,7 +149,7 @@ def _coming(desk: Desk, item: Line | Item, tally: Imported) -> tuple[Line | Item
             records: Sequence[Record | Sidecar] = (replace(item.record, tenant=desk.tenant),)
         else:
             records = records_of(desk, item)
-        return item, [_clean(desk, record, tally) for record in records]
+        return item, [_clean(desk, received(claims, record), tally) for record in records]
     except BankError as error:
         return Skipped(what=_name(item), why=str(error)), ()
 
@@ -169,6 +188,7 @@ def _take(here: Here, item: Line | Item, records: Sequence[Record | Sidecar], ta
             first, *rest = cast("Sequence[Record]", records)
             if _add_once(here, first, item, tally):
                 for record in rest:
+                    # The file's own evidence about what it brings: it counts for confidence, never for trust.
                     _add_once(here, record, item, tally)
 
 
@@ -178,22 +198,23 @@ def _take_line(here: Here, line: Line, record: Record | Sidecar, tally: Imported
         return
     there = here.get(type(record), record.id)
     if isinstance(record, Memory) and line.noun == "revision":
-        if there is None:
+        current = here.get(Memory, record.id)
+        if current is None:
             tally.skipped.append(Skipped(what=_name(line), why="its memory is not here"))
         elif any(earlier.revision == record.revision for earlier in here.writer.revisions(record.id)):
             tally.unchanged += 1
         else:
-            here.writer.add_earlier(record)
+            add_earlier(here.claims, here.writer, current, record)
             tally.added["revision"] += 1
         return
     if there is not None:
-        _take_again(here, there, record, line, tally)
+        _take_again(here, there, settled(here.claims, there, record), line, tally)
         return
-    reason = _reason_against(here, record)
+    reason = _reason_against(here, record) or reason_against(here.claims, here.writer, record)
     if reason is not None:
         tally.skipped.append(Skipped(what=_name(line), why=reason))
     else:
-        here.add(record)
+        tally.untrusted += here.add(record)
         tally.added[line.noun] += 1
 
 
@@ -201,7 +222,7 @@ def _take_again(here: Here, there: Record, record: Record, line: Line, tally: Im
     if there == record:
         tally.unchanged += 1
     elif _is_later(there, record):
-        here.revise(record)
+        here.revise(there, record)
         tally.revised += 1
     else:
         tally.skipped.append(Skipped(what=_name(line), why=f"{record.id} is here already, with other contents"))
@@ -220,10 +241,19 @@ def _is_later(there: Record, record: Record) -> bool:
 def _take_beside(here: Here, item: Sidecar, line: Line, tally: Imported) -> None:
     if not isinstance(item, Tombstone) and here.get(Memory, item.memory_id) is None:
         tally.skipped.append(Skipped(what=_name(line), why="its memory is not here"))
+    elif (reason := reason_against(here.claims, here.writer, item)) is not None:
+        _refuse(here.writer, item, line, reason, tally)
     elif here.add_beside(item):
         tally.added[line.noun] += 1
     else:
         tally.unchanged += 1
+
+
+def _refuse(reader: Reader, item: Sidecar, line: Line, reason: str, tally: Imported) -> None:
+    if item in reader.beside(type(item)):
+        tally.unchanged += 1
+    else:
+        tally.skipped.append(Skipped(what=_name(line), why=reason))
 
 
 def _reason_against(here: Here, record: Record) -> str | None:
@@ -257,6 +287,6 @@ def _add_once(here: Here, record: Record, item: Item, tally: Imported) -> bool:
     if reason is not None:
         tally.skipped.append(Skipped(what=_name(item), why=reason))
         return False
-    here.add(record)
+    tally.untrusted += here.add(record)
     tally.added[type(record).__name__.lower()] += 1
     return True

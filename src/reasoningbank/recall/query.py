@@ -19,7 +19,8 @@ from reasoningbank.core.drafts import (
     optional_name,
 )
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope
+from reasoningbank.core.origins import trust_named
+from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope, State
 from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Filter
 
@@ -54,6 +55,9 @@ class Query:
     """
     session: str | None = None
     """The trajectory to which what is shown is charged."""
+    trust: str = ANY
+    """The least: trusted, working or untrusted."""
+    states: tuple[str, ...] = (State.ACTIVE.value,)
     exclude: tuple[str, ...] = ()
     """Ids or sources that must not come back (for evaluation: a task must not find its own memory)."""
 
@@ -100,6 +104,8 @@ def checked(query: Query) -> Query:
     if isinstance(query.exclude, str) or not isinstance(query.exclude, Iterable):
         raise InvalidInput("exclude must be a list of ids or sources.")
     exclude = tuple(clean_name(entry, "an id or source to exclude") for entry in query.exclude)
+    if query.trust != ANY:
+        trust_named(query.trust)
     clean_fraction(query.min_confidence, "min_confidence")
     if query.floor is not None:
         clean_fraction(query.floor, "floor")
@@ -125,6 +131,7 @@ def filter_for(query: Query, tenant: str, own_namespace: str) -> Filter:
         namespace=namespace,
         scopes=tuple(Scope) if query.scope == ANY else (_scope(query.scope),),
         outcome=None if query.outcome == ANY else _outcome(query.outcome),
+        states=_states(query.states),
         tags=clean_tags(query.tags) if query.tags else (),
         agent=optional_name(query.agent, "agent"),
         task_type=optional_name(query.task_type, "task_type"),
@@ -136,6 +143,14 @@ def _scope(value: str) -> Scope:
         return one_of(Scope, value, "scope")
     except InvalidInput:
         raise InvalidInput(f"scope {value!r} is unknown: use one of {', '.join(Scope)}, all.") from None
+
+
+def _states(value: object) -> tuple[State, ...]:
+    if value == (State.ACTIVE.value,):
+        return (State.ACTIVE,)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(f"states must be a list of {', '.join(State)}.")
+    return tuple(one_of(State, state, "state") for state in value)
 
 
 def _outcome(value: str) -> Outcome:

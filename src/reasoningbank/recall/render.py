@@ -1,15 +1,19 @@
 """Hits as text for a prompt, within a token budget.
 
-Says that it is reference and not rule, and names origin and confidence, so that a reader can weigh it. A memory that
-does not fit is left out whole: half a lesson may say the opposite.
+Says that it is reference and not rule, and names origin and confidence, so that a reader can weigh it. What nobody
+vouches for stands in an envelope, as data. A memory that does not fit is left out whole: half a lesson may say the
+opposite.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Outcome, Remembered
+from reasoningbank.guard.envelope import enveloped, plain_origin
+from reasoningbank.guard.hidden import visible
 
 HEADING = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
 
@@ -29,8 +33,18 @@ def render(hits: Sequence[Remembered], max_tokens: int) -> str:
 
 def _entry(hit: Remembered) -> str:
     advice = "AVOID" if hit.outcome is Outcome.FAILURE else "DO"
-    lines = [f"[{advice}] {hit.title} (confidence {hit.confidence.mean:.2f}, from {hit.memory.origin})"]
+    confidence = f"confidence {hit.confidence.mean:.2f}"
+    if hit.trust is Trust.UNTRUSTED:
+        kind = "says to avoid" if hit.outcome is Outcome.FAILURE else "claims"
+        lines = [hit.title, *([f"When: {hit.description}"] if hit.description else []), hit.content]
+        return enveloped("\n".join(lines), hit.memory.origin, f"{kind}, {confidence}")
+    # Comments and hidden elements stay where the words are believed: here they hide nothing.
+    lines = [f"[{advice}] {_shown(hit.title)} ({confidence}, from {plain_origin(hit.memory.origin)})"]
     if hit.description:
-        lines.append(f"When: {hit.description}")
-    lines.append(hit.content)
+        lines.append(f"When: {_shown(hit.description)}")
+    lines.append(_shown(hit.content))
     return "\n".join(lines)
+
+
+def _shown(text: str) -> str:
+    return visible(text, markup=False)

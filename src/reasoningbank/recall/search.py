@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from reasoningbank.core.confidence import DAY_SECONDS, Policy
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.form import without_parameters
+from reasoningbank.core.origins import Trust
 from reasoningbank.core.ranking import Item, Parts, profile_named, ranked
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
@@ -29,6 +30,7 @@ from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Read
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.plan import planned
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
+from reasoningbank.recall.quota import Quota
 from reasoningbank.recall.relevance import Calibration, calibration_for, cosine_of, floor_among, relevance_of, words_met
 from reasoningbank.recall.shown import ShownLog
 
@@ -41,6 +43,8 @@ CANDIDATES_PER_HIT = 6
 RANKED_PER_HIT = 2
 FEWEST_RANKED = 24
 DEEPER_BY = 8
+_DUG_BEHIND = ("min_confidence", "excluded", "trust", "trust_quota")
+"""What these leave out may hide others that fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +86,12 @@ class Searcher:
         weights = profile_named(query.profile)
         current = self._caught_up(budget_s)
         now = self._clock()
-        passed, match, candidates, reasons = self._passing(query, where, now)
+        quota = Quota(self._store, tenant, query)
+        passed, match, candidates, reasons = self._passing(query, where, now, quota)
         chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
         best = ranked(_items(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
         rows = ((chosen[i], parts) for i, parts in best)
-        hits, tokens_used = self._fetch(query, where, candidates, rows, reasons, now)
+        hits, tokens_used = self._fetch(query, where, candidates, rows, reasons, now, quota)
         reasons += Counter(candidates.filtered_out)
         if noted:
             self._note(query, hits, tenant, now)
@@ -135,7 +140,9 @@ class Searcher:
 
     # ------------------------------------------------------------ candidates
 
-    def _passing(self, query: Query, where: Filter, now: float) -> tuple[list[int], _Match, Candidates, Counter[str]]:
+    def _passing(
+        self, query: Query, where: Filter, now: float, quota: Quota
+    ) -> tuple[list[int], _Match, Candidates, Counter[str]]:
         """Candidates above the floor and the asked confidence, most relevant first."""
         calibration = calibration_for(self._index.identity.name)
         excluded = self._excluded(query, where.tenant)
@@ -145,7 +152,8 @@ class Searcher:
             match = self._matched(candidates, calibration, now)
             floor = floor_among(calibration, candidates.considered) if query.floor is None else query.floor
             passed, reasons = _passed(query, excluded, candidates, match, floor)
-            enough = len(passed) >= query.limit or not reasons["min_confidence"] + reasons["excluded"]
+            passed = quota.trimmed(passed, candidates.ids, reasons)
+            enough = len(passed) >= query.limit or not any(reasons[reason] for reason in _DUG_BEHIND)
             if enough or candidates.exhausted:
                 return passed, match, candidates, reasons
             probe = replace(probe, depth=probe.depth * DEEPER_BY)
@@ -191,6 +199,7 @@ class Searcher:
         best: Iterator[tuple[int, Parts]],
         reasons: Counter[str],
         now: float,
+        quota: Quota,
     ) -> tuple[tuple[Recalled, ...], int]:
         """The rows of the best, checked again: the index is a view and may be a moment old."""
         hits: list[Recalled] = []
@@ -205,11 +214,16 @@ class Searcher:
                     tokens = count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}")
                     if query.max_tokens is not None and tokens_used + tokens > query.max_tokens:
                         continue
+                    trust = quota.seated(memory, reasons)
+                    if trust is None:
+                        continue
                     tokens_used += tokens
-                    hits.append(self._recalled(memory, candidates.standings[row], parts, tokens, now))
+                    hits.append(self._recalled(memory, candidates.standings[row], parts, tokens, now, trust))
         return tuple(hits), tokens_used
 
-    def _recalled(self, memory: Memory, standing: Standing, parts: Parts, tokens: int, now: float) -> Recalled:
+    def _recalled(
+        self, memory: Memory, standing: Standing, parts: Parts, tokens: int, now: float, trust: Trust
+    ) -> Recalled:
         return Recalled(
             memory=memory,
             confidence=self._policy.confidence(standing, now),
@@ -219,6 +233,7 @@ class Searcher:
             relevance=parts.relevance,
             parts=parts,
             tokens=tokens,
+            trust=trust,
         )
 
     def _note(self, query: Query, hits: Sequence[Recalled], tenant: str, now: float) -> None:

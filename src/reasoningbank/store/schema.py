@@ -164,5 +164,48 @@ _ACCESS = (
     "CREATE INDEX replies_by_age ON replies (at)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _ACCESS)
+_TRUST = (
+    """CREATE TABLE rulings (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  tenant TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  target TEXT NOT NULL,
+  memories TEXT NOT NULL,
+  source TEXT NOT NULL,
+  comment TEXT NOT NULL,
+  at REAL NOT NULL,
+  hash BLOB NOT NULL)""",
+    "CREATE INDEX rulings_by_target ON rulings (tenant, target)",
+    # Views of origins, parents and rulings. A memory of the user without parents has no row: it is trusted.
+    """CREATE TABLE trust (
+  tenant TEXT NOT NULL,
+  memory_id TEXT NOT NULL,
+  level INTEGER NOT NULL,
+  PRIMARY KEY (tenant, memory_id)) WITHOUT ROWID""",
+    """CREATE TABLE kin (
+  tenant TEXT NOT NULL,
+  parent_id TEXT NOT NULL,
+  memory_id TEXT NOT NULL,
+  PRIMARY KEY (tenant, parent_id, memory_id)) WITHOUT ROWID""",
+    """CREATE TABLE marks (
+  tenant TEXT NOT NULL,
+  mark INTEGER NOT NULL,
+  memory_id TEXT NOT NULL,
+  PRIMARY KEY (tenant, mark, memory_id)) WITHOUT ROWID""",
+    "CREATE INDEX marks_by_memory ON marks (tenant, memory_id)",
+    "INSERT OR IGNORE INTO kin SELECT m.tenant, p.value, m.id FROM memories m, json_each(m.parents) p",
+    # First the untrusted and all that descends from them, then whatever else is not the user's own.
+    """INSERT INTO trust
+  WITH RECURSIVE low (tenant, id) AS (
+    SELECT tenant, id FROM memories
+      WHERE NOT (origin IN ('user', 'agent') OR origin LIKE 'user:%' OR origin LIKE 'agent:%')
+    UNION
+    SELECT kin.tenant, kin.memory_id FROM low JOIN kin ON kin.tenant = low.tenant AND kin.parent_id = low.id)
+  SELECT tenant, id, 0 FROM low""",
+    """INSERT OR IGNORE INTO trust
+  SELECT tenant, id, 1 FROM memories WHERE origin LIKE 'agent%' OR parents != '[]'""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _ACCESS, _TRUST)
 SCHEMA_VERSION = len(MIGRATIONS)

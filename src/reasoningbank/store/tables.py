@@ -23,6 +23,8 @@ from reasoningbank.core.types import (
     Memory,
     Outcome,
     Record,
+    Ruling,
+    RulingKind,
     Scope,
     Sidecar,
     Signal,
@@ -52,6 +54,7 @@ _ENCODERS: dict[str, Callable[[Any], Any]] = {
     "tags": lambda tags: _to_json(tags) if tags else "[]",
     "parents": lambda parents: _to_json(parents) if parents else "[]",
     "metadata": lambda metadata: _to_json(dict(metadata)) if metadata else "{}",
+    "memories": lambda memories: _to_json(dict(memories)),
     "positive": int,
     "used": int,
     # SQLite keeps −0.0 as 0.0, so it must be hashed as that too.
@@ -62,6 +65,7 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
     "tags": _tuple_from_json,
     "parents": _tuple_from_json,
     "metadata": _mapping_from_json,
+    "memories": _mapping_from_json,
     "positive": bool,
     "used": bool,
 }
@@ -133,6 +137,7 @@ def tables() -> dict[type[Record], Table[Any]]:
         Table(Trajectory, "trajectory", "trajectories", {}),
         Table(Step, "step", "steps", {}),
         Table(Edge, "edge", "edges", {"kind": EdgeKind}),
+        Table(Ruling, "ruling", "rulings", {"kind": RulingKind}),
     )
     return {table.kind: table for table in listed}
 

@@ -45,6 +45,20 @@ _VECTOR = Insert(
 _REVISION = Insert(f"INSERT OR IGNORE INTO revisions ({table_of(Memory).listed})", table_of(Memory).insert.width)
 _NAMED_AT_ONCE = (apsw.ConstraintError, UnicodeEncodeError)
 """Named where they arise, so that a unit may catch them and go on."""
+_TRUST = Insert(
+    "INSERT INTO trust (tenant, memory_id, level)",
+    3,
+    " ON CONFLICT (tenant, memory_id) DO UPDATE SET level = excluded.level",
+)
+_KIN = Insert("INSERT OR IGNORE INTO kin (tenant, parent_id, memory_id)", 3)
+_MARK = Insert("INSERT OR IGNORE INTO marks (tenant, mark, memory_id)", 3)
+_OF_A_MEMORY = (
+    ("revisions", "id"),
+    ("vectors", "memory_id"),
+    ("exposures", "memory_id"),
+    ("trust", "memory_id"),
+    ("marks", "memory_id"),
+)
 _TEXT_FIELDS = ("title", "description", "content")
 
 
@@ -178,6 +192,28 @@ class SqliteReader:
         )
         return {record_id for (record_id,) in rows}
 
+    def levels(self, ids: Sequence[str]) -> dict[str, int]:
+        rows = self._connection.execute(
+            "SELECT memory_id, level FROM trust WHERE tenant = ? AND memory_id IN (SELECT value FROM json_each(?))",
+            (self._tenant, json.dumps(list(ids))),
+        )
+        return dict(rows)
+
+    def children(self, ids: Sequence[str]) -> list[str]:
+        rows = self._connection.execute(
+            "SELECT DISTINCT memory_id FROM kin WHERE tenant = ? AND parent_id IN (SELECT value FROM json_each(?))",
+            (self._tenant, json.dumps(list(ids))),
+        )
+        return [memory_id for (memory_id,) in rows]
+
+    def alike(self, marks: Sequence[int]) -> dict[str, int]:
+        rows = self._connection.execute(
+            "SELECT memory_id, count(*) FROM marks WHERE tenant = ? AND mark IN (SELECT value FROM json_each(?)) "
+            "GROUP BY memory_id",
+            (self._tenant, json.dumps(list(marks))),
+        )
+        return dict(rows)
+
     def beside(self, kind: type[S]) -> list[S]:
         name, order = BESIDE[cast("type[Sidecar]", kind)]
         columns = [f.name for f in fields(kind)]
@@ -303,7 +339,8 @@ class SqliteWriter(SqliteReader):
             for edge in (*self.select(Edge, {"source_id": record_id}), *self.select(Edge, {"target_id": record_id})):
                 if self.get(Edge, [edge.id]):
                     self.remove(Edge, edge.id)
-            for name, column in (("revisions", "id"), ("vectors", "memory_id"), ("exposures", "memory_id")):
+            # What hung under it keeps hanging under its id, so that its descendants can still be found.
+            for name, column in _OF_A_MEMORY:
                 self._connection.execute(
                     f"DELETE FROM {name} WHERE {column} = ? AND tenant = ?", (record_id, self._tenant)
                 )
@@ -321,6 +358,14 @@ class SqliteWriter(SqliteReader):
             self.has_erased = True
             drop_replies_about(self._connection, self._tenant, record_id)
         self._note(table.noun, Op.REMOVE, record_id)
+
+    def keep_trust(self, memory: Memory, level: int, marks: Sequence[int] = ()) -> None:
+        self._own(memory)
+        self._pending.add(_TRUST, (self._tenant, memory.id, int(level)))
+        for parent in memory.parents:
+            self._pending.add(_KIN, (self._tenant, parent, memory.id))
+        for mark in marks:
+            self._pending.add(_MARK, (self._tenant, mark, memory.id))
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None:
         if memory_id not in self._added and not self.get(Memory, [memory_id]):

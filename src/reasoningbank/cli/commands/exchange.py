@@ -12,7 +12,7 @@ from typing import Any
 
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import location_of, opened
-from reasoningbank.cli.command import Command
+from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
@@ -29,6 +29,10 @@ def _import_options(parser: ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file, or a folder with Markdown files")
     parser.add_argument("--layout", choices=LAYOUTS, help="how it is written; told from the contents when left out")
     parser.add_argument("--dry-run", action="store_true", help="say what would happen, and keep nothing")
+    parser.add_argument("--name", metavar="NAME", help="call its origin import:NAME, to find or revoke it by")
+    parser.add_argument(
+        "--restore", action="store_true", help="it is an export of your own bank: believe the origins in it"
+    )
 
 
 def _import(args: Namespace, terminal: Terminal) -> int:
@@ -36,7 +40,9 @@ def _import(args: Namespace, terminal: Terminal) -> int:
     rehearsal = args.dry_run and not Path(location_of(args)).exists()
     chosen = Namespace(bank=":memory:", namespace=args.namespace) if rehearsal else args
     with opened(chosen, create=True) as found, Bar(terminal, "importing") as bar:
-        tally = found.bank.import_from(args.path, layout=args.layout, dry_run=args.dry_run, progress=bar)
+        tally = found.bank.import_from(
+            args.path, layout=args.layout, dry_run=args.dry_run, restore=args.restore, name=args.name, progress=bar
+        )
     if terminal.as_json:
         terminal.json(_as_json(tally, dry_run=args.dry_run))
     else:
@@ -52,6 +58,7 @@ def _as_json(tally: Imported, *, dry_run: bool) -> dict[str, Any]:
         "revised": tally.revised,
         "unchanged": tally.unchanged,
         "scrubbed": dict(tally.scrubbed),
+        "untrusted": tally.untrusted,
         "skipped": [{"what": item.what, "why": item.why} for item in tally.skipped],
     }
 
@@ -68,6 +75,11 @@ def _report(tally: Imported, terminal: Terminal, *, dry_run: bool) -> None:
         f"{len(tally.skipped):,} skipped ({tally.layout})"
     )
     tell_scrubbed(tally.scrubbed, terminal)
+    if tally.untrusted:
+        terminal.tell(
+            f"{figures.counted(tally.untrusted, 'memory', 'memories')} untrusted: at most one in five hits, quoted as "
+            f"data. If you wrote or checked them: {PROGRAM} trust approve ORIGIN (`trust list` names the origins)."
+        )
     for item in tally.skipped[:_MOST_SKIPPED_SHOWN]:
         terminal.tell(f"skipped {item.what}: {item.why}")
     more = len(tally.skipped) - _MOST_SKIPPED_SHOWN
@@ -128,6 +140,10 @@ def _write_whole(target: Path, lines: Iterable[str], bar: Bar) -> int:
 
 
 COMMANDS = {
-    "import": Command(run=_import, options=_import_options, about="Importing the same file twice adds nothing."),
+    "import": Command(
+        run=_import,
+        options=_import_options,
+        about="Importing the same file twice adds nothing. What comes in is untrusted until you vouch for it.",
+    ),
     "export": Command(run=_export, options=_export_options, about="Every namespace, unless --namespace names one."),
 }

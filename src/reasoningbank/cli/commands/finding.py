@@ -12,6 +12,7 @@ from reasoningbank.cli.banks import Opened, opened
 from reasoningbank.cli.command import Command, add_limit
 from reasoningbank.cli.commands.storing import text_or_stdin
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Scope
 from reasoningbank.recall.query import ANY, DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Found, Query, checked
@@ -20,7 +21,7 @@ from reasoningbank.view import found_json
 PROFILES = ("balanced", "four-factor", "semantic", "boosted")
 """Named here too, since the ranking imports numpy and help must not; a test holds them together."""
 _DEFAULT_TOKENS = 500
-_ASKED = ("limit", "scope", "outcome", "min_confidence", "agent", "task_type", "profile", "floor", "session")
+_ASKED = ("limit", "scope", "outcome", "min_confidence", "agent", "task_type", "profile", "floor", "session", "trust")
 
 
 def _query_options(parser: ArgumentParser) -> None:
@@ -56,6 +57,9 @@ def _add_filters(parser: ArgumentParser) -> None:
     parser.add_argument("--tag", metavar="T", action="append", default=[], help="only with this tag; may be repeated")
     parser.add_argument("--agent", metavar="NAME")
     parser.add_argument("--task-type", metavar="NAME")
+    parser.add_argument(
+        "--trust", choices=[*map(str, reversed(Trust)), ANY], default=ANY, help="the least (default all)"
+    )
     parser.add_argument("--profile", choices=PROFILES, default=PROFILES[0], help=f"how to rank (default {PROFILES[0]})")
     parser.add_argument(
         "--floor", type=float, metavar="0..1", help="the least relevance; 0 shows anything that matches"

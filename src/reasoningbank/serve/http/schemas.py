@@ -185,7 +185,14 @@ _MEMORY = {
     "revision": COUNT,
     "state": one_of(State),
 }
-_EARNED = {**_CONFIDENCE, "usage_count": COUNT, "succeeded": COUNT, "last_used_at": NULL_TEXT}
+_EARNED = {
+    **_CONFIDENCE,
+    "usage_count": COUNT,
+    "succeeded": COUNT,
+    "last_used_at": NULL_TEXT,
+    "trust": TEXT,
+    "warnings": NAMES,
+}
 _SIGNAL = {
     "id": TEXT,
     "memory_id": TEXT,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from reasoningbank.core.origins import USER
 from reasoningbank.core.values import dataclass
 from reasoningbank.exchange.arrive import OWN_LAYOUT
 from reasoningbank.serve.http import idempotency
@@ -138,7 +139,9 @@ async def _written(lane: Lane, write: Callable[[bytes], Any], piece: bytes) -> N
 def _imported(call: Call, path: Path, key: str | None, digest: bytes, dry_run: bool) -> idempotency.Encoded:
     def act() -> Reply:
         with adopted(call, path) as ours:
-            tally = call.bank.import_from(ours, layout=OWN_LAYOUT, dry_run=dry_run)
+            # Only whoever owns the bank may say that a file is its own and believed as it stands.
+            own = call.principal.operator and call.principal.origin == USER
+            tally = call.bank.import_from(ours, layout=OWN_LAYOUT, dry_run=dry_run, restore=own)
         skipped = [{"what": item.what, "why": item.why.partition(" (")[0]} for item in tally.skipped]
         return Reply(
             body={

@@ -15,6 +15,7 @@ from reasoningbank.bank import Bank
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import Remembered
 from reasoningbank.core.values import dataclass
+from reasoningbank.guard.envelope import for_prompt
 from reasoningbank.serve.mcp.checking import shown
 from reasoningbank.view import remembered_json
 
@@ -90,7 +91,7 @@ def read(bank: Bank, uri: str) -> dict[str, Any]:
 
 
 def _public(item: Remembered) -> dict[str, Any]:
-    values = remembered_json(item)
+    values = for_prompt(remembered_json(item))
     del values["tenant"]
     return values
 

@@ -11,6 +11,7 @@ from typing import Any
 from reasoningbank.bank import Bank
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.values import dataclass
+from reasoningbank.guard.envelope import for_prompt
 from reasoningbank.serve.mcp import schemas
 from reasoningbank.serve.mcp.caller import Caller, admitted_origin, may, source_of
 from reasoningbank.serve.mcp.checking import checked
@@ -94,7 +95,8 @@ def _search(call: Call) -> dict[str, Any]:
 
 
 def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: hit[name] for name in HIT_FIELDS} | {name: hit[name] for name in ALSO_SHOWN if hit.get(name)}
+    shown = for_prompt(hit)
+    return {name: shown[name] for name in HIT_FIELDS} | {name: shown[name] for name in ALSO_SHOWN if shown.get(name)}
 
 
 def _record(call: Call) -> dict[str, Any]:
@@ -107,9 +109,8 @@ def _record(call: Call) -> dict[str, Any]:
         "message": "Memory recorded successfully",
         "initial_confidence": recorded.memory.initial_confidence,
     }
-    scrubbed: Mapping[str, int] = getattr(recorded, "scrubbed", {})
-    if scrubbed:
-        reply["secrets_scrubbed"] = sum(scrubbed.values())
+    if recorded.scrubbed:
+        reply["secrets_scrubbed"] = sum(recorded.scrubbed.values())
     return reply
 
 
@@ -132,7 +133,7 @@ def _outcome(call: Call) -> dict[str, Any]:
 
 
 def _get(call: Call) -> dict[str, Any]:
-    shown = remembered_json(call.bank.get(call.given["memory_id"]))
+    shown = for_prompt(remembered_json(call.bank.get(call.given["memory_id"])))
     del shown["tenant"]
     return shown
 

@@ -108,7 +108,9 @@ def _edit(call: Call) -> Reply:
     matched = _revision_of(call.if_match)
     if matched is not None and call.bank.get(call.path["id"]).memory.revision != matched:
         raise Problem(412, "precondition_failed", "The memory changed since it was read: read it again first.")
-    return shown(call.bank.edit(call.path["id"], expected_revision=expected or matched, **changes))
+    return shown(
+        call.bank.edit(call.path["id"], expected_revision=expected or matched, editor=call.principal.origin, **changes)
+    )
 
 
 def _revision_of(if_match: str | None) -> int | None:
@@ -125,7 +127,7 @@ def _forget(call: Call) -> Reply:
         require(call.principal, "admin")
         call.bank.erase(call.path["id"])
         return Reply(status=204)
-    return shown(call.bank.forget(call.path["id"]))
+    return shown(call.bank.forget(call.path["id"], editor=call.principal.origin))
 
 
 def _after_erasing(bank: Bank) -> None:
@@ -133,7 +135,7 @@ def _after_erasing(bank: Bank) -> None:
 
 
 def _restore(call: Call) -> Reply:
-    return shown(call.bank.restore(call.path["id"]))
+    return shown(call.bank.restore(call.path["id"], editor=call.principal.origin))
 
 
 def _revisions(call: Call) -> Reply:

@@ -1,0 +1,181 @@
+"""`trust list|show|approve|reject|revoke|undo`: who is believed, and deciding about it."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+
+from reasoningbank.bank import Bank
+from reasoningbank.cli import figures
+from reasoningbank.cli.banks import existing, opened
+from reasoningbank.cli.command import PROGRAM, Command, add_limit, add_reference
+from reasoningbank.cli.memory_page import show_memory
+from reasoningbank.cli.tables import Column, show
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.types import EVERY_NAMESPACE, Ruling, RulingKind, State
+from reasoningbank.guard.admission import warnings_of
+from reasoningbank.view import provenance_json, remembered_json, ruling_json, source_json
+
+_DEFAULT_LIMIT = 50
+
+
+def _list_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--quarantined", action="store_true", help="the memories that wait for a decision")
+    parser.add_argument("--rulings", action="store_true", help="the decisions so far, newest first")
+    add_limit(parser, _DEFAULT_LIMIT)
+
+
+def _list(args: Namespace, terminal: Terminal) -> int:
+    with opened(args) as found:
+        if args.rulings:
+            return _list_rulings(found.bank.rulings(limit=args.limit), terminal)
+        if args.quarantined:
+            return _list_quarantined(found.bank, args, terminal)
+        sources = found.bank.origins()
+    if terminal.as_json:
+        terminal.json({"origins": [source_json(source) for source in sources]})
+        return 0
+    if not sources:
+        terminal.tell("No memories yet.")
+        return 0
+    columns = [
+        Column(name="ORIGIN", elastic=True),
+        Column(name="TRUST"),
+        Column(name="MEMORIES", right=True),
+        Column(name="QUARANTINED", right=True),
+    ]
+    show(
+        terminal,
+        columns,
+        [
+            [s.origin, "revoked" if s.revoked else str(s.trust), f"{s.memories:,}", f"{s.quarantined:,}"]
+            for s in sources
+        ],
+    )
+    return 0
+
+
+def _list_quarantined(bank: Bank, args: Namespace, terminal: Terminal) -> int:
+    namespace = EVERY_NAMESPACE if args.namespace is None else None
+    items = bank.list(state=State.QUARANTINED, namespace=namespace, limit=args.limit)
+    if terminal.as_json:
+        terminal.json({"memories": [remembered_json(item) for item in items]})
+        return 0
+    if not items:
+        terminal.tell("Nothing is in quarantine.")
+        return 0
+    columns = [
+        Column(name="ID"),
+        Column(name="ORIGIN", elastic=True),
+        Column(name="TITLE", elastic=True),
+        Column(name="WARNINGS", elastic=True, optional=True),
+    ]
+    rows = [[item.id, item.memory.origin, item.title, "; ".join(warnings_of(item.memory))] for item in items]
+    show(terminal, columns, rows)
+    return 0
+
+
+def _list_rulings(rulings: list[Ruling], terminal: Terminal) -> int:
+    if terminal.as_json:
+        terminal.json({"rulings": [ruling_json(ruling) for ruling in rulings]})
+        return 0
+    if not rulings:
+        terminal.tell("No decisions yet.")
+        return 0
+    now = time.time()
+    columns = [
+        Column(name="ID"),
+        Column(name="RULING"),
+        Column(name="OF", elastic=True),
+        Column(name="MEMORIES", right=True),
+        Column(name="BY"),
+        Column(name="WHEN", optional=True),
+        Column(name="COMMENT", elastic=True, optional=True),
+    ]
+    rows = [
+        [r.id, r.kind.value, r.target, f"{len(r.memories):,}", r.source, figures.ago(r.at, now), r.comment]
+        for r in rulings
+    ]
+    show(terminal, columns, rows)
+    return 0
+
+
+def _show_options(parser: ArgumentParser) -> None:
+    add_reference(parser)
+
+
+def _show(args: Namespace, terminal: Terminal) -> int:
+    with opened(args) as found:
+        report = found.bank.trust(args.reference)
+    if terminal.as_json:
+        terminal.json(provenance_json(report))
+        return 0
+    show_memory(terminal, report.remembered.memory, report.remembered)
+    terminal.say()
+    for parent, trust in report.parents:
+        terminal.labelled("made from ", f"{parent.id} ({parent.origin}, {trust}): {parent.title}")
+    for missing in report.missing_parents:
+        terminal.labelled("made from ", f"{missing} (not here)")
+    for ruling in report.rulings:
+        comment = f": {ruling.comment}" if ruling.comment else ""
+        terminal.labelled("ruling    ", f"{ruling.id} {ruling.kind.value} {ruling.target} by {ruling.source}{comment}")
+    if report.descendants:
+        terminal.say(f"{figures.counted(report.descendants, 'memory was', 'memories were')} made from it.")
+    return 0
+
+
+# ---------------------------------------------------------------- deciding
+
+
+def _decision_options(target: str, text: str) -> Callable[[ArgumentParser], None]:
+    def options(parser: ArgumentParser) -> None:
+        parser.add_argument("target", metavar=target, help=text)
+        parser.add_argument("--comment", metavar="TEXT", default="", help="why, for whoever reads it later")
+        parser.add_argument("--dry-run", action="store_true", help="say what would happen, and do nothing")
+
+    return options
+
+
+def _deciding(decide: Callable[[Bank, Namespace], Ruling], done: str) -> Callable[[Namespace, Terminal], int]:
+    def run(args: Namespace, terminal: Terminal) -> int:
+        with existing(args) as bank:
+            ruling = decide(bank, args)
+        if terminal.as_json:
+            terminal.json({**ruling_json(ruling), "dry_run": args.dry_run})
+            return 0
+        count = figures.counted(len(ruling.memories), "memory", "memories")
+        if args.dry_run:
+            terminal.say(f"{ruling.target}: {count} would be {done}; nothing was done.")
+            return 0
+        back = "" if ruling.kind is RulingKind.UNDO else f". To undo: {PROGRAM} trust undo {ruling.id}"
+        terminal.result(ruling.id, f"{ruling.target}: {count} {done}{back}")
+        return 0
+
+    return run
+
+
+COMMANDS = {
+    "trust list": Command(
+        run=_list, options=_list_options, about="Without options: every origin and what came from it."
+    ),
+    "trust show": Command(run=_show, options=_show_options),
+    "trust approve": Command(
+        run=_deciding(lambda b, a: b.approve(a.target, comment=a.comment, dry_run=a.dry_run), "vouched for"),
+        options=_decision_options("ID|KEY|ORIGIN", "a memory, or an origin for everything it has brought so far"),
+        about="What it covers is trusted from now on and leaves quarantine.",
+    ),
+    "trust reject": Command(
+        run=_deciding(lambda b, a: b.reject(a.target, comment=a.comment, dry_run=a.dry_run), "forgotten"),
+        options=_decision_options("ID|KEY", "a memory"),
+    ),
+    "trust revoke": Command(
+        run=_deciding(lambda b, a: b.revoke(a.target, comment=a.comment, dry_run=a.dry_run), "quarantined"),
+        options=_decision_options("ORIGIN", "such as tool:web, peer:KEY or import:NAME"),
+        about="Everything that was made from it goes too, and what it brings later is quarantined.",
+    ),
+    "trust undo": Command(
+        run=_deciding(lambda b, a: b.undo(a.target, comment=a.comment, dry_run=a.dry_run), "put back"),
+        options=_decision_options("RULING", "the id of a decision, as `trust list --rulings` prints it"),
+    ),
+}

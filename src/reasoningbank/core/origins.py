@@ -1,0 +1,72 @@
+"""Where a memory came from, and how far a source of that kind is believed.
+
+The one table of trust. Knows what an origin looks like and that a name is only a claim: who may claim what is decided
+at the doors (`guard.trust.admitted`), what a memory is worth after its parents and rulings in `guard`.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from functools import lru_cache
+
+from reasoningbank.core.errors import InvalidInput
+
+USER = "user"
+AGENT = "agent"
+MAX_ORIGIN_CHARS = 200
+
+
+class Trust(IntEnum):
+    """Ordered: the least of several is their `min`."""
+
+    UNTRUSTED = 0
+    """May be quoted, at most one in five, inside an envelope."""
+    WORKING = 1
+    """An agent of ours found it out; reference like any other, but nothing vouches for it."""
+    TRUSTED = 2
+    """The user said it, or approved it."""
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+LEVELS: dict[str, Trust] = {
+    USER: Trust.TRUSTED,
+    AGENT: Trust.WORKING,
+    "tool": Trust.UNTRUSTED,
+    "peer": Trust.UNTRUSTED,
+    "import": Trust.UNTRUSTED,
+}
+"""By the kind of an origin, the word before its colon. A kind that is not here is untrusted."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def kind_of(origin: str) -> str:
+    return origin.partition(":")[0]
+
+
+def level_of(origin: str) -> Trust:
+    return LEVELS.get(kind_of(origin), Trust.UNTRUSTED)
+
+
+def trust_named(name: object) -> Trust:
+    for level in Trust:
+        if name in (str(level), level):
+            return level
+    raise InvalidInput(f"trust {name!r} is unknown: use one of {', '.join(str(level) for level in reversed(Trust))}.")
+
+
+# The same few origins come with every memory.
+@lru_cache(maxsize=1024)
+def clean_origin(origin: str) -> str:
+    """`user`, `agent`, `tool:NAME`, `peer:KEY` or `import:NAME`; a user or an agent may be named too."""
+    if not isinstance(origin, str):
+        raise InvalidInput(f"origin must be text, not {type(origin).__name__}.")
+    text = origin.strip()
+    kind, colon, name = text.partition(":")
+    if kind not in LEVELS or (colon and not name.strip()):
+        raise InvalidInput(f"origin {text[:60]!r} is unknown: use user, agent, tool:NAME, peer:KEY or import:NAME.")
+    if len(text) > MAX_ORIGIN_CHARS or _CONTROL.search(text):
+        raise InvalidInput(f"origin {text[:60]!r} must be one line of at most {MAX_ORIGIN_CHARS} characters.")
+    return text

@@ -1,0 +1,178 @@
+"""The one way into the records for a memory, new or changed.
+
+    what it repeats or was shown → parents → trust → hidden text, suspicion → state → kept
+
+Nothing is refused here and nothing is lost: a text that may not act is kept as untrusted or in quarantine, with the
+reasons as `warnings` in its metadata. A memory of the user without parents takes the short way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from reasoningbank.core.origins import USER, Trust, kind_of, level_of
+from reasoningbank.core.types import Memory, State
+from reasoningbank.core.values import dataclass
+from reasoningbank.guard.echo import marks_of, repeated, text_of
+from reasoningbank.guard.hidden import hidden, visible
+from reasoningbank.guard.trust import check_may_revise, least, refold, revoked_origins, trust_in
+from reasoningbank.ports import Reader, Writer
+
+WARNINGS = "warnings"
+"""The name in the metadata; only the guard writes it."""
+PEER, IMPORT = "peer", "import"
+_TEXTS = ("title", "description", "content")
+_OUT = (State.QUARANTINED, State.FORGOTTEN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    memory: Memory
+    trust: Trust
+
+
+def admit(writer: Writer, memory: Memory) -> Admitted:
+    """Keep a new memory, as trusted as it deserves."""
+    if kind_of(memory.origin) == USER and not memory.parents:
+        memory = _flagged(memory, ())
+        writer.add(memory)
+        return Admitted(memory=memory, trust=Trust.TRUSTED)
+    memory = _with_parents(writer, memory)
+    level = least(writer, memory.origin, memory.parents)
+    memory = _examined(writer, memory, level)
+    writer.add(memory)
+    writer.keep_trust(memory, level, marks_of(memory) if level is Trust.UNTRUSTED else ())
+    return Admitted(memory=memory, trust=level)
+
+
+def readmit(writer: Writer, before: Memory, after: Memory, editor: str) -> Admitted:
+    """Keep a new revision by `editor`. Origin and parents stay; what the new text repeats is added to the parents."""
+    level = trust_in(writer, before)
+    if all(getattr(before, name) == getattr(after, name) for name in (*_TEXTS, "state", "metadata")):
+        check_may_revise(before, level, editor)
+        writer.revise(after)
+        return Admitted(memory=after, trust=level)
+    check_may_revise(before, level, editor)
+    if after.state is State.ACTIVE and before.state is not State.ACTIVE and is_held(writer, before):
+        after = replace(after, state=State.QUARANTINED)
+    if kind_of(editor) == USER:
+        # The user's own words: the memory stays what it is, and is only looked over again.
+        after = _flagged(after, ())
+    else:
+        after = _with_parents(writer, after)
+        level = min(level, least(writer, editor, after.parents))
+        after = _examined(writer, after, level)
+    writer.revise(after)
+    if level is not Trust.TRUSTED or after.parents:
+        writer.keep_trust(after, level, marks_of(after) if level is Trust.UNTRUSTED else ())
+    return Admitted(memory=after, trust=level)
+
+
+def is_held(reader: Reader, memory: Memory) -> bool:
+    """Whether a memory that comes back to life belongs into quarantine: it was there last, or its origin is revoked."""
+    if kind_of(memory.origin) == USER and not memory.parents:
+        return False
+    alive = [r.state for r in (*reader.revisions(memory.id), memory) if r.state in (State.ACTIVE, State.QUARANTINED)]
+    if alive and alive[-1] is State.QUARANTINED:
+        return True
+    return not revoked_origins(reader).isdisjoint(_origins_above(reader, memory))
+
+
+def _origins_above(reader: Reader, memory: Memory) -> set[str]:
+    origins, seen, frontier = {memory.origin}, {memory.id}, set(memory.parents)
+    while frontier := frontier - seen:
+        seen |= frontier
+        above = reader.get(Memory, sorted(frontier))
+        origins.update(parent.origin for parent in above.values())
+        frontier = {parent for found in above.values() for parent in found.parents}
+    return origins
+
+
+def _with_parents(reader: Reader, memory: Memory) -> Memory:
+    """With what it repeats, and with what was shown to whoever learned it and cannot be believed."""
+    # A file that the user chose is a source of its own, and has no more to lose.
+    found = [] if kind_of(memory.origin) == IMPORT else repeated(reader, memory)
+    if memory.source is not None:
+        shown = reader.shown_in(memory.source)
+        levels = reader.levels(shown) if shown else {}
+        found += [i for i in shown if levels.get(i) == Trust.UNTRUSTED]
+    parents = tuple(dict.fromkeys((*memory.parents, *(i for i in found if i != memory.id))))
+    return memory if parents == memory.parents else replace(memory, parents=parents)
+
+
+def examined(memory: Memory) -> Memory:
+    """An untrusted memory with its warnings and without its hidden text; quarantined when the advice is against it."""
+    from reasoningbank.guard.suspicion import suspicion
+
+    advice = suspicion(text_of(memory))
+    memory = _flagged(memory, advice.sentences)
+    blank = False
+    if WARNINGS in memory.metadata:
+        title, description, content = (visible(getattr(memory, name)) for name in _TEXTS)
+        # A text of nothing but hidden characters has nothing to show: it keeps its own and is quarantined for it.
+        blank = not title.strip() or not content.strip()
+        memory = memory if blank else replace(memory, title=title, description=description, content=content)
+    if memory.state is State.ACTIVE and (advice.is_suspicious or blank):
+        memory = replace(memory, state=State.QUARANTINED)
+    return memory
+
+
+def _examined(reader: Reader, memory: Memory, level: Trust) -> Memory:
+    if level is not Trust.UNTRUSTED:
+        return _flagged(memory, ())
+    memory = examined(memory)
+    if memory.state is State.ACTIVE and _belongs_out(reader, memory):
+        memory = replace(memory, state=State.QUARANTINED)
+    return memory
+
+
+def put_back(writer: Writer, memory: Memory) -> None:
+    """Keep a memory of the user's own export as it was; `refold_all` brings the levels up to date afterwards."""
+    writer.add(memory)
+    if memory.parents or kind_of(memory.origin) != USER:
+        level = level_of(memory.origin)
+        writer.keep_trust(memory, level, marks_of(memory) if level is Trust.UNTRUSTED else ())
+
+
+def refold_all(writer: Writer) -> int:
+    """Every level anew from origins, parents and rulings; says how many changed."""
+    roots = [memory.id for memory in writer.select(Memory, {}) if memory.parents or kind_of(memory.origin) != USER]
+    return refold(writer, roots)
+
+
+def _belongs_out(reader: Reader, memory: Memory) -> bool:
+    if kind_of(memory.origin) == PEER or memory.origin in _revoked_in(reader):
+        return True
+    parents = reader.get(Memory, memory.parents) if memory.parents else {}
+    return any(parent.state in _OUT and level_of(parent.origin) < Trust.TRUSTED for parent in parents.values())
+
+
+_revoked: WeakKeyDictionary[Reader, frozenset[str]] = WeakKeyDictionary()
+
+
+def _revoked_in(reader: Reader) -> frozenset[str]:
+    """Asked once in a unit: every question makes the rows that wait be written one by one."""
+    if reader not in _revoked:
+        _revoked[reader] = revoked_origins(reader)
+    return _revoked[reader]
+
+
+def _flagged(memory: Memory, advice: Sequence[str]) -> Memory:
+    """With its warnings in the metadata, and with none that somebody else put there."""
+    ways: dict[str, int] = {}
+    for name in _TEXTS:
+        for way, count in hidden(getattr(memory, name)).items():
+            ways[way] = ways.get(way, 0) + count
+    warnings = [*(f"hidden text: {way} ×{count}" for way, count in sorted(ways.items())), *advice]
+    if not warnings and WARNINGS not in memory.metadata:
+        return memory
+    metadata: Mapping[str, Any] = {name: value for name, value in memory.metadata.items() if name != WARNINGS}
+    return replace(memory, metadata={**metadata, WARNINGS: warnings} if warnings else metadata)
+
+
+def warnings_of(memory: Memory) -> list[str]:
+    found = memory.metadata.get(WARNINGS, ())
+    return [str(warning) for warning in found] if isinstance(found, (list, tuple)) else []

@@ -1,0 +1,100 @@
+"""Knowing a text again when somebody else says it.
+
+A text is known by marks: hashes of three words in a row, thinned so that any eight words in a row that two texts share
+give them at least one mark in common (winnowing). Marks find, the words themselves decide. Knows nothing of meaning: a
+true paraphrase is not recognised here.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from zlib import crc32
+
+from reasoningbank.core.types import Memory
+from reasoningbank.guard.hidden import visible
+from reasoningbank.ports import Reader
+
+WORDS_PER_SHINGLE = 3
+WINDOW = 6
+MOST_WORDS = 20_000
+"""What comes later in a text is not known again."""
+MOST_LOOKED_AT = 16
+FEWEST_SHARED = 4
+"""Shingles: fewer than six words in a row are nobody's own."""
+SHARE_OF_EITHER = 0.5
+"""A copy with additions holds at least this much of the original, an excerpt gives at least this much of itself."""
+_SEAM_CHARS = 120
+"""So much of the content is marked together with the headline before it."""
+_WORD = r"[^\W_]+"
+_ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+"""Scripts without spaces: each character counts as a word."""
+_WORD_OR_CHARACTER = rf"[{_ALONE}]|(?:(?![{_ALONE}])[^\W_])+"
+
+
+def text_of(memory: Memory) -> str:
+    return f"{memory.title}\n{memory.description}\n{memory.content}"
+
+
+def shingles(text: str) -> list[int]:
+    """Hashes of every three words in a row, in order; of all words when there are fewer."""
+    words = _words(text)
+    if not words:
+        return []
+    if len(words) < WORDS_PER_SHINGLE:
+        return [crc32(" ".join(words).encode())]
+    return [
+        crc32(" ".join(words[i : i + WORDS_PER_SHINGLE]).encode()) for i in range(len(words) - WORDS_PER_SHINGLE + 1)
+    ]
+
+
+def _words(text: str) -> list[str]:
+    if text.isascii():
+        return _pattern(_WORD).findall(text.casefold())[:MOST_WORDS]
+    shown = unicodedata.normalize("NFKC", visible(text, markup=False)).casefold()
+    return _pattern(_WORD_OR_CHARACTER).findall(shown)[:MOST_WORDS]
+
+
+# Compiled when the first text of a stranger comes: most starts meet none.
+@cache
+def _pattern(source: str) -> re.Pattern[str]:
+    return re.compile(source)
+
+
+def marks(text: str) -> list[int]:
+    return sorted(_thinned(shingles(text)))
+
+
+def _thinned(hashes: Sequence[int]) -> set[int]:
+    if len(hashes) <= WINDOW:
+        return {min(hashes)} if hashes else set()
+    return {min(hashes[i : i + WINDOW]) for i in range(len(hashes) - WINDOW + 1)}
+
+
+def marks_of(memory: Memory) -> Sequence[int]:
+    """By the whole and by the content alone, so that another headline makes no other text of it."""
+    own = shingles(memory.content)
+    whole = shingles(f"{memory.title}\n{memory.description}\n{memory.content[:_SEAM_CHARS]}")
+    return sorted(_thinned(own) | _thinned(whole))
+
+
+def repeated(reader: Reader, memory: Memory) -> list[str]:
+    """The ids of the marked memories that this one repeats, whole or in good part."""
+    found = reader.alike(marks_of(memory))
+    found.pop(memory.id, None)
+    if not found:
+        return []
+    likeliest = sorted(found, key=lambda memory_id: (-found[memory_id], memory_id))[:MOST_LOOKED_AT]
+    candidates = reader.get(Memory, likeliest)
+    said = set(shingles(text_of(memory)))
+    return [i for i in likeliest if i in candidates and _repeats(said, memory.content, candidates[i])]
+
+
+def _repeats(said: set[int], content: str, earlier: Memory) -> bool:
+    original = set(shingles(text_of(earlier)))
+    shared = len(said & original)
+    if shared >= FEWEST_SHARED and shared >= SHARE_OF_EITHER * min(len(said), len(original)):
+        return True
+    return _words(content) == _words(earlier.content)

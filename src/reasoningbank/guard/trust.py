@@ -1,0 +1,165 @@
+"""How far a memory is believed: as its origin and all it was made from, whichever is least, unless somebody vouches.
+
+Outcomes never come into it: a poisoned memory that works gains confidence, not trust. Knows how levels follow from
+origins, parents and rulings, who may claim which origin and who may change what. `guard.admission` uses it at every
+write, `guard.rulings` at every decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from reasoningbank.core.errors import Conflict, InvalidInput
+from reasoningbank.core.origins import AGENT, USER, Trust, clean_origin, kind_of, level_of
+from reasoningbank.core.types import Memory, Ruling, RulingKind
+from reasoningbank.ports import Reader, Writer
+
+INDEPENDENT_VOICES = 2
+"""So many agents, none of them its own origin, make a memory a working one. Tools, peers and files have no voice."""
+_CLAIMABLE = frozenset({USER, AGENT, "tool"})
+
+
+def admitted(claimed: str | None, ceiling: str) -> str:
+    """The origin under which a caller's memory is kept, for a door that knows who calls.
+
+    A caller may claim less than it is (what a tool said, it says for the tool), never more; silent, it is itself.
+    """
+    highest = clean_origin(ceiling)
+    if claimed is None or claimed == highest:
+        return highest
+    origin = clean_origin(claimed)
+    if kind_of(origin) not in _CLAIMABLE or level_of(origin) >= level_of(highest):
+        raise InvalidInput(
+            f"This caller stores as {highest} and cannot claim the origin {origin[:60]!r}: leave it out, or name the "
+            "tool that said it as tool:NAME."
+        )
+    return origin
+
+
+def trust_of(memory: Memory, levels: Mapping[str, int]) -> Trust:
+    """What a memory is trusted, given the kept levels. One without a kept level is worth its origin and no more."""
+    kept = levels.get(memory.id)
+    return level_of(memory.origin) if kept is None else Trust(kept)
+
+
+def levels_of(reader: Reader, memories: Iterable[Memory]) -> dict[str, int]:
+    """The kept levels, asking only for memories that can have one."""
+    doubtful = [memory.id for memory in memories if memory.parents or kind_of(memory.origin) != USER]
+    return reader.levels(doubtful) if doubtful else {}
+
+
+def trust_in(reader: Reader, memory: Memory) -> Trust:
+    return trust_of(memory, levels_of(reader, [memory]))
+
+
+def check_may_revise(memory: Memory, level: Trust, editor: str) -> None:
+    """A text may be changed by whoever is believed more than it, or by its own origin while nobody vouched for it."""
+    own = level_of(editor)
+    if kind_of(editor) == USER or own > level or (own == level and editor == memory.origin):
+        return
+    raise Conflict(
+        f"{memory.id} comes from {memory.origin} and is {level}: {editor} may not change it. Store a memory of its own."
+    )
+
+
+def least(reader: Reader, origin: str, parents: Sequence[str]) -> Trust:
+    """The trust of something new, made by `origin` from `parents`. A parent that nobody knows vouches for nothing."""
+    level = level_of(origin)
+    if not parents or level is Trust.UNTRUSTED:
+        return level
+    known = reader.get(Memory, parents)
+    levels = levels_of(reader, known.values())
+    for parent in parents:
+        level = min(level, trust_of(known[parent], levels) if parent in known else Trust.WORKING)
+    return level
+
+
+def descendants(reader: Reader, roots: Iterable[str]) -> list[str]:
+    """Everything made from `roots`, at any remove, without the roots themselves."""
+    seen = set(roots)
+    found: list[str] = []
+    frontier = sorted(seen)
+    while frontier:
+        frontier = sorted(set(reader.children(frontier)) - seen)
+        seen.update(frontier)
+        found.extend(frontier)
+    return found
+
+
+def in_force(rulings: Sequence[Ruling]) -> list[Ruling]:
+    """Those that nobody took back."""
+    undone = {ruling.target for ruling in rulings if ruling.kind is RulingKind.UNDO}
+    return [ruling for ruling in rulings if ruling.kind is not RulingKind.UNDO and ruling.id not in undone]
+
+
+def revoked_origins(reader: Reader) -> frozenset[str]:
+    rulings = reader.select(Ruling, {"kind": (RulingKind.REVOKE.value, RulingKind.UNDO.value)})
+    return frozenset(ruling.target for ruling in in_force(rulings))
+
+
+def vouched(rulings: Sequence[Ruling], memory: Memory) -> Trust | None:
+    """What approvals make of a memory: the user's word alone is enough, agents must be two."""
+    voices = {r.source for r in in_force(rulings) if r.kind is RulingKind.APPROVE and memory.id in r.memories}
+    if any(kind_of(voice) == USER for voice in voices):
+        return Trust.TRUSTED
+    independent = [voice for voice in voices if level_of(voice) is Trust.WORKING and voice != memory.origin]
+    return Trust.WORKING if len(independent) >= INDEPENDENT_VOICES else None
+
+
+def refold(writer: Writer, roots: Sequence[str]) -> int:
+    """Fold the levels of `roots` and of all that was made from them anew; says how many changed.
+
+    Starts from what each could be at most and lowers until nothing moves, so a circle of parents does no harm.
+    """
+    memories = writer.get(Memory, [*roots, *descendants(writer, roots)])
+    outside = {parent for memory in memories.values() for parent in memory.parents} - memories.keys()
+    known = writer.get(Memory, sorted(outside))
+    kept = writer.levels([*memories, *known])
+    approvals = writer.select(Ruling, {"kind": (RulingKind.APPROVE.value, RulingKind.UNDO.value)})
+    granted = {i: vouched(approvals, memory) for i, memory in memories.items()}
+    levels = {i: _at_most(memory, kept, known, memories) for i, memory in memories.items()}
+    for i, level in granted.items():
+        levels[i] = max(levels[i], level) if level is not None else levels[i]
+    altered = {
+        i for i, m in memories.items() if any(p in memories and _changed(writer, memories[p], m) for p in m.parents)
+    }
+    moving = True
+    while moving:
+        moving = False
+        for i, memory in memories.items():
+            bound = min((levels[p] for p in memory.parents if p in levels), default=Trust.TRUSTED)
+            if i in altered:
+                bound = min(bound, trust_of(memory, kept))
+            level = max(min(levels[i], bound), granted[i] or Trust.UNTRUSTED)
+            moving |= level != levels[i]
+            levels[i] = level
+    changed = [i for i, memory in memories.items() if trust_of(memory, kept) != levels[i]]
+    for i in changed:
+        writer.keep_trust(memories[i], levels[i])
+    return len(changed)
+
+
+def _changed(reader: Reader, parent: Memory, child: Memory) -> bool:
+    """Whether a parent says something else now than when the child was made: then its new trust is not the child's."""
+    if parent.revision == 1 or parent.updated_at < child.created_at:
+        return False
+    versions = [*reader.revisions(parent.id), parent]
+    ends = [later.updated_at for later in versions[1:]]
+    now = (parent.title, parent.description, parent.content)
+    return any(
+        end >= child.created_at and (version.title, version.description, version.content) != now
+        for version, end in zip(versions, ends, strict=False)
+    )
+
+
+def _at_most(
+    memory: Memory, kept: Mapping[str, int], outside: Mapping[str, Memory], inside: Mapping[str, Memory]
+) -> Trust:
+    level = level_of(memory.origin)
+    for parent in memory.parents:
+        if parent in outside:
+            level = min(level, trust_of(outside[parent], kept))
+        elif parent not in inside:
+            # It is gone: what was lowered by it stays low.
+            level = min(level, trust_of(memory, kept))
+    return level

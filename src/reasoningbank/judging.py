@@ -1,0 +1,144 @@
+"""The user's side of trust: decide about memories and origins, and see why each stands where it stands.
+
+Knows names and rehearsals. What a decision does is known by `guard.rulings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_text
+from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.core.origins import LEVELS, USER, Trust, clean_origin, kind_of, level_of
+from reasoningbank.core.types import Memory, Remembered, Ruling, State
+from reasoningbank.core.values import dataclass
+from reasoningbank.desk import Desk
+from reasoningbank.guard import rulings
+from reasoningbank.guard.rulings import Decision
+from reasoningbank.guard.trust import descendants, levels_of, revoked_origins, trust_of
+from reasoningbank.ports import Reader, Writer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    remembered: Remembered
+    parents: tuple[tuple[Memory, Trust], ...]
+    missing_parents: tuple[str, ...]
+    """Named as parents and not here (any more)."""
+    descendants: int
+    rulings: tuple[Ruling, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """An origin and what came from it."""
+
+    origin: str
+    trust: Trust
+    memories: int
+    quarantined: int
+    revoked: bool
+
+
+def approve(desk: Desk, target: str, *, comment: str, voice: str, dry_run: bool) -> Ruling:
+    decision = _decision(desk, comment, voice)
+
+    def change(writer: Writer) -> Ruling:
+        memories = _meant(desk, writer, target)
+        name = memories[0].id if len(memories) == 1 and target != memories[0].origin else target
+        return rulings.approve(writer, name, memories, decision)
+
+    return _decide(desk, change, dry_run=dry_run)
+
+
+def reject(desk: Desk, reference: str, *, comment: str, dry_run: bool) -> Ruling:
+    decision = _decision(desk, comment, USER)
+    return _decide(desk, lambda w: rulings.reject(w, desk.memory(w, reference), decision), dry_run=dry_run)
+
+
+def revoke(desk: Desk, origin: str, *, comment: str, dry_run: bool) -> Ruling:
+    decision = _decision(desk, comment, USER)
+    return _decide(desk, lambda writer: rulings.revoke(writer, origin, decision), dry_run=dry_run)
+
+
+def undo(desk: Desk, ruling_id: str, *, comment: str, dry_run: bool) -> Ruling:
+    decision = _decision(desk, comment, USER)
+    return _decide(desk, lambda writer: rulings.undo(writer, ruling_id, decision), dry_run=dry_run)
+
+
+def provenance(desk: Desk, reference: str) -> Provenance:
+    with desk.store.read(desk.tenant) as reader:
+        memory = desk.memory(reader, reference)
+        parents = reader.get(Memory, memory.parents) if memory.parents else {}
+        levels = levels_of(reader, parents.values())
+        return Provenance(
+            remembered=desk.remembered(reader, [memory])[0],
+            parents=tuple((p, trust_of(p, levels)) for i in memory.parents if (p := parents.get(i)) is not None),
+            missing_parents=tuple(i for i in memory.parents if i not in parents),
+            descendants=len(descendants(reader, [memory.id])),
+            rulings=tuple(rulings.touching(reader, memory)),
+        )
+
+
+def sources(desk: Desk) -> list[Source]:
+    """The least believed first."""
+    with desk.store.read(desk.tenant) as reader:
+        counted = reader.tally(Memory, "origin")
+        quarantined = reader.tally(Memory, "origin", {"state": State.QUARANTINED.value})
+        revoked = revoked_origins(reader)
+    found = [
+        Source(
+            origin=origin,
+            trust=level_of(origin),
+            memories=counted.get(origin, 0),
+            quarantined=quarantined.get(origin, 0),
+            revoked=origin in revoked,
+        )
+        for origin in {*counted, *revoked}
+    ]
+    return sorted(found, key=lambda source: (source.trust, source.origin))
+
+
+def _meant(desk: Desk, reader: Reader, target: str) -> Sequence[Memory]:
+    """A memory by id or key, or everything of an origin."""
+    try:
+        return [desk.memory(reader, target)]
+    except NotFound:
+        if kind_of(target) not in LEVELS:
+            raise
+    memories = reader.select(Memory, {"origin": clean_origin(target)})
+    if not memories:
+        raise NotFound(f"Nothing here came from {target!r}.")
+    if kind_of(target) == USER:
+        raise InvalidInput("The user's own memories are trusted already.")
+    return [memory for memory in memories if memory.state is not State.FORGOTTEN]
+
+
+def _decision(desk: Desk, comment: str, source: str) -> Decision:
+    return Decision(
+        id=desk.ids.new("rul"),
+        tenant=desk.tenant,
+        source=clean_origin(source),
+        comment=clean_text(comment, "comment", MAX_DESCRIPTION_CHARS),
+        at=desk.clock(),
+    )
+
+
+class _Rehearsed(Exception):
+    """Takes a dry run back; never seen by a caller."""
+
+    def __init__(self, ruling: Ruling) -> None:
+        self.ruling = ruling
+
+
+def _decide(desk: Desk, change: Callable[[Writer], Ruling], *, dry_run: bool) -> Ruling:
+    if not dry_run:
+        return desk.store.write(desk.tenant, change)
+
+    def rehearse(writer: Writer) -> Ruling:
+        raise _Rehearsed(change(writer))
+
+    try:
+        return desk.store.write(desk.tenant, rehearse, alone=True)
+    except _Rehearsed as rehearsed:
+        return rehearsed.ruling

@@ -1,0 +1,72 @@
+"""How many places of an answer the untrusted may take: one in five.
+
+Knows how many, and that whoever floods the bank must neither fill the answer nor push others out of it: the surplus is
+dropped before anything is cut to the limit. Which memory is trusted how far is asked of the records.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from reasoningbank.core.origins import Trust, trust_named
+from reasoningbank.core.types import Memory
+from reasoningbank.guard.trust import trust_of
+from reasoningbank.ports import Store
+from reasoningbank.recall.query import ANY, Query
+
+PLACES_PER_UNTRUSTED = 5
+
+
+class Quota:
+    """The seats of one answer."""
+
+    def __init__(self, store: Store, tenant: str, query: Query) -> None:
+        self._store = store
+        self._tenant = tenant
+        self._limit = query.limit
+        self._least = Trust.UNTRUSTED if query.trust == ANY else trust_named(query.trust)
+        self._levels: dict[str, int] = {}
+        self._free = 0
+
+    def trimmed(self, passed: list[int], ids: Sequence[str], reasons: Counter[str]) -> list[int]:
+        """Candidates without those that are trusted too little and without the surplus of untrusted ones, in order."""
+        if not passed:
+            return passed
+        with self._store.read(self._tenant) as reader:
+            self._levels = reader.levels([ids[row] for row in passed])
+        if not self._levels:
+            self._free = self._allowed(len(passed))
+            return passed
+        levels = [self._levels.get(ids[row], Trust.TRUSTED) for row in passed]
+        wanted = [row for row, level in zip(passed, levels, strict=True) if level >= self._least]
+        reasons["trust"] = len(passed) - len(wanted)
+        self._free = left = self._allowed(sum(level > Trust.UNTRUSTED for level in levels))
+        kept = []
+        for row in wanted:
+            if self._levels.get(ids[row], Trust.TRUSTED) == Trust.UNTRUSTED:
+                if not left:
+                    continue
+                left -= 1
+            kept.append(row)
+        reasons["trust_quota"] = len(wanted) - len(kept)
+        return kept
+
+    def _allowed(self, others: int) -> int:
+        if self._limit >= PLACES_PER_UNTRUSTED:
+            return self._limit // PLACES_PER_UNTRUSTED
+        # One in five of fewer than five is none; but a place that nobody else wants may be had.
+        return int(others < self._limit)
+
+    def seated(self, memory: Memory, reasons: Counter[str]) -> Trust | None:
+        """What a memory that is about to be shown is trusted; None when there is no place for it."""
+        trust = trust_of(memory, self._levels)
+        if trust < self._least:
+            reasons["trust"] += 1
+            return None
+        if trust is Trust.UNTRUSTED:
+            if not self._free:
+                reasons["trust_quota"] += 1
+                return None
+            self._free -= 1
+        return trust
