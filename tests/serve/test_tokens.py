@@ -144,7 +144,7 @@ def test_a_memory_counts_as_coming_from_an_agent_unless_its_token_is_the_users(c
     lines = b'{"title": "claims", "content": "x", "origin": "user"}\n{"title": "says nothing", "content": "x"}\n'
     agent("POST", "/v1/import", lines, content_type="application/x-ndjson")
     listed = {one["title"]: one["origin"] for one in agent("GET", "/v1/memories").json["memories"]}
-    assert (listed["claims"], listed["says nothing"]) == ("agent", "agent")
+    assert (listed["claims"], listed["says nothing"]) == ("import:jsonl", "import:jsonl")
 
 
 def test_evidence_is_charged_to_the_token_that_gave_it(closed, token_for):
