@@ -7,6 +7,7 @@ from reasoningbank.cli.table import COMMANDS, GROUPS, families
 
 _FAMILIES = {
     "session": "a task and its steps: start, step, end, show, list",
+    "token": "for other programs: create, list, revoke",
     "trust": "whom to believe: list, approve, revoke …",
 }
 """What the members of a family are about together; one with a single member needs no such line."""
