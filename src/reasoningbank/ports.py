@@ -1,4 +1,6 @@
-"""The seams: what a store, an index and an embedder must do. A plugin author reads only this file.
+"""The seams: what a store, an index, an embedder, a judge, a distiller and an LLM must do.
+
+A plugin author reads only this file.
 
 Nothing here does anything; importing it costs nothing but the types.
 """
@@ -11,6 +13,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from reasoningbank.core.learning import Completion, Episode, Lesson, Message, Verdict
 from reasoningbank.core.types import (
     Change,
     EmbedderIdentity,
@@ -297,4 +300,59 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """(n, dimension), rows of length one; a text without tokens gives the zero row."""
+        ...
+
+
+class LLM(Protocol):
+    @property
+    def name(self) -> str:
+        """Provider and model, such as "openai/gpt-4.1-mini"."""
+        ...
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float = 0.0,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Completion:
+        """Ask once. Raises `LLMUnavailable` for an outage (the same request may work later), `LLMRefused` otherwise.
+
+        `schema` is a JSON schema for the answer, for those that can be held to one; the others ignore it.
+        """
+        ...
+
+
+# ---------------------------------------------------------------- learning
+
+
+class Judge(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def judge(self, episode: Episode) -> Verdict:
+        """How an episode went. One that cannot tell says unknown; it never guesses and never raises for doubt."""
+        ...
+
+
+class Distiller(Protocol):
+    """Draws lessons from episodes. Called from several threads at once."""
+
+    @property
+    def name(self) -> str: ...
+
+    def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
+        """At most `MOST_LESSONS`, each within its limits; none is a good answer."""
+        ...
+
+    def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
+        """What several runs of one task teach when they are compared: at most `MOST_CONTRAST_LESSONS`."""
+        ...
+
+    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
+        """What is to be said under a key that is there already; None when `known` says it all.
+
+        Called inside the transaction that keeps the lesson, so it must be quick and may be called again.
+        """
         ...
