@@ -13,11 +13,11 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from reasoningbank.core.learning import Completion, Episode, Lesson, Message, Verdict
 from reasoningbank.core.types import (
     Change,
     EmbedderIdentity,
     Exposure,
+    Lease,
     Memory,
     Outcome,
     Record,
@@ -31,6 +31,8 @@ from reasoningbank.core.values import dataclass
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from reasoningbank.core.learning import Completion, Episode, Lesson, Message, Verdict
 
     Floats = NDArray[np.float32]
 
@@ -98,6 +100,10 @@ class Reader(Protocol):
         """The memories that were shown during a trajectory, in the order in which they first were."""
         ...
 
+    def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
+        """The leases of these jobs; without ids, of all jobs that somebody is at."""
+        ...
+
     def is_erased(self, record_id: str) -> bool: ...
 
     def beside(self, kind: type[S]) -> list[S]:
@@ -124,6 +130,18 @@ class Writer(Reader, Protocol):
 
     def remove(self, kind: type[R], record_id: str) -> None:
         """Really remove a record, and for a memory its revisions, vectors, log lines, signals and edges with it."""
+        ...
+
+    def claim(self, owner: str, *, now: float, latest: float, limit: int) -> list[Lease]:
+        """Lease free jobs to `owner`, the longest due first, each claim counted as an attempt. One statement.
+
+        Due is what was ready before `now`, and what would be ready only after `latest`, which no clock that runs right
+        can have written. `owner` gets a number added for each job.
+        """
+        ...
+
+    def change_lease(self, old: Lease | None, new: Lease | None) -> bool:
+        """Replace a lease if its owner and beat are still those of `old` (None: there is no lease); None removes it."""
         ...
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None: ...

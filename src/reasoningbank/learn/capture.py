@@ -21,6 +21,7 @@ from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
 from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Trajectory
 from reasoningbank.desk import Desk
 from reasoningbank.learn.evidence import Evidence, signal_for
+from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Reader, Writer
 
 OUTCOMES = ("success", "failure", "unknown")
@@ -34,6 +35,8 @@ class Ended:
     steps: int
     signals: tuple[Signal, ...]
     """What the outcome said about the memories of this session."""
+    job_id: str
+    """The job that will distil it, accepted in the same transaction."""
 
 
 def start(
@@ -95,7 +98,7 @@ def step(desk: Desk, trajectory_id: str, action: str, result: str, metadata: Map
 
 
 def end(desk: Desk, trajectory_id: str, outcome: str, *, used: Sequence[str] = ()) -> Ended:
-    """Close a session and credit the memories that were shown in it; an unknown outcome credits nobody."""
+    """Close a session, credit the memories that were shown in it (an unknown outcome credits nobody) and queue it."""
     if outcome not in OUTCOMES:
         raise InvalidInput(f"outcome {outcome!r} is unknown: use one of {', '.join(OUTCOMES)}.")
 
@@ -105,7 +108,9 @@ def end(desk: Desk, trajectory_id: str, outcome: str, *, used: Sequence[str] = (
         signals = () if outcome == "unknown" else _credit(desk, writer, trajectory, used)
         for signal in signals:
             writer.add(signal)
-        return Ended(trajectory=trajectory, steps=writer.count(Step, {"trajectory_id": trajectory_id}), signals=signals)
+        job = enqueue(desk, writer, namespace=trajectory.namespace, subject=trajectory.id)
+        steps = writer.count(Step, {"trajectory_id": trajectory_id})
+        return Ended(trajectory=trajectory, steps=steps, signals=signals, job_id=job.id)
 
     return desk.store.write(desk.tenant, change)
 

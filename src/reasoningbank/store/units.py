@@ -18,6 +18,8 @@ from reasoningbank.core.errors import BankDamaged, InvalidInput, NotFound
 from reasoningbank.core.types import (
     Edge,
     EmbedderIdentity,
+    Job,
+    Lease,
     Memory,
     Op,
     Record,
@@ -27,6 +29,7 @@ from reasoningbank.core.types import (
     Step,
     Trajectory,
 )
+from reasoningbank.store import leases
 from reasoningbank.store.faults import translated
 from reasoningbank.store.pending import Insert, Pending
 from reasoningbank.store.tables import BESIDE, Table, table_of
@@ -169,6 +172,9 @@ class SqliteReader:
         )
         return [memory_id for (memory_id,) in rows]
 
+    def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
+        return leases.leases(self._connection, self._tenant, job_ids)
+
     def is_erased(self, record_id: str) -> bool:
         row = self._connection.execute(
             "SELECT 1 FROM tombstones WHERE id = ? AND tenant = ?", (record_id, self._tenant)
@@ -269,6 +275,8 @@ class SqliteWriter(SqliteReader):
                 self._connection.execute(
                     f"DELETE FROM {name} WHERE {column} = ? AND tenant = ?", (record_id, self._tenant)
                 )
+        elif kind is Job:
+            self._connection.execute("DELETE FROM leases WHERE job_id = ? AND tenant = ?", (record_id, self._tenant))
         elif kind is Trajectory:
             for step in self.select(Step, {"trajectory_id": record_id}):
                 self.remove(Step, step.id)
@@ -281,6 +289,15 @@ class SqliteWriter(SqliteReader):
         )
         self.erased |= kind in (Memory, Trajectory)
         self._note(table.noun, Op.REMOVE, record_id)
+
+    def claim(self, owner: str, *, now: float, latest: float, limit: int) -> list[Lease]:
+        return leases.claim(self._connection, self._tenant, owner, now=now, latest=latest, limit=limit)
+
+    def change_lease(self, old: Lease | None, new: Lease | None) -> bool:
+        for lease in (old, new):
+            if lease is not None and lease.tenant != self._tenant:
+                raise InvalidInput(f"A unit of tenant {self._tenant!r} cannot write for tenant {lease.tenant!r}.")
+        return leases.change(self._connection, old, new)
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None:
         if memory_id not in self._added and not self.get(Memory, [memory_id]):

@@ -1,0 +1,127 @@
+"""How an episode went, by rules that read nothing but its trace.
+
+Knows what the end of a failed session looks like: the last action failed, the agent gave up, it did the same thing again and
+again. It does not know what a good one looks like: on real traces nothing in the text of a session that ended quietly told
+success from failure better than a coin (`docs/decisions/0015-learning.md`), so without a test result in the trace a quiet
+end is unknown. Never reads `outcome` or `reward`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from reasoningbank.core.learning import Episode, EpisodeStep, Finding, JudgedBy, Verdict
+from reasoningbank.core.values import dataclass
+
+READ_CHARS = 4_000
+"""Of each result, from both ends."""
+_ERROR = re.compile(
+    r"(?im)^\s*(?:\w*(?:error|exception)\b\s*[:(]|error\b|fatal:|traceback \(most recent call last\)|panic:|unhandled\b)"
+    r"|command not found|no such file or directory|permission denied|segmentation fault|syntax error"
+    r"|\bexit(?:ed)? (?:with )?(?:code|status)[ :=]+[1-9]"
+)
+_NO_ERROR = re.compile(r"(?i)\b(?:no|0|zero|without) (?:errors?|failures?|exceptions?|problems?)\b")
+_GAVE_UP = re.compile(
+    r"(?i)\b(?:unable to|not able to|unfortunately|giving up|i give up|(?:i|we) (?:cannot|can['’]t|could ?n[o'’]t)"
+    r"|(?:is|was|are) still (?:failing|broken)|did ?n[o'’]t work|does ?n[o'’]t work)\b"
+)
+_TESTS: tuple[tuple[re.Pattern[str], Finding], ...] = (
+    (re.compile(r"(?im)^=*\s*(?=.*\b[1-9]\d* (?:failed|errors?)\b).* in [\d.]+ ?s"), Finding.FAILURE),
+    (re.compile(r"(?im)^=*\s*(?=.*\b[1-9]\d* passed\b)(?!.*\b(?:failed|error)).* in [\d.]+ ?s"), Finding.SUCCESS),
+    (re.compile(r"(?m)^FAILED \((?:failures|errors)="), Finding.FAILURE),
+    (re.compile(r"(?m)^Ran [1-9]\d* tests? in [^\n]*\n+OK\b"), Finding.SUCCESS),
+    (re.compile(r"(?m)^Tests:\s+(?=.*\b[1-9]\d* failed)"), Finding.FAILURE),
+    (re.compile(r"(?m)^Tests:\s+(?!.*failed).*\b[1-9]\d* passed"), Finding.SUCCESS),
+    (re.compile(r"(?m)^test result: FAILED"), Finding.FAILURE),
+    (re.compile(r"(?m)^test result: ok\. [1-9]"), Finding.SUCCESS),
+    (re.compile(r"(?m)^(?:--- FAIL:|FAIL\t)"), Finding.FAILURE),
+    (re.compile(r"(?m)^ok  ?\t\S+\t[\d.]+s"), Finding.SUCCESS),
+    (re.compile(r"(?m)^(?:BUILD FAILED|FAILURE: Build failed)"), Finding.FAILURE),
+    (re.compile(r"(?m)^BUILD SUCCESS"), Finding.SUCCESS),
+)
+_SHORTEST_REPEATED_CHARS = 12
+"""Looking around (`ls`, `git status`) is repeated in good sessions too."""
+_QUOTE_CHARS = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """One reason to think that an episode failed, and how often that was right."""
+
+    reason: str
+    evidence: str
+    certainty: float
+
+
+def judged(episode: Episode) -> Verdict:
+    tested = tests_in(episode.steps)
+    if tested is not None:
+        return tested
+    signs = sorted(_signs(episode.steps), key=lambda sign: -sign.certainty)
+    if not signs:
+        return Verdict(outcome=Finding.UNKNOWN, reason="Nothing in the trace says how it went.", source=JudgedBy.RULES)
+    # Signs are not independent: each further one takes only a third of the doubt away.
+    doubt = 1.0 - signs[0].certainty
+    for _ in signs[1:]:
+        doubt *= 2 / 3
+    return Verdict(
+        outcome=Finding.FAILURE,
+        reason=" ".join(sign.reason for sign in signs),
+        evidence=signs[0].evidence,
+        source=JudgedBy.RULES,
+        certainty=round(1.0 - doubt, 2),
+    )
+
+
+def tests_in(steps: Sequence[EpisodeStep]) -> Verdict | None:
+    """What the last test run in the trace said."""
+    for number, step in reversed(list(enumerate(steps, 1))):
+        text = _ends(step.result)
+        for pattern, finding in _TESTS:
+            found = pattern.search(text)
+            if found:
+                line = text[found.start() :].strip().partition("\n")[0]
+                return Verdict(
+                    outcome=finding,
+                    reason=f"The last test run, in step {number}, ended as a {finding}.",
+                    evidence=line[:_QUOTE_CHARS],
+                    source=JudgedBy.ENVIRONMENT,
+                    certainty=0.9,
+                )
+    return None
+
+
+def failed(step: EpisodeStep) -> bool:
+    """Whether an action went wrong, by its own mark or by what came back."""
+    if step.ok is not None:
+        return not step.ok
+    text = _ends(step.result)
+    return bool(_ERROR.search(text)) and not _NO_ERROR.search(text)
+
+
+def _signs(steps: Sequence[EpisodeStep]) -> list[Sign]:
+    signs: list[Sign] = []
+    # Often the last action is the report on the one that failed.
+    for step in [step for step in steps if step.result][-2:]:
+        if failed(step):
+            quote = _ends(step.result)[:_QUOTE_CHARS]
+            signs.append(Sign(reason="One of the last actions failed.", evidence=quote, certainty=0.8))
+            break
+    for step in steps[-2:]:
+        gave_up = _GAVE_UP.search(_ends(step.action))
+        if gave_up:
+            said = _ends(step.action)[max(0, gave_up.start() - 40) :][:_QUOTE_CHARS]
+            signs.append(Sign(reason="The agent said that it could not.", evidence=said, certainty=0.75))
+            break
+    times = Counter((step.action, step.result) for step in steps if len(step.action) >= _SHORTEST_REPEATED_CHARS)
+    again = [action for (action, _), number in times.items() if number > 1]
+    if again:
+        reason = "It did the same again and got the same."
+        signs.append(Sign(reason=reason, evidence=again[0][:_QUOTE_CHARS], certainty=0.75))
+    return signs
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= READ_CHARS else f"{text[: READ_CHARS // 2]}\n{text[-READ_CHARS // 2 :]}"
