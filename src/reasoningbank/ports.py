@@ -368,9 +368,13 @@ class Distiller(Protocol):
         """What several runs of one task teach when they are compared: at most `MOST_CONTRAST_LESSONS`."""
         ...
 
-    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
-        """What is to be said under a key that is there already; None when `known` says it all.
+    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+        """The lesson under the key of what it is about, where only the records can tell; else the lesson as it is.
 
         Called inside the transaction that keeps the lesson, so it must be quick and may be called again.
         """
+        ...
+
+    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
+        """What is to be said under a key that is there already; None when `known` says it all. Called there too."""
         ...

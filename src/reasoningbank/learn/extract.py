@@ -14,10 +14,11 @@ from reasoningbank.core.errors import LLMRefused
 from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, MOST_LESSONS, Episode, Finding, Lesson, Message, Verdict
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import Memory
+from reasoningbank.core.values import dataclass
 from reasoningbank.learn.answers import Answer, parsed
 from reasoningbank.learn.prompting import Prompt, prompt
 from reasoningbank.learn.traces import TRACE_TOKENS, cut_middle, fenced, trace_of
-from reasoningbank.ports import LLM
+from reasoningbank.ports import LLM, Reader
 
 ANSWER_TOKENS = 1_500
 TASK_TOKENS = 500
@@ -43,6 +44,10 @@ class LLMDistiller:
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         asked = contrast_request(episodes, scrub=self._scrub, trace_tokens=self._trace_tokens)
         return self._answered(asked, episodes, Finding.UNKNOWN, MOST_CONTRAST_LESSONS)
+
+    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+        del reader, namespace
+        return lesson
 
     def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
         """Its lessons are known by their text, so the same key means the same words."""
@@ -78,12 +83,14 @@ class LLMDistiller:
         return answer
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is sent, and the prompt it began with."""
+    prompt: Prompt
+    messages: tuple[Message, ...]
 
-    def __init__(self, asked: Prompt, text: str) -> None:
-        self.prompt = asked
-        self.messages = (Message(role="system", text=asked.text), Message(role="user", text=text))
+
+def _request(asked: Prompt, text: str) -> Request:
+    return Request(prompt=asked, messages=(Message(role="system", text=asked.text), Message(role="user", text=text)))
 
 
 def request(
@@ -92,7 +99,7 @@ def request(
     asked = prompt(verdict.outcome.value)
     told = f" ({cut_middle(scrub(verdict.reason), 100)})" if verdict.reason else ""
     text = f"Session Outcome: {verdict.outcome}{told}\n\n{_record(episode, scrub, trace_tokens)}"
-    return Request(asked, text)
+    return _request(asked, text)
 
 
 def contrast_request(
@@ -106,7 +113,7 @@ def contrast_request(
         f"Run {number} of {len(episodes)}. Outcome: {verdict.outcome}\n{_record(episode, scrub, share)}"
         for number, (episode, verdict) in enumerate(episodes, 1)
     ]
-    return Request(prompt("contrast"), "\n\n".join(parts))
+    return _request(prompt("contrast"), "\n\n".join(parts))
 
 
 def _record(episode: Episode, scrub: Callable[[str], str], trace_tokens: int) -> str:
