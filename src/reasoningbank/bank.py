@@ -3,6 +3,7 @@
     record  store  record_many          search  inject  compare      feedback  outcome  history
     get  list  edit  changes            session  start_session …     link  unlink  neighbours
     forget  restore  erase              import_from  export_lines    reindex  verify  backup  status
+    distill  jobs  loop  scale
 
 Knows which room does what and what the defaults are. It is made by `wiring`, which knows the backends.
 """
@@ -41,10 +42,16 @@ from reasoningbank.ports import Damage, IndexInfo, StoreInfo
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from reasoningbank.core.learning import Verdict
     from reasoningbank.exchange.transfer import Imported
     from reasoningbank.graph.walk import Neighbour
+    from reasoningbank.learn.calling import Agent
     from reasoningbank.learn.capture import Ended
+    from reasoningbank.learn.crew import Shift
     from reasoningbank.learn.evidence import History
+    from reasoningbank.learn.jobs import Distilled, Jobs, Learning
+    from reasoningbank.learn.loop import Loop
+    from reasoningbank.learn.matts import Scaled
     from reasoningbank.ports import Floats
     from reasoningbank.recall.follow import Progress
     from reasoningbank.recall.query import Found, Query
@@ -92,6 +99,10 @@ class Status:
     embedder: EmbedderIdentity
     policy: str
     distiller: str
+    judge: str
+    llm: str
+    jobs: Mapping[str, int]
+    """By standing: waiting, running, done, dead, discarded."""
     index: IndexInfo | None
     changes: int
     memories: Mapping[str, int]
@@ -104,9 +115,11 @@ class Status:
 
 
 class Bank:
-    def __init__(self, desk: Desk, engine: Engine) -> None:
+    def __init__(self, desk: Desk, engine: Engine, learning: Learning) -> None:
         self._desk = desk
         self._engine = engine
+        self.learning = learning
+        """Who judges and distils here."""
 
     def __enter__(self) -> Self:
         return self
@@ -284,11 +297,20 @@ class Bank:
 
         return capture.step(self._desk, session, action, result, metadata or {})
 
-    def end_session(self, session: str, outcome: str, *, used: Sequence[str] = ()) -> Ended:
+    def end_session(
+        self,
+        session: str,
+        outcome: str,
+        *,
+        used: Sequence[str] = (),
+        verdict: Verdict | None = None,
+        distil: bool = True,
+    ) -> Ended:
+        """Ends it, credits what was shown, and queues the distilling, all in one transaction."""
         from reasoningbank.learn import capture
 
         self._engine.flush_shown()
-        return capture.end(self._desk, session, outcome, used=used)
+        return capture.end(self._desk, session, outcome, used=used, verdict=verdict, distil=distil)
 
     def sessions(self, *, namespace: str | None = None, limit: int = DEFAULT_LIST_LIMIT) -> builtins.list[Trajectory]:
         """Newest first."""
@@ -301,6 +323,34 @@ class Bank:
 
         with self._desk.store.read(self._desk.tenant) as reader:
             return capture.whole(reader, session)
+
+    # ------------------------------------------------------------ learning
+
+    @property
+    def jobs(self) -> Jobs:
+        """Sessions that wait to be distilled: list, retry, discard, next and answer them."""
+        from reasoningbank.learn.jobs import Jobs
+
+        return Jobs(self._desk, self.learning)
+
+    def distill(self, shift: Shift | None = None, **options: Any) -> Distilled:
+        """Work off the jobs that are due now, and say what was learned."""
+        return self.jobs.distill(shift, **options)
+
+    def loop(self, agent: Agent, **options: Any) -> Loop:
+        """Retrieve, act, judge, distil, consolidate around your own `agent(task, advice)`: `bank.loop(agent).run(task)`."""
+        from reasoningbank.learn.loop import Loop
+
+        return Loop(self, agent, **options)
+
+    def scale(self, agent: Agent, task: str, *, how: str = "parallel", **options: Any) -> Scaled:
+        """Try a task k times and learn from the comparison; `how` is parallel or sequential."""
+        from reasoningbank.learn import matts
+
+        ways = {"parallel": matts.parallel, "sequential": matts.sequential}
+        if how not in ways:
+            raise InvalidInput(f"how {how!r} is unknown: use one of {', '.join(ways)}.")
+        return ways[how](self, agent, task, **options)
 
     # ------------------------------------------------------------ links
 
@@ -381,7 +431,10 @@ class Bank:
                 namespace=self._desk.namespace,
                 embedder=self._engine.identity,
                 policy=self._desk.policy.name,
-                distiller="none: sessions are kept, nothing distils them yet",
+                distiller=self.learning.distiller,
+                judge=self.learning.judge_names,
+                llm=self.learning.llm,
+                jobs=self.jobs.tally(),
                 index=self._engine.index_info(),
                 changes=store.head(),
                 memories={**active, **others},

@@ -99,6 +99,20 @@ class Lesson:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acted:
+    """What an agent gives back after a task, when it has more to tell than its answer."""
+
+    answer: str
+    steps: tuple[EpisodeStep, ...] = ()
+    reward: float | None = None
+    """From the environment, 0 to 1."""
+    outcome: str | None = None
+    """success, failure or unknown, when the environment says so."""
+    used: tuple[str, ...] = ()
+    """Ids of the memories that it really went by."""
+
+
 # ---------------------------------------------------------------- asking a model
 
 

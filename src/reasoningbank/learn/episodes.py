@@ -1,6 +1,6 @@
 """From the records of a session to the episode that judges and distillers read.
 
-Knows which metadata carry a meaning: `reward`, `origin` and `messages` of a trajectory, `ok` of a step.
+Knows which metadata carry a meaning: `reward`, `origin`, `messages` and `verdict` of a trajectory, `ok` of a step.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reasoningbank.core.learning import Episode, EpisodeStep
+from reasoningbank.core.learning import Episode, EpisodeStep, Finding, JudgedBy, Verdict
 from reasoningbank.core.types import Step, Trajectory
 
+LONGEST_REASON_CHARS = 500
 _SPOKEN = ("reward", "origin", "messages")
 
 
@@ -38,6 +39,33 @@ def fraction(value: object) -> float | None:
     if not isinstance(value, (int, float)) or value != value:  # noqa: PLR0124 - NaN
         return None
     return min(1.0, max(0.0, float(value)))
+
+
+def verdict_metadata(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "outcome": verdict.outcome.value,
+        "reason": verdict.reason[:LONGEST_REASON_CHARS],
+        "evidence": verdict.evidence[:LONGEST_REASON_CHARS],
+        "source": verdict.source.value,
+        "certainty": verdict.certainty,
+    }
+
+
+def kept_verdict(episode: Episode) -> Verdict | None:
+    """What a judge said when the session was ended."""
+    kept = episode.metadata.get("verdict")
+    if not isinstance(kept, Mapping):
+        return None
+    try:
+        return Verdict(
+            outcome=Finding(kept.get("outcome", "")),
+            reason=str(kept.get("reason", "")),
+            evidence=str(kept.get("evidence", "")),
+            source=JudgedBy(kept.get("source", "")),
+            certainty=fraction(kept.get("certainty")) or 0.0,
+        )
+    except ValueError:
+        return None
 
 
 def _step(step: Step) -> EpisodeStep:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from reasoningbank.core.errors import LLMRefused
 from reasoningbank.core.learning import Episode, Finding, JudgedBy, Message, Verdict
 from reasoningbank.learn import rules
+from reasoningbank.learn.episodes import LONGEST_REASON_CHARS, kept_verdict
 from reasoningbank.learn.prompting import prompt
 from reasoningbank.learn.traces import TRACE_TOKENS, cut_middle, fenced, trace_of
 from reasoningbank.ports import LLM, Judge
@@ -23,7 +24,6 @@ ANSWER_TOKENS = 200
 TASK_TOKENS = 500
 LLM_CERTAINTY = 0.7
 """What the paper's judge reached against the truth (72.7 %), until a bank has measured its own."""
-LONGEST_REASON_CHARS = 500
 _LINES = re.compile(
     r"\AVerdict: *(?P<verdict>success|failure|unknown)\.?\s*\nReason: *(?P<reason>[^\n]+)"
     r"(?:\s*\nEvidence: *(?P<evidence>[^\n]*))?\s*\Z",
@@ -40,6 +40,9 @@ class EnvironmentJudge:
         if episode.reward is not None:
             good = episode.reward >= SUCCESS_REWARD
             return _environment(good=good, reason=f"The environment gave a reward of {episode.reward:g}.")
+        kept = kept_verdict(episode)
+        if kept is not None and kept.outcome is not Finding.UNKNOWN:
+            return kept
         if episode.outcome in (Finding.SUCCESS, Finding.FAILURE):
             return _environment(good=episode.outcome == Finding.SUCCESS, reason="The session was ended as this.")
         return rules.tests_in(episode.steps) or Verdict(

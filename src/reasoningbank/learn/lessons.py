@@ -25,6 +25,7 @@ from reasoningbank.ports import Distiller, Writer
 INITIAL_CONFIDENCE: Mapping[Outcome, float] = {Outcome.SUCCESS: 0.7, Outcome.FAILURE: 0.6}
 INITIAL_UNJUDGED = 0.5
 """Of what was learned from a session of which nobody knows how it went."""
+_TIME_LETTERS = 10
 SEEN_AGAIN_WEIGHT = 0.5
 """A lesson that another session teaches too gets this share of a whole piece of evidence."""
 
@@ -98,12 +99,18 @@ def _memory(desk: Desk, lecture: Lecture, lesson: Lesson, key: str | None, ident
     )
     return memory_from(
         draft,
-        memory_id=derived_id("mem", identity),
+        memory_id=_id_of(lecture.job_id, identity),
         tenant=desk.tenant,
         namespace=lecture.episode.namespace,
         initial_confidence=INITIAL_UNJUDGED,
         now=desk.clock(),
     )
+
+
+def _id_of(job_id: str, identity: str) -> str:
+    """The same for the same lesson of a job, and in the order of the jobs: it begins with the job's own time."""
+    time = job_id.partition("_")[2][:_TIME_LETTERS]
+    return f"mem_{time}{derived_id('', identity)[1 + len(time) :]}"
 
 
 def _told(lecture: Lecture, lesson: Lesson) -> dict[str, Any]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from random import Random
 
 DISTILL = "distill"
+CONTRAST = "contrast"
+"""Several runs of one task, compared; `metadata["trajectories"]` names them."""
 MOST_ATTEMPTS = 5
 LEASE_S = 60.0
 HEARTBEAT_S = 15.0
@@ -142,7 +144,7 @@ def _sound(desk: Desk, writer: Writer, leases: Sequence[Lease]) -> list[Claimed]
             writer.change_lease(lease, None)
         elif lease.attempts > MOST_ATTEMPTS:
             error = lease.error or "Each time the worker died before it could say why."
-            _bury(desk, writer, job, replace(lease, attempts=MOST_ATTEMPTS, error=error), lease)
+            bury(desk, writer, job, replace(lease, attempts=MOST_ATTEMPTS, error=error), lease)
         else:
             sound.append(Claimed(job=job, lease=lease))
     return sound
@@ -169,7 +171,7 @@ def finish(
     desk: Desk, writer: Writer, claimed: Claimed, results: Sequence[str], metadata: Mapping[str, Any] | None = None
 ) -> Job:
     """Acknowledge, inside the transaction that writes the effect. Raises when the lease is no longer ours."""
-    lease = _still_held(writer, claimed)
+    lease = still_held(writer, claimed)
     writer.change_lease(lease, None)
     done = replace(
         claimed.job,
@@ -187,10 +189,10 @@ def fail(desk: Desk, claimed: Claimed, error: str, rng: Random) -> Job:
     """An attempt that ended badly: again after a wait that doubles, or never again after the last one."""
 
     def change(writer: Writer) -> Job:
-        lease = _still_held(writer, claimed)
+        lease = still_held(writer, claimed)
         noted = replace(lease, error=error[:LONGEST_ERROR_CHARS])
         if lease.attempts >= MOST_ATTEMPTS:
-            return _bury(desk, writer, claimed.job, noted, lease)
+            return bury(desk, writer, claimed.job, noted, lease)
         ready_at = desk.clock() + waiting_s(lease.attempts, rng)
         writer.change_lease(lease, replace(noted, owner=None, ready_at=ready_at))
         return claimed.job
@@ -202,7 +204,7 @@ def put_off(desk: Desk, claimed: Claimed, reason: str, wait_s: float) -> None:
     """Not the job's fault (an outage, an orderly stop): the attempt is given back."""
 
     def change(writer: Writer) -> None:
-        lease = _still_held(writer, claimed)
+        lease = still_held(writer, claimed)
         free = replace(
             lease,
             owner=None,
@@ -221,7 +223,7 @@ def waiting_s(attempts: int, rng: Random) -> float:
     return longest * (0.5 + 0.5 * rng.random())
 
 
-def _still_held(writer: Writer, claimed: Claimed) -> Lease:
+def still_held(writer: Writer, claimed: Claimed) -> Lease:
     # Its beat may have risen since the claim; its owner names the claim.
     there = writer.leases([claimed.job.id])
     if not there or there[0].owner != claimed.lease.owner:
@@ -229,7 +231,7 @@ def _still_held(writer: Writer, claimed: Claimed) -> Lease:
     return there[0]
 
 
-def _bury(desk: Desk, writer: Writer, job: Job, last: Lease, held: Lease) -> Job:
+def bury(desk: Desk, writer: Writer, job: Job, last: Lease, held: Lease) -> Job:
     writer.change_lease(held, None)
     dead = replace(job, state=JobState.DEAD, attempts=last.attempts, error=last.error, ended_at=desk.clock())
     writer.revise(dead)

@@ -12,12 +12,12 @@ from random import Random
 from typing import Any
 
 from reasoningbank.core.errors import LeaseLost, LLMUnavailable, MissingExtra, StoreError
-from reasoningbank.core.learning import MOST_LESSONS, Episode, Lesson, Verdict
-from reasoningbank.core.types import JobState, Step, Trajectory
+from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, MOST_LESSONS, Episode, Finding, Lesson, Verdict
+from reasoningbank.core.types import Job, JobState, Step, Trajectory
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.learn import queue
-from reasoningbank.learn.episodes import episode_of
+from reasoningbank.learn.episodes import episode_of, verdict_metadata
 from reasoningbank.learn.lessons import Lecture, checked, keep
 from reasoningbank.ports import Distiller, Judge, Writer
 
@@ -50,6 +50,16 @@ class Teacher:
 
     judge: Judge
     distiller: Distiller
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What a job is about: one session, or several runs of one task that are to be compared."""
+
+    episodes: tuple[Episode, ...]
+    shown: tuple[str, ...]
+    """Memories that were shown in them."""
+    contrast: bool
 
 
 def work(desk: Desk, claimed: queue.Claimed, teachers: Sequence[Teacher], rng: Random) -> Attempt:
@@ -87,33 +97,52 @@ def _failed(desk: Desk, claimed: queue.Claimed, error: str, rng: Random) -> Atte
 
 
 def _worked(desk: Desk, claimed: queue.Claimed, teachers: Sequence[Teacher]) -> Attempt:
-    with desk.store.read(desk.tenant) as reader:
-        trajectory = reader.get(Trajectory, [claimed.job.subject]).get(claimed.job.subject)
-        steps = reader.select(Step, {"trajectory_id": claimed.job.subject}) if trajectory else []
-        shown = tuple(reader.shown_in(claimed.job.subject)) if trajectory else ()
-    if trajectory is None:
+    material = material_of(desk, claimed.job)
+    if not material.episodes:
         # Erased since: there is nothing to learn, and nothing to try again.
         return _ended(desk, claimed, None, ())
-    episode = episode_of(trajectory, sorted(steps, key=lambda step: step.number))
-    verdict, lessons, distiller = taught(episode, teachers)
-    lecture = Lecture(job_id=claimed.job.id, episode=episode, verdict=verdict, distiller=distiller, parents=shown)
+    verdict, lessons, distiller = taught(material, teachers)
+    lecture = Lecture(
+        job_id=claimed.job.id,
+        episode=material.episodes[0],
+        verdict=verdict,
+        distiller=distiller,
+        parents=material.shown,
+    )
     return _ended(desk, claimed, lecture, lessons)
 
 
-def taught(episode: Episode, teachers: Sequence[Teacher]) -> tuple[Verdict, tuple[Lesson, ...], Distiller]:
+def material_of(desk: Desk, job: Job) -> Material:
+    sessions = job.metadata.get("trajectories") if job.kind == queue.CONTRAST else None
+    ids = [str(session) for session in sessions] if isinstance(sessions, list) else [job.subject]
+    with desk.store.read(desk.tenant) as reader:
+        trajectories = reader.get(Trajectory, ids)
+        there = [trajectories[session] for session in ids if session in trajectories]
+        steps = {t.id: reader.select(Step, {"trajectory_id": t.id}) for t in there}
+        shown = dict.fromkeys(memory for t in there for memory in reader.shown_in(t.id))
+    episodes = [episode_of(t, sorted(steps[t.id], key=lambda step: step.number)) for t in there]
+    return Material(episodes=tuple(episodes), shown=tuple(shown), contrast=job.kind == queue.CONTRAST)
+
+
+def taught(material: Material, teachers: Sequence[Teacher]) -> tuple[Verdict, tuple[Lesson, ...], Distiller]:
     """By the first teacher that can be reached; the last one's outage is the outage."""
     for teacher in teachers[:-1]:
         try:
-            return _taught_by(episode, teacher)
+            return _taught_by(material, teacher)
         except (LLMUnavailable, MissingExtra):
             continue
-    return _taught_by(episode, teachers[-1])
+    return _taught_by(material, teachers[-1])
 
 
-def _taught_by(episode: Episode, teacher: Teacher) -> tuple[Verdict, tuple[Lesson, ...], Distiller]:
-    verdict = teacher.judge.judge(episode)
-    lessons = checked(teacher.distiller.distill(episode, verdict), MOST_LESSONS, teacher.distiller.name)
-    return verdict, lessons, teacher.distiller
+def _taught_by(material: Material, teacher: Teacher) -> tuple[Verdict, tuple[Lesson, ...], Distiller]:
+    name = teacher.distiller.name
+    judged = [(episode, teacher.judge.judge(episode)) for episode in material.episodes]
+    if not material.contrast:
+        [(episode, verdict)] = judged
+        return verdict, checked(teacher.distiller.distill(episode, verdict), MOST_LESSONS, name), teacher.distiller
+    lessons = checked(teacher.distiller.contrast(judged), MOST_CONTRAST_LESSONS, name)
+    known = [verdict for _, verdict in judged if verdict.outcome is not Finding.UNKNOWN]
+    return (known or [judged[0][1]])[0], lessons, teacher.distiller
 
 
 def _ended(desk: Desk, claimed: queue.Claimed, lecture: Lecture | None, lessons: Sequence[Lesson]) -> Attempt:
@@ -130,14 +159,4 @@ def _ended(desk: Desk, claimed: queue.Claimed, lecture: Lecture | None, lessons:
 def _report(lecture: Lecture | None) -> dict[str, Any]:
     if lecture is None:
         return {"note": "The session had been erased."}
-    verdict = lecture.verdict
-    return {
-        "distiller": lecture.distiller.name,
-        "verdict": {
-            "outcome": verdict.outcome.value,
-            "reason": verdict.reason[:500],
-            "evidence": verdict.evidence[:500],
-            "source": verdict.source.value,
-            "certainty": verdict.certainty,
-        },
-    }
+    return {"distiller": lecture.distiller.name, "verdict": verdict_metadata(lecture.verdict)}
