@@ -35,6 +35,8 @@ LEASE_S = 60.0
 HEARTBEAT_S = 15.0
 FIRST_WAIT_S = 30.0
 LONGEST_WAIT_S = 3600.0
+AT_ONCE = 0.0
+"""A due time that every clock has passed."""
 LONGEST_ERROR_CHARS = 2_000
 
 
@@ -85,12 +87,12 @@ def enqueue(
         ended_at=None,
     )
     writer.add(job)
-    writer.change_lease(None, _free(job, now))
+    writer.change_lease(None, _free(job))
     return job
 
 
-def _free(job: Job, ready_at: float) -> Lease:
-    return Lease(job_id=job.id, tenant=job.tenant, owner=None, beat=0, attempts=0, ready_at=ready_at, error="")
+def _free(job: Job) -> Lease:
+    return Lease(job_id=job.id, tenant=job.tenant, owner=None, beat=0, attempts=0, ready_at=AT_ONCE, error="")
 
 
 # ---------------------------------------------------------------- claiming
@@ -209,7 +211,7 @@ def put_off(desk: Desk, claimed: Claimed, reason: str, wait_s: float) -> None:
             lease,
             owner=None,
             attempts=max(0, lease.attempts - 1),
-            ready_at=desk.clock() + min(wait_s, LONGEST_WAIT_S),
+            ready_at=desk.clock() + min(wait_s, LONGEST_WAIT_S) if wait_s else AT_ONCE,
             error=reason[:LONGEST_ERROR_CHARS],
         )
         writer.change_lease(lease, free)
@@ -251,7 +253,7 @@ def retry(desk: Desk, job_id: str) -> Queued:
         job = replace(queued.job, state=JobState.WAITING, attempts=0, ended_at=None)
         if job != queued.job:
             writer.revise(job)
-        free = _free(job, desk.clock())
+        free = _free(job)
         writer.change_lease(queued.lease, free)
         return Queued(job=job, lease=free)
 

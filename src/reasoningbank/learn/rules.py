@@ -43,6 +43,7 @@ _TESTS: tuple[tuple[re.Pattern[str], Finding], ...] = (
 )
 _SHORTEST_REPEATED_CHARS = 12
 """Looking around (`ls`, `git status`) is repeated in good sessions too."""
+_SENTENCE = re.compile(r"(?:[A-Za-z',’-]+ ){4,}[^\n]*[.!?][\"')]*\s*\Z")
 _QUOTE_CHARS = 160
 
 
@@ -103,12 +104,12 @@ def failed(step: EpisodeStep) -> bool:
 
 def _signs(steps: Sequence[EpisodeStep]) -> list[Sign]:
     signs: list[Sign] = []
-    # Often the last action is the report on the one that failed.
-    for step in [step for step in steps if step.result][-2:]:
-        if failed(step):
-            quote = _ends(step.result)[:_QUOTE_CHARS]
-            signs.append(Sign(reason="One of the last actions failed.", evidence=quote, certainty=0.8))
-            break
+    acted = [step for step in steps if step.result]
+    # Often the very last thing is the report on an action that failed.
+    last = acted[-2] if len(acted) > 1 and _is_spoken(acted[-1]) else acted[-1] if acted else None
+    if last is not None and failed(last):
+        quote = _ends(last.result)[:_QUOTE_CHARS]
+        signs.append(Sign(reason="The last action failed.", evidence=quote, certainty=0.8))
     for step in steps[-2:]:
         gave_up = _GAVE_UP.search(_ends(step.action))
         if gave_up:
@@ -121,6 +122,11 @@ def _signs(steps: Sequence[EpisodeStep]) -> list[Sign]:
         reason = "It did the same again and got the same."
         signs.append(Sign(reason=reason, evidence=again[0][:_QUOTE_CHARS], certainty=0.75))
     return signs
+
+
+def _is_spoken(step: EpisodeStep) -> bool:
+    """Whether an action was to say something."""
+    return step.ok is None and bool(_SENTENCE.search(step.action[-READ_CHARS:]))
 
 
 def _ends(text: str) -> str:
