@@ -18,7 +18,7 @@ from reasoningbank.core.values import dataclass
 READ_CHARS = 4_000
 """Of each result, from both ends."""
 _ERROR = re.compile(
-    r"(?im)^\s*(?:\w*(?:error|exception)\b\s*[:(]|error\b|fatal:|traceback \(most recent call last\)|panic:|unhandled\b)"
+    r"(?im)^\s*(?:[\w.]*(?:error|exception)\b\s*[:(]|error\b|fatal:|traceback \(most recent call last\)|panic:|unhandled\b)"
     r"|command not found|no such file or directory|permission denied|segmentation fault|syntax error"
     r"|\bexit(?:ed)? (?:with )?(?:code|status)[ :=]+[1-9]"
 )
@@ -28,22 +28,25 @@ _GAVE_UP = re.compile(
     r"|(?:is|was|are) still (?:failing|broken)|did ?n[o'’]t work|does ?n[o'’]t work)\b"
 )
 _TESTS: tuple[tuple[re.Pattern[str], Finding], ...] = (
-    (re.compile(r"(?im)^=*\s*(?=.*\b[1-9]\d* (?:failed|errors?)\b).* in [\d.]+ ?s"), Finding.FAILURE),
-    (re.compile(r"(?im)^=*\s*(?=.*\b[1-9]\d* passed\b)(?!.*\b(?:failed|error)).* in [\d.]+ ?s"), Finding.SUCCESS),
-    (re.compile(r"(?m)^FAILED \((?:failures|errors)="), Finding.FAILURE),
-    (re.compile(r"(?m)^Ran [1-9]\d* tests? in [^\n]*\n+OK\b"), Finding.SUCCESS),
-    (re.compile(r"(?m)^Tests:\s+(?=.*\b[1-9]\d* failed)"), Finding.FAILURE),
-    (re.compile(r"(?m)^Tests:\s+(?!.*failed).*\b[1-9]\d* passed"), Finding.SUCCESS),
-    (re.compile(r"(?m)^test result: FAILED"), Finding.FAILURE),
-    (re.compile(r"(?m)^test result: ok\. [1-9]"), Finding.SUCCESS),
-    (re.compile(r"(?m)^(?:--- FAIL:|FAIL\t)"), Finding.FAILURE),
-    (re.compile(r"(?m)^ok  ?\t\S+\t[\d.]+s"), Finding.SUCCESS),
-    (re.compile(r"(?m)^(?:BUILD FAILED|FAILURE: Build failed)"), Finding.FAILURE),
-    (re.compile(r"(?m)^BUILD SUCCESS"), Finding.SUCCESS),
+    # Each is looked for in one line of limited length, so that no text can make it search for long.
+    (re.compile(r"^[= ]*(?:\d+ \w+, )*[1-9]\d* (?:failed|errors?)\b.* in [\d.]+ ?s"), Finding.FAILURE),
+    (re.compile(r"^[= ]*[1-9]\d* passed(?:, \d+ (?!failed|error)\w+)* in [\d.]+ ?s"), Finding.SUCCESS),
+    (re.compile(r"^FAILED \((?:failures|errors)="), Finding.FAILURE),
+    (re.compile(r"^Ran [1-9]\d* tests? in \S+ OK"), Finding.SUCCESS),
+    (re.compile(r"^Tests: +(?:\d+ \w+, )*[1-9]\d* failed"), Finding.FAILURE),
+    (re.compile(r"^Tests: +(?:\d+ (?!failed)\w+, )*[1-9]\d* passed"), Finding.SUCCESS),
+    (re.compile(r"^test result: FAILED"), Finding.FAILURE),
+    (re.compile(r"^test result: ok\. [1-9]"), Finding.SUCCESS),
+    (re.compile(r"^(?:--- FAIL:|FAIL\t)"), Finding.FAILURE),
+    (re.compile(r"^ok  ?\t\S+\t[\d.]+s"), Finding.SUCCESS),
+    (re.compile(r"^(?:BUILD FAILED|FAILURE: Build failed)"), Finding.FAILURE),
+    (re.compile(r"^BUILD SUCCESS"), Finding.SUCCESS),
 )
+_UNITTEST = re.compile(r"(?m)^(Ran \d+ tests? in \S+)\n+(?=OK\b)")
+_LONGEST_LINE_CHARS = 200
 _SHORTEST_REPEATED_CHARS = 12
 """Looking around (`ls`, `git status`) is repeated in good sessions too."""
-_SENTENCE = re.compile(r"(?:[A-Za-z',’-]+ ){4,}[^\n]*[.!?][\"')]*\s*\Z")
+_WORDS_OF_A_CALL = 4
 _QUOTE_CHARS = 160
 
 
@@ -79,15 +82,14 @@ def judged(episode: Episode) -> Verdict:
 def tests_in(steps: Sequence[EpisodeStep]) -> Verdict | None:
     """What the last test run in the trace said."""
     for number, step in reversed(list(enumerate(steps, 1))):
-        text = _ends(step.result)
-        for pattern, finding in _TESTS:
-            found = pattern.search(text)
-            if found:
-                line = text[found.start() :].strip().partition("\n")[0]
+        lines = [line[:_LONGEST_LINE_CHARS] for line in _UNITTEST.sub(r"\1 ", _ends(step.result)).splitlines()]
+        for line in reversed(lines):
+            finding = next((finding for pattern, finding in _TESTS if pattern.search(line)), None)
+            if finding is not None:
                 return Verdict(
                     outcome=finding,
                     reason=f"The last test run, in step {number}, ended as a {finding}.",
-                    evidence=line[:_QUOTE_CHARS],
+                    evidence=line.strip()[:_QUOTE_CHARS],
                     source=JudgedBy.ENVIRONMENT,
                     certainty=0.9,
                 )
@@ -125,8 +127,9 @@ def _signs(steps: Sequence[EpisodeStep]) -> list[Sign]:
 
 
 def _is_spoken(step: EpisodeStep) -> bool:
-    """Whether an action was to say something."""
-    return step.ok is None and bool(_SENTENCE.search(step.action[-READ_CHARS:]))
+    """Whether an action was to say something: a sentence, and not a call or a command."""
+    words = step.action[-_LONGEST_LINE_CHARS:].rstrip().rstrip("\"')").split()
+    return step.ok is None and len(words) > _WORDS_OF_A_CALL and words[-1].endswith((".", "!", "?"))
 
 
 def _ends(text: str) -> str:
