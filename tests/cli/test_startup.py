@@ -17,6 +17,9 @@ HEAVY = (
     "http.client",
     "sqlite3",
     "concurrent.futures",
+    "random",
+    "openai",
+    "reasoningbank.learn.crew",
 )
 PROBE = """
 import sys
@@ -42,6 +45,8 @@ def modules_after(*words: str) -> set[str]:
         ("store", "k", "other"),
         ("list", "--json"),
         ("history", "k"),
+        ("jobs", "list"),
+        ("session", "list"),
         ("--help",),
     ],
     ids=" ".join,

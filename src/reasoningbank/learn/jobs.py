@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from random import Random
 from typing import TYPE_CHECKING, Protocol
 
 from reasoningbank.core.drafts import clean_namespace
@@ -15,6 +14,8 @@ from reasoningbank.desk import Desk
 from reasoningbank.learn import queue
 
 if TYPE_CHECKING:
+    from random import Random
+
     from reasoningbank.learn.crew import Crew, Shift
     from reasoningbank.learn.host import Handed
     from reasoningbank.learn.worker import Attempt, Teacher
@@ -191,5 +192,7 @@ class Jobs:
 
 
 def _chance(desk: Desk) -> Random:
+    from random import Random
+
     # From the bank's own ids, which are made of the system's chance or of what a test gave in its place.
     return Random(desk.ids.new("rng"))  # noqa: S311 - jitter and names, nothing secret
