@@ -1,10 +1,11 @@
-"""`python -m bench [speed|store|cold|memory|size|storm|all] [--scale N …] [--data DIR] [--out FILE]`."""
+"""`python -m bench [speed|store|cold|memory|size|storm|learn|jobs|judge|all] [--scale N …] [--data DIR] [--out FILE]`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from bench.corpus import Corpus
@@ -16,7 +17,7 @@ SCALES = [10_000, 100_000]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench", description="Measure what the project promises.")
-    parser.add_argument("subjects", nargs="*", choices=[*SUBJECTS, "all"], default=["all"], help="or: storm --help")
+    parser.add_argument("subjects", nargs="*", choices=[*SUBJECTS, "all"], default=["all"], help="or: storm, learn, jobs, judge --help")
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
     )
@@ -28,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from bench import storm
 
         return storm.main(given[1:])
+    if given[:1] in (["learn"], ["jobs"], ["judge"]):
+        return import_module(f"bench.{given[0]}").main(given[1:])
     asked = parser.parse_args(given)
     chosen = SUBJECTS if "all" in asked.subjects else tuple(dict.fromkeys(asked.subjects))
     report = Report()

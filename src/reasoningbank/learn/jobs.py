@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from reasoningbank.core.drafts import clean_namespace
@@ -133,7 +134,8 @@ class Jobs:
         if shift is None:
             shift = Shift()
         if shift.threads is None and teachers is None and not self._learning.patient:
-            shift = Shift(workers=shift.workers, batch=shift.batch, threads=1, watch=shift.watch, most=shift.most)
+            # This processor does the work: as many threads as workers, so that one computes while another one syncs.
+            shift = replace(shift, threads=shift.workers)
         return Crew(self._desk, who, shift, rng=_chance(self._desk), on_attempt=on_attempt)
 
     def work(self, job_id: str, *, teachers: Sequence[Teacher] | None = None) -> Attempt | None:
