@@ -1,4 +1,7 @@
-"""`python -m bench [speed|store|cold|memory|size|storm|learn|jobs|judge|all] [--scale N …] [--data DIR] [--out FILE]`."""
+"""`python -m bench [speed|store|cold|memory|size|all] [--scale N …] [--data DIR] [--out FILE]`.
+
+`storm`, `learn`, `jobs` and `judge` have options of their own: `python -m bench storm --help`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ SCALES = [10_000, 100_000]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench", description="Measure what the project promises.")
-    parser.add_argument("subjects", nargs="*", choices=[*SUBJECTS, "all"], default=["all"], help="or: storm, learn, jobs, judge --help")
+    parser.add_argument(
+        "subjects", nargs="*", choices=[*SUBJECTS, "all"], default=["all"], help="or: storm, learn, jobs, judge --help"
+    )
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
     )

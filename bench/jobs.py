@@ -3,9 +3,10 @@
     python -m bench jobs                          # 2,000 jobs, 200 kills
     python -m bench jobs --jobs 200 --kills 20 --seed 1
 
-Sessions are ended in a bank; a few worker processes distil them and are killed with SIGKILL after some milliseconds, whatever
-they are doing, and replaced. One job in a hundred is poison: half of them raise, the others kill their own worker. At the
-end every other job is done, with exactly one memory; the poison is dead after exactly five attempts; nobody was stolen from.
+Sessions are ended in a bank; a few worker processes distil them and are killed with SIGKILL after some milliseconds,
+whatever they are doing, and replaced. One job in a hundred is poison: half of them raise, the others kill their own
+worker. At the end every other job is done, with exactly one memory; the poison is dead after exactly five attempts;
+nobody was stolen from.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python -m bench judge --data DIR          # a folder that holds tau-retail/
 
-The reward is kept from the judge: it sees the chat alone. Printed for each model's file and for all: how many sessions it
-dares to judge, how many of these verdicts are right, and whether a certainty of 0.8 means right four times in five.
+The reward is kept from the judge: it sees the chat alone. Printed for each model's file and for all: how many sessions
+it dares to judge, how many of these verdicts are right, and whether a certainty of 0.8 means right four times in five.
 """
 
 from __future__ import annotations

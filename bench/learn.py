@@ -2,11 +2,11 @@
 
     python -m bench learn [--sessions N] [--latency S] [--out FILE]
 
-Offline: sessions of a dozen steps over made-up tables are ended in a bank and worked off by `bank.distill()` with the shipped
-distiller; the time is for distilling and keeping, then for all of it with starting, stepping and ending. With a model: a real
-OpenAI-compatible HTTP server on the loopback interface answers each request after the latency, two workers with ten jobs each
-in hand ask it through the official client, with the ledger on. The share of the possible is what the server could have
-answered at most with that many requests at a time.
+Offline: sessions of a dozen steps over made-up tables are ended in a bank and worked off by `bank.distill()` with the
+shipped distiller; the time is for distilling and keeping, then for all of it with starting, stepping and ending. With
+a model: a real OpenAI-compatible HTTP server on the loopback interface answers each request after the latency, two
+workers with ten jobs each in hand ask it through the official client, with the ledger on. The share of the possible
+is what the server could have answered at most with that many requests at a time.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ QUESTIONS = {"Which singers are there?": "name", "In which year was each singer 
 
 
 def agent(task: str, advice: str) -> Acted:
-    """Your own agent goes here. This one goes by the advice when there is any, and otherwise guesses and looks it up."""
+    """Your own agent goes here. This one goes by the advice when there is any; else it guesses and looks it up."""
     wanted = QUESTIONS[task]
     known = re.search(rf"\b(\w*_?{wanted})\b", advice.partition("singer:")[2])
     steps = []

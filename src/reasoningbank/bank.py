@@ -338,7 +338,7 @@ class Bank:
         return self.jobs.distill(shift, **options)
 
     def loop(self, agent: Agent, **options: Any) -> Loop:
-        """Retrieve, act, judge, distil, consolidate around your own `agent(task, advice)`: `bank.loop(agent).run(task)`."""
+        """Retrieve, act, judge, distil, consolidate around your own `agent(task, advice)`: `.run(task)` does one."""
         from reasoningbank.learn.loop import Loop
 
         return Loop(self, agent, **options)

@@ -126,7 +126,9 @@ def test_a_lesson_without_a_word_of_the_record_is_invented() -> None:
 
 
 def test_other_languages_are_as_good_as_any() -> None:
-    [lesson], _ = read(block(Title="依存パッケージを入れる", Content="ヘッダーを含むパッケージを入れて、もう一度ビルドする。"))
+    [lesson], _ = read(
+        block(Title="依存パッケージを入れる", Content="ヘッダーを含むパッケージを入れて、もう一度ビルドする。")
+    )
     assert lesson.title == "依存パッケージを入れる"
 
 

@@ -91,7 +91,9 @@ def test_a_doubtful_verdict_is_worth_less_than_a_certain_one(path: Path) -> None
     llm = ScriptedLLM(["Verdict: success\nReason: It answered 200.\nEvidence: 200", "NO_EXTRACTIONS"])
     with ReasoningBank.open(path, embedder="hash", namespace="n", llm=llm) as bank:
         known = bank.record(title="invoices", content="fetch the invoices after a pause")
-        turn = bank.loop(lambda t, a: Acted(answer="x", steps=agent(t, a).steps, used=(known.id,))).run("fetch the invoices")
+        turn = bank.loop(lambda t, a: Acted(answer="x", steps=agent(t, a).steps, used=(known.id,))).run(
+            "fetch the invoices"
+        )
         [signal] = [signal for signal, _ in bank.history(known.id).points if signal]
         assert (turn.verdict.source, signal.used) == ("llm", True)
         assert signal.weight == pytest.approx(0.7)

@@ -253,7 +253,9 @@ def _leases(bank):
         return reader.leases()
 
 
-def test_the_job_of_a_process_that_died_is_taken_over_at_once(bank, end_sessions, teacher, child, finished, path) -> None:
+def test_the_job_of_a_process_that_died_is_taken_over_at_once(
+    bank, end_sessions, teacher, child, finished, path
+) -> None:
     end_sessions(bank)
     dead = child(
         "import sys; from reasoningbank.wiring import ReasoningBank; from reasoningbank.learn import queue, owners\n"
@@ -282,7 +284,9 @@ def test_a_job_that_kills_its_worker_is_buried_after_five_attempts(bank, end_ses
 
 
 @pytest.mark.parametrize("jump_s", [3_600.0, -3_600.0, 10 * 365 * 86_400.0, -10 * 365 * 86_400.0])
-def test_no_jump_of_the_clock_steals_a_job_or_leaves_one_stuck(bank, end_sessions, a_teacher, teacher, clock, jump_s) -> None:
+def test_no_jump_of_the_clock_steals_a_job_or_leaves_one_stuck(
+    bank, end_sessions, a_teacher, teacher, clock, jump_s
+) -> None:
     held, failed, free = end_sessions(bank, 3)
     queue.claim_one(desk_of(bank), "elsewhere/1/1@", held)
     queue.fail(desk_of(bank), queue.claim_one(desk_of(bank), "w", failed), "x", Random(1))

@@ -121,7 +121,9 @@ def test_the_server_may_say_when_to_come_back(endpoint, client) -> None:
 
 
 @CLIENTS
-@pytest.mark.parametrize("body", [b"<html>down</html>", b"[]", b"{}", b'{"choices": []}', b"\xff\xfe\x00", b"null", b""])
+@pytest.mark.parametrize(
+    "body", [b"<html>down</html>", b"[]", b"{}", b'{"choices": []}', b"\xff\xfe\x00", b"null", b""]
+)
 def test_an_answer_in_no_known_form_is_an_outage(endpoint, client, body: bytes) -> None:
     endpoint.answer = lambda _: (200, body)
     with pytest.raises(LLMUnavailable):

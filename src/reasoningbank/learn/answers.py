@@ -40,7 +40,7 @@ class Answer:
 
 
 def parsed(text: str, *, finding: Finding, most: int, grounds: Iterable[str] = ()) -> Answer:
-    """`finding` is how the episode went; a lesson must agree with it. `grounds` is what a lesson must have come from."""
+    """`finding` is how the episode went: a lesson must agree with it. A lesson must have come from `grounds`."""
     if len(text) > LONGEST_ANSWER_CHARS:
         return Answer(problems=(f"It has {len(text):,} characters; the limit is {LONGEST_ANSWER_CHARS:,}.",))
     body = text.strip().replace("\r\n", "\n")

@@ -19,7 +19,7 @@ from reasoningbank.core.learning import Acted
 from reasoningbank.core.values import dataclass
 
 Agent = Callable[[str, str], "Acted | str | Awaitable[Acted | str]"]
-"""`agent(task, advice)`: does the task, going by the advice if it is any good, and gives back the answer or an `Acted`."""
+"""`agent(task, advice)`: does the task, going by the advice if it is any good; gives back the answer or an `Acted`."""
 LOOK_EVERY_S = 0.05
 
 

@@ -1,7 +1,8 @@
-"""What made the difference between runs of one task, found without a model: what all that succeeded did and no other did.
+"""What made the difference between runs of one task, found without a model: what all that succeeded did and no other
+did.
 
-Knows actions as text and nothing of what they mean. Says nothing when all runs ended alike, or when the good ones have
-nothing in common that the others lack.
+Knows actions as text and nothing of what they mean. Says nothing when all runs ended alike, or when the good ones
+have nothing in common that the others lack.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Workers: several jobs at a time, their leases kept alive, and the jobs of dead workers taken over.
 
-Knows how many jobs to hold, when to look for more and when to wait. One thread (the caller's) claims, beats and watches;
-the others work.
+Knows how many jobs to hold, when to look for more and when to wait. One thread (the caller's) claims, beats and
+watches; the others work.
 
 Two rules keep one bad job from harming the rest:
-- a job whose worker died is run alone, so that if it kills this process too, no neighbour is counted an attempt for it;
+- a job whose worker died is run alone, so that if it kills this process too, no neighbour is counted an attempt for
+  it;
 - an outage stops the claiming, not the jobs: they wait, and a single one is tried again after a pause that doubles.
 """
 

@@ -1,8 +1,8 @@
 """The distiller that asks a model.
 
-Knows what to send (a prompt from a file, the task, how it ended, the trace within its budget, scrubbed and fenced) and what
-to do with the answer: parse it strictly, ask once for a repair, and otherwise fail. A bad answer is an error that is tried
-again later; it is never a memory.
+Knows what to send (a prompt from a file, the task, how it ended, the trace within its budget, scrubbed and fenced)
+and what to do with the answer: parse it strictly, ask once for a repair, and otherwise fail. A bad answer is an error
+that is tried again later; it is never a memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Jobs for an agent that answers in person: its own model distils, and no key is needed.
 
-Hands out what a configured model would be sent, and takes an answer that is held to the same form. The agent is no process
-that could be looked up and does not beat, so its lease is long (`HOST_LEASE_S`), and an answer after that is still taken as
-long as nobody else has taken the job.
+Hands out what a configured model would be sent, and takes an answer that is held to the same form. The agent is no
+process that could be looked up and does not beat, so its lease is long (`HOST_LEASE_S`), and an answer after that is
+still taken as long as nobody else has taken the job.
 """
 
 from __future__ import annotations

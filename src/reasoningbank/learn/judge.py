@@ -1,7 +1,7 @@
 """Judges: the environment first, then a model, then rules.
 
-Knows the order and how to read a model's verdict. A judge that gives no readable answer says unknown; an outage is not an
-answer and is passed on, so that the job waits instead of being judged by nobody.
+Knows the order and how to read a model's verdict. A judge that gives no readable answer says unknown; an outage is
+not an answer and is passed on, so that the job waits instead of being judged by nobody.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From lessons to memories, inside the transaction that ends their job.
 
 Knows how a lesson becomes a memory, that the same lesson twice is evidence and not a second memory, and that what was
-learned from untrusted memories stays tied to them by its parents. Ids are derived from the job, so that a lesson kept twice
-is one memory.
+learned from untrusted memories stays tied to them by its parents. Ids are derived from the job, so that a lesson kept
+twice is one memory.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     parallel     k runs at the same time under the same advice; the best answer counts, the contrast is learned
     sequential   one run that checks and refines its own answer k - 1 times; the whole of it is learned
 
-Knows how runs are started, compared and chosen from. The contrast is a job like any other, so an outage of the model that
-draws it loses nothing.
+Knows how runs are started, compared and chosen from. The contrast is a job like any other, so an outage of the model
+that draws it loses nothing.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def sequential(
     timeout_s: float | None = None,
     cancel: threading.Event | None = None,
 ) -> Scaled:
-    """One run in k rounds, each of which sees the answer of the one before. A failed refinement keeps what was there."""
+    """One run in k rounds, each of which sees the answer of the one before; a failed one keeps what was there."""
     _check(k)
     begun = begin(bank, task, namespace, ADVICE_TOKENS)
     rounds: list[Acted] = []

@@ -1,8 +1,8 @@
 """Which process works on a job, and whether it is known to be gone.
 
 A name tells machine start, process table, process and its start, so that a process of the same table can be looked up
-without waiting; a number that the system has given to another process since is seen by its start. Of a process elsewhere
-nothing is known: whoever wants its job has to watch the lease. Refuses to use any clock.
+without waiting; a number that the system has given to another process since is seen by its start. Of a process
+elsewhere nothing is known: whoever wants its job has to watch the lease. Refuses to use any clock.
 """
 
 from __future__ import annotations

@@ -4,11 +4,13 @@ Knows when a job may be claimed, when it is given up, and that its effect and it
 What a job does is the worker's business (`learn.worker`).
 
 Invariants:
-- a job is accepted in the transaction that makes its reason (the end of a session), so neither exists without the other;
+- a job is accepted in the transaction that makes its reason (the end of a session), so neither exists without the
+  other;
 - a claim is one statement and counts as an attempt, so a job that kills its worker exhausts its attempts too;
-- an effect is written together with the end of its job and only by the claim that holds the lease, so it happens once;
-- no clock is compared with another one: a lease is taken over when its owner is known to be gone, or when its beat stood
-  still for `LEASE_S` by the taker's own watch; a due time further away than any real wait counts as due.
+- an effect is written together with the end of its job and only by the claim that holds the lease, so it happens
+  once;
+- no clock is compared with another one: a lease is taken over when its owner is known to be gone, or when its beat
+  stood still for `LEASE_S` by the taker's own watch; a due time further away than any real wait counts as due.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """How an episode went, by rules that read nothing but its trace.
 
-Knows what the end of a failed session looks like: the last action failed, the agent gave up, it did the same thing again and
-again. It does not know what a good one looks like: on real traces nothing in the text of a session that ended quietly told
-success from failure better than a coin (`docs/decisions/0015-learning.md`), so without a test result in the trace a quiet
-end is unknown. Never reads `outcome` or `reward`.
+Knows what the end of a failed session looks like: the last action failed, the agent gave up, it did the same thing
+again and again. It does not know what a good one looks like: on real traces nothing in the text of a session that
+ended quietly told success from failure better than a coin (`docs/decisions/0015-learning.md`), so without a test
+result in the trace a quiet end is unknown. Never reads `outcome` or `reward`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from reasoningbank.core.values import dataclass
 READ_CHARS = 4_000
 """Of each result, from both ends."""
 _ERROR = re.compile(
-    r"(?im)^\s*(?:[\w.]*(?:error|exception)\b\s*[:(]|error\b|fatal:|traceback \(most recent call last\)|panic:|unhandled\b)"
+    r"(?im)^\s*(?:[\w.]*(?:error|exception)\b\s*[:(]|error\b|fatal:|traceback \(most recent call last\)|panic:"
+    r"|unhandled\b)"
     r"|command not found|no such file or directory|permission denied|segmentation fault|syntax error"
     r"|\bexit(?:ed)? (?:with )?(?:code|status)[ :=]+[1-9]"
 )

@@ -1,7 +1,7 @@
 """One job from its claim to its end: read the session, judge it, distil it, keep what it teaches.
 
-Knows which failures are the job's own (they count against it) and which are not (the job waits). Threads, leases of others
-and the order of jobs are the crew's business (`learn.crew`).
+Knows which failures are the job's own (they count against it) and which are not (the job waits). Threads, leases of
+others and the order of jobs are the crew's business (`learn.crew`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a failed request means: an outage that passes, or a request that will never work.
 
-Knows HTTP's numbers. Refuses to repeat a server's words, which may hold the key or the text that was sent; only the host is
-named, because an address may carry a password.
+Knows HTTP's numbers. Refuses to repeat a server's words, which may hold the key or the text that was sent; only the
+host is named, because an address may carry a password.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from reasoningbank.core.errors import LLMError, LLMRefused, LLMUnavailable
 
 OF_THE_REQUEST = frozenset({400, 413, 422})
-"""What is wrong with this one request. A wrong key or an unknown model is wrong with all of them: that is an outage, which
-somebody ends by mending the configuration, and no job is to blame for it."""
+"""What is wrong with this one request. A wrong key or an unknown model is wrong with all of them: that is an outage,
+which somebody ends by mending the configuration, and no job is to blame for it."""
 _ADVICE = {
     401: "refused the API key. Check the key",
     402: "wants to be paid. Check the account",

@@ -93,8 +93,8 @@ class OpenAILLM:
     def _connect(self) -> Any:
         if not self._api_key:
             raise LLMUnavailable(
-                "The OpenAI model has no API key. Set OPENAI_API_KEY (any word will do for a local server that asks for "
-                "none)."
+                "The OpenAI model has no API key. Set OPENAI_API_KEY (any word will do for a local server that asks "
+                "for none)."
             )
         with self._lock:
             if self._client is None:

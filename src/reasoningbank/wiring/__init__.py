@@ -54,8 +54,8 @@ class ReasoningBank(Bank):
 
         `embedder` and `dimension` are chosen for a new bank and remembered by it; naming others for an existing bank is
         an error, not a silent change. A `policy` is remembered too, and may be changed: it only reads the signals.
-        `llm` ("openai/NAME", "anthropic/NAME", "off" or your own) and `distiller` ("llm", "offline", "llm,offline", "host",
-        "none" or your own) say who judges and distils; they belong to this opening and are not kept.
+        `llm` ("openai/NAME", "anthropic/NAME", "off" or your own) and `distiller` ("llm", "offline", "llm,offline",
+        "host", "none" or your own) say who judges and distils; they belong to this opening and are not kept.
         """
         config = from_environment()
         path = sqlite_path(str(bank) if bank is not None else config.bank)
