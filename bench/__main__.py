@@ -1,6 +1,6 @@
 """`python -m bench [speed|store|cold|memory|size|all] [--scale N …] [--data DIR] [--out FILE]`.
 
-`storm`, `learn`, `jobs` and `judge` have options of their own: `python -m bench storm --help`.
+`storm`, `learn`, `jobs`, `judge` and `model` have options of their own: `python -m bench storm --help`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ SCALES = [10_000, 100_000]
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench", description="Measure what the project promises.")
     parser.add_argument(
-        "subjects", nargs="*", choices=[*SUBJECTS, "all"], default=["all"], help="or: storm, learn, jobs, judge --help"
+        "subjects",
+        nargs="*",
+        choices=[*SUBJECTS, "all"],
+        default=["all"],
+        help="or: storm, learn, jobs, judge, model --help",
     )
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
@@ -34,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from bench import storm
 
         return storm.main(given[1:])
-    if given[:1] in (["learn"], ["jobs"], ["judge"]):
+    if given[:1] in (["learn"], ["jobs"], ["judge"], ["model"]):
         return import_module(f"bench.{given[0]}").main(given[1:])
     asked = parser.parse_args(given)
     chosen = SUBJECTS if "all" in asked.subjects else tuple(dict.fromkeys(asked.subjects))

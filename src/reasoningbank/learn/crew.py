@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -49,6 +50,27 @@ class Shift:
     """Go on when nothing is left to do."""
     most: int | None = None
     """Stop after so many jobs."""
+
+
+@contextmanager
+def beating(desk: Desk, claimed: queue.Claimed) -> Iterator[None]:
+    """Keep the lease of one job alive while the block works on it."""
+    over = threading.Event()
+
+    def beat() -> None:
+        leases = [claimed.lease]
+        while leases and not over.wait(queue.HEARTBEAT_S):
+            try:
+                leases = queue.renew(desk, leases)
+            except BankError:
+                # The work itself will meet whatever is wrong with the bank.
+                return
+
+    threading.Thread(target=beat, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 class Crew:

@@ -140,6 +140,7 @@ class Jobs:
 
     def work(self, job_id: str, *, teachers: Sequence[Teacher] | None = None) -> Attempt | None:
         """One job, now, by this thread; None when nobody teaches here."""
+        from reasoningbank.learn.crew import beating
         from reasoningbank.learn.owners import this_process
         from reasoningbank.learn.worker import work
 
@@ -148,7 +149,8 @@ class Jobs:
             return None
         rng = _chance(self._desk)
         claimed = queue.claim_one(self._desk, f"{this_process()}{rng.getrandbits(32):x}.1", job_id)
-        return work(self._desk, claimed, who, rng)
+        with beating(self._desk, claimed):
+            return work(self._desk, claimed, who, rng)
 
     def queue_contrast(self, sessions: Sequence[str]) -> str:
         """Accept the comparison of several runs of one task as a job; gives back its id."""
