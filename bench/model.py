@@ -2,8 +2,8 @@
 
     python -m bench model --url http://127.0.0.1:8080/v1 [--model NAME] [--rounds N] [--timeout S]
 
-Prints what became of each attempt, what was kept, and what it cost. A small model mostly shows that whatever it says is read
-strictly or refused: nothing that breaks the form may be in the bank afterwards, and that is checked.
+Prints what became of each attempt, what was kept, and what it cost. A small model mostly shows that whatever it says
+is read strictly or refused: nothing that breaks the form may be in the bank afterwards, and that is checked.
 """
 
 from __future__ import annotations

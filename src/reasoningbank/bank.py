@@ -419,6 +419,8 @@ class Bank:
         self._desk.store.backup(Path(target), progress)
 
     def status(self) -> Status:
+        from reasoningbank.learn.queue import tally
+
         store = self._desk.store
         with store.read(self._desk.tenant) as reader:
             # Grouping by state sorts every row; by namespace they lie sorted already, and few are not active.
@@ -434,7 +436,7 @@ class Bank:
                 distiller=self.learning.distiller,
                 judge=self.learning.judge_names,
                 llm=self.learning.llm,
-                jobs=self.jobs.tally(),
+                jobs=tally(reader),
                 index=self._engine.index_info(),
                 changes=store.head(),
                 memories={**active, **others},

@@ -34,6 +34,7 @@ BATCH = 10
 POLL_S = 1.0
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
+MOST_REMEMBERED = 10_000
 STOPPED = "The worker was stopped."
 
 
@@ -147,16 +148,20 @@ class Crew:
         if self._stale:
             # First let the others end, then run it alone.
             return bool(self._hands) or self._take_over()
-        free = slots - len(self._hands)
+        while (wanted := self._wanted(slots)) > 0:
+            claimed = queue.claim(self._desk, self._owner(), wanted)
+            self._take(claimed)
+            if len(claimed) < wanted:
+                break
+        return bool(self._hands)
+
+    def _wanted(self, slots: int) -> int:
+        """How many jobs to claim now: whole batches, or half a batch to keep the hands full, and not one by one."""
         if self._resume_at:
             # After an outage one job shows whether it is over.
-            free = 0 if self._hands else 1
-        wanted = min(free, self._shift.batch, self._left())
-        if wanted < min(self._shift.batch // 2, self._left()) and self._hands:
-            return True
-        claimed = queue.claim(self._desk, self._owner(), wanted) if wanted > 0 else []
-        self._take(claimed)
-        return bool(claimed)
+            return 0 if self._hands else min(1, self._left())
+        wanted = min(slots - len(self._hands), self._shift.batch, self._left())
+        return wanted if not self._hands or wanted >= min(max(1, self._shift.batch // 2), self._left()) else 0
 
     def _look(self, now: float) -> None:
         if self._hands and now - self._looked_at < POLL_S:
@@ -217,6 +222,9 @@ class Crew:
 
     def _note(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)
+        if self._shift.watch:
+            # Whoever watches for months need not remember every job of them.
+            del self.attempts[:-MOST_REMEMBERED]
         if attempt.end is End.PUT_OFF:
             # Those that were under way when it began all report it; only what was tried after a pause doubles it.
             if self._monotonic() >= self._resume_at:
