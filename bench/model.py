@@ -69,6 +69,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--url", required=True)
     parser.add_argument("--model", default="local")
     parser.add_argument("--rounds", type=int, default=1, help="how often to go through the sessions")
+    parser.add_argument("--sessions", type=int, default=len(SESSIONS), help="only the first so many of them")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one answer")
     parser.add_argument("--at-once", type=int, default=1)
     asked = parser.parse_args(argv)
@@ -77,7 +78,7 @@ def main(argv: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         with ReasoningBank.open(Path(folder) / "bank.db", embedder="hash", namespace="model", llm=llm) as bank:
             for _ in range(asked.rounds):
-                for task, outcome, steps in SESSIONS:
+                for task, outcome, steps in SESSIONS[: asked.sessions]:
                     session = bank.start_session(task)
                     for action, result in steps:
                         bank.add_step(session.id, action, result)
@@ -95,7 +96,7 @@ def main(argv: Sequence[str]) -> int:
     print(
         json.dumps(
             {
-                "sessions": len(SESSIONS) * asked.rounds,
+                "sessions": len(SESSIONS[: asked.sessions]) * asked.rounds,
                 "ends": Counter(attempt.end for attempt in distilled.attempts),
                 "errors": Counter(attempt.error[:160] for attempt in distilled.attempts if attempt.error),
                 "kept": [[item.outcome, item.title, item.content[:200]] for item in kept],
