@@ -130,6 +130,20 @@ def test_one_huge_step_does_not_push_the_others_out() -> None:
     assert "built" in trace
 
 
+def test_a_huge_result_is_not_read_from_end_to_end() -> None:
+    lengths: list[int] = []
+
+    def scrub(text: str) -> str:
+        lengths.append(len(text))
+        return text
+
+    huge = (EpisodeStep(action="cat log", result="begin " + "x" * 50_000_000 + " the end"),)
+    trace = trace_of(replace(EPISODE, steps=huge), tokens=6_000, scrub=scrub)
+    assert max(lengths) < 100_000
+    assert "begin" in trace
+    assert trace.endswith("the end")
+
+
 @given(st.lists(st.text(max_size=300), max_size=30), st.integers(50, 400))
 def test_a_trace_stays_within_its_budget_whatever_is_in_it(results: list[str], tokens: int) -> None:
     steps = tuple(EpisodeStep(action="act", result=result) for result in results)

@@ -15,20 +15,28 @@ from reasoningbank.core.tokens import count_tokens
 TRACE_TOKENS = 6_000
 LONGEST_STEP_SHARE = 0.25
 """No single step may take more than this share of the budget, so that one huge output does not push out the rest."""
+_REACH_CHARS_PER_TOKEN = 16
+_LEAST_REACH_CHARS = 20_000
 _SCRUB_NOTHING: Callable[[str], str] = str
 
 
 def trace_of(episode: Episode, *, tokens: int = TRACE_TOKENS, scrub: Callable[[str], str] = _SCRUB_NOTHING) -> str:
-    """The steps, numbered. Scrubbed whole before anything is cut, so that no cut hides half a secret."""
+    """The steps, numbered. Scrubbed before they are cut to their share, so that no cut hides half a secret."""
     share = max(40, int(tokens * LONGEST_STEP_SHARE))
     parts = []
     for number, step in enumerate(episode.steps, 1):
         mark = {True: " (worked)", False: " (failed)", None: ""}[step.ok]
-        lines = [f"[{number}]{mark} {cut_middle(scrub(step.action), share)}"]
+        lines = [f"[{number}]{mark} {cut_middle(scrub(_near_ends(step.action, share)), share)}"]
         if step.result:
-            lines.append(f"    => {cut_middle(scrub(step.result), share)}")
+            lines.append(f"    => {cut_middle(scrub(_near_ends(step.result, share)), share)}")
         parts.append("\n".join(lines))
     return middle_out(parts, tokens)
+
+
+def _near_ends(text: str, share: int) -> str:
+    """Far more of both ends than will be shown, so that what this cut may have torn is cut away with the middle."""
+    reach = max(_LEAST_REACH_CHARS, share * _REACH_CHARS_PER_TOKEN)
+    return text if len(text) <= 2 * reach else f"{text[:reach]}\n{text[-reach:]}"
 
 
 def middle_out(parts: Sequence[str], tokens: int) -> str:
