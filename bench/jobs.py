@@ -97,20 +97,24 @@ def storm(folder: Path, rng: random.Random, jobs: int, kills: int, workers: int)
     _apart(_fill, folder, jobs)
     alive: dict[int, float] = {}
     done = self_killed = 0
-    while not _apart(_all_ended, folder):
-        if time.monotonic() - began > LONGEST_RUN_S:
+    problems: list[str] = []
+    while (ended := _apart(_all_ended, folder)) is not True:
+        if isinstance(ended, dict):
+            problems += ended["violations"]
+        if problems or time.monotonic() - began > LONGEST_RUN_S:
             break
         while len(alive) < workers:
             life_s = rng.random() * rng.choice(LIVES_S) + 0.05 if done < kills else 3600.0
             alive[_worker(folder, rng.getrandbits(32))] = time.monotonic() + life_s
-        ended, killed = _reap(alive)
-        self_killed += ended
+        gone, killed = _reap(alive)
+        self_killed += gone
         done += killed
         time.sleep(0.02)
     for pid in alive:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     found = _apart(_violations, folder, jobs, done + self_killed)
+    found["violations"] = problems + found["violations"]
     return {
         "jobs": jobs,
         "kills": done,

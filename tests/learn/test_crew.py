@@ -106,3 +106,20 @@ def test_a_long_job_beats_so_that_nobody_takes_it_over(bank, end_sessions, monke
     assert bank.jobs.get(job).lease.beat > claimed.lease.beat + 2
     bank._desk.store.write(bank.tenant, lambda w: queue.finish(bank._desk, w, claimed, ()))
     assert bank.jobs.get(job).standing == "done"
+
+
+def test_of_the_jobs_of_dead_workers_the_least_tried_go_first(bank, end_sessions, a_teacher, a_lesson) -> None:
+    often, once = end_sessions(bank, 2)
+    for job, times in ((often, 3), (once, 1)):
+        lease = queue.claim_one(bank._desk, gone(), job).lease
+        for _ in range(times - 1):
+            [claimed] = queue.take_over(bank._desk, gone(), lease)
+            lease = claimed.lease
+    order = []
+
+    def act(episode):
+        order.append(episode.task)
+        return []
+
+    bank.distill(teachers=[a_teacher(act)])
+    assert order == ["task 1", "task 0"]

@@ -26,6 +26,7 @@ class Watch:
         """Owner, beat, and for how long they have been the same."""
 
     def stale(self, leases: Sequence[Lease], is_gone: Callable[[str], bool]) -> list[Lease]:
+        """Those with the fewest attempts first: whatever kills its workers goes last, and the others get their turn."""
         now = self._monotonic()
         passed_s = 0.0 if self._looked_at is None else min(LONGEST_LOOK_S, max(0.0, now - self._looked_at))
         self._looked_at = now
@@ -38,4 +39,4 @@ class Watch:
             if still_s >= patience_s or is_gone(lease.owner or ""):
                 stale.append(lease)
         self._seen = seen
-        return stale
+        return sorted(stale, key=lambda lease: (lease.attempts, lease.job_id))
