@@ -24,6 +24,7 @@ COMMANDS: dict[str, Entry] = {
     "inject": Entry("ask", "print prompt-ready advice within a token budget", "finding"),
     "list": Entry("ask", "list memories, newest first", "reading"),
     "get": Entry("ask", "show one memory", "reading"),
+    "gaps": Entry("ask", "show what is asked for in vain", "gaps"),
     "status": Entry("ask", "show what the bank holds", "status"),
     "feedback": Entry("learn", "say whether a memory helped", "evidence"),
     "outcome": Entry("learn", "say how a task went that used a memory", "evidence"),
@@ -49,8 +50,10 @@ COMMANDS: dict[str, Entry] = {
     "export": Entry("keep", "write every record as JSON Lines", "exchange"),
     "backup": Entry("keep", "copy the bank while it is in use", "keeping"),
     "verify": Entry("keep", "check every row against its checksum", "keeping"),
+    "scrub": Entry("keep", "find secrets in what is kept already, and remove them", "scrub"),
     "reindex": Entry("keep", "build the search index anew", "keeping"),
     "completion": Entry("more", "print a completion script for a shell", "completion"),
+    "eval retrieval": Entry("more", "measure recall on labelled data", "eval"),
     "bench": Entry("more", "run the benchmarks of a checkout", "bench"),
     "help": Entry("more", "show help for a command", "help"),
 }

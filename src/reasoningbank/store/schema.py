@@ -171,5 +171,17 @@ _JOBS = (
     "CREATE INDEX leases_held ON leases (tenant, job_id) WHERE owner IS NOT NULL",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _JOBS)
+_GAPS = (
+    """CREATE TABLE gaps (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  question TEXT NOT NULL,
+  times INTEGER NOT NULL,
+  first_at REAL NOT NULL,
+  last_at REAL NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX gaps_by_tenant ON gaps (tenant, last_at)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _JOBS)
 SCHEMA_VERSION = len(MIGRATIONS)

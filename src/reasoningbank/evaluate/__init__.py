@@ -1,0 +1,1 @@
+"""How good recall is, measured on labelled data that anyone can put into a folder."""
