@@ -5,7 +5,10 @@ from __future__ import annotations
 from reasoningbank.cli.command import PROGRAM
 from reasoningbank.cli.table import COMMANDS, GROUPS, families
 
-_FAMILIES = {"session": "a task and its steps: start, step, end, show, list"}
+_FAMILIES = {
+    "session": "a task and its steps: start, step, end, show, list",
+    "jobs": "sessions to distil: list, retry, discard, next, answer",
+}
 """What the members of a family are about together; one with a single member needs no such line."""
 USAGE = f"{PROGRAM} COMMAND … [--bank PATH] [--namespace NAME] [--json]"
 

@@ -1,0 +1,124 @@
+"""From a survey to one lesson about the place, and from such a lesson to the memory it belongs to.
+
+A place has no name that every session would give it, so a session's account is compared with those that are known:
+things of the same name with the same parts make it the same place. The known ones lie under numbered keys, so that
+looking for them reads those memories only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count
+
+from reasoningbank.core.learning import (
+    LONGEST_LESSON_CONTENT_CHARS,
+    LONGEST_LESSON_DESCRIPTION_CHARS,
+    LONGEST_LESSON_TITLE_CHARS,
+    EpisodeStep,
+    Lesson,
+)
+from reasoningbank.core.types import Memory, Outcome, State
+from reasoningbank.learn.offline.places import (
+    LONGEST_PLACE_CHARS,
+    Place,
+    adds_nothing,
+    joined,
+    kinship,
+    read,
+    without,
+    written,
+)
+from reasoningbank.learn.offline.survey import survey
+from reasoningbank.learn.offline.words import clipped
+from reasoningbank.ports import Reader
+
+FACT = "fact"
+KEY = "place"
+_KEYS_AT_ONCE = 64
+_MOST_PLACES = 1_024
+"""Considered in one namespace; beyond, a new account lies beside the others."""
+_MOST_PARTS = 60
+
+
+def fact(steps: Sequence[EpisodeStep], failures: Sequence[str]) -> Lesson | None:
+    """One lesson with everything that the session learned about its place. `failures` are what guesses led to."""
+    found = survey(steps)
+    if found is None:
+        return None
+    place = Place(things={name: parts[:_MOST_PARTS] for name, parts in found.things.items()})
+    said = _description(found.ways, failures)
+    return lesson_of(place, description=said, evidence=found.evidence, key=KEY)
+
+
+def lesson_of(place: Place, *, description: str, evidence: str, key: str) -> Lesson:
+    return Lesson(
+        title=_title(place),
+        description=description,
+        content=_fitting(place),
+        outcome=Outcome.SUCCESS,
+        tags=(FACT,),
+        evidence=evidence,
+        kind=FACT,
+        key=key,
+    )
+
+
+def _title(place: Place) -> str:
+    described = [name for name, parts in place.things.items() if parts]
+    names = described or list(place.things)
+    return clipped(f"Names in {', '.join(names)}", LONGEST_LESSON_TITLE_CHARS)
+
+
+def _description(ways: Sequence[str], failures: Sequence[str]) -> str:
+    told = f"Use these names instead of guessing. Told by {'; '.join(ways)}."
+    guessed = f" Guesses failed with: {failures[0]}" if failures else ""
+    return clipped(told + guessed, LONGEST_LESSON_DESCRIPTION_CHARS)
+
+
+def _fitting(place: Place) -> str:
+    text = written(place)
+    return text if len(text) <= LONGEST_LESSON_CONTENT_CHARS else text[:LONGEST_LESSON_CONTENT_CHARS].rsplit(",", 1)[0]
+
+
+# ---------------------------------------------------------------- where it belongs
+
+
+def settled(reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+    """The lesson under the key of the place that it is about: a known one, or the next free number."""
+    seen = read(lesson.content)
+    known: dict[str, Place] = {memory.key or "": read(memory.content) for memory in _places(reader, namespace)}
+    ranked = sorted(((kinship(place, seen), key) for key, place in known.items()), key=lambda pair: (-pair[0], pair[1]))
+    kin = [key for score, key in ranked if score > 0.0]
+    for key in kin:
+        if adds_nothing(known[key], seen) or len(written(joined(known[key], seen))) <= LONGEST_PLACE_CHARS:
+            return replace(lesson, key=key)
+    # Full, all of them: what they do not say yet begins a page of its own.
+    rest = seen
+    for key in kin:
+        rest = without(rest, [name for name, parts in known[key].things.items() if parts or not rest.things.get(name)])
+    if kin and not rest.things:
+        return replace(lesson, key=kin[0], content=written(known[kin[0]]))
+    free = next(f"{KEY} {number}" for number in count(1) if f"{KEY} {number}" not in known)
+    if not kin:
+        return replace(lesson, key=free)
+    return lesson_of(rest, description=lesson.description, evidence=lesson.evidence, key=free)
+
+
+def _places(reader: Reader, namespace: str) -> Iterator[Memory]:
+    for first in range(1, _MOST_PLACES, _KEYS_AT_ONCE):
+        keys = [f"{KEY} {number}" for number in range(first, first + _KEYS_AT_ONCE)]
+        where = {"namespace": namespace, "key": keys, "state": (State.ACTIVE, State.QUARANTINED)}
+        page = reader.select(Memory, where)
+        yield from page
+        if not page:
+            return
+
+
+def merged(known: Memory, lesson: Lesson) -> Lesson | None:
+    """The known place with what the lesson adds; None when it adds nothing."""
+    ours, seen = read(known.content), read(lesson.content)
+    if adds_nothing(ours, seen):
+        return None
+    whole = joined(ours, seen)
+    return lesson_of(whole, description=known.description, evidence=lesson.evidence, key=known.key or KEY)

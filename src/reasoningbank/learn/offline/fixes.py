@@ -1,0 +1,196 @@
+"""An action failed, and a later one like it worked: what changed is the lesson.
+
+A change that only puts right names in place of guessed ones is left to the facts, which say the right names for good.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence
+from difflib import SequenceMatcher
+from hashlib import blake2b
+
+from reasoningbank.core.learning import (
+    LONGEST_LESSON_CONTENT_CHARS,
+    LONGEST_LESSON_DESCRIPTION_CHARS,
+    LONGEST_LESSON_TITLE_CHARS,
+    EpisodeStep,
+    Lesson,
+)
+from reasoningbank.core.types import Memory, Outcome
+from reasoningbank.core.values import dataclass
+from reasoningbank.learn.offline.trouble import failed, kind, message
+from reasoningbank.learn.offline.words import all_words, called, clipped, head
+
+FIX = "fix"
+FURTHEST_STEPS = 6
+"""How long after a failure a success still counts as its fix."""
+LEAST_ALIKE = 0.4
+MOST_CHANGED = 0.5
+"""Of an action: beyond, it is another action, and which of the changes mattered cannot be told."""
+MOST_CHANGES = 3
+MOST_EXAMPLES = 3
+_LONGEST_ACTION_CHARS = 240
+_LONGEST_MESSAGE_CHARS = 160
+_LONGEST_COMPARED_CHARS = 2_000
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_QUOTED = re.compile(r"['\"`‘“]([^'\"`’”\n]{1,120})['\"`’”]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    failure: int
+    success: int
+    said: str
+    kind: str
+    change: str
+
+
+def fixes(steps: Sequence[EpisodeStep], names: Collection[str]) -> list[Fix]:
+    """`names` are those that the session found out by looking; the last try before a success tells most."""
+    found: dict[str, Fix] = {}
+    for number, step in enumerate(steps):
+        if not failed(step) or guessed_name(step, names):
+            continue
+        later = _success_of(steps, number)
+        if later is None:
+            continue
+        said = message(step.result)
+        change = _change(step.action, steps[later].action, names)
+        if change:
+            found[kind(said)] = Fix(failure=number, success=later, said=said, kind=kind(said), change=change)
+    return list(found.values())
+
+
+def guessed_name(step: EpisodeStep, names: Collection[str]) -> bool:
+    """Whether a failure was about a name that the action guessed, in a session that went and looked the names up."""
+    if not names:
+        return False
+    blamed = {word for quoted in _QUOTED.findall(message(step.result)) for word in all_words(quoted)}
+    return bool((blamed & all_words(step.action)) - set(names))
+
+
+def lesson_of(fix: Fix, steps: Sequence[EpisodeStep]) -> Lesson:
+    wrong, right = steps[fix.failure], steps[fix.success]
+    said = clipped(fix.said, _LONGEST_MESSAGE_CHARS)
+    content = (
+        f"`{clipped(wrong.action, _LONGEST_ACTION_CHARS)}` failed: {said}\n"
+        f"What worked: `{clipped(right.action, _LONGEST_ACTION_CHARS)}`\n"
+        f"The change: {fix.change}"
+    )
+    what = head(wrong.action)
+    return Lesson(
+        title=clipped(f"{what}: {clipped(fix.change, 34)}" if what else fix.change, LONGEST_LESSON_TITLE_CHARS),
+        description=clipped(f"When {what or 'an action'} fails with: {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
+        content=content,
+        outcome=Outcome.SUCCESS,
+        tags=(FIX,),
+        evidence=f"{clipped(wrong.action, 80)} → {said}",
+        kind=FIX,
+        key=f"fix {_digest(what, fix.kind)}",
+    )
+
+
+def merged(known: Memory, lesson: Lesson) -> Lesson | None:
+    """Another change that mended the same kind of failure is added, up to a few; one that is there confirms it."""
+    change = lesson.content.rsplit("The change: ", 1)[-1]
+    if change in known.content or known.content.count("The change: ") >= MOST_EXAMPLES:
+        return None
+    content = f"{known.content}\n\n{lesson.content}"
+    if len(content) > LONGEST_LESSON_CONTENT_CHARS:
+        return None
+    return Lesson(
+        title=known.title,
+        description=known.description,
+        content=content,
+        outcome=known.outcome,
+        tags=known.tags,
+        evidence=lesson.evidence,
+        kind=FIX,
+        key=known.key,
+    )
+
+
+def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
+    """The first action after a failure that is much like it and worked, unless another failure like it lies between."""
+    action = steps[number].action
+    for later in range(number + 1, min(len(steps), number + 1 + FURTHEST_STEPS)):
+        other = steps[later].action
+        if other == action or head(other) != head(action) or _alike(action, other) < LEAST_ALIKE:
+            continue
+        if not failed(steps[later]):
+            return later
+        if kind(message(steps[later].result)) == kind(message(steps[number].result)):
+            return None
+    return None
+
+
+def _alike(one: str, other: str) -> float:
+    if called(one):
+        return 1.0 if called(one) == called(other) else 0.0
+    ours, theirs = all_words(one[:_LONGEST_COMPARED_CHARS]), all_words(other[:_LONGEST_COMPARED_CHARS])
+    return len(ours & theirs) / (min(len(ours), len(theirs)) or 1)
+
+
+def _change(wrong: str, right: str, names: Collection[str]) -> str:
+    """What was taken out and what was put in, in words; "" when it is only names that the facts tell, or too much."""
+    arguments = _arguments(wrong), _arguments(right)
+    if arguments[0] is not None and arguments[1] is not None:
+        return _changed_arguments(arguments[0], arguments[1])
+    before, after = wrong[:_LONGEST_COMPARED_CHARS], right[:_LONGEST_COMPARED_CHARS]
+    pairs = list(dict.fromkeys(_replaced(before, after)))
+    changed = sum(max(len(old), len(new)) for old, new in pairs)
+    if not pairs or len(pairs) > MOST_CHANGES or changed > MOST_CHANGED * max(len(before), len(after)):
+        return ""
+    if all(_are_names(new, names) for _, new in pairs if new):
+        return ""
+    return "; ".join(_told(old, new) for old, new in pairs)
+
+
+def _told(old: str, new: str) -> str:
+    if not old:
+        return f"add `{clipped(new, 80)}`"
+    if not new:
+        return f"leave out `{clipped(old, 80)}`"
+    return f"`{clipped(new, 80)}` instead of `{clipped(old, 80)}`"
+
+
+def _replaced(wrong: str, right: str) -> Iterator[tuple[str, str]]:
+    before, after = list(_TOKEN.finditer(wrong)), list(_TOKEN.finditer(right))
+    matcher = SequenceMatcher(None, [m.group() for m in before], [m.group() for m in after], autojunk=False)
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        if tag != "equal":
+            yield _span(wrong, before[i1:i2]), _span(right, after[j1:j2])
+
+
+def _span(text: str, tokens: Sequence[re.Match[str]]) -> str:
+    return text[tokens[0].start() : tokens[-1].end()] if tokens else ""
+
+
+def _are_names(text: str, names: Collection[str]) -> bool:
+    words = all_words(text)
+    return bool(words) and words <= set(names)
+
+
+def _arguments(action: str) -> dict[str, object] | None:
+    start = action.find("({")
+    if start < 0 or not action.rstrip().endswith("})"):
+        return None
+    try:
+        value = json.loads(action[start + 1 : action.rstrip().rfind(")")])
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _changed_arguments(wrong: dict[str, object], right: dict[str, object]) -> str:
+    """By argument. A value that only belongs to this case (another id) is named by its argument alone."""
+    told = [f"add `{name}`" for name in right if name not in wrong]
+    told += [f"leave out `{name}`" for name in wrong if name not in right]
+    told += [f"another value for `{name}`" for name in right if name in wrong and right[name] != wrong[name]]
+    return "; ".join(told) if len(told) <= MOST_CHANGES else ""
+
+
+def _digest(*parts: str) -> str:
+    return blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -1,0 +1,64 @@
+"""The words of an action and of a message, and how to say them briefly.
+
+Knows tokens, quotes and clipping; knows no language, shell or query dialect.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
+_WORD = re.compile(r"[^\W\d][\w.\-/]*\w|[^\W\d]|--?[^\W\d][\w-]*")
+_CALL = re.compile(r"\s*([A-Za-z_][\w.\-]*)\(\s*[{)]")
+_SPACE = re.compile(r"\s+")
+_NAME = re.compile(r"[A-Za-z_.~/@#-][\w.~/@#:+-]*")
+LONGEST_NAME_CHARS = 80
+
+
+@lru_cache(maxsize=4096)
+def bare_words(action: str) -> tuple[str, ...]:
+    """The words outside quotes, case kept: names of things rather than values."""
+    return tuple(_WORD.findall(_QUOTED.sub(" ", action.replace("`", " "))))
+
+
+@lru_cache(maxsize=4096)
+def all_words(text: str) -> frozenset[str]:
+    """Every word, quoted or not, folded, whole and at its dots and slashes."""
+    found = set()
+    for word in _WORD.findall(text):
+        folded = word.casefold()
+        found.add(folded)
+        if "." in folded or "/" in folded:
+            found.update(part for part in re.split(r"[./]", folded) if part)
+    return frozenset(found)
+
+
+def called(action: str) -> str | None:
+    """The tool of an action written as a call, `tool({…})`."""
+    match = _CALL.match(action)
+    return match.group(1) if match else None
+
+
+def head(action: str) -> str:
+    """What is done, without what it is done to: the tool, or the first word."""
+    words = bare_words(action)
+    return called(action) or (words[0].casefold() if words else "")
+
+
+def is_name(text: str) -> bool:
+    return len(text) <= LONGEST_NAME_CHARS and _NAME.fullmatch(text) is not None and any(c.isalpha() for c in text)
+
+
+def one_line(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()
+
+
+def clipped(text: str, limit_chars: int) -> str:
+    """On one line, cut at a word where it is too long."""
+    line = one_line(text)
+    if len(line) <= limit_chars:
+        return line
+    cut = line[: limit_chars - 1]
+    at_word = cut.rsplit(" ", 1)[0]
+    return (at_word if len(at_word) > limit_chars // 2 else cut).rstrip(" ,;:.-(") + "…"
