@@ -215,6 +215,8 @@ class Probe:
     where: Filter
     depth: int
     """How many candidates to bring back from each of the two sides, at most."""
+    also: tuple[str, ...] = ()
+    """Ids to bring back besides, where they pass the filter: found in another way, scored in the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.index.bm25 import score
+from reasoningbank.index.changes import find
 from reasoningbank.index.entries import query_terms
 from reasoningbank.index.generation import Snapshot
 from reasoningbank.index.masks import SCOPES, Mask, apply_filter
@@ -61,7 +62,9 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch) -> Candidates:
         ceiling = 0.0
         by_vector = by_keyword = _NONE
         cosine = _cosines(snapshot, probe, _NONE, scratch)
-    slots = np.fromiter(dict.fromkeys((*by_vector.tolist(), *by_keyword.tolist())), np.int64)
+    slots = np.fromiter(
+        dict.fromkeys((*by_vector.tolist(), *by_keyword.tolist(), *_named(snapshot, probe, passed.mask))), np.int64
+    )
     ended = len(by_vector) < probe.depth and len(by_keyword) < probe.depth
     return Candidates(
         ids=rows.ids(slots),
@@ -79,6 +82,12 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch) -> Candidates:
 
 _SAMPLED_ROWS = 4096
 _NONE: Slots = np.empty(0, np.int64)
+
+
+def _named(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
+    if not probe.also:
+        return []
+    return [slots[-1] for slots in find(snapshot, probe.also).values() if mask[slots[-1]]]
 
 
 def _unit(probe: Probe) -> Floats | None:

@@ -41,6 +41,9 @@ def facet_text(memory: Memory, facet: str) -> str:
 
 
 class Follower:
+    kind = "memory"
+    """The kind of record that the index is of."""
+
     def __init__(self, store: Store, index: Index, embedder: Callable[[], Embedder], policy: Policy) -> None:
         self._store = store
         self._index = index
@@ -48,6 +51,12 @@ class Follower:
         self._policy = policy
         self._at_hand: dict[str, Memory] = {}
         """Memories that were just absorbed, so that embedding them needs no second look: bounded, for one run only."""
+
+    def _rows(self, ids: Sequence[str]) -> dict[str, Memory]:
+        return self._store.unscoped(Memory, ids)
+
+    def _facets(self, embedder: Embedder) -> tuple[str, ...]:
+        return embedder.facets
 
     def lag(self) -> int:
         """Changes that the index has not seen, plus memories whose vectors it still lacks."""
@@ -88,7 +97,7 @@ class Follower:
 
     def _batch(self, changes: Sequence[Change]) -> IndexBatch:
         added, revised, erased, signals = self._sorted_out(changes)
-        memories = self._store.unscoped(Memory, [*added, *revised])
+        memories = self._rows([*added, *revised])
         if len(self._at_hand) < MOST_AT_HAND:
             self._at_hand.update((i, m) for i, m in memories.items() if len(m.content) < LARGE_CONTENT_CHARS)
         judged = {signal.memory_id for signal in self._store.unscoped(Signal, signals).values()} if signals else set()
@@ -113,7 +122,7 @@ class Follower:
         for change in changes:
             if change.kind == "signal" and change.op is Op.ADD:
                 signals.append(change.id)
-            elif change.kind != "memory":
+            elif change.kind != self.kind:
                 continue
             elif change.op is Op.ADD:
                 added[change.id] = None
@@ -166,12 +175,12 @@ class Follower:
 
         embedder = self._embedder()
         memories = {i: self._at_hand.pop(i) for i in ids if i in self._at_hand}
-        memories.update(self._store.unscoped(Memory, [i for i in ids if i not in memories]))
+        memories.update(self._rows([i for i in ids if i not in memories]))
         kept = self._kept(memories)
         dimension = embedder.identity.dimension
         made: dict[str, Floats] = {}
         lacking = [i for i in ids if i in memories and i not in kept]
-        for facet in embedder.facets:
+        for facet in self._facets(embedder):
             rows = np.zeros((len(ids), dimension), dtype=np.float32)
             if lacking:
                 position = {memory_id: row for row, memory_id in enumerate(ids)}

@@ -10,15 +10,22 @@ from collections.abc import Sequence
 
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Outcome, Remembered
+from reasoningbank.recall.query import Recalled
 
 HEADING = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
+
+
+LEADING_SHARE = 0.5
+"""Of the relevance of the best: what is less likely than that to be of use is left out. More is worse in a prompt."""
+FACT = "fact"
+"""The tag of a memory that says what is there; it needs no word on when to use it."""
 
 
 def render(hits: Sequence[Remembered], max_tokens: int) -> str:
     """Prompt-ready text, or "" when nothing fits."""
     parts = [HEADING]
     spent = count_tokens(HEADING)
-    for hit in hits:
+    for hit in _leading(hits):
         entry = _entry(hit)
         cost = count_tokens(entry) + 1
         if spent + cost <= max_tokens:
@@ -27,7 +34,17 @@ def render(hits: Sequence[Remembered], max_tokens: int) -> str:
     return "\n\n".join(parts) if len(parts) > 1 else ""
 
 
+def _leading(hits: Sequence[Remembered]) -> Sequence[Remembered]:
+    relevances = [hit.relevance for hit in hits if isinstance(hit, Recalled)]
+    if len(relevances) < len(hits) or not hits:
+        return hits
+    least = LEADING_SHARE * max(relevances)
+    return [hit for hit, relevance in zip(hits, relevances, strict=True) if relevance >= least]
+
+
 def _entry(hit: Remembered) -> str:
+    if FACT in hit.tags:
+        return f"[KNOWN] confidence {hit.confidence.mean:.2f}, from {hit.memory.origin}\n{hit.content}"
     advice = "AVOID" if hit.outcome is Outcome.FAILURE else "DO"
     lines = [f"[{advice}] {hit.title} (confidence {hit.confidence.mean:.2f}, from {hit.memory.origin})"]
     if hit.description:

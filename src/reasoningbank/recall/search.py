@@ -25,6 +25,7 @@ from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
 from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
+from reasoningbank.recall.experience import Experience, with_experience
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
 from reasoningbank.recall.relevance import Calibration, best_cosine, calibration_for, relevance_of, words_met
@@ -48,6 +49,8 @@ class _Match:
     cosine: Floats
     keyword: Floats
     relevance: Floats
+    lived: NDArray[np.bool_]
+    """Whether a past task like this one vouches for it."""
     confidence: NDArray[np.float64]
     age_days: NDArray[np.float64]
     used: NDArray[np.int64]
@@ -62,6 +65,7 @@ class Searcher:
         policy: Policy,
         shown: ShownLog,
         clock: Callable[[], float],
+        experience: Experience | None = None,
     ) -> None:
         self._store = store
         self._index = index
@@ -69,6 +73,7 @@ class Searcher:
         self._policy = policy
         self._shown = shown
         self._clock = clock
+        self._experience = experience
         self.follower = Follower(store, index, embedder, policy)
 
     def search(self, query: Query, *, tenant: str, namespace: str, budget_s: float = CATCH_UP_BUDGET_S) -> Found:
@@ -78,7 +83,8 @@ class Searcher:
         current = self._caught_up(budget_s)
         now = self._clock()
         vector = self._embedder().embed([query.text])[0]
-        passed, match, candidates, reasons = self._passing(query, where, vector, now)
+        lived = self._experience.items(query, where, vector) if self._experience is not None else {}
+        passed, match, candidates, reasons = self._passing(query, where, vector, now, lived)
         chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
         best = ranked(_items(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
         rows = ((chosen[i], parts) for i, parts in best)
@@ -120,11 +126,13 @@ class Searcher:
 
     def close(self) -> None:
         self._index.close()
+        if self._experience is not None:
+            self._experience.close()
 
     # ------------------------------------------------------------ candidates
 
     def _passing(
-        self, query: Query, where: Filter, vector: Floats, now: float
+        self, query: Query, where: Filter, vector: Floats, now: float, lived: Mapping[str, float]
     ) -> tuple[list[int], _Match, Candidates, Counter[str]]:
         """Candidates above the floor and the asked confidence, most relevant first."""
         calibration = calibration_for(self._index.identity.name)
@@ -132,21 +140,25 @@ class Searcher:
         excluded = self._excluded(query, where.tenant)
         depth = max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT)
         while True:
-            candidates = self._index.search(Probe(vector=vector, text=query.text, where=where, depth=depth))
-            match = self._matched(candidates, calibration, now)
+            probe = Probe(vector=vector, text=query.text, where=where, depth=depth, also=tuple(lived))
+            candidates = self._index.search(probe)
+            match = self._matched(candidates, calibration, now, lived)
             passed, reasons = _passed(query, excluded, candidates, match, floor)
             enough = len(passed) >= query.limit or not reasons["min_confidence"] + reasons["excluded"]
             if enough or candidates.exhausted:
                 return passed, match, candidates, reasons
             depth *= DEEPER_BY
 
-    def _matched(self, candidates: Candidates, calibration: Calibration, now: float) -> _Match:
+    def _matched(
+        self, candidates: Candidates, calibration: Calibration, now: float, lived: Mapping[str, float]
+    ) -> _Match:
         cosine, keyword = best_cosine(candidates), words_met(candidates)
         standings = _columns(candidates.standings)
         return _Match(
             cosine=cosine,
             keyword=keyword,
-            relevance=relevance_of(cosine, keyword, calibration),
+            relevance=with_experience(relevance_of(cosine, keyword, calibration), candidates.ids, lived),
+            lived=np.array([memory_id in lived for memory_id in candidates.ids], dtype=np.bool_),
             confidence=self._policy.means(standings, now),
             age_days=np.maximum(0.0, now - standings["created_at"]) / DAY_SECONDS,
             used=standings["used"],
@@ -229,7 +241,7 @@ def _passed(
     query: Query, excluded: frozenset[str], candidates: Candidates, match: _Match, floor: float
 ) -> tuple[list[int], Counter[str]]:
     # A candidate that neither points the same way nor shares a word is no match at any floor.
-    fits = (match.relevance >= floor) & ((match.cosine > 0.0) | (match.keyword > 0.0))
+    fits = (match.relevance >= floor) & ((match.cosine > 0.0) | (match.keyword > 0.0) | match.lived)
     order = np.argsort(-match.relevance, kind="stable")
     fitting = order[fits[order]].tolist()
     wanted = [row for row in fitting if candidates.ids[row] not in excluded] if excluded else fitting

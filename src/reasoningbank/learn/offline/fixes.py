@@ -45,6 +45,8 @@ class Fix:
     said: str
     kind: str
     change: str
+    local: bool
+    """It puts one name right, which mends nothing but this one guess."""
 
 
 def fixes(steps: Sequence[EpisodeStep], names: Collection[str]) -> list[Fix]:
@@ -59,7 +61,10 @@ def fixes(steps: Sequence[EpisodeStep], names: Collection[str]) -> list[Fix]:
         said = message(step.result)
         change = _change(step.action, steps[later].action, names)
         if change:
-            found[kind(said)] = Fix(failure=number, success=later, said=said, kind=kind(said), change=change)
+            local = bool(_blamed(step) & all_words(step.action))
+            found[kind(said)] = Fix(
+                failure=number, success=later, said=said, kind=kind(said), change=change, local=local
+            )
     return list(found.values())
 
 
@@ -67,8 +72,12 @@ def guessed_name(step: EpisodeStep, names: Collection[str]) -> bool:
     """Whether a failure was about a name that the action guessed, in a session that went and looked the names up."""
     if not names:
         return False
-    blamed = {word for quoted in _QUOTED.findall(message(step.result)) for word in all_words(quoted)}
-    return bool((blamed & all_words(step.action)) - set(names))
+    return bool((_blamed(step) & all_words(step.action)) - set(names))
+
+
+def _blamed(step: EpisodeStep) -> set[str]:
+    """The words that the message quotes."""
+    return {word for quoted in _QUOTED.findall(message(step.result)) for word in all_words(quoted)}
 
 
 def lesson_of(fix: Fix, steps: Sequence[EpisodeStep]) -> Lesson:
@@ -88,7 +97,7 @@ def lesson_of(fix: Fix, steps: Sequence[EpisodeStep]) -> Lesson:
         tags=(FIX,),
         evidence=f"{clipped(wrong.action, 80)} → {said}",
         kind=FIX,
-        key=f"fix {_digest(what, fix.kind)}",
+        key=f"fix {_digest(what, fix.kind, fix.change if fix.local else '')}",
     )
 
 

@@ -69,7 +69,7 @@ def kinship(known: Place, seen: Place) -> float:
         sure += share
     least = min(len(known.things), len(seen.things))
     alike = len(shared) / least if least else 0.0
-    if alike < SAME_SHARE or (not sure and len(shared) < min(FEWEST_SHARED_NAMES, least)):
+    if alike < SAME_SHARE or (not sure and len(shared) < FEWEST_SHARED_NAMES):
         return 0.0
     return sure + alike + len(shared) / max(len(known.things), len(seen.things))
 
