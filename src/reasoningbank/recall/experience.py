@@ -8,6 +8,7 @@ of the same feed; a bank without sessions opens none.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -30,8 +31,6 @@ TASKS_ASKED = 32
 """Near tasks looked at; those that taught nothing do not count."""
 TASKS_HEARD = 10
 """Of those that taught something, how many are heard."""
-FLOOR = 0.2
-"""A task less alike than this says nothing."""
 CATCH_UP_BUDGET_S = 1.0
 LONGEST_TASK_CHARS = 4_000
 WHOLE_SIGNAL = 0.5
@@ -112,7 +111,7 @@ class Experience:
         return [
             (found.ids[row], float(relevance[row]))
             for row in order
-            if relevance[row] >= FLOOR and found.ids[row] not in excluded
+            if relevance[row] >= calibration.floor and found.ids[row] not in excluded
         ]
 
     def _current(self) -> Index:
@@ -155,12 +154,12 @@ class Experience:
 
 
 def voted(heard: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, float]:
-    """Each task speaks for its memories with the odds that it is alike; what all speak for is as likely to be of use
-    as the nearest task is to be alike.
+    """Each task speaks for its memories with the root of the odds that it is alike, so that a twin of this task is not
+    the only one heard; what all speak for is as likely to be of use as the nearest task is to be alike.
     """
     if not heard:
         return {}
-    odds = [relevance / max(1.0 - relevance, 1e-6) for _, relevance in heard]
+    odds = [math.sqrt(relevance / max(1.0 - relevance, 1e-6)) for _, relevance in heard]
     whole, nearest = sum(odds), max(relevance for _, relevance in heard)
     shares: dict[str, float] = {}
     for (ties, _), weight in zip(heard, odds, strict=True):

@@ -5,14 +5,12 @@ A change that only puts right names in place of guessed ones is left to the fact
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from hashlib import blake2b
 
 from reasoningbank.core.learning import (
-    LONGEST_LESSON_CONTENT_CHARS,
     LONGEST_LESSON_DESCRIPTION_CHARS,
     LONGEST_LESSON_TITLE_CHARS,
     EpisodeStep,
@@ -21,7 +19,7 @@ from reasoningbank.core.learning import (
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.offline.trouble import failed, kind, message
-from reasoningbank.learn.offline.words import all_words, called, clipped, head
+from reasoningbank.learn.offline.words import all_words, arguments, called, clipped, head, told
 
 FIX = "fix"
 FURTHEST_STEPS = 6
@@ -30,10 +28,13 @@ LEAST_ALIKE = 0.4
 MOST_CHANGED = 0.5
 """Of an action: beyond, it is another action, and which of the changes mattered cannot be told."""
 MOST_CHANGES = 3
-MOST_EXAMPLES = 3
 _LONGEST_ACTION_CHARS = 240
 _LONGEST_MESSAGE_CHARS = 160
 _LONGEST_COMPARED_CHARS = 2_000
+_CHANGE = "The change: "
+_RULE = re.compile(r"\b(?:should|must|only|required?|needs?|cannot|can't|may not|not allowed|at least|at most)\b", re.IGNORECASE)
+_LETTERS = re.compile(r"[^\W\d_]+")
+_DIGITS = re.compile(r"\d+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _QUOTED = re.compile(r"['\"`‘“]([^'\"`’”\n]{1,120})['\"`’”]")
 
@@ -59,7 +60,7 @@ def fixes(steps: Sequence[EpisodeStep], names: Collection[str]) -> list[Fix]:
         if later is None:
             continue
         said = message(step.result)
-        change = _change(step.action, steps[later].action, names)
+        change = _change(step.action, steps[later].action, said, names)
         if change:
             local = bool(_blamed(step) & all_words(step.action))
             found[kind(said)] = Fix(
@@ -84,14 +85,14 @@ def lesson_of(fix: Fix, steps: Sequence[EpisodeStep]) -> Lesson:
     wrong, right = steps[fix.failure], steps[fix.success]
     said = clipped(fix.said, _LONGEST_MESSAGE_CHARS)
     content = (
-        f"`{clipped(wrong.action, _LONGEST_ACTION_CHARS)}` failed: {said}\n"
-        f"What worked: `{clipped(right.action, _LONGEST_ACTION_CHARS)}`\n"
-        f"The change: {fix.change}"
+        f"`{told(wrong.action, _LONGEST_ACTION_CHARS)}` failed: {said}\n"
+        f"What worked: `{told(right.action, _LONGEST_ACTION_CHARS)}`\n"
+        f"{_CHANGE}{fix.change}"
     )
     what = head(wrong.action)
     return Lesson(
-        title=clipped(f"{what}: {clipped(fix.change, 34)}" if what else fix.change, LONGEST_LESSON_TITLE_CHARS),
-        description=clipped(f"When {what or 'an action'} fails with: {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
+        title=clipped(fix.change, LONGEST_LESSON_TITLE_CHARS),
+        description=clipped(f"{what or 'an action'} fails with: {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
         content=content,
         outcome=Outcome.SUCCESS,
         tags=(FIX,),
@@ -103,16 +104,13 @@ def lesson_of(fix: Fix, steps: Sequence[EpisodeStep]) -> Lesson:
 
 def merged(known: Memory, lesson: Lesson) -> Lesson | None:
     """Another change that mended the same kind of failure is added, up to a few; one that is there confirms it."""
-    change = lesson.content.rsplit("The change: ", 1)[-1]
-    if change in known.content or known.content.count("The change: ") >= MOST_EXAMPLES:
-        return None
-    content = f"{known.content}\n\n{lesson.content}"
-    if len(content) > LONGEST_LESSON_CONTENT_CHARS:
+    change = lesson.content.rsplit(_CHANGE, 1)[-1]
+    if change in known.content or known.content.count("\nOr: ") + 1 >= MOST_CHANGES:
         return None
     return Lesson(
         title=known.title,
         description=known.description,
-        content=content,
+        content=f"{known.content}\nOr: {change}",
         outcome=known.outcome,
         tags=known.tags,
         evidence=lesson.evidence,
@@ -142,11 +140,11 @@ def _alike(one: str, other: str) -> float:
     return len(ours & theirs) / (min(len(ours), len(theirs)) or 1)
 
 
-def _change(wrong: str, right: str, names: Collection[str]) -> str:
+def _change(wrong: str, right: str, said: str, names: Collection[str]) -> str:
     """What was taken out and what was put in, in words; "" when it is only names that the facts tell, or too much."""
-    arguments = _arguments(wrong), _arguments(right)
-    if arguments[0] is not None and arguments[1] is not None:
-        return _changed_arguments(arguments[0], arguments[1])
+    given = arguments(wrong), arguments(right)
+    if given[0] is not None and given[1] is not None:
+        return _changed_arguments(given[0], given[1], said)
     before, after = wrong[:_LONGEST_COMPARED_CHARS], right[:_LONGEST_COMPARED_CHARS]
     pairs = list(dict.fromkeys(_replaced(before, after)))
     changed = sum(max(len(old), len(new)) for old, new in pairs)
@@ -154,10 +152,10 @@ def _change(wrong: str, right: str, names: Collection[str]) -> str:
         return ""
     if all(_are_names(new, names) for _, new in pairs if new):
         return ""
-    return "; ".join(_told(old, new) for old, new in pairs)
+    return "; ".join(_swap(old, new) for old, new in pairs)
 
 
-def _told(old: str, new: str) -> str:
+def _swap(old: str, new: str) -> str:
     if not old:
         return f"add `{clipped(new, 80)}`"
     if not new:
@@ -182,23 +180,29 @@ def _are_names(text: str, names: Collection[str]) -> bool:
     return bool(words) and words <= set(names)
 
 
-def _arguments(action: str) -> dict[str, object] | None:
-    start = action.find("({")
-    if start < 0 or not action.rstrip().endswith("})"):
-        return None
-    try:
-        value = json.loads(action[start + 1 : action.rstrip().rfind(")")])
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+def _changed_arguments(wrong: Mapping[str, object], right: Mapping[str, object], said: str) -> str:
+    """By argument. Another value of the same shape belongs to this one case: it teaches something only if the message
+    says a rule.
+    """
+    changes = [f"add `{name}`" for name in right if name not in wrong]
+    changes += [f"leave out `{name}`" for name in wrong if name not in right]
+    for name in right:
+        if name not in wrong or right[name] == wrong[name]:
+            continue
+        if _shape(right[name]) != _shape(wrong[name]):
+            changes.append(f"`{name}` like `{clipped(str(right[name]), 40)}`, not `{clipped(str(wrong[name]), 40)}`")
+        elif _RULE.search(said):
+            changes.append(f"another value for `{name}`: {clipped(said, 120)}")
+    return "; ".join(changes) if len(changes) <= MOST_CHANGES else ""
 
 
-def _changed_arguments(wrong: dict[str, object], right: dict[str, object]) -> str:
-    """By argument. A value that only belongs to this case (another id) is named by its argument alone."""
-    told = [f"add `{name}`" for name in right if name not in wrong]
-    told += [f"leave out `{name}`" for name in wrong if name not in right]
-    told += [f"another value for `{name}`" for name in right if name in wrong and right[name] != wrong[name]]
-    return "; ".join(told) if len(told) <= MOST_CHANGES else ""
+def _shape(value: object) -> str:
+    """The value with every letter and digit made the same, runs of them made one."""
+    if isinstance(value, list):
+        return "[" + ",".join(sorted({_shape(entry) for entry in value})) + "]"
+    if not isinstance(value, str):
+        return type(value).__name__
+    return _LETTERS.sub("a", _DIGITS.sub("9", value)) if len(value) < 200 else "text"
 
 
 def _digest(*parts: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from reasoningbank.core.values import dataclass
-from reasoningbank.learn.offline.words import is_name, one_line
+from reasoningbank.learn.offline.words import LONGEST_NAME_CHARS, is_name, one_line
 
 LONGEST_RESULT_CHARS = 60_000
 MOST_NAMES = 200
@@ -82,11 +82,15 @@ def _of_value(value: Any) -> Listing | None:
 
 
 def _of_object(value: Mapping[Any, Any]) -> Listing | None:
-    names = [key for key in value if isinstance(key, str) and 0 < len(key) <= 80][:MOST_NAMES]
+    names = [key for key in value if isinstance(key, str) and _can_be_listed(key)][:MOST_NAMES]
     if not names:
         return None
     details = {name: _short(value[name]) for name in names if not isinstance(value[name], dict | list)}
     return Listing(names=tuple(names), fields=True, details={n: d for n, d in details.items() if d})
+
+
+def _can_be_listed(key: str) -> bool:
+    return 0 < len(key) <= LONGEST_NAME_CHARS and key.isprintable() and "," not in key and ": " not in key
 
 
 def _named(rows: Sequence[tuple[Any, ...]]) -> Listing | None:

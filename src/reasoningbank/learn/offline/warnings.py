@@ -15,7 +15,7 @@ from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.offline.fixes import guessed_name
 from reasoningbank.learn.offline.trouble import failed, kind, message
-from reasoningbank.learn.offline.words import clipped, head
+from reasoningbank.learn.offline.words import clipped, head, told
 
 WARNING = "warning"
 FEWEST_TIMES = 2
@@ -53,9 +53,9 @@ def lesson_of(group: Repeated, steps: Sequence[EpisodeStep]) -> Lesson:
     what = group.what or "this action"
     return Lesson(
         title=clipped(f"{what} keeps failing: {said}", LONGEST_LESSON_TITLE_CHARS),
-        description=clipped(f"Before repeating {what} after: {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
+        description=clipped(f"about to repeat {what} after: {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
         content=(
-            f"`{clipped(last.action, _LONGEST_ACTION_CHARS)}` and {len(group.numbers) - 1} more like it failed: {said}\n"
+            f"`{told(last.action, _LONGEST_ACTION_CHARS)}` and {len(group.numbers) - 1} more like it failed: {said}\n"
             f"Do this instead: {_instead(group, steps)}"
         ),
         outcome=Outcome.FAILURE,
@@ -74,5 +74,5 @@ def _instead(group: Repeated, steps: Sequence[EpisodeStep]) -> str:
         step = steps[number]
         if not failed(step) and step.action.strip():
             when = "worked next" if number in after else "had worked before"
-            return f"`{clipped(step.action, _LONGEST_ACTION_CHARS)}` {when}."
+            return f"`{told(step.action, _LONGEST_ACTION_CHARS)}` {when}."
     return "stop after the first failure, look at what is there, and change the approach rather than the wording."
