@@ -42,16 +42,18 @@ from reasoningbank.ports import Damage, IndexInfo, StoreInfo
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from reasoningbank.core.learning import Verdict
+    from reasoningbank.core.learning import Episode, Verdict
     from reasoningbank.exchange.transfer import Imported
     from reasoningbank.graph.walk import Neighbour
     from reasoningbank.learn.calling import Agent
     from reasoningbank.learn.capture import Ended
     from reasoningbank.learn.crew import Shift
     from reasoningbank.learn.evidence import History
+    from reasoningbank.learn.ingest.take import Ingested
     from reasoningbank.learn.jobs import Distilled, Jobs, Learning
     from reasoningbank.learn.loop import Loop
     from reasoningbank.learn.matts import Scaled
+    from reasoningbank.learn.whole import Kept
     from reasoningbank.ports import Floats
     from reasoningbank.recall.follow import Progress
     from reasoningbank.recall.query import Found, Query
@@ -336,6 +338,18 @@ class Bank:
     def distill(self, shift: Shift | None = None, **options: Any) -> Distilled:
         """Work off the jobs that are due now, and say what was learned."""
         return self.jobs.distill(shift, **options)
+
+    def keep(self, episode: Episode) -> Kept:
+        """Keep a finished session as a whole, and queue it to be distilled. The same one again adds nothing."""
+        from reasoningbank.learn.whole import keep_episode
+
+        return keep_episode(self._desk, episode)
+
+    def ingest(self, *paths: str | Path, **options: Any) -> Ingested:
+        """Take over transcripts (files or folders) as sessions; `namespace`, `layout`, `dry_run`, `progress`."""
+        from reasoningbank.learn.ingest.take import ingest
+
+        return ingest(self._desk, [Path(path) for path in paths], **options)
 
     def loop(self, agent: Agent, **options: Any) -> Loop:
         """Retrieve, act, judge, distil, consolidate around your own `agent(task, advice)`: `.run(task)` does one."""

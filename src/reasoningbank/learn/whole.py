@@ -27,7 +27,7 @@ from reasoningbank.core.types import Step, Trajectory
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.learn.queue import enqueue
-from reasoningbank.ports import Writer
+from reasoningbank.ports import Reader, Writer
 
 LONGEST_RESULT_CHARS = 20_000
 LONGEST_MESSAGE_CHARS = 2_000
@@ -40,37 +40,56 @@ class Kept:
     steps_added: int
     known: bool
     """It was here already, as a whole or up to an earlier step."""
+    changed: bool
+    """Something was kept now."""
     job_id: str | None
     """The distillation that was queued; None when nothing is new."""
 
 
-def keep_episode(desk: Desk, episode: Episode) -> Kept:
+def keep_episode(desk: Desk, episode: Episode, *, dry_run: bool = False) -> Kept:
     """Keep a session with its steps and its end, and queue it. The same session again adds nothing; one that has grown
-    adds what is new.
+    adds what is new. `dry_run` only says what would happen.
     """
-    coming, steps = _records(desk, episode)
+    told = _records(desk, episode, episode.source or _content(episode))
+    retold = _records(desk, episode, _content(episode))
 
     def change(writer: Writer) -> Kept:
+        coming, steps = told if _continues(writer, *told) else retold
         known = writer.get(Trajectory, [coming.id]).get(coming.id)
         there = writer.count(Step, {"trajectory_id": coming.id}) if known else 0
         fresh = steps[there:]
-        if known is not None and not fresh and known.outcome == coming.outcome:
-            return Kept(trajectory=known, steps_added=0, known=True, job_id=None)
+        changed = known is None or bool(fresh) or known.outcome != coming.outcome
+        kept = Kept(
+            trajectory=coming, steps_added=len(fresh), known=known is not None, changed=changed, job_id=None
+        )
+        if dry_run or not changed:
+            return kept
         if known is None:
             writer.add(coming)
         else:
             writer.revise(replace(coming, started_at=known.started_at))
         for step in fresh:
             writer.add(step)
-        job = enqueue(desk, writer, namespace=coming.namespace, subject=coming.id)
-        return Kept(trajectory=coming, steps_added=len(fresh), known=known is not None, job_id=job.id)
+        return replace(kept, job_id=enqueue(desk, writer, namespace=coming.namespace, subject=coming.id).id)
 
     return desk.store.write(desk.tenant, change)
 
 
-def _records(desk: Desk, episode: Episode) -> tuple[Trajectory, list[Step]]:
+def _continues(reader: Reader, coming: Trajectory, steps: Sequence[Step]) -> bool:
+    """Whether what is kept of a session is how this one begins. A transcript that was rewritten is another session."""
+    there = reader.select(Step, {"trajectory_id": coming.id})
+    if len(there) > len(steps):
+        return False
+    by_number = {step.number: step for step in there}
+    return all(
+        (by_number[step.number].action, by_number[step.number].result) == (step.action, step.result)
+        for step in steps[: len(there)]
+    )
+
+
+def _records(desk: Desk, episode: Episode, name: str) -> tuple[Trajectory, list[Step]]:
     namespace = clean_namespace(episode.namespace or desk.namespace)
-    identity = derived_id("trj", f"{desk.tenant}\n{namespace}\n{episode.source or _content(episode)}")
+    identity = derived_id("trj", f"{desk.tenant}\n{namespace}\n{name}")
     now = desk.clock()
     trajectory = Trajectory(
         id=identity,

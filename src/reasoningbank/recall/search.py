@@ -83,7 +83,7 @@ class Searcher:
         current = self._caught_up(budget_s)
         now = self._clock()
         vector = self._embedder().embed([query.text])[0]
-        lived = self._experience.items(query, where, vector) if self._experience is not None else {}
+        lived = self._experience.items(query, where, vector) if self._experience and query.experience else {}
         passed, match, candidates, reasons = self._passing(query, where, vector, now, lived)
         chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
         best = ranked(_items(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)

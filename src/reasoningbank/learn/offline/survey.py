@@ -14,7 +14,7 @@ from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.offline.listing import Listing, listings_of
 from reasoningbank.learn.offline.trouble import failed
-from reasoningbank.learn.offline.words import all_words, bare_words, called, clipped
+from reasoningbank.learn.offline.words import all_words, bare_words, called, clipped, told
 
 MOST_WORDS = 4
 """Bare words of an inspection: two to say what, one for the thing, one to join them."""
@@ -64,7 +64,7 @@ def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
     first = ways[0]
     return Survey(
         things=_with_the_rest(things, wholes, later[first.number]),
-        ways=tuple(dict.fromkeys(clipped(look.action, LONGEST_WAY_CHARS) for look in ways))[:MOST_WAYS],
+        ways=tuple(dict.fromkeys(told(look.action, LONGEST_WAY_CHARS) for look in ways))[:MOST_WAYS],
         evidence=f"{clipped(first.action, 80)} → {clipped(steps[first.number].result, 160)}",
     )
 

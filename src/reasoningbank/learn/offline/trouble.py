@@ -22,6 +22,7 @@ _LINE_SAYS = re.compile(
     r"\w*(?:Error|Exception)\b\s*:|\berror:|command not found|No such file or directory|Permission denied|^fatal:"
     r"|exit(?:ed with)?(?: code|\s+status)?:? [1-9]\d*\b|^E   |npm ERR!|\bFAILED\b|Segmentation fault|panic:",
 )
+_BARE_CODE = re.compile(r"\W*(?:process )?(?:command )?(?:exit(?:ed)?|failed)[a-z ]*:?[ ]*\d*\W*", re.IGNORECASE)
 _JSON_ERROR = re.compile(r"\s*[{(]\s*\W{0,2}(?:error|errors|exception)\b", re.IGNORECASE)
 _CHANGING = (
     (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|“[^”\n]{0,200}”"), "_"),
@@ -52,7 +53,8 @@ def message(result: str) -> str:
     if lines[0].startswith("Traceback"):
         return lines[-1]
     telling = [line for line in lines if _LINE_SAYS.search(line) or _OPENS.match(line)]
-    return telling[0] if telling else lines[0]
+    # That it failed is known; what a line says besides is worth more.
+    return next((line for line in telling if not _BARE_CODE.fullmatch(line)), telling[0] if telling else lines[0])
 
 
 def kind(said: str) -> str:
