@@ -1,7 +1,7 @@
 """tau-retail: the same customer-service tasks run by four models, with a reward from the environment.
 
-Each run leaves a lesson: what it did, to be followed when it succeeded and avoided when it failed. Later runs of the same
-task are evidence for or against it. Two questions:
+Each run leaves a lesson: what it did, to be followed when it succeeded and avoided when it failed. Later runs of the
+same task are evidence for or against it. Two questions:
 
     calibration   is a lesson of which the bank says 0.7 borne out by the next run in seven cases of ten?
     ranking       do the lessons of successful runs stand above those of failed ones, among the lessons for the task?
@@ -16,12 +16,12 @@ import random
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.learning import Episode
+from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
 from reasoningbank.evaluate.figures import calibration_error, spread
 from reasoningbank.learn.ingest.benchmarks import tau_runs_in
@@ -88,13 +88,10 @@ def calibration(found: Sequence[Run], flip: float, seed: int, policy: str) -> fl
                 title="What was done",
                 content=run.lesson,
                 outcome="success" if heard else "failure",
-                initial_confidence=INITIAL_CONFIDENCE_BY_NAME["success" if heard else "failure"],
+                initial_confidence=INITIAL_CONFIDENCE[Outcome.SUCCESS if heard else Outcome.FAILURE],
             )
             lessons.setdefault(run.task, []).append((kept.id, heard))
     return calibration_error(told)
-
-
-INITIAL_CONFIDENCE_BY_NAME = {outcome.value: confidence for outcome, confidence in INITIAL_CONFIDENCE.items()}
 
 
 # ---------------------------------------------------------------- ranking
@@ -183,4 +180,4 @@ def report(found: Sequence[Run], seeds: int) -> dict[str, Any]:
 def fewer(found: Sequence[Run], most: int) -> list[Run]:
     """The runs of the first tasks only, for a quick look."""
     tasks = list(dict.fromkeys(run.task for run in found))[:most]
-    return [replace(run) for run in found if run.task in set(tasks)]
+    return [run for run in found if run.task in set(tasks)]

@@ -59,9 +59,7 @@ def keep_episode(desk: Desk, episode: Episode, *, dry_run: bool = False) -> Kept
         there = writer.count(Step, {"trajectory_id": coming.id}) if known else 0
         fresh = steps[there:]
         changed = known is None or bool(fresh) or known.outcome != coming.outcome
-        kept = Kept(
-            trajectory=coming, steps_added=len(fresh), known=known is not None, changed=changed, job_id=None
-        )
+        kept = Kept(trajectory=coming, steps_added=len(fresh), known=known is not None, changed=changed, job_id=None)
         if dry_run or not changed:
             return kept
         if known is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -65,17 +66,22 @@ class Experience:
         self._policy = policy
         self._lock = threading.Lock()
         self._opened: tuple[Index, TaskFollower] | None = None
+        self._anew = False
+        self._with_tasks: set[str] = set()
 
     def items(self, query: Query, where: Filter, vector: Floats) -> dict[str, float]:
         """Memories of the nearest tasks, each with how likely it is to be of use, 0–1."""
         if Scope.PROJECT not in where.scopes or not self._any_task(where.tenant):
             return {}
         near = self._near(query, where, vector)
-        if not near:
-            return {}
-        taught = self._taught([task for task, _ in near], where.tenant)
-        heard = [(taught[task], relevance) for task, relevance in near if task in taught][:TASKS_HEARD]
-        return voted(heard)
+        heard: list[tuple[Mapping[str, float], float]] = []
+        for first in range(0, len(near), TASKS_HEARD):
+            page = near[first : first + TASKS_HEARD]
+            taught = self._taught([task for task, _ in page], where.tenant)
+            heard += [(taught[task], relevance) for task, relevance in page if task in taught]
+            if len(heard) >= TASKS_HEARD:
+                break
+        return voted(heard[:TASKS_HEARD])
 
     def close(self) -> None:
         with self._lock:
@@ -84,8 +90,13 @@ class Experience:
                 self._opened = None
 
     def _any_task(self, tenant: str) -> bool:
-        with self._store.read(tenant) as reader:
-            return bool(reader.select(Trajectory, {}, limit=1))
+        # Sessions do not go away, so one that was there once is answer enough.
+        if tenant not in self._with_tasks:
+            with self._store.read(tenant) as reader:
+                if not reader.select(Trajectory, {}, limit=1):
+                    return False
+            self._with_tasks.add(tenant)
+        return True
 
     def _near(self, query: Query, where: Filter, vector: Floats) -> list[tuple[str, float]]:
         """Past tasks and how alike they are, the nearest first."""
@@ -97,12 +108,12 @@ class Experience:
         )
         try:
             found = self._current().search(probe)
-        except BankUnavailable:
-            # Nobody could build it yet, as on a bank that is open for reading only.
-            return []
-        except BankDamaged:
-            # A view: thrown away here, folded again by the next search.
-            self._renew()
+        except (BankUnavailable, BankDamaged) as error:
+            # Not built yet on a bank that may only be read, removed by a reindex, or damaged. It is a view: this answer
+            # does without it, and the next search opens it again, anew if it was damaged.
+            with self._lock:
+                self._opened = None
+                self._anew = isinstance(error, BankDamaged)
             return []
         calibration = calibration_for(self._embedder().identity.name)
         relevance = relevance_of(best_cosine(found), words_met(found), calibration)
@@ -117,27 +128,20 @@ class Experience:
     def _current(self) -> Index:
         with self._lock:
             if self._opened is None:
-                self._opened = self._fresh(anew=False)
+                self._opened = self._fresh(anew=self._anew)
+                self._anew = False
                 if self._opened[1].is_astray():
                     self._opened[0].close()
                     self._opened = self._fresh(anew=True)
             index, follower = self._opened
-        try:
+        # On a bank that cannot be written, what is indexed can be asked all the same.
+        with suppress(BankReadOnly, BankFull):
             follower.catch_up(budget_s=CATCH_UP_BUDGET_S)
-        except (BankReadOnly, BankFull):
-            # What is indexed can be asked all the same.
-            pass
         return index
 
     def _fresh(self, *, anew: bool) -> tuple[Index, TaskFollower]:
         index = self._open_tasks(anew=anew)
         return index, TaskFollower(self._store, index, self._embedder, self._policy)
-
-    def _renew(self) -> None:
-        with self._lock:
-            if self._opened is not None:
-                self._opened[0].close()
-            self._opened = self._fresh(anew=True)
 
     def _taught(self, tasks: Sequence[str], tenant: str) -> dict[str, dict[str, float]]:
         """For each task that taught something: its memories and how firmly each is tied to it."""
@@ -173,7 +177,7 @@ def with_experience(relevance: Floats, ids: Sequence[str], lived: Mapping[str, f
     if not lived:
         return relevance
     vouched = np.array([lived.get(memory_id, 0.0) for memory_id in ids], dtype=np.float32)
-    either: Floats = 1.0 - (1.0 - relevance) * (1.0 - vouched)
+    either: Floats = np.float32(1.0) - (np.float32(1.0) - relevance) * (np.float32(1.0) - vouched)
     return either
 
 

@@ -32,9 +32,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
 
     if args.shuffles < 0 or (args.episodes is not None and args.episodes < 1):
         raise InvalidInput("--shuffles must be 0 or more and --episodes 1 or more.")
-    plan = Plan(
-        data=Path(args.data), parts=tuple(args.part or PARTS), shuffles=args.shuffles, episodes=args.episodes
-    )
+    plan = Plan(data=Path(args.data), parts=tuple(args.part or PARTS), shuffles=args.shuffles, episodes=args.episodes)
     told = report(plan, terminal.tell)
     try:
         Path(args.out).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", "utf-8")

@@ -43,7 +43,9 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     _tell(taken, terminal, dry_run=args.dry_run)
     if distilled is not None:
         memories = figures.counted(len(distilled.memories), "memory", "memories")
-        terminal.tell(f"{figures.counted(distilled.count('done'), 'session')} distilled; {memories} learned or confirmed.")
+        terminal.tell(
+            f"{figures.counted(distilled.count('done'), 'session')} distilled; {memories} learned or confirmed."
+        )
     elif taken.jobs:
         terminal.tell(f"`{PROGRAM} distill` learns from them.")
     return 0

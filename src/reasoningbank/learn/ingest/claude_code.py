@@ -16,7 +16,9 @@ from reasoningbank.learn.ingest.text import action_of, is_own, own_words_out, pl
 AGENT = "claude-code"
 _QUIET_TOOLS = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite"})
 """What these return is text that was asked for; an error in it is not theirs."""
-_NOT_SAID = re.compile(r"\s*(?:<(?:command-|local-command|bash-|user-prompt-submit-hook)|\[Request interrupted|Caveat: )")
+_NOT_SAID = re.compile(
+    r"\s*(?:<(?:command-|local-command|bash-|user-prompt-submit-hook)|\[Request interrupted|Caveat: )"
+)
 
 
 def is_record(value: object) -> bool:
@@ -39,7 +41,9 @@ def sessions_in(records: Iterable[Mapping[str, Any]], namespace: str) -> Iterato
 
 def _is_turn(record: Mapping[str, Any]) -> bool:
     passed_over = any(record.get(mark) for mark in ("isSidechain", "isMeta", "isCompactSummary"))
-    return record.get("type") in ("user", "assistant") and isinstance(record.get("message"), Mapping) and not passed_over
+    return (
+        record.get("type") in ("user", "assistant") and isinstance(record.get("message"), Mapping) and not passed_over
+    )
 
 
 def _episode(session: str, turns: list[Mapping[str, Any]], namespace: str) -> Iterator[Episode]:
@@ -72,9 +76,7 @@ def _episode(session: str, turns: list[Mapping[str, Any]], namespace: str) -> It
     )
 
 
-def _take_block(
-    block: object, calls: dict[str, tuple[str, str]], results: dict[str, tuple[str, bool | None]]
-) -> None:
+def _take_block(block: object, calls: dict[str, tuple[str, str]], results: dict[str, tuple[str, bool | None]]) -> None:
     if not isinstance(block, Mapping):
         return
     if block.get("type") == "tool_use":

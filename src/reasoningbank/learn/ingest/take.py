@@ -37,7 +37,7 @@ class Ingested:
     """What was queued to be distilled."""
 
 
-def ingest(  # noqa: PLR0913 - what, where to, and how to tell of it
+def ingest(
     desk: Desk,
     paths: Sequence[Path],
     *,

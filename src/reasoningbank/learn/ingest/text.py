@@ -45,14 +45,18 @@ def raw_lines(path: Path) -> Iterator[str]:
                 if text:
                     yield text
     except OSError as error:
-        raise ImportRejected(f"{path} cannot be read ({error.strerror}). Check the path and its permissions.") from error
+        raise ImportRejected(
+            f"{path} cannot be read ({error.strerror}). Check the path and its permissions."
+        ) from error
 
 
 def whole(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8", "replace").lstrip("\ufeff")
     except OSError as error:
-        raise ImportRejected(f"{path} cannot be read ({error.strerror}). Check the path and its permissions.") from error
+        raise ImportRejected(
+            f"{path} cannot be read ({error.strerror}). Check the path and its permissions."
+        ) from error
 
 
 def parsed(text: str) -> Any:

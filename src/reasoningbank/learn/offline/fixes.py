@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from hashlib import blake2b
 
 from reasoningbank.core.learning import (
     LONGEST_LESSON_DESCRIPTION_CHARS,
@@ -19,7 +18,7 @@ from reasoningbank.core.learning import (
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.offline.trouble import failed, kind, message
-from reasoningbank.learn.offline.words import all_words, arguments, called, clipped, head, told
+from reasoningbank.learn.offline.words import all_words, arguments, called, clipped, digest, head, told
 
 FIX = "fix"
 FURTHEST_STEPS = 6
@@ -34,7 +33,9 @@ _LONGEST_ACTION_CHARS = 240
 _LONGEST_MESSAGE_CHARS = 160
 _LONGEST_COMPARED_CHARS = 2_000
 _CHANGE = "The change: "
-_RULE = re.compile(r"\b(?:should|must|only|required?|needs?|cannot|can't|may not|not allowed|at least|at most)\b", re.IGNORECASE)
+_RULE = re.compile(
+    r"\b(?:should|must|only|required?|needs?|cannot|can't|may not|not allowed|at least|at most)\b", re.IGNORECASE
+)
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -97,7 +98,7 @@ def lesson_of(fix: Fix, steps: Sequence[EpisodeStep]) -> Lesson:
         tags=(FIX,),
         evidence=f"{clipped(wrong.action, 80)} → {said}",
         kind=FIX,
-        key=f"fix {_digest(what, fix.kind, fix.change if fix.local else '')}",
+        key=f"fix {digest(what, fix.kind, fix.change if fix.local else '')}",
     )
 
 
@@ -204,7 +205,3 @@ def _shape(value: object) -> str:
         return type(value).__name__
     # An address is somebody's own, however it is spelt.
     return _LETTERS.sub("a", _DIGITS.sub("9", value)) if len(value) < 200 and "@" not in value else "text"
-
-
-def _digest(*parts: str) -> str:
-    return blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from hashlib import blake2b
 
 from reasoningbank.core.learning import (
     LONGEST_LESSON_DESCRIPTION_CHARS,
@@ -15,7 +14,7 @@ from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.offline.fixes import guessed_name
 from reasoningbank.learn.offline.trouble import failed, kind, message
-from reasoningbank.learn.offline.words import clipped, head, told
+from reasoningbank.learn.offline.words import clipped, digest, head, told
 
 WARNING = "warning"
 FEWEST_TIMES = 2
@@ -33,7 +32,7 @@ class Repeated:
 def repeated(steps: Sequence[EpisodeStep], mended: Collection[str], names: Collection[str]) -> list[Repeated]:
     """Failures of one kind by one sort of action, the most frequent first.
 
-    `mended` are kinds with a known fix, `names` what the session looked up: a wrong guess at those is told by the facts.
+    `mended` are kinds with a known fix, `names` what the session looked up: the facts tell of a wrong guess at those.
     """
     groups: dict[tuple[str, str], list[int]] = {}
     for number, step in enumerate(steps):
@@ -62,7 +61,7 @@ def lesson_of(group: Repeated, steps: Sequence[EpisodeStep]) -> Lesson:
         tags=(WARNING,),
         evidence=f"{clipped(last.action, 80)} → {said}",
         kind=WARNING,
-        key=f"warning {blake2b(f'{group.what} {group.kind}'.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}",
+        key=f"warning {digest(group.what, group.kind)}",
     )
 
 

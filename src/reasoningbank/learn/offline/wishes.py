@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 from reasoningbank.core.learning import (
@@ -17,7 +16,7 @@ from reasoningbank.core.learning import (
     Lesson,
 )
 from reasoningbank.core.types import Outcome
-from reasoningbank.learn.offline.words import clipped, one_line
+from reasoningbank.learn.offline.words import clipped, digest, one_line
 
 PREFERENCE = "preference"
 LONGEST_WISH_CHARS = 300
@@ -35,10 +34,13 @@ _LASTING = re.compile(
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(
-    r"\b(?:use|run|call|write|put|prefer|import|try)\b[^.!?\n]{1,120}(?:\binstead of\b|\brather than\b|, not\b)[^.!?\n]{2,}",
+    r"\b(?:use|run|call|write|put|prefer|import|try)\b[^.!?\n]{1,120}"
+    r"(?:\binstead of\b|\brather than\b|, not\b)[^.!?\n]{2,}",
     re.IGNORECASE,
 )
-_FORBIDS = re.compile(rf"(?:\W{{0,3}}(?:no|nope|wrong|stop)\b\W{{1,3}})?(?:please )?(?:don't|do not|stop) {_CRAFT}", re.IGNORECASE)
+_FORBIDS = re.compile(
+    rf"(?:\W{{0,3}}(?:no|nope|wrong|stop)\b\W{{1,3}})?(?:please )?(?:don't|do not|stop) {_CRAFT}", re.IGNORECASE
+)
 _ABOUT_TODAY = re.compile(r"#?\b[A-Z]{0,3}\d{4,}\b|\bmy (?:order|account|card|address|refund)\b", re.IGNORECASE)
 
 
@@ -81,4 +83,4 @@ def _lesson(wish: str, key: str, *, corrects: bool) -> Lesson:
 
 def _key(wish: str) -> str:
     words = " ".join(re.findall(r"\w+", wish.casefold()))
-    return f"preference {blake2b(words.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+    return f"preference {digest(words)}"

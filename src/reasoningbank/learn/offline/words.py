@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
+from hashlib import blake2b
 
 _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
 _WORD = re.compile(r"[^\W\d][\w.\-/]*\w|[^\W\d]|--?[^\W\d][\w-]*")
@@ -81,3 +82,8 @@ def clipped(text: str, limit_chars: int) -> str:
     cut = line[: limit_chars - 1]
     at_word = cut.rsplit(" ", 1)[0]
     return (at_word if len(at_word) > limit_chars // 2 else cut).rstrip(" ,;:.-(") + "…"
+
+
+def digest(*parts: str) -> str:
+    """A short name for what these words say."""
+    return blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
