@@ -41,14 +41,24 @@ _MOST_PLACES = 1_024
 _MOST_PARTS = 60
 
 
-def fact(steps: Sequence[EpisodeStep], failures: Sequence[str]) -> Lesson | None:
-    """One lesson with everything that the session learned about its place. `failures` are what guesses led to."""
+def fact(steps: Sequence[EpisodeStep]) -> Lesson | None:
+    """One lesson with everything that the session learned about its place."""
     found = survey(steps)
     if found is None:
         return None
     place = Place(things={name: parts[:_MOST_PARTS] for name, parts in found.things.items()})
-    said = _description(found.ways, failures)
+    said = clipped(
+        f"Use these names instead of guessing. Told by {'; '.join(found.ways)}.", LONGEST_LESSON_DESCRIPTION_CHARS
+    )
     return lesson_of(place, description=said, evidence=found.evidence, key=KEY)
+
+
+def with_guesses(lesson: Lesson, messages: Sequence[str]) -> Lesson:
+    """The lesson with what guessing led to in this session."""
+    if not messages:
+        return lesson
+    said = f"{lesson.description} A guess failed with: {messages[0]}"
+    return replace(lesson, description=clipped(said, LONGEST_LESSON_DESCRIPTION_CHARS))
 
 
 def lesson_of(place: Place, *, description: str, evidence: str, key: str) -> Lesson:
@@ -68,12 +78,6 @@ def _title(place: Place) -> str:
     described = [name for name, parts in place.things.items() if parts]
     names = described or list(place.things)
     return clipped(f"Names in {', '.join(names)}", LONGEST_LESSON_TITLE_CHARS)
-
-
-def _description(ways: Sequence[str], failures: Sequence[str]) -> str:
-    told = f"Use these names instead of guessing. Told by {'; '.join(ways)}."
-    guessed = f" Guesses failed with: {failures[0]}" if failures else ""
-    return clipped(told + guessed, LONGEST_LESSON_DESCRIPTION_CHARS)
 
 
 def _fitting(place: Place) -> str:

@@ -29,6 +29,10 @@ LEAST_ALIKE_OTHERWISE = 0.75
 MOST_CHANGED = 0.5
 """Of an action: beyond, it is another action, and which of the changes mattered cannot be told."""
 MOST_CHANGES = 3
+FEW_CHARS = 40
+"""So much may change in the shortest action."""
+LONGEST_ADDED_CHARS = 120
+"""An action that only grew may have grown by so much."""
 _LONGEST_ACTION_CHARS = 240
 _LONGEST_MESSAGE_CHARS = 160
 _LONGEST_COMPARED_CHARS = 2_000
@@ -38,7 +42,7 @@ _RULE = re.compile(
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+_TOKEN = re.compile(r"-{0,2}\w+(?:-\w+)*|[^\w\s]")
 _QUOTED = re.compile(r"['\"`‘“]([^'\"`’”\n]{1,120})['\"`’”]")
 
 
@@ -120,18 +124,20 @@ def merged(known: Memory, lesson: Lesson) -> Lesson | None:
 
 
 def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
-    """The first action after a failure that is much like it and worked, unless another failure like it lies between."""
-    action = steps[number].action
+    """The action after a failure that is most like it and worked, before the same failure comes again."""
+    action, sort = steps[number].action, kind(message(steps[number].result))
+    best, found = 0.0, None
     for later in range(number + 1, min(len(steps), number + 1 + FURTHEST_STEPS)):
         other = steps[later].action
-        least = LEAST_ALIKE if head(other) == head(action) else LEAST_ALIKE_OTHERWISE
-        if other == action or _alike(action, other) < least:
+        alike = _alike(action, other)
+        if other == action or alike < (LEAST_ALIKE if head(other) == head(action) else LEAST_ALIKE_OTHERWISE):
             continue
-        if not failed(steps[later]):
-            return later
-        if kind(message(steps[later].result)) == kind(message(steps[number].result)):
-            return None
-    return None
+        if failed(steps[later]):
+            if kind(message(steps[later].result)) == sort:
+                break
+        elif alike >= best:
+            best, found = alike, later
+    return found
 
 
 def _alike(one: str, other: str) -> float:
@@ -148,10 +154,15 @@ def _change(wrong: str, right: str, said: str, names: Collection[str]) -> str:
         return _changed_arguments(given[0], given[1], said)
     before, after = wrong[:_LONGEST_COMPARED_CHARS], right[:_LONGEST_COMPARED_CHARS]
     pairs = list(dict.fromkeys(_replaced(before, after)))
-    changed = sum(max(len(old), len(new)) for old, new in pairs)
-    if not pairs or len(pairs) > MOST_CHANGES or changed > MOST_CHANGED * max(len(before), len(after)):
+    if not pairs or len(pairs) > MOST_CHANGES:
         return ""
-    if all(_are_names(new, names) for _, new in pairs if new):
+    changed = sum(max(len(old), len(new)) for old, new in pairs)
+    only_adds = not any(old for old, _ in pairs)
+    longest = max(FEW_CHARS, MOST_CHANGED * max(len(before), len(after)))
+    if changed > (LONGEST_ADDED_CHARS if only_adds else longest):
+        return ""
+    put_in = [new for _, new in pairs if new]
+    if put_in and all(_are_names(new, names) for new in put_in):
         return ""
     return "; ".join(_swap(old, new) for old, new in pairs)
 

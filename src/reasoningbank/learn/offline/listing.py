@@ -171,8 +171,9 @@ def _table(lines: Sequence[str]) -> Listing | None:
     rows = [line for number, line in enumerate(drawn) if number not in rulers]
     if sum("|" in row for row in rows) < len(rows) - 1:
         return None
-    cells = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in rows if "|" in row]
-    body = [tuple(row) for row in cells[1:] if len(row) == len(cells[0])]
+    cells = [[cell.strip() for cell in row.strip().removeprefix("|").split("|")] for row in rows if "|" in row]
+    width = len(cells[0])
+    body = [tuple(row[:width]) for row in cells[1:] if len(row) >= width]
     return _named(body) if body else None
 
 

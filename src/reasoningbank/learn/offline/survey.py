@@ -22,7 +22,10 @@ DESCRIBED_WIDTH = 3
 MOST_STEPS = 400
 MOST_WAYS = 3
 LONGEST_WAY_CHARS = 60
-_CONDITION = re.compile(r"[=<>?]|(?<!\S)\*(?!\S)|(?<![\w-])\d+(?![\w.-])|\|")
+_CONDITION = re.compile(r"[=<>?|]|(?<!\S)(?:\*|\d+)(?!\S)")
+_SUBSCRIPT = re.compile(r"\[\s*['\"]([\w.-]+)['\"]\s*\]")
+_ASKS_VERSION = re.compile(r"version|\s-V\b|\bshow\b", re.IGNORECASE)
+_VERSION = re.compile(r"(?i)(?:\bversion\b\W{0,3}|\bv|^[\w .-]{1,30} )(\d+(?:\.\d+){1,3}[\w.+-]*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +62,15 @@ def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
             things[subject] = look.listing.names
             parts.update(name.casefold() for name in look.listing.names)
         ways.append(look)
-    if not ways:
+    versions = {n: v for n, step in enumerate(islice(steps, MOST_STEPS)) if (v := _version_of(step)) is not None}
+    things |= {name: (told_version,) for name, told_version in versions.values() if name not in things}
+    numbers = [*(look.number for look in ways), *versions]
+    if not numbers:
         return None
-    first = ways[0]
     return Survey(
-        things=_with_the_rest(things, wholes, later[first.number]),
-        ways=tuple(dict.fromkeys(told(look.action, LONGEST_WAY_CHARS) for look in ways))[:MOST_WAYS],
-        evidence=f"{clipped(first.action, 80)} → {clipped(steps[first.number].result, 160)}",
+        things=_with_the_rest(things, wholes, later[numbers[0]]),
+        ways=tuple(dict.fromkeys(told(steps[number].action, LONGEST_WAY_CHARS) for number in numbers))[:MOST_WAYS],
+        evidence=f"{clipped(steps[numbers[0]].action, 80)} → {clipped(steps[numbers[0]].result, 160)}",
     )
 
 
@@ -100,18 +105,26 @@ def _looks(steps: Sequence[EpisodeStep]) -> list[_Look]:
 def _is_brief(action: str) -> bool:
     if called(action):
         return True
-    return len(bare_words(action)) <= MOST_WORDS and not _CONDITION.search(action) and "\n" not in action.strip()
+    return len(_operands(action)) <= MOST_WORDS and not _CONDITION.search(action) and "\n" not in action.strip()
+
+
+def _operands(action: str) -> list[str]:
+    """The words that are not flags."""
+    return [word for word in bare_words(action) if not word.startswith("-")]
 
 
 def _is_inspection(look: _Look, later: frozenset[str], parts: set[str]) -> bool:
     if called(look.action):
         return look.listing.fields
-    words = {word.casefold() for word in bare_words(look.action)[:-1]}
+    operands = _operands(look.action)
+    words = {word.casefold() for word in operands[:-1]}
     names = {name.casefold() for name in look.listing.names}
     if words & names or words & parts:
         # It names what it gets: a question for values.
         return False
-    return look.listing.of is not None or look.listing.width >= DESCRIBED_WIDTH or bool(names & later)
+    if look.listing.of is not None or look.listing.width >= DESCRIBED_WIDTH or names & later:
+        return True
+    return look.listing.fields and bool(operands) and "/" in operands[-1]
 
 
 def _subject(look: _Look, spoken: Sequence[tuple[str, frozenset[str]]]) -> str | None:
@@ -121,13 +134,24 @@ def _subject(look: _Look, spoken: Sequence[tuple[str, frozenset[str]]]) -> str |
     tool = called(look.action)
     if tool:
         return tool
-    words = bare_words(look.action)
+    words = _operands(look.action)
     if len(words) < 2:
+        return words[0] if words and look.listing.names[0].startswith("-") else None
+    elsewhere = frozenset().union(*(said for action, said in spoken if action != look.action))
+    for name in (words[-1], words[-1].split(".")[0]):
+        if name.casefold() in elsewhere or "/" in name:
+            return name
+    return words[-1].rsplit(".", maxsplit=1)[-1] if look.listing.width >= DESCRIBED_WIDTH else None
+
+
+def _version_of(step: EpisodeStep) -> tuple[str, str] | None:
+    """A program and the version that it has, when that was asked for."""
+    words = _operands(step.action)
+    if not words or not _is_brief(step.action) or not _ASKS_VERSION.search(step.action) or failed(step):
         return None
-    last = words[-1]
-    if any(last.casefold() in said for action, said in spoken if action != look.action) or "/" in last:
-        return last
-    return last.rsplit(".", maxsplit=1)[-1] if look.listing.width >= DESCRIBED_WIDTH else None
+    match = next(filter(None, map(_VERSION.search, step.result[:2000].splitlines())), None)
+    asked = [word for word in words if word.casefold() not in ("version", "show")]
+    return (asked[-1], f"version {match.group(1)}") if match and asked else None
 
 
 def _words_after(steps: Sequence[EpisodeStep]) -> list[frozenset[str]]:
@@ -137,7 +161,8 @@ def _words_after(steps: Sequence[EpisodeStep]) -> list[frozenset[str]]:
     for number in range(len(steps) - 1, -1, -1):
         after[number] = seen
         words = bare_words(steps[number].action)
-        seen |= {w.casefold() for w in words} | {p for w in words for p in all_words(w)}
+        seen |= {part for word in words for part in (word.casefold(), *word.casefold().split("/"), *all_words(word))}
+        seen |= {name.casefold() for name in _SUBSCRIPT.findall(steps[number].action)}
     return after
 
 

@@ -13,14 +13,17 @@ from reasoningbank.learn.offline.words import clipped, one_line
 
 LONGEST_READ_CHARS = 8_000
 _OPENS = re.compile(
-    r"\s*(?:\W{0,3})(?:error\b|errors?:|traceback \(most recent|fatal\b|exception\b|usage:|failed\b|failure\b|denied\b"
+    r"\s*(?:\W{0,3})(?:error\b|errors?:|traceback \(most recent|fatal\b|exception\b|failed\b|failure\b|denied\b"
     r"|\w*(?:error|exception)\b\s*[:(\[]|err!|e: |invalid\b|unknown\b|cannot\b|could not\b|unable to\b|no such\b"
     r"|not found\b|permission denied|command failed|exit(?:ed)?(?: with)?(?: code)? [1-9])",
     re.IGNORECASE,
 )
 _LINE_SAYS = re.compile(
     r"\w*(?:Error|Exception)\b\s*:|\berror:|command not found|No such file or directory|Permission denied|^fatal:"
-    r"|exit(?:ed with)?(?: code|\s+status)?:? [1-9]\d*\b|^E   |npm ERR!|\bFAILED\b|Segmentation fault|panic:",
+    r"|exit(?:ed with)?(?: code|\s+status)?:? [1-9]\d*\b|^E   |npm ERR!|\bFAILED\b|Segmentation fault|panic:"
+    r"|^\S+: \*\*\* |\bunrecognized (?:option|argument)|\bnot recognized as\b|\bis not a \S+ command\b"
+    r"|\bunknown (?:option|command|flag|argument|column|field|name)\b|\binvalid (?:option|argument|value|choice)\b"
+    r"|(?:does not|doesn't) exist\b",
 )
 _BARE_CODE = re.compile(r"\W*(?:process )?(?:command )?(?:exit(?:ed)?|failed)[a-z ]*:?[ ]*\d*\W*", re.IGNORECASE)
 _JSON_ERROR = re.compile(r"\s*[{(]\s*\W{0,2}(?:error|errors|exception)\b", re.IGNORECASE)

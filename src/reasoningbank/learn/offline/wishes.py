@@ -38,8 +38,9 @@ _INSTEAD = re.compile(
     r"(?:\binstead of\b|\brather than\b|, not\b)[^.!?\n]{2,}",
     re.IGNORECASE,
 )
-_FORBIDS = re.compile(
-    rf"(?:\W{{0,3}}(?:no|nope|wrong|stop)\b\W{{1,3}})?(?:please )?(?:don't|do not|stop) {_CRAFT}", re.IGNORECASE
+_FORBIDS = re.compile(rf"(?:please )?(?:don't|do not|stop) {_CRAFT}", re.IGNORECASE)
+_OPENING = re.compile(
+    r"^(?:(?:no|nope|wrong|also|and|but|ok|okay|good|great|thanks|well)\b[\s,.;:!-]*)+", re.IGNORECASE
 )
 _ABOUT_TODAY = re.compile(r"#?\b[A-Z]{0,3}\d{4,}\b|\bmy (?:order|account|card|address|refund)\b", re.IGNORECASE)
 
@@ -58,13 +59,19 @@ def _said(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
             answered = True
         if entry.get("role") != "user" or not isinstance(text, str) or len(text) > 20_000:
             continue
-        for sentence in map(one_line, _SENTENCE.findall(text)):
+        for sentence in map(_opened, _SENTENCE.findall(text)):
             if not 8 <= len(sentence) <= LONGEST_WISH_CHARS or _ABOUT_TODAY.search(sentence):
                 continue
             if _LASTING.search(sentence):
                 yield sentence, False
             elif answered and (_INSTEAD.search(sentence) or _FORBIDS.match(sentence)):
                 yield sentence, True
+
+
+def _opened(said: str) -> str:
+    """Without the words that only join it to the talk."""
+    sentence = _OPENING.sub("", one_line(said))
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _lesson(wish: str, key: str, *, corrects: bool) -> Lesson:
