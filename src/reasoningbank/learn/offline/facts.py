@@ -7,7 +7,7 @@ looking for them reads those memories only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -26,7 +26,6 @@ from reasoningbank.learn.offline.places import (
     joined,
     kinship,
     read,
-    without,
     written,
 )
 from reasoningbank.learn.offline.survey import survey
@@ -89,24 +88,48 @@ def _fitting(place: Place) -> str:
 
 
 def settled(reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
-    """The lesson under the key of the place that it is about: a known one, or the next free number."""
+    """The lesson under the key of the place that it is about: a known one with room, or the next free number."""
     seen = read(lesson.content)
-    known: dict[str, Place] = {memory.key or "": read(memory.content) for memory in _places(reader, namespace)}
+    known = {memory.key or "": read(memory.content) for memory in _places(reader, namespace)}
+    pages = _pages(known, seen)
+    for key in pages:
+        rest = _share_of(key, pages, seen)
+        if rest.things and len(written(joined(known[key], rest))) <= LONGEST_PLACE_CHARS:
+            return replace(lesson, key=key, content=_fitting(rest))
+    if any(not _share_of(key, pages, seen).things for key in pages):
+        # Everything is said already: the lesson confirms the nearest account.
+        return replace(lesson, key=next(iter(pages)), content=written(next(iter(pages.values()))))
+    free = next(f"{KEY} {number}" for number in count(1) if f"{KEY} {number}" not in known)
+    if not pages:
+        return replace(lesson, key=free)
+    # Full, all of them: what they do not say yet begins a page of its own.
+    rest = _share_of(free, pages, seen)
+    page = Place(things=rest.things, notes=(_more_of(next(iter(pages))),))
+    return lesson_of(page, description=lesson.description, evidence=lesson.evidence, key=free)
+
+
+def _pages(known: Mapping[str, Place], seen: Place) -> dict[str, Place]:
+    """The accounts of the place that was seen, the nearest first, then the pages that continue them."""
     ranked = sorted(((kinship(place, seen), key) for key, place in known.items()), key=lambda pair: (-pair[0], pair[1]))
     kin = [key for score, key in ranked if score > 0.0]
-    for key in kin:
-        if adds_nothing(known[key], seen) or len(written(joined(known[key], seen))) <= LONGEST_PLACE_CHARS:
-            return replace(lesson, key=key)
-    # Full, all of them: what they do not say yet begins a page of its own.
-    rest = seen
-    for key in kin:
-        rest = without(rest, [name for name, parts in known[key].things.items() if parts or not rest.things.get(name)])
-    if kin and not rest.things:
-        return replace(lesson, key=kin[0], content=written(known[kin[0]]))
-    free = next(f"{KEY} {number}" for number in count(1) if f"{KEY} {number}" not in known)
-    if not kin:
-        return replace(lesson, key=free)
-    return lesson_of(rest, description=lesson.description, evidence=lesson.evidence, key=free)
+    begun = {_more_of(key) for key in kin}
+    more = [key for key, place in known.items() if key not in kin and begun.intersection(place.notes)]
+    return {key: known[key] for key in (*kin, *more)}
+
+
+def _share_of(key: str, pages: Mapping[str, Place], seen: Place) -> Place:
+    """What a page may take: what it describes itself, and what no page speaks of yet."""
+    things = {}
+    for name, parts in seen.things.items():
+        homes = [page for page, place in pages.items() if place.things.get(name)]
+        listed = any(name in place.things for place in pages.values())
+        if homes[0] == key if homes else parts or not listed:
+            things[name] = parts
+    return Place(things=things)
+
+
+def _more_of(key: str) -> str:
+    return f"More of {key}."
 
 
 def _places(reader: Reader, namespace: str) -> Iterator[Memory]:

@@ -130,7 +130,8 @@ def _definitions(text: str) -> list[Listing]:
     for match in _DEFINITION.finditer(text):
         parts = [_PART.match(part) for part in re.split(r",(?![^(]*\))", match.group(2))]
         rule = re.compile(r"\s*[A-Z]+ (KEY|INDEX)\b|\s*(CONSTRAINT|UNIQUE|CHECK|KEY)\b")
-        names = [m.group(1) for m in parts if m is not None and not rule.match(m.string)]
+        found_parts = dict.fromkeys(m.group(1) for m in parts if m is not None and not rule.match(m.string))
+        names = list(found_parts)[:MOST_NAMES]
         if len(names) >= 2:
             found.append(
                 Listing(names=tuple(names), width=2, details={}, of=match.group(1).rsplit(".", maxsplit=1)[-1])

@@ -87,11 +87,6 @@ def joined(known: Place, seen: Place) -> Place:
     return Place(things=things, notes=known.notes)
 
 
-def without(seen: Place, names: Iterable[str]) -> Place:
-    dropped = {name.casefold() for name in names}
-    return Place(things={name: parts for name, parts in seen.things.items() if name.casefold() not in dropped})
-
-
 def adds_nothing(known: Place, seen: Place) -> bool:
     ours = {name.casefold(): _folded(parts) for name, parts in known.things.items()}
     return all(

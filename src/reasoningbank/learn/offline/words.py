@@ -13,7 +13,8 @@ from hashlib import blake2b
 _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
 _WORD = re.compile(r"[^\W\d][\w.\-/]*\w|[^\W\d]|--?[^\W\d][\w-]*")
 _CALL = re.compile(r"\s*([A-Za-z_][\w.\-]*)\(\s*[{)]")
-_SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
+_SPACE = re.compile("[\\s\x00-\x1f\x7f\ud800-\udfff]+")
+"""What cannot be shown, or kept, counts as space."""
 _NAME = re.compile(r"[A-Za-z_.~/@#-][\w.~/@#:+-]*")
 LONGEST_NAME_CHARS = 80
 
