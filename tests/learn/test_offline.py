@@ -53,7 +53,12 @@ PLACES: dict[str, tuple[Steps, list[str]]] = {
         ["people: People_ID, Name", "also here: poker_player"],
     ),
     "a definition": (
-        [(".schema t", "CREATE TABLE t (\n id INTEGER PRIMARY KEY,\n full_name TEXT,\n FOREIGN KEY(id) REFERENCES x(id))")],
+        [
+            (
+                ".schema t",
+                "CREATE TABLE t (\n id INTEGER PRIMARY KEY,\n full_name TEXT,\n FOREIGN KEY(id) REFERENCES x(id))",
+            )
+        ],
         ["t: id, full_name"],
     ),
     "a drawn table": (
@@ -73,7 +78,10 @@ PLACES: dict[str, tuple[Steps, list[str]]] = {
         ["df: date, amount"],
     ),
     "flags": (
-        [("tool --help", "Usage: tool\n  -v, --verbose  more\n  --dry-run  nothing\n  --out FILE"), ("tool --dry-run", "ok")],
+        [
+            ("tool --help", "Usage: tool\n  -v, --verbose  more\n  --dry-run  nothing\n  --out FILE"),
+            ("tool --dry-run", "ok"),
+        ],
         ["tool: --verbose, --dry-run, --out"],
     ),
     "a version": ([("pip show numpy", "Name: numpy\nVersion: 1.26.4\nSummary: x")], ["numpy: version 1.26.4"]),

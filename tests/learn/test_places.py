@@ -66,7 +66,10 @@ def test_what_a_person_wrote_into_a_place_stays(bank: ReasoningBank) -> None:
     bank.edit(place.id, content="Ask before you change anything here.\n" + place.content)
     learn(bank, "second", TABLES, SINGERS, CONCERTS)
     (grown,) = bank.list(tags="fact")
-    assert grown.content.splitlines()[:2] == ["Ask before you change anything here.", "singer: Singer_ID, Name, Country"]
+    assert grown.content.splitlines()[:2] == [
+        "Ask before you change anything here.",
+        "singer: Singer_ID, Name, Country",
+    ]
     assert "concert: Concert_ID, Theme" in grown.content
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.text import action_of, is_own, own_words_out, plain
 
-_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _IDS = ("conversation_id", "session_id", "chat_id", "thread_id", "id")
 _REWARDS = ("reward", "score")
 

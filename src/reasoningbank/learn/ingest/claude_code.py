@@ -14,7 +14,7 @@ from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.text import action_of, is_own, own_words_out, plain
 
 AGENT = "claude-code"
-_QUIET_TOOLS = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite"})
+_QUIET_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite")
 """What these return is text that was asked for; an error in it is not theirs."""
 _NOT_SAID = re.compile(
     r"\s*(?:<(?:command-|local-command|bash-|user-prompt-submit-hook)|\[Request interrupted|Caveat: )"
@@ -25,8 +25,15 @@ def is_record(value: object) -> bool:
     return isinstance(value, Mapping) and "sessionId" in value and value.get("type") in _TYPES
 
 
-_TYPES = frozenset(
-    {"user", "assistant", "system", "summary", "progress", "attachment", "file-history-snapshot", "queue-operation"}
+_TYPES = (
+    "user",
+    "assistant",
+    "system",
+    "summary",
+    "progress",
+    "attachment",
+    "file-history-snapshot",
+    "queue-operation",
 )
 
 

@@ -10,9 +10,9 @@ from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.text import action_of, is_own, own_words_out, parsed, plain
 
 AGENT = "codex"
-_TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
-_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
-_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _NOT_SAID = re.compile(r"\s*<(?:environment_context|user_instructions|permissions|turn_aborted|ENVIRONMENT)")
 _EXIT_CODE = re.compile(r"(?i)\b(?:exit code|exited with code)[: ]+(-?\d+)")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from reasoningbank.core.learning import Episode, EpisodeStep
 
 LONGEST_TASK_CHARS = 2_000
-_PROMPT = re.compile(r"(?:[\w.@~:/\\-]*[$#%]|>>>|In \[\d+\]:|mysql>|sqlite>|[\w-]+=[#>])[ \t]+(\S.*)")
+_PROMPT = re.compile(r"(?:[\w.@~:/\\-]*\$|[\w.@~:/\\-]+[#%]|>>>|In \[\d+\]:|mysql>|sqlite>|[\w-]+=[#>])[ \t]+(\S.*)")
 _SPEAKER = re.compile(r"(?i)(?:\*\*)?(user|human|you|me|assistant|agent|ai|bot|model)(?:\*\*)?:(?:\*\*)?[ \t]*(.*)")
 _USERS = frozenset({"user", "human", "you", "me"})
 

@@ -59,7 +59,8 @@ def _sign(value: object) -> str | None:
         return "tau-bench"
     if benchmarks.is_intercode(value):
         return "intercode"
-    return "openai-chat" if chat.is_chat(value) or chat.is_message(value) else None
+    spoken = isinstance(value, list) and any(map(chat.is_message, value))
+    return "openai-chat" if spoken or chat.is_chat(value) or chat.is_message(value) else None
 
 
 def episodes_in(path: Path, namespace: str, named: str | None = None) -> Iterator[Episode]:
