@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -238,7 +239,5 @@ json_values = st.recursive(
 def test_no_contents_break_a_reader(tmp_path: Path, values: list[Any], layout: str) -> None:
     path = lines(tmp_path / "a.jsonl", values, torn='{"torn')
     assert all(episode.task for episode in episodes_in(path, "n", layout))
-    try:
+    with suppress(ImportRejected):
         assert format_of(path) in FORMATS
-    except ImportRejected:
-        pass

@@ -25,7 +25,9 @@ def learn(bank: ReasoningBank, task: str, action: str = "DESCRIBE qqq", result: 
 
 def test_a_task_finds_what_a_task_like_it_taught(bank: ReasoningBank) -> None:
     learn(bank, BOATS)
-    learn(bank, "Which flower grows fastest in the shade?", "DESCRIBE rrr", "[('ff', 'int', 'NO'), ('gg', 'int', 'NO')]")
+    learn(
+        bank, "Which flower grows fastest in the shade?", "DESCRIBE rrr", "[('ff', 'int', 'NO'), ('gg', 'int', 'NO')]"
+    )
     (hit,) = bank.search("How many boats sail from the old harbour on Monday?").memories
     assert hit.content == "qqq: xq_id, zz_ref"
     assert "qqq: xq_id" in bank.inject("How many boats sail from the old harbour on Monday?")

@@ -91,30 +91,35 @@ def settled(reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
     """The lesson under the key of the place that it is about: a known one with room, or the next free number."""
     seen = read(lesson.content)
     known = {memory.key or "": read(memory.content) for memory in _places(reader, namespace)}
-    pages = _pages(known, seen)
+    free = next(f"{KEY} {number}" for number in count(1) if f"{KEY} {number}" not in known)
+    first, pages = _pages(known, seen)
+    if first is None:
+        return replace(lesson, key=free)
     for key in pages:
         rest = _share_of(key, pages, seen)
         if rest.things and len(written(joined(known[key], rest))) <= LONGEST_PLACE_CHARS:
             return replace(lesson, key=key, content=_fitting(rest))
-    if any(not _share_of(key, pages, seen).things for key in pages):
-        # Everything is said already: the lesson confirms the nearest account.
-        return replace(lesson, key=next(iter(pages)), content=written(next(iter(pages.values()))))
-    free = next(f"{KEY} {number}" for number in count(1) if f"{KEY} {number}" not in known)
-    if not pages:
-        return replace(lesson, key=free)
-    # Full, all of them: what they do not say yet begins a page of its own.
     rest = _share_of(free, pages, seen)
-    page = Place(things=rest.things, notes=(_more_of(next(iter(pages))),))
+    if not rest.things:
+        # Everything is said already: the lesson confirms it.
+        return replace(lesson, key=first, content=written(known[first]))
+    # Full, all of them: what they do not say yet begins another page.
+    page = Place(things=rest.things, notes=(_more_of(first),))
     return lesson_of(page, description=lesson.description, evidence=lesson.evidence, key=free)
 
 
-def _pages(known: Mapping[str, Place], seen: Place) -> dict[str, Place]:
-    """The accounts of the place that was seen, the nearest first, then the pages that continue them."""
-    ranked = sorted(((kinship(place, seen), key) for key, place in known.items()), key=lambda pair: (-pair[0], pair[1]))
-    kin = [key for score, key in ranked if score > 0.0]
-    begun = {_more_of(key) for key in kin}
-    more = [key for key, place in known.items() if key not in kin and begun.intersection(place.notes)]
-    return {key: known[key] for key in (*kin, *more)}
+def _pages(known: Mapping[str, Place], seen: Place) -> tuple[str | None, dict[str, Place]]:
+    """The account of the place that was seen, as its first page and all its pages, the nearest of them in front.
+
+    Others that are kin too are fragments from before anybody saw the whole; they are left to grow old.
+    """
+    kin = {key: score for key, place in known.items() if (score := kinship(place, seen)) > 0.0}
+    if not kin:
+        return None, {}
+    nearest = max(sorted(kin), key=lambda key: kin[key])
+    first = next((key for key in known if _more_of(key) in known[nearest].notes), nearest)
+    book = [key for key, place in known.items() if key == first or _more_of(first) in place.notes]
+    return first, {key: known[key] for key in sorted(book, key=lambda key: key != nearest)}
 
 
 def _share_of(key: str, pages: Mapping[str, Place], seen: Place) -> Place:

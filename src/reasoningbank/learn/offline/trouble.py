@@ -58,9 +58,7 @@ def _reads_as_failure(result: str) -> bool:
 @lru_cache(maxsize=256)
 def message(result: str) -> str:
     """The line that says what went wrong."""
-    lines = [
-        one_line(line[:LONGEST_LINE_CHARS]) for line in result[:LONGEST_READ_CHARS].splitlines() if line.strip()
-    ]
+    lines = [one_line(line[:LONGEST_LINE_CHARS]) for line in result[:LONGEST_READ_CHARS].splitlines() if line.strip()]
     if not lines:
         return "no message"
     if lines[0].startswith("Traceback"):
