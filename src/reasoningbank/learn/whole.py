@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 from reasoningbank.core.drafts import (
     MAX_CONTENT_CHARS,
@@ -28,6 +28,8 @@ from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Reader, Writer
+
+R = TypeVar("R", Trajectory, Step)
 
 LONGEST_RESULT_CHARS = 20_000
 LONGEST_MESSAGE_CHARS = 2_000
@@ -100,7 +102,14 @@ def _records(desk: Desk, episode: Episode, name: str) -> tuple[Trajectory, list[
         started_at=now,
         ended_at=now,
     )
-    return trajectory, [_step(desk, identity, number, step) for number, step in enumerate(episode.steps, start=1)]
+    steps = [_step(desk, identity, number, step) for number, step in enumerate(episode.steps, start=1)]
+    return _clean(desk, trajectory), [_clean(desk, step) for step in steps]
+
+
+def _clean(desk: Desk, record: R) -> R:
+    """Without its secrets, where the bank has a scrubber."""
+    clean = getattr(desk, "clean", None)
+    return record if clean is None else clean(record)[0]
 
 
 def _step(desk: Desk, trajectory_id: str, number: int, step: EpisodeStep) -> Step:

@@ -173,8 +173,8 @@ _JOBS = (
 
 # From a task to what was learned in it and to what it proved.
 _BY_TASK = (
-    "CREATE INDEX memories_by_source ON memories (source) WHERE source IS NOT NULL",
-    "CREATE INDEX signals_by_trajectory ON signals (trajectory_id) WHERE trajectory_id IS NOT NULL",
+    "CREATE INDEX memories_by_source ON memories (tenant, source) WHERE source IS NOT NULL",
+    "CREATE INDEX signals_by_trajectory ON signals (tenant, trajectory_id) WHERE trajectory_id IS NOT NULL",
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _JOBS, _BY_TASK)
