@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,33 @@ def test_two_runs_that_say_the_same_are_one_session_and_others_are_not(bank: Rea
     assert not bank.keep(Episode(task="t", namespace="n", steps=(EpisodeStep(action="a", result="c"),))).known
     assert not bank.keep(Episode(task="t", namespace="other", steps=episode.steps)).known
     assert first.changed
+
+
+INGEST = """
+import sys
+from reasoningbank import ReasoningBank
+with ReasoningBank.open(sys.argv[1], namespace="n") as bank:
+    print(bank.ingest(sys.argv[2]).added)
+"""
+
+
+def test_processes_that_take_over_the_same_transcripts_keep_each_once(
+    path: Path,
+    bank: ReasoningBank,
+    tmp_path: Path,
+    child: Callable[..., subprocess.Popen[str]],
+    finished: Callable[..., str],
+) -> None:
+    folder = tmp_path / "transcripts"
+    folder.mkdir()
+    for number in range(20):
+        lines(folder / f"{number}.jsonl", [{**record, "sessionId": f"s{number}"} for record in CLAUDE])
+    running = [child(INGEST, path, folder) for _ in range(3)]
+    assert sum(int(finished(process)) for process in running) == 20
+    assert len(bank.sessions(limit=100)) == 20
+    assert bank.distill().count("done") == 20
+    (fix,) = bank.list()
+    assert len(bank.history(fix.id).points) == 20
 
 
 json_values = st.recursive(

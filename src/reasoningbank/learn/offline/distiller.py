@@ -48,7 +48,7 @@ class OfflineDistiller:
         healed = remedies.remedies(steps)
         found += [remedies.lesson_of(remedy, steps) for remedy in healed]
         if verdict.outcome is not Finding.SUCCESS:
-            known = {mend.kind for mend in (*mended, *healed)}
+            known = {fix.kind for fix in mended} | {remedy.kind for remedy in healed}
             found += [warnings.lesson_of(group, steps) for group in warnings.repeated(steps, known, names)]
         return [*found, *said[1:]][:MOST_LESSONS]
 
