@@ -54,7 +54,7 @@ class RawTraces(AppendOnly):
         return [
             Lesson(
                 title=" ".join(episode.task.split())[:LONGEST_LESSON_TITLE_CHARS],
-                description="",
+                description="A session as it went.",
                 content=trace[:LONGEST_LESSON_CONTENT_CHARS],
                 outcome=Outcome.SUCCESS,
                 kind="trace",
