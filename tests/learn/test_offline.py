@@ -271,3 +271,11 @@ def test_every_lesson_keeps_the_limits_whatever_the_trace(
 @pytest.mark.parametrize("result", ["a" * 2_000_000, "Error: " + "'" * 200_000, "x: y\n" * 100_000, "/" * 100_000])
 def test_a_huge_result_is_read_quickly(result: str) -> None:
     assert len(lessons([("cat f", result), ("cat g", result)])) <= MOST_LESSONS
+
+
+def test_a_very_long_session_is_read_in_one_go() -> None:
+    listing = "\n".join(f"file_{n}.py" for n in range(150))
+    steps = [(f"ls dir_{n}", listing.replace("file", f"f{n}")) for n in range(300)]
+    steps += [(f"cat dir_{n}/f{n}_1.py", "x = 1") for n in range(300)]
+    steps += [(f"make t{n}", "error: no such target") for n in range(300)]
+    assert of_kind(lessons(steps), "fact")

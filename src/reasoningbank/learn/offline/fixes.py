@@ -6,7 +6,7 @@ A change that only puts right names in place of guessed ones is left to the fact
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 
 from reasoningbank.core.learning import (
@@ -57,7 +57,7 @@ class Fix:
     """It puts one name right, which mends nothing but this one guess."""
 
 
-def fixes(steps: Sequence[EpisodeStep], names: Collection[str]) -> list[Fix]:
+def fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix]:
     """`names` are those that the session found out by looking; the last try before a success tells most."""
     found: dict[str, Fix] = {}
     for number, step in enumerate(steps):
@@ -76,11 +76,11 @@ def fixes(steps: Sequence[EpisodeStep], names: Collection[str]) -> list[Fix]:
     return list(found.values())
 
 
-def guessed_name(step: EpisodeStep, names: Collection[str]) -> bool:
+def guessed_name(step: EpisodeStep, names: frozenset[str]) -> bool:
     """Whether a failure was about a name that the action guessed, in a session that went and looked the names up."""
     if not names:
         return False
-    return bool((_blamed(step) & all_words(step.action)) - set(names))
+    return bool((_blamed(step) & all_words(step.action)) - names)
 
 
 def _blamed(step: EpisodeStep) -> set[str]:
@@ -147,7 +147,7 @@ def _alike(one: str, other: str) -> float:
     return len(ours & theirs) / (min(len(ours), len(theirs)) or 1)
 
 
-def _change(wrong: str, right: str, said: str, names: Collection[str]) -> str:
+def _change(wrong: str, right: str, said: str, names: frozenset[str]) -> str:
     """What was taken out and what was put in, in words; "" when it is only names that the facts tell, or too much."""
     given = arguments(wrong), arguments(right)
     if given[0] is not None and given[1] is not None:
@@ -187,9 +187,9 @@ def _span(text: str, tokens: Sequence[re.Match[str]]) -> str:
     return text[tokens[0].start() : tokens[-1].end()] if tokens else ""
 
 
-def _are_names(text: str, names: Collection[str]) -> bool:
+def _are_names(text: str, names: frozenset[str]) -> bool:
     words = all_words(text)
-    return bool(words) and words <= set(names)
+    return bool(words) and words <= names
 
 
 def _changed_arguments(wrong: Mapping[str, object], right: Mapping[str, object], said: str) -> str:

@@ -143,7 +143,9 @@ def _definitions(text: str) -> list[Listing]:
 
 _FLAG = re.compile(r"\s{0,12}(-{1,2}[A-Za-z][\w-]*)(?:[, ]+(--[A-Za-z][\w-]*))?(?:[ =,]|$)")
 _PAIR = re.compile(r"\s{0,4}([A-Za-z][\w .-]{0,40}?)\s*[:=]\s+(\S.*)")
-_LONG_LISTING = re.compile(r"[-dlbcps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+[\d,.]+[KMGT]?\s+\S+\s+\S+\s+\S+\s+(\S.*)")
+_LONG_LISTING = re.compile(
+    r"[-dlbcps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+[\d,.]+[KMGT]?\s+\S+\s+\S+\s+\S+\s+(\S.*)"
+)
 _RULER = re.compile(r"[\s|+=\-:]{3,}")
 
 

@@ -7,7 +7,7 @@ values back. Knows that difference and nothing about any query language, shell o
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
 from reasoningbank.core.learning import EpisodeStep
@@ -20,6 +20,7 @@ MOST_WORDS = 4
 """Bare words of an inspection: two to say what, one for the thing, one to join them."""
 DESCRIBED_WIDTH = 3
 MOST_STEPS = 400
+LONGEST_READ_CHARS = 4_000
 MOST_WAYS = 3
 LONGEST_WAY_CHARS = 60
 _CONDITION = re.compile(r"[=<>?|]|(?<!\S)(?:\*|\d+)(?!\S)")
@@ -46,16 +47,16 @@ class _Look:
 
 
 def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
-    later = _words_after(steps)
-    spoken = _spoken(steps)
+    last_used = _last_used(steps)
+    speakers = _speakers(steps)
     things: dict[str, tuple[str, ...]] = {}
     wholes: dict[str, tuple[str, ...]] = {}
     parts: set[str] = set()
     ways: list[_Look] = []
     for look in _looks(steps):
-        if not _is_inspection(look, later[look.number], parts):
+        if not _is_inspection(look, last_used, parts):
             continue
-        subject = look.listing.of or _subject(look, spoken)
+        subject = look.listing.of or _subject(look, speakers)
         if subject is None:
             wholes[clipped(look.action, LONGEST_WAY_CHARS)] = look.listing.names
         else:
@@ -68,14 +69,14 @@ def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
     if not numbers:
         return None
     return Survey(
-        things=_with_the_rest(things, wholes, later[numbers[0]]),
+        things=_with_the_rest(things, wholes, last_used),
         ways=tuple(dict.fromkeys(told(steps[number].action, LONGEST_WAY_CHARS) for number in numbers))[:MOST_WAYS],
         evidence=f"{clipped(steps[numbers[0]].action, 80)} → {clipped(steps[numbers[0]].result, 160)}",
     )
 
 
 def _with_the_rest(
-    things: dict[str, tuple[str, ...]], wholes: dict[str, tuple[str, ...]], later: frozenset[str]
+    things: dict[str, tuple[str, ...]], wholes: dict[str, tuple[str, ...]], used: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
     """What a look at the whole place listed, beside what was looked at one by one. Of several such looks, the one whose
     names were taken up is the place; the others are things in it, under the action that listed them.
@@ -86,7 +87,7 @@ def _with_the_rest(
 
     def taken_up(way: str) -> tuple[int, int]:
         names = {name.casefold() for name in wholes[way]}
-        return len(names & inspected), len(names & later)
+        return len(names & inspected), sum(name in used for name in names)
 
     place = max(wholes, key=taken_up)
     others = {way: names for way, names in wholes.items() if not set(names) & set(wholes[place])}
@@ -113,7 +114,7 @@ def _operands(action: str) -> list[str]:
     return [word for word in bare_words(action) if not word.startswith("-")]
 
 
-def _is_inspection(look: _Look, later: frozenset[str], parts: set[str]) -> bool:
+def _is_inspection(look: _Look, last_used: Mapping[str, int], parts: set[str]) -> bool:
     if called(look.action):
         return look.listing.fields
     operands = _operands(look.action)
@@ -122,12 +123,14 @@ def _is_inspection(look: _Look, later: frozenset[str], parts: set[str]) -> bool:
     if words & names or words & parts:
         # It names what it gets: a question for values.
         return False
-    if look.listing.of is not None or look.listing.width >= DESCRIBED_WIDTH or names & later:
+    if look.listing.of is not None or look.listing.width >= DESCRIBED_WIDTH:
+        return True
+    if any(last_used.get(name, -1) > look.number for name in names):
         return True
     return look.listing.fields and bool(operands) and "/" in operands[-1]
 
 
-def _subject(look: _Look, spoken: Sequence[tuple[str, frozenset[str]]]) -> str | None:
+def _subject(look: _Look, speakers: Mapping[str, set[str]]) -> str | None:
     """The thing that was inspected: the last word of the action, if it is spoken of elsewhere or what came back
     describes it; None when the whole place was.
     """
@@ -137,9 +140,8 @@ def _subject(look: _Look, spoken: Sequence[tuple[str, frozenset[str]]]) -> str |
     words = _operands(look.action)
     if len(words) < 2:
         return words[0] if words and look.listing.names[0].startswith("-") else None
-    elsewhere = frozenset().union(*(said for action, said in spoken if action != look.action))
     for name in (words[-1], words[-1].split(".")[0]):
-        if name.casefold() in elsewhere or "/" in name:
+        if speakers.get(name.casefold(), set()) - {look.action} or "/" in name:
             return name
     return words[-1].rsplit(".", maxsplit=1)[-1] if look.listing.width >= DESCRIBED_WIDTH else None
 
@@ -154,21 +156,22 @@ def _version_of(step: EpisodeStep) -> tuple[str, str] | None:
     return (asked[-1], f"version {match.group(1)}") if match and asked else None
 
 
-def _words_after(steps: Sequence[EpisodeStep]) -> list[frozenset[str]]:
-    """For each step, the bare words of the actions that follow it."""
-    after: list[frozenset[str]] = [frozenset()] * len(steps)
-    seen: frozenset[str] = frozenset()
-    for number in range(len(steps) - 1, -1, -1):
-        after[number] = seen
-        words = bare_words(steps[number].action)
-        seen |= {part for word in words for part in (word.casefold(), *word.casefold().split("/"), *all_words(word))}
-        seen |= {name.casefold() for name in _SUBSCRIPT.findall(steps[number].action)}
-    return after
+def _last_used(steps: Sequence[EpisodeStep]) -> dict[str, int]:
+    """For each bare word of an action, and each part of a path, the last step that uses it."""
+    last: dict[str, int] = {}
+    for number, step in enumerate(steps):
+        for word in bare_words(step.action):
+            last.update(dict.fromkeys((word.casefold(), *word.casefold().split("/"), *all_words(word)), number))
+        last.update(dict.fromkeys((name.casefold() for name in _SUBSCRIPT.findall(step.action)), number))
+    return last
 
 
-def _spoken(steps: Sequence[EpisodeStep]) -> list[tuple[str, frozenset[str]]]:
-    """Each action with its words and those of what came back."""
-    return [
-        (step.action, frozenset(word.casefold() for word in bare_words(step.action)) | all_words(step.result[:4000]))
-        for step in islice(steps, MOST_STEPS)
-    ]
+def _speakers(steps: Sequence[EpisodeStep]) -> dict[str, set[str]]:
+    """For each word, a few of the actions that use it or get it back: enough to tell that others do."""
+    speakers: dict[str, set[str]] = {}
+    for step in islice(steps, MOST_STEPS):
+        for word in {word.casefold() for word in bare_words(step.action)} | all_words(step.result[:LONGEST_READ_CHARS]):
+            heard = speakers.setdefault(word, set())
+            if len(heard) < 2:
+                heard.add(step.action)
+    return speakers

@@ -29,7 +29,7 @@ class Repeated:
     numbers: tuple[int, ...]
 
 
-def repeated(steps: Sequence[EpisodeStep], mended: Collection[str], names: Collection[str]) -> list[Repeated]:
+def repeated(steps: Sequence[EpisodeStep], mended: Collection[str], names: frozenset[str]) -> list[Repeated]:
     """Failures of one kind by one sort of action, the most frequent first.
 
     `mended` are kinds with a known fix, `names` what the session looked up: the facts tell of a wrong guess at those.
