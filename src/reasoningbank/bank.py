@@ -222,10 +222,10 @@ class Bank:
     def inject(self, task: str, *, max_tokens: int = 500, **options: Any) -> str:
         """Prompt-ready text within a budget, or "" when nothing fits."""
         from reasoningbank.recall.query import checked_budget
-        from reasoningbank.recall.render import render
+        from reasoningbank.recall.render import leading, render
 
         budget = checked_budget(max_tokens)
-        return render(self.search(task, **options).memories, budget)
+        return render(leading(self.search(task, **options).memories, options.get("floor")), budget)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Vectors of this bank's embedder, one row a text."""

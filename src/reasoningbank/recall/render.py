@@ -25,7 +25,7 @@ def render(hits: Sequence[Remembered], max_tokens: int) -> str:
     """Prompt-ready text, or "" when nothing fits."""
     parts = [HEADING]
     spent = count_tokens(HEADING)
-    for hit in _leading(hits):
+    for hit in hits:
         entry = _entry(hit)
         cost = count_tokens(entry) + 1
         if spent + cost <= max_tokens:
@@ -34,12 +34,12 @@ def render(hits: Sequence[Remembered], max_tokens: int) -> str:
     return "\n\n".join(parts) if len(parts) > 1 else ""
 
 
-def _leading(hits: Sequence[Remembered]) -> Sequence[Remembered]:
-    relevances = [hit.relevance for hit in hits if isinstance(hit, Recalled)]
-    if len(relevances) < len(hits) or not hits:
+def leading(hits: Sequence[Recalled], floor: float | None) -> Sequence[Recalled]:
+    """The hits for a prompt. A caller who names a floor gets everything above it."""
+    if floor is not None or not hits:
         return hits
-    least = LEADING_SHARE * max(relevances)
-    return [hit for hit, relevance in zip(hits, relevances, strict=True) if relevance >= least]
+    least = LEADING_SHARE * max(hit.relevance for hit in hits)
+    return [hit for hit in hits if hit.relevance >= least]
 
 
 def _entry(hit: Remembered) -> str:
