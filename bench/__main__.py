@@ -1,6 +1,6 @@
 """`python -m bench [speed|store|cold|memory|size|all] [--scale N …] [--data DIR] [--out FILE]`.
 
-`storm`, `learn`, `jobs`, `judge` and `model` have options of their own: `python -m bench storm --help`.
+`storm`, `scrub`, `learn`, `jobs`, `judge` and `model` have options of their own: `python -m bench storm --help`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         nargs="*",
         choices=[*SUBJECTS, "all"],
         default=["all"],
-        help="or: storm, learn, jobs, judge, model --help",
+        help="or: storm, scrub, learn, jobs, judge, model --help",
     )
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
@@ -40,6 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return storm.main(given[1:])
     if given[:1] in (["learn"], ["jobs"], ["judge"], ["model"]):
         return import_module(f"bench.{given[0]}").main(given[1:])
+    if given[:1] == ["scrub"]:
+        from bench import scrub
+
+        return scrub.main(given[1:])
     asked = parser.parse_args(given)
     chosen = SUBJECTS if "all" in asked.subjects else tuple(dict.fromkeys(asked.subjects))
     report = Report()

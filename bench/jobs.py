@@ -44,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2_000)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--workers", type=int, default=3, help="processes that work at the same time")
+    parser.add_argument("--work", type=float, default=0.002, help="seconds that one job takes")
     parser.add_argument("--seed", type=int, default=None)
     options = parser.parse_args(argv)
     if not hasattr(os, "fork"):
@@ -51,6 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 30)
     folder = Path(tempfile.mkdtemp(prefix="reasoningbank-jobs-"))
+    Teaching.takes_s = options.work
     result = {"seed": seed, **storm(folder, random.Random(seed), options.jobs, options.kills, options.workers)}
     print(json.dumps(result))
     if result["violations"]:
@@ -64,6 +66,7 @@ class Teaching:
     """One lesson a session, which says where it is from; notes each run outside the bank; obeys poison."""
 
     name = "storm"
+    takes_s = 0.0
 
     def __init__(self, log: int) -> None:
         self._log = log
@@ -74,7 +77,7 @@ class Teaching:
             raise ValueError("poison")
         if episode.task == "poison: kill":
             os.kill(os.getpid(), signal.SIGKILL)
-        time.sleep(0.002)
+        time.sleep(self.takes_s)
         lesson = f"learned from {episode.source}"
         return [Lesson(title="storm", description="always", content=lesson, outcome=Outcome.SUCCESS)]
 

@@ -141,13 +141,13 @@ def _work(folder: Path, rng: random.Random, log: int) -> None:  # noqa: C901 - o
                 kept = bank.record(
                     title=f"storm {token}",
                     content=_content(token, 1, rng.randrange(0, 6_000)),
-                    metadata={"token": token},
+                    metadata={"stamp": token},
                 )
                 acknowledge("kept", kept.id, 1)
             elif deed < 0.7:
                 recent = rng.choice(bank.list(limit=20) or [None])
                 if recent is not None:
-                    token, revision = recent.memory.metadata["token"], recent.memory.revision
+                    token, revision = recent.memory.metadata["stamp"], recent.memory.revision
                     text = _content(token, revision + 1, rng.randrange(0, 3_000))
                     edited = bank.edit(recent.id, content=text, expected_revision=revision)
                     acknowledge("kept", edited.id, edited.memory.revision)
@@ -244,7 +244,7 @@ def _broken(promises: Promises, there: dict[str, Memory]) -> list[str]:
             problems.append(f"{memory_id} is at revision {memory.revision}, acknowledged was {revision}")
     problems += [f"{memory_id} was erased and is back" for memory_id in promises.erased & there.keys()]
     for memory in there.values():
-        stamp = f"{memory.metadata['token']} r{memory.revision}"
+        stamp = f"{memory.metadata['stamp']} r{memory.revision}"
         if not re.fullmatch(rf"storm {stamp} (wind )*end of {stamp}", memory.content):
             problems.append(f"{memory.id} is half-written")
     return problems

@@ -1,9 +1,11 @@
 """The verbs.
 
     record  store  record_many          search  inject  compare      feedback  outcome  history
+    gaps  forget_gap  clear_gaps        candidates
     get  list  edit  changes            session  start_session …     link  unlink  neighbours
     forget  restore  erase              import_from  export_lines    reindex  verify  backup  status
     distill  jobs  loop  scale
+    scrub  secrets_in  scrubbing
 
 Knows which room does what and what the defaults are. It is made by `wiring`, which knows the backends.
 """
@@ -19,13 +21,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from reasoningbank import records
-from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.core.errors import BankError, InvalidInput, NotFound
 from reasoningbank.core.types import (
+    EVERY_NAMESPACE,
     Change,
     Confidence,
     Draft,
     Edge,
     EmbedderIdentity,
+    Gap,
     Memory,
     Remembered,
     Signal,
@@ -37,6 +41,9 @@ from reasoningbank.core.types import (
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.graph.link import DEFAULT_WEIGHT, link, unlink
+from reasoningbank.guard import scrubbing
+from reasoningbank.guard.fields import scrubbed_json
+from reasoningbank.guard.scrubbing import Scrubbing
 from reasoningbank.ports import Damage, IndexInfo, StoreInfo
 
 if TYPE_CHECKING:
@@ -45,6 +52,7 @@ if TYPE_CHECKING:
     from reasoningbank.core.learning import Episode, Verdict
     from reasoningbank.exchange.transfer import Imported
     from reasoningbank.graph.walk import Neighbour
+    from reasoningbank.guard.sweep import Swept
     from reasoningbank.learn.calling import Agent
     from reasoningbank.learn.capture import Ended
     from reasoningbank.learn.crew import Shift
@@ -54,9 +62,10 @@ if TYPE_CHECKING:
     from reasoningbank.learn.loop import Loop
     from reasoningbank.learn.matts import Scaled
     from reasoningbank.learn.whole import Kept
-    from reasoningbank.ports import Floats
+    from reasoningbank.ports import Candidates, Floats
     from reasoningbank.recall.follow import Progress
-    from reasoningbank.recall.query import Found, Query
+    from reasoningbank.recall.gaps import Gaps
+    from reasoningbank.recall.query import Found, Query, Recalled
     from reasoningbank.recall.search import Searcher
 
 T = TypeVar("T")
@@ -105,6 +114,8 @@ class Status:
     llm: str
     jobs: Mapping[str, int]
     """By standing: waiting, running, done, dead, discarded."""
+    scrubbing: str
+    """What is taken out of every text before it is kept, in words."""
     index: IndexInfo | None
     changes: int
     memories: Mapping[str, int]
@@ -214,10 +225,68 @@ class Bank:
 
     def search(self, query: str | Query, **options: Any) -> Found:
         """`search("how do I …", limit=5, scope="all", outcome="all", min_confidence=0.3, profile="balanced")`."""
-        asked = _query(query, options)
-        return self._engine.using(
+        # Before the embedder, which may be somebody else's machine, and before the log of what was shown.
+        asked = self._desk.shown(_query(query, options))
+        found = self._engine.using(
             lambda searcher: searcher.search(asked, tenant=self._desk.tenant, namespace=self._desk.namespace)
         )
+        hits = tuple(self._shown_hit(hit) for hit in found.memories)
+        return found if hits == found.memories else replace(found, memories=hits)
+
+    def _shown_hit(self, hit: Recalled) -> Recalled:
+        memory = self._desk.shown(hit.memory)
+        return hit if memory is hit.memory else replace(hit, memory=memory)
+
+    def candidates(self, query: str | Query, *, depth: int = 200) -> Candidates:
+        """What the vectors and the words find on their own, at most `depth` each, before ranking: for evaluation."""
+        asked, desk = self._desk.shown(_query(query, {})), self._desk
+        return self._engine.using(
+            lambda searcher: searcher.candidates(asked, tenant=desk.tenant, namespace=desk.namespace, depth=depth)
+        )
+
+    def gaps(
+        self, *, namespace: str | None = None, since: float | None = None, limit: int = DEFAULT_LIST_LIMIT
+    ) -> Gaps:
+        """What was asked for in vain and would still be, most asked first; `since` is when it was asked last."""
+        from reasoningbank.recall import gaps
+
+        most, wanted = records.checked_limit(limit), records.in_namespace(self._desk, namespace).get("namespace")
+        self._engine.flush_shown()
+        logged = [
+            gap
+            for gap in self._desk.store.gaps(self._desk.tenant)
+            if (since is None or gap.last_at >= since)
+            and (wanted is None or gap.namespace in (wanted, EVERY_NAMESPACE))
+        ]
+        if not logged:
+            return gaps.Gaps(open=(), answered=0, unchecked=0)
+        return self._engine.using(lambda searcher: gaps.listed(logged, self._answers(searcher), searcher.embed, most))
+
+    def _answers(self, searcher: Searcher) -> Callable[[Gap], bool]:
+        from reasoningbank.recall.gaps import asked_again
+
+        desk = self._desk
+
+        def found_for(gap: Gap) -> bool:
+            asked = asked_again(gap)
+            return not searcher.search(asked, tenant=desk.tenant, namespace=desk.namespace, noted=False).abstained
+
+        return found_for
+
+    def forget_gap(self, gap_id: str) -> int:
+        """Drop a gap, with every wording that a listing shows under it; says how many log lines that were."""
+        known = {gap.id: gap.ids for gap in self.gaps(namespace=EVERY_NAMESPACE, limit=records.MOST_LISTED).open}
+        ids = next((ids for ids in known.values() if gap_id in ids), (gap_id,))
+        dropped = self._desk.store.drop_gaps(self._desk.tenant, ids)
+        if not dropped:
+            raise NotFound(f"There is no gap {gap_id!r} here: `gaps` lists them.")
+        return dropped
+
+    def clear_gaps(self) -> int:
+        """Drop every gap of this tenant; says how many there were."""
+        self._engine.flush_shown()
+        ids = [gap.id for gap in self._desk.store.gaps(self._desk.tenant)]
+        return self._desk.store.drop_gaps(self._desk.tenant, ids) if ids else 0
 
     def inject(self, task: str, *, max_tokens: int = 500, **options: Any) -> str:
         """Prompt-ready text within a budget, or "" when nothing fits."""
@@ -229,7 +298,8 @@ class Bank:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Vectors of this bank's embedder, one row a text."""
-        return self._engine.using(lambda searcher: searcher.embed(texts))
+        clean = [self._desk.scrubber.scrub(text).text for text in texts]
+        return self._engine.using(lambda searcher: searcher.embed(clean))
 
     def compare(self, one: str, other: str, *, metric: str = "cosine") -> float:
         """How alike two texts are to this bank's embedder: `cosine` (1 same, 0 unrelated) or `euclidean` (0 same)."""
@@ -318,13 +388,14 @@ class Bank:
         """Newest first."""
         where = records.in_namespace(self._desk, namespace)
         with self._desk.store.read(self._desk.tenant) as reader:
-            return reader.select(Trajectory, where, newest_first=True, limit=records.checked_limit(limit))
+            found = reader.select(Trajectory, where, newest_first=True, limit=records.checked_limit(limit))
+        return [self._desk.shown(trajectory) for trajectory in found]
 
     def trajectory(self, session: str) -> tuple[Trajectory, builtins.list[Step]]:
         from reasoningbank.learn import capture
 
         with self._desk.store.read(self._desk.tenant) as reader:
-            return capture.whole(reader, session)
+            return capture.whole(self._desk, reader, session)
 
     # ------------------------------------------------------------ learning
 
@@ -412,6 +483,37 @@ class Bank:
 
         return import_path(self._desk, Path(path), layout=layout, dry_run=dry_run, progress=progress)
 
+    # ------------------------------------------------------------ secrets
+
+    def secrets_in(self, value: Any) -> dict[str, int]:
+        """How many secrets of which kind would be taken out of a text, or of any JSON value, if it were stored."""
+        return dict(scrubbed_json(self._desk.scrubber, value)[1])
+
+    def scrub(self, *, apply: bool = False, progress: Callable[[int], None] | None = None) -> Swept:
+        """Look for secrets in everything that is kept already; with `apply`, really remove them.
+
+        Then the search index is built anew, since words of a secret may be in the old one.
+        """
+        from reasoningbank.guard.sweep import sweep
+
+        if apply:
+            self._engine.flush_shown()
+        swept = sweep(self._desk.store, self._desk.tenant, self._desk.scrubber, apply=apply, progress=progress)
+        if swept.applied and self._engine.index_info() is not None:
+            self._engine.reindex(None, None, None)
+        return swept
+
+    @property
+    def scrubbing(self) -> Scrubbing:
+        """What this tenant has ruled: values that are no secrets, and personal data to take out as well."""
+        return scrubbing.scrubbing_of(self._desk.store, self._desk.tenant)
+
+    def set_scrubbing(self, wanted: Scrubbing) -> None:
+        """Change that, for this bank at once and for others when they are opened next."""
+        scrubbing.keep(self._desk.store, self._desk.tenant, wanted)
+        scrubber = scrubbing.scrubber_for(self._desk.store, self._desk.tenant)
+        self._desk = replace(self._desk, scrubber=scrubber)
+
     # ------------------------------------------------------------ keeping
 
     def reindex(
@@ -451,6 +553,7 @@ class Bank:
                 judge=self.learning.judge_names,
                 llm=self.learning.llm,
                 jobs=tally(reader),
+                scrubbing=self._desk.scrubber.in_words(),
                 index=self._engine.index_info(),
                 changes=store.head(),
                 memories={**active, **others},

@@ -1,9 +1,11 @@
-"""What every verb needs at hand: the records, whose they are, the clock, new ids and the confidence policy."""
+"""What every verb needs at hand: the records, whose they are, the clock, ids, the confidence policy, the scrubber."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import field, replace
 from functools import lru_cache
+from typing import TypeVar
 
 from reasoningbank.core.confidence import Policy, policy_named
 from reasoningbank.core.drafts import MAX_TITLE_CHARS, required_text
@@ -11,7 +13,11 @@ from reasoningbank.core.errors import NotFound
 from reasoningbank.core.ids import IdSource
 from reasoningbank.core.types import Confidence, Memory, Remembered, Signal, State
 from reasoningbank.core.values import dataclass
+from reasoningbank.guard.fields import outgoing, scrubbed_record
+from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.ports import Reader, Store
+
+V = TypeVar("V", bound=Hashable)
 
 LIVE_STATES = (State.ACTIVE, State.QUARANTINED)
 """In these a key belongs to one memory only."""
@@ -25,6 +31,15 @@ class Desk:
     clock: Callable[[], float]
     ids: IdSource
     policy: Policy
+    scrubber: Scrubber = field(default_factory=Scrubber)
+
+    def clean(self, record: V) -> tuple[V, Mapping[str, int]]:
+        """A record that is about to be kept, without its secrets, and how many of which kind those were."""
+        return scrubbed_record(self.scrubber, record)
+
+    def shown(self, record: V) -> V:
+        """A record that is about to leave, without secrets that were kept before they were known to be some."""
+        return outgoing(self.scrubber, record)
 
     def memory(self, reader: Reader, reference: str, namespace: str | None = None) -> Memory:
         """By id, or by key within a namespace."""
@@ -32,6 +47,8 @@ class Desk:
         reference = required_text(reference, "An id or key", MAX_TITLE_CHARS)
         found = reader.get(Memory, [reference]).get(reference)
         if found is None:
+            # Keys are kept without secrets, so they are looked for without.
+            reference = self.scrubber.scrub(reference).text
             keyed = reader.select(
                 Memory, {"namespace": namespace or self.namespace, "key": reference, "state": LIVE_STATES}, limit=1
             )
@@ -52,17 +69,19 @@ class Desk:
         shown = reader.shown(ids) if ids else {}
         return [self._weighed(memory, evidence[memory.id], shown.get(memory.id, 0)) for memory in memories]
 
-    def fresh(self, memory: Memory) -> Remembered:
+    def fresh(self, memory: Memory, scrubbed: Mapping[str, int]) -> Remembered:
         """A memory that nobody has said anything about yet."""
         if abs(self.clock() - memory.created_at) > 1.0:
-            return self._weighed(memory, (), 0)
+            return replace(self._weighed(memory, (), 0), scrubbed=scrubbed)
         prior = _prior(self.policy.name, memory.initial_confidence)
-        return Remembered(memory=memory, confidence=prior, usage_count=0, succeeded=0, last_used_at=None)
+        return Remembered(
+            memory=memory, confidence=prior, usage_count=0, succeeded=0, last_used_at=None, scrubbed=scrubbed
+        )
 
     def _weighed(self, memory: Memory, signals: Sequence[Signal], shown: int) -> Remembered:
         standing = self.policy.standing(memory.initial_confidence, memory.created_at, signals)
         return Remembered(
-            memory=memory,
+            memory=self.shown(memory),
             confidence=self.policy.confidence(standing, self.clock()),
             usage_count=standing.used,
             succeeded=standing.succeeded,

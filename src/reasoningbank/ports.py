@@ -17,6 +17,7 @@ from reasoningbank.core.types import (
     Change,
     EmbedderIdentity,
     Exposure,
+    Gap,
     Lease,
     Memory,
     Outcome,
@@ -104,7 +105,9 @@ class Reader(Protocol):
         """The leases of these jobs; without ids, of all jobs that somebody is at."""
         ...
 
-    def is_erased(self, record_id: str) -> bool: ...
+    def erased(self, ids: Sequence[str]) -> set[str]:
+        """Those of `ids` whose records were here and were erased."""
+        ...
 
     def beside(self, kind: type[S]) -> list[S]:
         """Everything of one kind that is kept beside the records, in the order in which it was written."""
@@ -126,6 +129,16 @@ class Writer(Reader, Protocol):
 
     def add_beside(self, items: Sequence[Sidecar]) -> int:
         """Take over what was kept beside the records elsewhere; says how many were new."""
+        ...
+
+    def rewrite(self, record: Record) -> None:
+        """Replace what a record says where it lies, without keeping what it said: for a memory the revision that it
+        names, current or earlier. The bytes before it are really gone.
+        """
+        ...
+
+    def rewrite_beside(self, before: Sidecar, after: Sidecar) -> None:
+        """The same for what is kept beside the records."""
         ...
 
     def remove(self, kind: type[R], record_id: str) -> None:
@@ -174,6 +187,16 @@ class Store(Protocol):
         """Note what was shown. Apart from reads; may be skipped on a read-only bank."""
         ...
 
+    def log_gaps(self, gaps: Sequence[Gap]) -> None:
+        """Note what was asked in vain, adding to the count of a gap that is known. Bounded: the longest unasked go."""
+        ...
+
+    def gaps(self, tenant: str) -> list[Gap]: ...
+
+    def drop_gaps(self, tenant: str, ids: Sequence[str]) -> int:
+        """Really remove gaps; says how many there were."""
+        ...
+
     def setting(self, name: str) -> str | None: ...
 
     def set_setting(self, name: str, value: str) -> None: ...
@@ -213,6 +236,8 @@ class Probe:
     vector: Floats | None
     text: str
     where: Filter
+    context: Floats | None = None
+    """What the second facet is compared with, where that is not `vector`."""
     depth: int
     """How many candidates to bring back from each of the two sides, at most."""
     also: tuple[str, ...] = ()
@@ -231,6 +256,10 @@ class Candidates:
     keyword_ceiling: float = 0.0
     """What BM25 would give a short memory that holds every query term, those unknown to the index included:
     the sum of idf·(k1 + 1) over the terms. So keyword / keyword_ceiling says how much of the query was met."""
+    form: Floats
+    """0–1: how alike the query and the memory's title or description are in wording, order kept, parameters aside."""
+    parametric: NDArray[np.bool_]
+    """Whether both of them have parameters."""
     scopes: list[Scope]
     standings: Sequence[Standing]
     handles: NDArray[np.int64]
@@ -315,7 +344,7 @@ class Embedder(Protocol):
 
     @property
     def facets(self) -> tuple[str, ...]:
-        """("text",) for one vector of everything, ("content", "context") for one of each side."""
+        """("text",) for one vector of everything, ("text", "context") for one more of when it applies."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Floats:

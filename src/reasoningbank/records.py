@@ -23,6 +23,7 @@ from reasoningbank.core.drafts import (
 from reasoningbank.core.errors import Conflict, InvalidInput
 from reasoningbank.core.types import EVERY_NAMESPACE, Draft, EmbedderIdentity, Memory, Remembered
 from reasoningbank.desk import LIVE_STATES, Desk
+from reasoningbank.guard.fields import scrubbed_json
 from reasoningbank.ports import Writer
 
 DRAFTS_PER_UNIT = 500
@@ -49,7 +50,7 @@ def draft_of(given: Draft | Mapping[str, Any] | None, options: Mapping[str, Any]
 def record(
     desk: Desk, draft: Draft, *, identity: EmbedderIdentity | None = None, vectors: Mapping[str, bytes] | None = None
 ) -> Remembered:
-    memory = _memory(desk, draft, INITIAL_EXPLICIT)
+    memory, scrubbed = desk.clean(_memory(desk, draft, INITIAL_EXPLICIT))
 
     def change(writer: Writer) -> None:
         writer.add(memory)
@@ -57,7 +58,7 @@ def record(
             writer.keep_vectors(identity, memory.id, vectors)
 
     desk.store.write(desk.tenant, change)
-    return desk.fresh(memory)
+    return desk.fresh(memory, scrubbed)
 
 
 def record_many(
@@ -67,7 +68,7 @@ def record_many(
     ids: list[str] = []
     iterator = iter(drafts)
     while chunk := list(islice(iterator, DRAFTS_PER_UNIT)):
-        memories = [_memory(desk, draft_of(given, {}), INITIAL_EXPLICIT) for given in chunk]
+        memories = [desk.clean(_memory(desk, draft_of(given, {}), INITIAL_EXPLICIT))[0] for given in chunk]
         desk.store.write(desk.tenant, partial(_add_all, memories))
         ids.extend(memory.id for memory in memories)
         if progress is not None:
@@ -85,7 +86,8 @@ def store_under_key(desk: Desk, key: str, value: str, options: Mapping[str, Any]
     titled = options.get("title") or None
     named = {name: given for name, given in options.items() if name != "title"}
     title = titled or required_text(key, "key", MAX_TITLE_CHARS)
-    coming = _memory(desk, draft_of(None, {**named, "key": key, "title": title, "content": value}), INITIAL_RAW)
+    draft = draft_of(None, {**named, "key": key, "title": title, "content": value})
+    coming, scrubbed = desk.clean(_memory(desk, draft, INITIAL_RAW))
     revisable = _REVISABLE.intersection({"content", *named} if titled is None else {"content", "title", *named})
 
     def change(writer: Writer) -> Remembered:
@@ -93,8 +95,9 @@ def store_under_key(desk: Desk, key: str, value: str, options: Mapping[str, Any]
         there = writer.select(Memory, where, limit=1)
         if not there:
             writer.add(coming)
-            return desk.fresh(coming)
-        return _revise(desk, writer, there[0], {name: getattr(coming, name) for name in revisable})
+            return desk.fresh(coming, scrubbed)
+        revised = _revise(desk, writer, there[0], {name: getattr(coming, name) for name in revisable})
+        return replace(revised, scrubbed=scrubbed)
 
     return desk.store.write(desk.tenant, change)
 
@@ -113,9 +116,15 @@ def edit(desk: Desk, reference: str, changes: Mapping[str, Any], expected_revisi
 
 def _revise(desk: Desk, writer: Writer, memory: Memory, changes: Mapping[str, Any]) -> Remembered:
     revised = edited(memory, changes, desk.clock())
-    if revised is not memory:
+    if revised is memory:
+        return desk.remembered(writer, [memory])[0]
+    revised, scrubbed = desk.clean(revised)
+    if replace(revised, revision=memory.revision, updated_at=memory.updated_at) == memory:
+        # All that was new in it was a secret.
+        revised = memory
+    else:
         writer.revise(revised)
-    return desk.remembered(writer, [revised])[0]
+    return replace(desk.remembered(writer, [revised])[0], scrubbed=scrubbed)
 
 
 def erase(desk: Desk, reference: str) -> None:
@@ -134,7 +143,7 @@ def listed(
     unknown = sorted(set(where) - LISTABLE)
     if unknown:
         raise InvalidInput(f"{', '.join(unknown)} cannot be listed by: use one of {', '.join(sorted(LISTABLE))}.")
-    conditions = {**where, **in_namespace(desk, namespace)}
+    conditions = {**_cleaned(desk, where), **in_namespace(desk, namespace)}
     if state is not None:
         conditions["state"] = state
     with desk.store.read(desk.tenant) as reader:
@@ -152,7 +161,12 @@ def in_namespace(desk: Desk, namespace: str | None) -> dict[str, str]:
     """As a condition: None is the bank's own, "*" is no condition at all."""
     if namespace == EVERY_NAMESPACE:
         return {}
-    return {"namespace": desk.namespace if namespace is None else clean_namespace(namespace)}
+    return {"namespace": desk.namespace if namespace is None else desk.scrubber.scrub(clean_namespace(namespace)).text}
+
+
+def _cleaned(desk: Desk, where: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept without secrets is found without them."""
+    return {name: scrubbed_json(desk.scrubber, value)[0] for name, value in where.items()}
 
 
 def _memory(desk: Desk, draft: Draft, initial_confidence: float) -> Memory:

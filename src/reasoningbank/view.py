@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reasoningbank.learn.host import Handed
     from reasoningbank.learn.jobs import Distilled
     from reasoningbank.learn.queue import Queued
+    from reasoningbank.recall.gaps import OpenGap
     from reasoningbank.recall.query import Found, Recalled
 
 
@@ -56,6 +57,11 @@ def confidence_json(confidence: Confidence) -> dict[str, float]:
     }
 
 
+def stored_json(item: Remembered) -> dict[str, Any]:
+    """What was just stored, with the secrets that were taken out of it on the way in."""
+    return {**remembered_json(item), "scrubbed": dict(item.scrubbed)}
+
+
 def remembered_json(item: Remembered) -> dict[str, Any]:
     return {
         **memory_json(item.memory),
@@ -86,6 +92,12 @@ def found_json(found: Found, *, explain: bool = True) -> dict[str, Any]:
         "profile": found.profile,
         "not_yet_indexed": found.not_yet_indexed,
     }
+
+
+def gap_json(gap: OpenGap) -> dict[str, Any]:
+    shown = _plain(gap)
+    del shown["ids"]
+    return shown
 
 
 def signal_json(signal: Signal) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.core.confidence import policies
 from reasoningbank.core.errors import EmbedderMismatch, InvalidInput
+from reasoningbank.index.header import FORMAT
 from reasoningbank.wiring.embedders import identity_of, make_embedder
 
 
@@ -75,6 +76,26 @@ def test_a_damaged_file_of_the_index_costs_nothing(path: Path, filled: set[str],
                 victim.unlink()
         with opened(path) as bank:
             assert found(bank) == filled, f"after {name} was {damage}"
+
+
+@pytest.mark.parametrize("lacking", ["second-bits-*", "nothing"])
+def test_an_index_of_an_older_format_is_built_again(
+    path: Path, filled: set[str], monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    shutil.rmtree(index_of(path))
+    with monkeypatch.context() as older:
+        older.setattr("reasoningbank.index.header.FORMAT", FORMAT - 1)
+        with opened(path) as bank:
+            assert found(bank) == filled
+    # The format before had one bit a dimension.
+    for file in index_of(path).rglob(lacking):
+        file.unlink()
+    (header,) = index_of(path).rglob("header")
+    older_header = header.read_bytes()
+    with opened(path) as bank:
+        assert found(bank) == filled
+    (header,) = index_of(path).rglob("header")
+    assert header.read_bytes()[:8] != older_header[:8]
 
 
 def test_an_index_left_by_another_bank_at_the_same_path_is_not_believed(path: Path, filled: set[str]) -> None:

@@ -17,7 +17,6 @@ HEAVY = (
     "http.client",
     "sqlite3",
     "concurrent.futures",
-    "random",
     "openai",
     "reasoningbank.learn.crew",
 )
@@ -48,6 +47,7 @@ def modules_after(*words: str) -> set[str]:
         ("jobs", "list"),
         ("session", "list"),
         ("--help",),
+        ("eval", "retrieval", "--help"),
     ],
     ids=" ".join,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from reasoningbank.core.types import (
     EdgeKind,
     EmbedderIdentity,
     Exposure,
+    Gap,
     KeptVector,
     Lease,
     Memory,
@@ -268,6 +270,25 @@ def test_a_revision_taken_over_from_elsewhere_does_not_replace_one_that_is_here(
         assert reader.revisions(first.id) == [first]
 
 
+def test_a_rewritten_record_says_the_new_and_nothing_keeps_the_old(store: Store) -> None:
+    first = a_memory(1)
+    add(store, first)
+    second = replace(first, content="second", revision=2)
+    revise(store, second)
+    store.write("t", lambda w: w.keep_vectors(IDENTITY, first.id, {"text": b"12345678"}))
+    head = store.head()
+    store.write("t", lambda w: w.rewrite(replace(second, content="now")))
+    store.write("t", lambda w: w.rewrite(replace(first, content="then")))
+    with store.read("t") as reader:
+        assert reader.get(Memory, [first.id])[first.id] == replace(second, content="now")
+        assert reader.revisions(first.id) == [replace(first, content="then")]
+        assert reader.vectors(IDENTITY, [first.id]) == {}
+    assert [(change.kind, change.op) for change in store.changes(head, 10)] == [("memory", Op.REVISE)] * 2
+    assert store.verify() == []
+    with pytest.raises(NotFound):
+        store.write("t", lambda w: w.rewrite(replace(first, revision=9)))
+
+
 def test_adding_what_is_there_is_a_conflict_and_revising_what_is_not_is_not_found(store: Store) -> None:
     memory = a_memory(1)
     add(store, memory)
@@ -331,9 +352,25 @@ def test_removing_a_memory_takes_everything_about_it_and_leaves_a_tombstone(stor
         assert reader.count(Edge, {}) == 0
         assert reader.vectors(IDENTITY, [memory.id]) == {}
         assert reader.shown([memory.id, other.id]) == {other.id: 1}
-        assert reader.is_erased(memory.id)
-        assert not reader.is_erased(other.id)
+        assert reader.erased([memory.id]) == {memory.id}
+        assert not reader.erased([other.id])
         assert {t.id for t in reader.beside(Tombstone)} == {memory.id, "sig_t_000001", "edg_t_1", "edg_t_2"}
+
+
+def test_a_unit_that_catches_one_failure_does_not_lose_another(store: Store) -> None:
+    trajectory = a_trajectory()
+    add(store, trajectory, a_step(1, trajectory.id))
+    taken = replace(a_step(1, trajectory.id), id="stp_t_other")
+
+    def change(writer: Writer) -> None:
+        writer.add(taken)
+        with suppress(Conflict):
+            writer.revise(replace(trajectory, outcome="success"))
+
+    with pytest.raises(Conflict):
+        store.write("t", change)
+    with store.read("t") as reader:
+        assert reader.get(Trajectory, [trajectory.id]) == {trajectory.id: trajectory}
 
 
 def test_removing_a_trajectory_takes_its_steps(store: Store) -> None:
@@ -342,7 +379,7 @@ def test_removing_a_trajectory_takes_its_steps(store: Store) -> None:
     store.write("t", lambda w: w.remove(Trajectory, trajectory.id))
     with store.read("t") as reader:
         assert reader.count(Step, {}) == 0
-        assert reader.is_erased(trajectory.id)
+        assert reader.erased([trajectory.id]) == {trajectory.id}
 
 
 # ---------------------------------------------------------------- beside the records
@@ -381,6 +418,28 @@ def test_what_was_shown_is_counted_and_listed_in_order(store: Store) -> None:
         assert reader.shown_in("other") == []
 
 
+def a_gap(gap_id: str, at: float = 1.0, *, tenant: str = "t") -> Gap:
+    return Gap(id=gap_id, tenant=tenant, namespace="n", question="where to", times=1, first_at=at, last_at=at)
+
+
+def test_a_gap_that_is_logged_again_is_counted_once_more(store: Store) -> None:
+    store.log_gaps([a_gap("gap_a", 2.0), a_gap("gap_b", 3.0), a_gap("gap_a", 5.0)])
+    store.log_gaps([a_gap("gap_a", 1.0)])
+    store.log_gaps([])
+    assert store.gaps("t") == [a_gap("gap_b", 3.0), replace(a_gap("gap_a"), times=3, first_at=1.0, last_at=5.0)]
+
+
+def test_gaps_are_dropped_within_their_tenant_only(store: Store) -> None:
+    store.log_gaps([a_gap("gap_a"), a_gap("gap_b"), a_gap("gap_c", tenant="u")])
+    assert store.drop_gaps("t", ["gap_a", "gap_c", "gap_x"]) == 1
+    assert store.gaps("t") == [a_gap("gap_b")]
+    assert store.gaps("u") == [a_gap("gap_c", tenant="u")]
+    with pytest.raises(InvalidInput):
+        store.gaps("")
+    with pytest.raises(InvalidInput):
+        store.drop_gaps("", ["gap_b"])
+
+
 def test_what_is_kept_beside_can_be_taken_over_once(store: Store) -> None:
     items = [
         exposure("mem_a"),
@@ -398,6 +457,7 @@ def test_what_is_kept_beside_can_be_taken_over_once(store: Store) -> None:
 def test_nothing_beside_the_records_gets_a_feed_number(store: Store) -> None:
     add(store, a_memory(1))
     store.log_shown([exposure("mem_t_000001")])
+    store.log_gaps([a_gap("gap_a")])
     store.write("t", lambda w: w.keep_vectors(IDENTITY, "mem_t_000001", {"text": bytes(8)}))
     store.set_setting("a", "b")
     assert store.head() == 1
@@ -677,7 +737,7 @@ def test_no_reader_method_shows_what_belongs_to_another_tenant(store: Store) -> 
             assert reader.vectors(IDENTITY, [memory.id]) == {}
             assert reader.shown([memory.id]) == {}
             assert reader.shown_in(trajectory.id) == []
-            assert not reader.is_erased(second.id)
+            assert not reader.erased([second.id])
             assert reader.beside(Exposure) == reader.beside(KeptVector) == reader.beside(Tombstone) == []
 
 
@@ -761,6 +821,9 @@ def test_a_closed_store_says_so_and_closing_twice_is_fine(opened: Callable[[], S
         lambda: store.set_setting("a", "b"),
         lambda: add(store, a_memory(2)),
         lambda: store.log_shown([exposure("x")]),
+        lambda: store.log_gaps([a_gap("gap_x")]),
+        lambda: store.gaps("t"),
+        lambda: store.drop_gaps("t", ["gap_x"]),
         store.verify,
     ):
         with pytest.raises(StoreError, match="closed"):

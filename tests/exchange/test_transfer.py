@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -196,6 +197,45 @@ def test_bare_drafts_are_taken_once(bank: ReasoningBank, tmp_path: Path) -> None
     assert bank.import_from(file).added == {}
     (failure,) = bank.list(namespace="m")
     assert (failure.outcome, failure.tags, failure.memory.origin) == ("failure", ("x",), "import:jsonl")
+
+
+def test_a_damaged_row_costs_an_import_its_own_line_only(tmp_path: Path) -> None:
+    file = tmp_path / "all.jsonl"
+    with opened(tmp_path / "bank.db") as bank:
+        first, second = (bank.record(title=f"t{n}", content=f"advice {n}") for n in range(2))
+        exported(bank, file)
+        third = bank.record(title="t2", content="advice 2")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    file.write_text("\n".join([*lines, json.dumps({"title": "new", "content": "advice"})]), encoding="utf-8")
+    connection = apsw.Connection(str(tmp_path / "bank.db"))
+    connection.execute("UPDATE memories SET content = 'other advice' WHERE id = ?", (first.id,))
+    connection.close()
+    with opened(tmp_path / "bank.db") as bank:
+        imported = bank.import_from(file)
+        assert (imported.added, imported.unchanged) == ({"memory": 1}, 1)
+        (skipped,) = imported.skipped
+        assert first.id in skipped.why
+        assert second.id not in skipped.why
+        assert bank.get(third.id).memory == third.memory
+
+
+def test_what_one_line_brings_the_next_may_need(bank: ReasoningBank, tmp_path: Path) -> None:
+    with opened(tmp_path / "other.db") as other:
+        kept, erased = (other.record(title=f"t{n}", content=f"advice {n}") for n in range(2))
+        other.link(kept.id, erased.id, kind="requires")
+        other.feedback(kept.id, helpful=True)
+        lines = exported(other)
+        other.erase(erased.id)
+        tombstones = [line for line in exported(other) if json.loads(line)["type"] == "erased"]
+    file = tmp_path / "all.jsonl"
+    # The same lines twice over, in one chunk.
+    file.write_text("\n".join([*lines, *lines]), encoding="utf-8")
+    imported = bank.import_from(file)
+    assert imported.added == {"memory": 2, "edge": 1, "signal": 1}
+    assert (imported.unchanged, imported.skipped) == (4, [])
+    bank.erase(kept.id)
+    file.write_text("\n".join([*tombstones, *lines]), encoding="utf-8")
+    assert {skip.why for skip in bank.import_from(file).skipped} >= {f"{kept.id} was erased here"}
 
 
 def test_a_namespace_can_be_exported_alone(bank: ReasoningBank, tmp_path: Path) -> None:

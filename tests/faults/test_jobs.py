@@ -33,7 +33,7 @@ def stormed(*words: str, timeout_s: float) -> dict[str, object]:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the storm forks its workers")
 def test_killed_workers_lose_no_job_and_double_no_effect() -> None:
-    result = stormed("--jobs", "100", "--kills", "12", "--seed", "15112026", timeout_s=180)
+    result = stormed("--jobs", "100", "--kills", "12", "--work", "0.05", "--seed", "15112026", timeout_s=180)
     assert result["violations"] == []
     assert result["kills"] >= 12
 

@@ -13,10 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reasoningbank.core.text import terms
+from reasoningbank.core.stem import stem
+from reasoningbank.core.text import terms as plain_terms
 from reasoningbank.core.types import EmbedderIdentity, Memory, Outcome, Scope, Standing, State
 from reasoningbank.index.embedded import EmbeddedIndex
 from reasoningbank.ports import Candidates, Filter, IndexBatch, Probe
+
+
+def terms(text: str) -> list[str]:
+    return plain_terms(text, stem=stem)
+
 
 WORDS = [
     "retry",
@@ -207,12 +213,9 @@ class Bench:
             assert found.scopes[row] == self.oracle.memories[memory_id].scope
             assert found.standings[row] == standing_of(self.oracle.memories[memory_id])
         for memory_id in allowed:
-            known = (
-                [] if vector is None else [self.oracle.cosine(memory_id, vector, i) for i in range(len(self.facets))]
-            )
-            known = [value for value in known if not math.isnan(value)]
-            if known:
-                best[memory_id] = max(known)
+            nearness = math.nan if vector is None else self.oracle.cosine(memory_id, vector, 0)
+            if not math.isnan(nearness):
+                best[memory_id] = nearness
         for row, memory_id in enumerate(found.ids):
             for i in range(len(self.facets)):
                 expected = math.nan if vector is None else self.oracle.cosine(memory_id, vector, i)

@@ -280,7 +280,7 @@ def test_an_index_of_another_embedder_is_refused(open_bench, tmp_path) -> None:
     with pytest.raises(EmbedderMismatch):
         open_bench(9)
     with pytest.raises(EmbedderMismatch):
-        open_bench(8, ("content", "context"))
+        open_bench(8, ("text", "context"))
 
 
 def test_an_index_of_a_newer_version_is_refused(open_bench, random_memories, monkeypatch) -> None:

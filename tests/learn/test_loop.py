@@ -117,3 +117,19 @@ def test_the_example_runs_offline(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "learned" in done.stdout
+
+
+def test_no_secret_of_a_session_reaches_the_disk_by_way_of_its_verdict_its_lessons_or_its_errors(path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    lesson = GOOD.replace("Retry the GET after a pause", f"Retry the GET with {secret}")
+    llm = ScriptedLLM([f"Verdict: failure\nReason: {secret} is invalid.\nEvidence: none",
+                       lesson.replace("success", "failure"), ValueError(f"no {secret}")])  # fmt: skip
+    steps = (EpisodeStep(action=f"GET /x?token={secret}", result=f"Error: {secret} timed out"),)
+    with ReasoningBank.open(path, embedder="hash", namespace="n", llm=llm) as bank:
+        bank.loop(lambda task, advice: Acted(answer=secret, steps=steps)).run(f"fetch with {secret}")
+        bank.loop(lambda task, advice: Acted(answer=secret, steps=steps, reward=1.0)).run("again")
+        assert secret not in "".join(message.text for asked in llm.asked for message in asked)
+        assert len(bank.list()) == 1
+        assert {item.standing for item in bank.jobs.list()} == {"done", "waiting"}
+    for file in path.parent.rglob("*"):
+        assert not file.is_file() or secret.encode() not in file.read_bytes(), file.name

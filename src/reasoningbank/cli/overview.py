@@ -5,6 +5,8 @@ from __future__ import annotations
 from reasoningbank.cli.command import PROGRAM
 from reasoningbank.cli.table import COMMANDS, GROUPS, families
 
+_FAMILIES = {"session": "a task and its steps: start, step, end, show, list"}
+"""What the members of a family are about together; one with a single member needs no such line."""
 USAGE = f"{PROGRAM} COMMAND … [--bank PATH] [--namespace NAME] [--json]"
 
 
@@ -25,10 +27,8 @@ def _summaries(group: str) -> list[tuple[str, str]]:
         if entry.group != group:
             continue
         first, _, second = name.partition(" ")
-        if second and first == "session":
-            shown[first] = "a task and its steps: start, step, end, show, list"
-        elif second:
-            shown[first] = f"{second}: {entry.summary}"
+        if second:
+            shown[first] = _FAMILIES.get(first) or f"{second}: {entry.summary}"
         else:
             shown[first] = entry.summary
     return list(shown.items())

@@ -265,6 +265,21 @@ class Tombstone:
     at: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """A question that nothing in the bank answered when it was asked. A log line that is counted, never exchanged."""
+
+    id: str
+    """Made from the tenant, the namespace and the words of the question, so that asking again counts the same gap."""
+    tenant: str
+    namespace: str
+    """Where it was looked for; "*" is everywhere."""
+    question: str
+    times: int
+    first_at: float
+    last_at: float
+
+
 Record = Memory | Signal | Trajectory | Step | Edge | Job | Spending
 """The truth: hashed, numbered in the feed."""
 Sidecar = Exposure | KeptVector | Tombstone
@@ -341,6 +356,8 @@ class Remembered:
     succeeded: int
     last_used_at: float | None
     shown: int = 0
+    scrubbed: Mapping[str, int] = field(default_factory=dict)
+    """How many secrets of which kind were taken out when this was stored; empty in an answer that stored nothing."""
 
     @property
     def id(self) -> str:

@@ -32,7 +32,7 @@ class OpenAIEmbedder:
     """
 
     costly = True
-    facets: tuple[str, ...] = ("content", "context")
+    facets: tuple[str, ...] = ("text", "context")
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""Measuring the bank on data that nobody here wrote. Uses only what a user of the bank can use."""
+"""How good recall is, and what is learned, measured on data that anyone can put into a folder."""

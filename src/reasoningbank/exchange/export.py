@@ -30,7 +30,7 @@ def export_lines(desk: Desk, namespace: str | None = None) -> Iterator[str]:
     yield header_line(desk.tenant, desk.clock())
     with desk.store.read(desk.tenant) as reader:
         for noun, record in _records(reader, {} if namespace is None else {"namespace": namespace}):
-            yield record_line(noun, record)
+            yield record_line(noun, desk.shown(record))
         if namespace is None:
             yield from (record_line("erased", tombstone) for tombstone in reader.beside(Tombstone))
 

@@ -69,6 +69,7 @@ _ENUMS: dict[type[Record | Sidecar], dict[str, Any]] = {
     Edge: {"kind": EdgeKind},
 }
 _DRAFT_FIELDS = {f.name for f in fields(Draft)}
+_DRAFT_NEEDS = [f.name for f in fields(Draft) if f.default is MISSING and f.default_factory is MISSING]
 
 
 class Line:
@@ -236,8 +237,7 @@ def _holdable(value: Any) -> Any:
 
 def _draft(what: str, values: dict[str, Any]) -> IncomingMemory | Skipped:
     given = {name: value for name, value in values.items() if name in _DRAFT_FIELDS and value is not None}
-    missing = [f.name for f in fields(Draft) if f.default is MISSING and f.default_factory is MISSING]
-    lacking = [name for name in missing if name not in given]
+    lacking = [name for name in _DRAFT_NEEDS if name not in given]
     if lacking:
         return Skipped(what=what, why=f"neither a record of ours nor a memory: {', '.join(lacking)} missing")
     for name in ("tags", "parents"):

@@ -7,12 +7,13 @@ erased comes back, and importing the same file twice adds nothing. Every refusal
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from typing import TypeVar, cast
 
-from reasoningbank.core.errors import BankError
+from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.types import (
     Edge,
     Exposure,
@@ -27,11 +28,14 @@ from reasoningbank.core.types import (
 )
 from reasoningbank.desk import LIVE_STATES, Desk
 from reasoningbank.exchange.foreign import records_of
+from reasoningbank.exchange.here import Here
 from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, Skipped
 from reasoningbank.exchange.jsonl import Line
 from reasoningbank.ports import Writer
 
 ITEMS_PER_UNIT = 500
+
+R = TypeVar("R", bound=Record | Sidecar)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,6 +47,8 @@ class Imported:
     revised: int = 0
     unchanged: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    scrubbed: Counter[str] = field(default_factory=Counter)
+    """How many secrets of which kind were taken out of what was added or revised."""
 
     @property
     def seen(self) -> int:
@@ -97,18 +103,46 @@ def _count(tally: Imported, counted: Imported, progress: Callable[[int], None] |
     tally.revised += counted.revised
     tally.unchanged += counted.unchanged
     tally.skipped += counted.skipped
+    tally.scrubbed += counted.scrubbed
     if progress is not None:
         progress(tally.seen)
 
 
 def _take_chunk(desk: Desk, chunk: list[Line | Item], writer: Writer) -> Imported:
     tally = Imported(layout="")
-    for item in chunk:
+    coming = [_coming(desk, item, tally) for item in chunk]
+    here = Here(writer, (record for _, records in coming for record in records))
+    for item, records in coming:
         try:
-            _take(desk, writer, item, tally)
+            _take(here, item, records, tally)
         except BankError as error:
             tally.skipped.append(Skipped(what=_name(item), why=str(error)))
+    tally.skipped = [desk.shown(skipped) for skipped in tally.skipped]
     return tally
+
+
+def _coming(desk: Desk, item: Line | Item, tally: Imported) -> tuple[Line | Item, Sequence[Record | Sidecar]]:
+    """An item with the records that it would become, without secrets, or the reason why it becomes none."""
+    if isinstance(item, Skipped):
+        return item, ()
+    try:
+        if isinstance(item, Line):
+            records: Sequence[Record | Sidecar] = (replace(item.record, tenant=desk.tenant),)
+        else:
+            records = records_of(desk, item)
+        return item, [_clean(desk, record, tally) for record in records]
+    except BankError as error:
+        return Skipped(what=_name(item), why=str(error)), ()
+
+
+def _clean(desk: Desk, record: R, tally: Imported) -> R:
+    """Without secrets. An id is never rewritten, so a record with a secret for its id is refused."""
+    for name in ("id", "memory_id", "source_id", "target_id", "trajectory_id"):
+        if desk.scrubber.scrub(getattr(record, name, None) or "").found:
+            raise InvalidInput(f"its {name} holds a secret")
+    clean, found = desk.clean(record)
+    tally.scrubbed.update(found)
+    return clean
 
 
 def _name(item: Line | Item) -> str:
@@ -125,50 +159,49 @@ def _name(item: Line | Item) -> str:
             return item.what
 
 
-def _take(desk: Desk, writer: Writer, item: Line | Item, tally: Imported) -> None:
+def _take(here: Here, item: Line | Item, records: Sequence[Record | Sidecar], tally: Imported) -> None:
     match item:
         case Skipped():
             tally.skipped.append(item)
         case Line():
-            _take_line(desk, writer, item, tally)
-        case IncomingMemory() | IncomingEdge() | IncomingTrajectory():
-            first, *rest = records_of(desk, item)
-            if _add_once(writer, first, _name(item), tally):
+            _take_line(here, item, records[0], tally)
+        case _:
+            first, *rest = cast("Sequence[Record]", records)
+            if _add_once(here, first, item, tally):
                 for record in rest:
-                    _add_once(writer, record, _name(item), tally)
+                    _add_once(here, record, item, tally)
 
 
-def _take_line(desk: Desk, writer: Writer, line: Line, tally: Imported) -> None:
-    record = replace(line.record, tenant=desk.tenant)
+def _take_line(here: Here, line: Line, record: Record | Sidecar, tally: Imported) -> None:
     if isinstance(record, (Exposure, KeptVector, Tombstone)):
-        _take_beside(writer, record, line, tally)
+        _take_beside(here, record, line, tally)
         return
+    there = here.get(type(record), record.id)
     if isinstance(record, Memory) and line.noun == "revision":
-        if record.id not in writer.get(Memory, [record.id]):
+        if there is None:
             tally.skipped.append(Skipped(what=_name(line), why="its memory is not here"))
-        elif any(earlier.revision == record.revision for earlier in writer.revisions(record.id)):
+        elif any(earlier.revision == record.revision for earlier in here.writer.revisions(record.id)):
             tally.unchanged += 1
         else:
-            writer.add_earlier(record)
+            here.writer.add_earlier(record)
             tally.added["revision"] += 1
         return
-    there = writer.get(type(record), [record.id]).get(record.id)
     if there is not None:
-        _take_again(writer, there, record, line, tally)
+        _take_again(here, there, record, line, tally)
         return
-    reason = _reason_against(writer, record)
+    reason = _reason_against(here, record)
     if reason is not None:
         tally.skipped.append(Skipped(what=_name(line), why=reason))
     else:
-        writer.add(record)
+        here.add(record)
         tally.added[line.noun] += 1
 
 
-def _take_again(writer: Writer, there: Record, record: Record, line: Line, tally: Imported) -> None:
+def _take_again(here: Here, there: Record, record: Record, line: Line, tally: Imported) -> None:
     if there == record:
         tally.unchanged += 1
     elif _is_later(there, record):
-        writer.revise(record)
+        here.revise(record)
         tally.revised += 1
     else:
         tally.skipped.append(Skipped(what=_name(line), why=f"{record.id} is here already, with other contents"))
@@ -184,26 +217,26 @@ def _is_later(there: Record, record: Record) -> bool:
             return False
 
 
-def _take_beside(writer: Writer, item: Sidecar, line: Line, tally: Imported) -> None:
-    if not isinstance(item, Tombstone) and item.memory_id not in writer.get(Memory, [item.memory_id]):
+def _take_beside(here: Here, item: Sidecar, line: Line, tally: Imported) -> None:
+    if not isinstance(item, Tombstone) and here.get(Memory, item.memory_id) is None:
         tally.skipped.append(Skipped(what=_name(line), why="its memory is not here"))
-    elif writer.add_beside([item]):
+    elif here.add_beside(item):
         tally.added[line.noun] += 1
     else:
         tally.unchanged += 1
 
 
-def _reason_against(writer: Writer, record: Record) -> str | None:
-    if writer.is_erased(record.id):
+def _reason_against(here: Here, record: Record) -> str | None:
+    if here.is_erased(record.id):
         return f"{record.id} was erased here"
     match record:
-        case Memory() if _key_taken(writer, record):
+        case Memory() if _key_taken(here.writer, record):
             return f"the key {record.key!r} belongs to another memory in namespace {record.namespace!r}"
-        case Signal() if record.memory_id not in writer.get(Memory, [record.memory_id]):
+        case Signal() if here.get(Memory, record.memory_id) is None:
             return "its memory is not here"
-        case Step() if record.trajectory_id not in writer.get(Trajectory, [record.trajectory_id]):
+        case Step() if here.get(Trajectory, record.trajectory_id) is None:
             return "its trajectory is not here"
-        case Edge() if len(writer.get(Memory, [record.source_id, record.target_id])) < 2:
+        case Edge() if any(here.get(Memory, end) is None for end in (record.source_id, record.target_id)):
             return "one of its ends is not here"
         case _:
             return None
@@ -216,14 +249,14 @@ def _key_taken(writer: Writer, memory: Memory) -> bool:
     return bool(writer.select(Memory, where, limit=1))
 
 
-def _add_once(writer: Writer, record: Record, name: str, tally: Imported) -> bool:
-    if record.id in writer.get(type(record), [record.id]):
+def _add_once(here: Here, record: Record, item: Item, tally: Imported) -> bool:
+    if here.get(type(record), record.id) is not None:
         tally.unchanged += 1
         return False
-    reason = _reason_against(writer, record)
+    reason = _reason_against(here, record)
     if reason is not None:
-        tally.skipped.append(Skipped(what=name, why=reason))
+        tally.skipped.append(Skipped(what=_name(item), why=reason))
         return False
-    writer.add(record)
+    here.add(record)
     tally.added[type(record).__name__.lower()] += 1
     return True

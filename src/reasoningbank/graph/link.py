@@ -40,7 +40,7 @@ def link(
             raise InvalidInput("A memory cannot be linked to itself.")
         there = writer.select(Edge, {"source_id": ends[0], "target_id": ends[1], "kind": wanted.value}, limit=1)
         if there:
-            edge = replace(there[0], weight=strength, text=sentence, evidence=proof, tags=labels)
+            edge, _ = desk.clean(replace(there[0], weight=strength, text=sentence, evidence=proof, tags=labels))
             writer.revise(edge)
             return edge
         edge = Edge(
@@ -55,6 +55,7 @@ def link(
             evidence=proof,
             created_at=desk.clock(),
         )
+        edge, _ = desk.clean(edge)
         writer.add(edge)
         return edge
 
@@ -67,6 +68,6 @@ def unlink(desk: Desk, edge_id: str) -> Edge:
         if edge is None:
             raise NotFound(f"There is no edge {edge_id!r} here.")
         writer.remove(Edge, edge_id)
-        return edge
+        return desk.shown(edge)
 
     return desk.store.write(desk.tenant, change)

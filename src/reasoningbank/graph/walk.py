@@ -53,7 +53,13 @@ def neighbours(
                 strength = frontier[near] * edge.weight
                 reached[far] = strength
                 found.append(
-                    Neighbour(memory=memory, edge=edge, outward=edge.source_id == near, steps=steps, strength=strength)
+                    Neighbour(
+                        memory=desk.shown(memory),
+                        edge=desk.shown(edge),
+                        outward=edge.source_id == near,
+                        steps=steps,
+                        strength=strength,
+                    )
                 )
             frontier = reached
             if not frontier:

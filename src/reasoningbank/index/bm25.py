@@ -44,7 +44,10 @@ def score(
     if not len(chosen):
         return 0.0
 
-    rarity: list[float] = np.log1p((rows - frequency + 0.5) / (frequency + 0.5)).tolist()
+    # A word that no row has is taken to be as rare as one that a single row has: a small index knows too little of the
+    # language to call it rarer.
+    known = np.maximum(frequency, 1)
+    rarity: list[float] = np.log1p((rows - known + 0.5) / (known + 0.5)).tolist()
     worth_of = [query[term] * (policy.k1 + 1) * rarity[i] for i, term in enumerate(terms.tolist())]
     weights = {i: worth_of[i] for i in chosen.tolist()}
     ceiling: float = sum(weights.values()) + sum(worth_of[i] for i in np.flatnonzero(frequency == 0).tolist())
@@ -54,34 +57,34 @@ def score(
     for segment, (start, stop) in zip(segments, found, strict=True):
         here = scores[segment.first : segment.last]
         starts, stops = start.tolist(), stop.tolist()
-        norms = segment.lengths * slope + base
         for i, worth in weights.items():
             if stops[i] > starts[i]:
                 postings = segment.postings(starts[i], stops[i])
-                _add(here, postings >> np.uint32(8), postings & np.uint32(255), norms, worth)
+                # As NumPy's own index type: it would convert them at every use.
+                slots = (postings >> np.uint32(8)).astype(np.intp)
+                _add(here, slots, postings & np.uint32(255), segment.lengths[slots] * slope + base, worth)
     here = scores[tail.first : tail.last]
-    norms = tail.lengths * slope + base
     for i, worth in weights.items():
         at = in_tail[i]
         if len(at):
-            _add(here, tail.slots[at] - np.uint32(tail.first), tail.weights[at], norms, worth)
+            slots = tail.slots[at].astype(np.intp) - tail.first
+            _add(here, slots, tail.weights[at], tail.lengths[slots] * slope + base, worth)
     return ceiling
 
 
 def _add(
     scores: Scores,
-    slots: NDArray[np.uint32],
+    slots: NDArray[np.intp],
     weights: NDArray[np.uint32] | NDArray[np.uint8],
-    norms: Scores,
+    below: Scores,
     worth: float,
 ) -> None:
+    """`below` is the part of the denominator that does not depend on the term; it is used up."""
     amount = weights.astype(np.float32)
-    below = norms[slots]
     below += amount
     amount /= below
     amount *= np.float32(worth)
-    # A slot occurs once in the postings of a term, so adding through an index loses nothing.
-    scores[slots] += amount
+    np.add.at(scores, slots, amount)
 
 
 def _worth_scoring(frequency: NDArray[np.int64], rows: int, policy: KeywordPolicy) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from reasoningbank.core.types import Memory, Standing
 from reasoningbank.index.entries import Entries, entries_of
+from reasoningbank.index.forms import packed as packed_forms
 from reasoningbank.index.generation import Generation, Snapshot
 from reasoningbank.index.hashing import id_term, name_key, text_key
 from reasoningbank.index.header import Header
@@ -100,7 +101,9 @@ def _append(generation: Generation, header: Header, pairs: Sequence[Known]) -> H
     memories = [memory for memory, _ in pairs]
     ids, heap = packed_ids([memory.id for memory in memories], header.heap)
     texts = np.array([_text(memory) for memory in memories], np.uint64)
-    columns = {**_columns(pairs), "id": ids, "text": texts, "alive": np.ones(len(pairs), np.uint8)}
+    forms = packed_forms([(memory.title, memory.description) for memory in memories])
+    alive = np.ones(len(pairs), np.uint8)
+    columns = {**_columns(pairs), "id": ids, "text": texts, "form": forms, "alive": alive}
     return generation.append(header, columns, entries_of(memories), heap)
 
 
@@ -141,6 +144,8 @@ def copy_live(source: Generation, target: Generation, without: Collection[int]) 
         header = target.append(header, {**columns, "id": ids}, entries, heap)
         embedded = slots[slots < old.embedded]
         if len(embedded):
-            vectors = [(facet.codes[embedded], facet.full[embedded]) for facet in snapshot.facets]
+            vectors = [
+                (facet.signs[embedded], facet.finer[embedded], facet.full[embedded]) for facet in snapshot.facets
+            ]
             header = target.append_vectors(header, vectors, len(embedded))
     target.commit(replace(header, applied=old.applied, mark=old.mark))

@@ -10,7 +10,6 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -20,13 +19,13 @@ from numpy.typing import NDArray
 from reasoningbank.core.errors import BankBusy, BankDamaged, BankReadOnly, BankUnavailable, InvalidInput, StoreError
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.index.changes import change, copy_live, find
+from reasoningbank.index.codes import encode, widened
 from reasoningbank.index.durable import sync_directory, write_durably
 from reasoningbank.index.generation import Generation, Shape, Snapshot
 from reasoningbank.index.header import Header
 from reasoningbank.index.lock import WriterLock
 from reasoningbank.index.policy import COMPACTION
 from reasoningbank.index.search import Scratch, search
-from reasoningbank.index.vectors import encode, widened
 from reasoningbank.ports import Candidates, IndexBatch, IndexInfo, Probe
 
 Floats = NDArray[np.float32]
@@ -244,9 +243,8 @@ class EmbeddedIndex:
             )
         rows = snapshot.header.rows
         scratch = self._scratch(rows)
-        found = search(snapshot, probe, scratch)
         # A handle names its generation, because another process may compact before the handle is used.
-        found = replace(found, handles=found.handles | generation.number << _SLOT_BITS)
+        found = search(snapshot, probe, scratch, generation.number << _SLOT_BITS)
         if len(self._scratches) < _SPARE_SCRATCHES:
             self._scratches.append(scratch)
         return found

@@ -22,6 +22,7 @@ from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.core.values import dataclass
 from reasoningbank.index import rotation as rotations
 from reasoningbank.index import rows as row_file
+from reasoningbank.index.codes import Encoded
 from reasoningbank.index.durable import sync_directory, write_durably
 from reasoningbank.index.entries import ENTRY, Entries
 from reasoningbank.index.files import GrowingFile
@@ -72,8 +73,10 @@ class Generation:
         self.rows = GrowingFile(directory / _ROWS, writable=writable)
         self._heap = GrowingFile(directory / _HEAP, writable=writable)
         self._entries = GrowingFile(directory / _ENTRIES, writable=writable)
-        self._codes = [GrowingFile(directory / f"bits-{i}", writable=writable) for i in range(len(shape.facets))]
-        self._full = [GrowingFile(directory / f"vectors-{i}", writable=writable) for i in range(len(shape.facets))]
+        self._facets = [
+            tuple(GrowingFile(directory / name, writable=writable) for name in _facet_files(i))
+            for i in range(len(shape.facets))
+        ]
         self._segments: dict[tuple[int, int], Segment] = {}
         self._tail = Tail(0)
         self._mapping = threading.RLock()
@@ -84,7 +87,7 @@ class Generation:
         directory.mkdir(parents=True)
         names = [_ROWS, _HEAP, _ENTRIES]
         for i in range(len(shape.facets)):
-            names += [f"bits-{i}", f"vectors-{i}"]
+            names += _facet_files(i)
         for name in names:
             (directory / name).touch()
         turn = rotations.to_bytes(rotations.make_rotation(shape.identity.dimension))
@@ -126,10 +129,17 @@ class Generation:
         return Segment(self.directory / segment_name(*span), *span)
 
     def _facet(self, number: int, count: int) -> Facet:
-        dimension, code_bytes = self.shape.identity.dimension, self.rotation.bits // 8
-        codes = self._codes[number].view(count * code_bytes)[: count * code_bytes]
-        full = self._full[number].view(count * dimension * 2)[: count * dimension * 2]
-        return Facet(codes.reshape(count, code_bytes), full.view("<f2").reshape(count, dimension))
+        signs, finer, full = (
+            file.view(count * width)[: count * width].reshape(count, width)
+            for file, width in zip(self._facets[number], self._widths, strict=True)
+        )
+        return Facet(signs, finer, full.view("<f2"))
+
+    @property
+    def _widths(self) -> tuple[int, int, int]:
+        """Bytes of a row in each file of a facet."""
+        code_bytes = self.rotation.bits // 8
+        return code_bytes, code_bytes, 2 * self.shape.identity.dimension
 
     def _read_tail(self, header: Header, rows: Rows) -> Tail:
         tail = self._tail
@@ -166,18 +176,16 @@ class Generation:
             heap=header.heap + len(heap),
         )
 
-    def append_vectors(
-        self, header: Header, encoded: Sequence[tuple[NDArray[Any], NDArray[Any]]], count: int
-    ) -> Header:
-        for i, (codes, full) in enumerate(encoded):
-            self._codes[i].write(header.embedded * codes.shape[1], codes.reshape(-1).view(np.uint8))
-            self._full[i].write(header.embedded * full.shape[1] * 2, full.reshape(-1).view(np.uint8))
+    def append_vectors(self, header: Header, encoded: Sequence[Encoded], count: int) -> Header:
+        for files, parts in zip(self._facets, encoded, strict=True):
+            rows: tuple[NDArray[Any], ...] = parts
+            for file, width, part in zip(files, self._widths, rows, strict=True):
+                file.write(header.embedded * width, part.reshape(-1).view(np.uint8))
         return replace(header, embedded=header.embedded + count)
 
     def commit(self, header: Header) -> Snapshot:
         """Make everything written so far durable, then make it count."""
-        files = [self.rows, self._heap, self._entries, *self._codes, *self._full]
-        for file in files:
+        for file in self._files():
             file.sync()
         before = self._snapshot.header.segments
         header = replace(header, sequence=self._header.read().sequence + 1, segments=self._sealed(header))
@@ -201,13 +209,12 @@ class Generation:
     def clear_up(self) -> None:
         """Remove what a writer that died left behind: bytes past the committed ends, and files nobody lists."""
         header = self.snapshot().header
-        dimension, code_bytes = self.shape.identity.dimension, self.rotation.bits // 8
         row_file.forget_beyond(self.rows, header.rows)
         self._heap.forget_beyond(header.heap)
         self._entries.forget_beyond(header.entries * ENTRY.itemsize)
-        for codes, full in zip(self._codes, self._full, strict=True):
-            codes.forget_beyond(header.embedded * code_bytes)
-            full.forget_beyond(header.embedded * dimension * 2)
+        for files in self._facets:
+            for file, width in zip(files, self._widths, strict=True):
+                file.forget_beyond(header.embedded * width)
         listed = {segment_name(*span) for span in header.segments}
         for path in self.directory.glob("words-*"):
             if path.name not in listed:
@@ -219,8 +226,15 @@ class Generation:
 
     def close(self) -> None:
         self._header.close()
-        for file in (self.rows, self._heap, self._entries, *self._codes, *self._full):
+        for file in self._files():
             file.close()
+
+    def _files(self) -> list[GrowingFile]:
+        return [self.rows, self._heap, self._entries, *(file for files in self._facets for file in files)]
+
+
+def _facet_files(number: int) -> tuple[str, str, str]:
+    return f"bits-{number}", f"second-bits-{number}", f"vectors-{number}"
 
 
 def _with_checksum(body: bytes) -> bytes:

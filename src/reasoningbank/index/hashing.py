@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
 
+from reasoningbank.core.stem import stem
 from reasoningbank.core.text import LONGEST_TERM, forms
 
 ABSENT = 0
@@ -54,7 +55,7 @@ def term_keys(tokens: Iterable[str]) -> list[int]:
 
 
 def _new_keys(token: str) -> tuple[int, ...]:
-    keys = tuple(_digest(term, 4) for term in forms(token))
+    keys = tuple(_digest(term, 4) for term in forms(token, stem=stem))
     if len(token) <= LONGEST_TERM:
         if len(_known) >= _MOST_REMEMBERED:
             _known.clear()

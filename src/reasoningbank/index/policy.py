@@ -36,16 +36,16 @@ class VectorPolicy:
     exact_rows: int = 1500
     """Up to this many rows are scored in full, without bits."""
     query_planes: int = 4
-    """Bits per dimension of the query in the second pass; the stored side always has one."""
+    """Bits per dimension of the query; the stored side has one in the second pass and two in the third."""
     second_pass: int = 8_000
     """Rows of the second pass, at least..."""
     second_pass_share: float = 0.1
     """...and this share of all that pass the filter besides."""
-    rescored: int = 400
-    """Rows of the third pass, which scores in full, at least."""
-    sure_within: float = 2.4
-    """Any other row is scored in full too, unless its bits put it this many standard errors below the best ones..."""
-    rescored_part: int = 4
+    rescored: int = 100
+    """Rows that are scored in full, at least."""
+    sure_within: float = 2.6
+    """Any other row goes on too, unless its bits put it this many standard errors below the best ones..."""
+    refined_part: int = 2
     """...but never more than one in so many of the second pass."""
 
 

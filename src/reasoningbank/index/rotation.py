@@ -19,6 +19,9 @@ Floats = NDArray[np.float32]
 _WORD_BITS = 64
 _ROUNDS = 2
 _SEED = 20251
+_STEP_PRODUCTS = 1 << 19
+"""Multiplications of one step: few enough for BLAS to stay in this thread, and for the rows to stay in the cache. All
+rows at once took twice as long on a quiet machine and nine times as long on a busy one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +40,20 @@ class Rotation:
     def turn(self, vectors: Floats) -> Floats:
         """(n, dimension) to (n, bits)."""
         count, dimension = vectors.shape
-        a, b = self.left.shape[1], self.right.shape[1]
         turned = np.zeros((count, self.bits), np.float32)
         turned[:, :dimension] = vectors
-        for signs, left, right in zip(self.signs, self.left, self.right, strict=True):
-            turned *= signs
-            across = (turned.reshape(count * a, b) @ right).reshape(count, a, b)
-            turned = (across.transpose(0, 2, 1).reshape(count * b, a) @ left).reshape(count, self.bits)
+        step = max(1, _STEP_PRODUCTS // (self.bits * max(self.left.shape[1], self.right.shape[1])))
+        for start in range(0, count, step):
+            self._turn(turned[start : start + step])
         return turned
+
+    def _turn(self, rows: Floats) -> None:
+        """In place."""
+        count, a, b = len(rows), self.left.shape[1], self.right.shape[1]
+        for signs, left, right in zip(self.signs, self.left, self.right, strict=True):
+            rows *= signs
+            across = (rows.reshape(count * a, b) @ right).reshape(count, a, b)
+            rows[:] = (across.transpose(0, 2, 1).reshape(count * b, a) @ left).reshape(count, self.bits)
 
 
 def bits_for(dimension: int) -> int:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from reasoningbank.core.types import Standing
 from reasoningbank.index.files import GrowingFile
+from reasoningbank.index.forms import PACKED
 
 BLOCK_ROWS = 8192
 _BLOCK_BITS = 13
@@ -39,6 +40,7 @@ COLUMNS: Mapping[str, np.dtype[Any]] = {
     "task_type": np.dtype("<u8"),
     "text": np.dtype("<u8"),
     "standing": STANDING,
+    "form": PACKED,
     "entry": np.dtype("<u8"),
     "length": np.dtype("<u4"),
     "scope": np.dtype("u1"),
@@ -91,7 +93,11 @@ class Rows:
         return flat[first - (block << _BLOCK_BITS) : last - (block << _BLOCK_BITS)]
 
     def ids(self, slots: Slots) -> list[str]:
-        return [self._id(raw) for raw in self.take("id", slots).tolist()]
+        found: list[bytes] = self.take("id", slots).tolist()
+        try:
+            return [raw.decode() for raw in found]
+        except UnicodeDecodeError:
+            return [self._id(raw) for raw in found]
 
     def _id(self, raw: bytes) -> str:
         if raw and raw[0] == _LONG_MARK:

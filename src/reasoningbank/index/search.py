@@ -7,6 +7,7 @@ every candidate carries both scores, whichever side found it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 from reasoningbank.index.bm25 import score
 from reasoningbank.index.changes import find
 from reasoningbank.index.entries import query_terms
+from reasoningbank.index.forms import likeness
 from reasoningbank.index.generation import Snapshot
 from reasoningbank.index.masks import SCOPES, Mask, apply_filter
 from reasoningbank.index.rows import BLOCK_ROWS, Slots, blocks_for
-from reasoningbank.index.vectors import cosines, gather_room, nearest
+from reasoningbank.index.vectors import Asked, cosines, gather_room, nearest
 from reasoningbank.ports import Candidates, Probe
 
 Floats = NDArray[np.float32]
@@ -47,33 +49,38 @@ class Scratch:
         return len(self.scores) >= blocks_for(rows) * BLOCK_ROWS
 
 
-def search(snapshot: Snapshot, probe: Probe, scratch: Scratch) -> Candidates:
+def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int) -> Candidates:
+    """A handle is a slot with `handle_base`, which has none of its bits, laid over it."""
     rows, header = snapshot.rows, snapshot.header
     passed = apply_filter(probe.where, rows, snapshot.segments, snapshot.tail, scratch.masks)
     scores = scratch.scores[: header.rows]
     mean_length = header.length / max(1, header.rows)
     query = query_terms(probe.text)
+    asked = _asked_by_facet(probe, snapshot)
     if passed.considered and probe.depth > 0:
-        by_vector, cosine = _nearest(snapshot, probe, passed.mask, scratch)
+        by_vector, cosine = _nearest(snapshot, asked, probe.depth, passed.mask, scratch)
         ceiling = score(scores, query, snapshot.segments, snapshot.tail, mean_length)
         by_keyword = _best(scores, passed.mask, probe.depth, scratch.masks[1]) if ceiling else _NONE
     else:
         scores.fill(0.0)
         ceiling = 0.0
         by_vector = by_keyword = _NONE
-        cosine = _cosines(snapshot, probe, _NONE, scratch)
+        cosine = _cosines(snapshot, asked, _NONE, scratch)
     slots = np.fromiter(
         dict.fromkeys((*by_vector.tolist(), *by_keyword.tolist(), *_named(snapshot, probe, passed.mask))), np.int64
     )
+    form, parametric = likeness(probe.text, rows.take("form", slots))
     ended = len(by_vector) < probe.depth and len(by_keyword) < probe.depth
     return Candidates(
         ids=rows.ids(slots),
-        cosine=np.concatenate((cosine, _cosines(snapshot, probe, slots[len(by_vector) :], scratch))),
+        cosine=np.concatenate((cosine, _cosines(snapshot, asked, slots[len(by_vector) :], scratch))),
         keyword=scores[slots],
         keyword_ceiling=ceiling,
+        form=form,
+        parametric=parametric,
         scopes=[SCOPES[number] for number in rows.take("scope", slots).tolist()],
         standings=rows.standings(slots),
-        handles=slots,
+        handles=slots | handle_base,
         exhausted=ended or len(slots) == passed.considered,
         considered=passed.considered,
         filtered_out=passed.filtered_out,
@@ -90,39 +97,43 @@ def _named(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
     return [slots[-1] for slots in find(snapshot, probe.also).values() if mask[slots[-1]]]
 
 
-def _unit(probe: Probe) -> Floats | None:
-    if probe.vector is None:
+def _asked(vector: Floats | None, snapshot: Snapshot) -> Asked | None:
+    """None when nothing is asked that has a direction."""
+    if vector is None:
         return None
-    vector = np.asarray(probe.vector, np.float32).reshape(-1)
-    length = float(np.linalg.norm(vector))
-    return vector / np.float32(length) if 0 < length < math.inf else None
+    flat = np.asarray(vector, np.float32).reshape(-1)
+    length = float(np.linalg.norm(flat))
+    return Asked(flat / np.float32(length), snapshot.rotation) if 0 < length < math.inf else None
 
 
-def _nearest(snapshot: Snapshot, probe: Probe, mask: Mask, scratch: Scratch) -> tuple[Slots, Floats]:
-    """The best slots by their best facet, with the cosines of all facets."""
-    query = _unit(probe)
+def _asked_by_facet(probe: Probe, snapshot: Snapshot) -> tuple[Asked | None, ...]:
+    first = _asked(probe.vector, snapshot)
+    other = first if probe.context is None else _asked(probe.context, snapshot)
+    return (first, *(other for _ in snapshot.facets[1:]))
+
+
+def _nearest(
+    snapshot: Snapshot, asked: Sequence[Asked | None], depth: int, mask: Mask, scratch: Scratch
+) -> tuple[Slots, Floats]:
+    """The best slots by their first facet, with the cosines of all facets. The others only help to rank: a second scan
+    would find little that the words and the first do not.
+    """
     embedded = snapshot.header.embedded
-    if query is None or not embedded:
-        return _NONE, _cosines(snapshot, probe, _NONE, scratch)
-    found = [
-        nearest(facet, mask[:embedded], query, snapshot.rotation, probe.depth, scratch.distances, scratch.room)
-        for facet in snapshot.facets
-    ]
-    if len(found) == 1:
-        return found[0][0], found[0][1][:, None]
-    slots = np.unique(np.concatenate([each for each, _ in found]))
-    cosine = _cosines(snapshot, probe, slots, scratch)
-    best = np.argsort(-np.nanmax(cosine, axis=1), kind="stable")[: probe.depth]
-    return slots[best], cosine[best]
+    if asked[0] is None or not embedded:
+        return _NONE, _cosines(snapshot, asked, _NONE, scratch)
+    slots, cosine = nearest(snapshot.facets[0], mask[:embedded], asked[0], depth, scratch.distances, scratch.room)
+    if len(snapshot.facets) == 1:
+        return slots, cosine[:, None]
+    return slots, _cosines(snapshot, asked, slots, scratch)
 
 
-def _cosines(snapshot: Snapshot, probe: Probe, slots: Slots, scratch: Scratch) -> Floats:
+def _cosines(snapshot: Snapshot, asked: Sequence[Asked | None], slots: Slots, scratch: Scratch) -> Floats:
     found = np.full((len(slots), len(snapshot.facets)), np.nan, np.float32)
-    query = _unit(probe)
     there = np.flatnonzero(slots < snapshot.header.embedded)
-    if query is not None and len(there):
-        for i, facet in enumerate(snapshot.facets):
-            found[there, i] = cosines(facet, slots[there], query.astype(np.float16), scratch.room)
+    if len(there):
+        for i, (facet, query) in enumerate(zip(snapshot.facets, asked, strict=True)):
+            if query is not None:
+                found[there, i] = cosines(facet, slots[there], query.half, scratch.room)
     return found
 
 
@@ -150,4 +161,8 @@ def _likely_floor(scores: Floats, mask: Mask, depth: int) -> np.float32:
     if stride < 2 or above >= _SAMPLED_ROWS:
         return np.float32(0)
     sample = scores[::stride] * mask[::stride]
+    # Most rows share no word with the query, and sorting equals takes longest.
+    sample = sample[sample > 0]
+    if len(sample) <= above:
+        return np.float32(0)
     return np.float32(np.partition(sample, len(sample) - above)[len(sample) - above])

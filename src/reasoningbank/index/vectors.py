@@ -1,52 +1,77 @@
 """Which slots have vectors near a query.
 
-Knows three passes, each over fewer rows with a finer measure: Hamming distance of sign bits on everything, sign bits
-against a query of several bits, then the stored half-precision vectors themselves. Refuses to know where a mask comes
-from or what a facet means. A row of zeros, bits and all, is a vector that does not exist.
+Knows four passes, each over fewer rows with a finer measure: Hamming distance of sign bits on everything, sign bits
+against a query of several bits, two bits a dimension against the same, then the stored half-precision vectors
+themselves. Refuses to know where a mask comes from, what a facet means and what bits are worth (`index.codes`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import simsimd
 from numpy.typing import NDArray
 
+from reasoningbank.index.codes import AskedBits, Codes, Floats, Halves, asked_bits, sign_error, two_bit_error
 from reasoningbank.index.policy import VECTORS, VectorPolicy
 from reasoningbank.index.rotation import Rotation
 
 # Sapphire Rapids kernels sum half-precision products in half precision, which costs three digits.
 simsimd.disable_capability("sapphire")
 
-Floats = NDArray[np.float32]
-Codes = NDArray[np.uint8]
 Slots = NDArray[np.int64]
 _STEP_BYTES = 1 << 20
 _SAMPLED_ROWS = 8192
+_SAMPLED_GUESSES = 1024
 _SAMPLE_MARGIN = 1.1
 _SCAN_WORTH = 4
 """Scanning a row in order costs this many times less than fetching it by number."""
 _GUESSED_PER_WANTED = 4
+"""Rows of the second pass for each that is asked for, at least."""
+_SCORED_PER_WANTED = 2
 """Rows that are scored in full for each that is asked for, at least."""
 _ASKED_PER_SHOWN, _SURE_AT_LEAST = 10, 10
 """Of the rows asked for, one in ten will be shown. Those must not be missed, and ten must not in any case."""
+_TRIED_PER_SURE = 6
+"""Rows that are scored to find out how near the nearest are, for each that must not be missed."""
 _FETCH_WORTH = 2
 """Fetching a row by number and comparing it costs this many times comparing it in order."""
 _ROWS_PER_PRODUCT = 2048
 """Rows of four planes up to which OpenBLAS weighs them in this thread: waking others takes longer than the work."""
-_PLANE_STEP = 3.0
-"""The outermost level of a query of several bits, in standard deviations."""
+
+
+class Asked:
+    """A query in the forms that the passes need, each made when first needed and once for all facets."""
+
+    def __init__(self, query: Floats, rotation: Rotation) -> None:
+        """`query` has the length one."""
+        self._query, self._rotation = query, rotation
+
+    @cached_property
+    def half(self) -> Halves:
+        return self._query.astype(np.float16)
+
+    @cached_property
+    def turned(self) -> Floats:
+        turned: Floats = self._rotation.turn(self._query[None])[0]
+        return turned
+
+    @cached_property
+    def bits(self) -> AskedBits:
+        return asked_bits(self.turned, VECTORS.query_planes)
 
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    codes: Codes
+    signs: Codes
     """(rows, bits / 8)"""
-    full: NDArray[np.float16]
+    finer: Codes
+    """(rows, bits / 8): the second bits."""
+    full: Halves
     """(rows, dimension)"""
 
 
@@ -76,33 +101,7 @@ def _in_order(source: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
         yield piece, source[piece]
 
 
-def encode(vectors: Floats, rotation: Rotation) -> tuple[Codes, NDArray[np.float16]]:
-    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))[:, None]
-    usable = (length > 0) & np.isfinite(length)
-    there = usable[:, 0]
-    unit = np.divide(vectors, length, out=np.zeros_like(vectors, np.float32), where=usable)
-    codes = np.packbits(rotation.turn(unit) > 0, axis=1)
-    codes[~there] = 0
-    silent = there & ~codes.any(axis=1)
-    codes[silent, 0] = 1
-    return codes, unit.astype(np.float16)
-
-
-def widened(halves: NDArray[np.float16]) -> Floats:
-    """The same in single precision, for finite numbers. NumPy does it a number at a time, in four times as long."""
-    raw = halves.view(np.uint16).astype(np.uint32)
-    sign = raw & np.uint32(0x8000)
-    raw &= np.uint32(0x7FFF)
-    raw <<= np.uint32(13)
-    sign <<= np.uint32(16)
-    raw |= sign
-    # The exponents of the two formats count from 15 and from 127.
-    wide = raw.view(np.float32)
-    wide *= np.float32(2.0**112)
-    return wide
-
-
-def cosines(facet: Facet, slots: Slots, query: NDArray[np.float16], room: Codes) -> Floats:
+def cosines(facet: Facet, slots: Slots, query: Halves, room: Codes) -> Floats:
     """Exact up to half precision; NaN where there is no vector."""
     found = np.empty(len(slots), np.float32)
     for piece, rows in _gathered(facet.full, slots, room):
@@ -110,15 +109,14 @@ def cosines(facet: Facet, slots: Slots, query: NDArray[np.float16], room: Codes)
     # Only an absent vector, or one at a right angle, gives zero exactly.
     zero = np.flatnonzero(found == 0)
     if len(zero):
-        found[zero[~_present(facet.codes, slots[zero])]] = np.nan
+        found[zero[~_present(facet.signs, slots[zero])]] = np.nan
     return found
 
 
 def nearest(
     facet: Facet,
     mask: NDArray[np.bool_],
-    query: Floats,
-    rotation: Rotation,
+    asked: Asked,
     depth: int,
     distances: NDArray[np.uint16],
     room: Codes,
@@ -126,19 +124,17 @@ def nearest(
 ) -> tuple[Slots, Floats]:
     """About `depth` slots of those that the mask lets through, best first, and their cosines."""
     rows = int(np.count_nonzero(mask))
-    half = query.astype(np.float16)
     if rows <= max(policy.exact_rows, depth):
         slots = np.flatnonzero(mask)
-        found = cosines(facet, slots, half, room)
+        found = cosines(facet, slots, asked.half, room)
     else:
-        turned = rotation.turn(query[None])[0]
-        second = max(policy.second_pass + int(policy.second_pass_share * rows), _GUESSED_PER_WANTED * depth)
+        second = max(int(policy.second_pass + policy.second_pass_share * rows), _GUESSED_PER_WANTED * depth)
         if rows <= _FETCH_WORTH * second:
             slots, apart = np.flatnonzero(mask), None
         else:
-            slots, apart = _first_pass(facet.codes, mask, rows, turned, second, distances, room)
-        guesses = _second_pass(facet.codes, slots, apart, turned, policy.query_planes, room)
-        slots, found = _third_pass(facet, slots, guesses, half, depth, room, policy)
+            slots, apart = _first_pass(facet.signs, mask, rows, asked.turned, second, distances, room)
+        guesses = _second_pass(facet.signs, slots, apart, asked.bits, room)
+        slots, found = _scored(facet, slots, guesses, asked, depth, room, policy)
     there = ~np.isnan(found)
     slots, found = slots[there], found[there]
     if len(found) > depth:
@@ -192,76 +188,79 @@ def _closest(distance: NDArray[np.uint16], want: int, bits: int) -> Slots:
 
 
 def _second_pass(
-    codes: Codes, slots: Slots, by_sign: NDArray[np.uint16] | None, turned: Floats, planes: int, room: Codes
+    codes: Codes, slots: Slots, by_sign: NDArray[np.uint16] | None, asked: AskedBits, room: Codes
 ) -> Floats:
-    """The cosines that the bits suggest. The first plane of the query is its signs, which `by_sign` has seen."""
-    bits, step = _planes(turned, planes)
-    weights = np.float32(2) ** np.arange(planes - 1, -1, -1, dtype=np.float32)
-    whole = turned.size * weights.sum()
-    if by_sign is not None:
-        bits, weights = bits[1:], weights[1:]
+    """The cosines that signs suggest. The first plane of the query is its signs, which `by_sign` has seen."""
     in_order = len(slots) * _FETCH_WORTH > len(codes)
-    apart = np.empty(len(codes) if in_order else len(slots), np.float32)
-    piece_room = room[: _ROWS_PER_PRODUCT * codes.shape[1]]
-    for piece, part in _in_order(codes) if in_order else _gathered(codes, slots, piece_room):
-        by_plane = np.asarray(simsimd.cdist(part, bits, metric="hamming", dtype="bin8", out_dtype="float32"))
-        np.dot(by_plane, weights, out=apart[piece])
+    seen = 0 if by_sign is None else 1
+    guesses = _agreement(codes, None if in_order else slots, asked, room, seen)
     if in_order and len(slots) < len(codes):
-        apart = apart[slots]
+        guesses = guesses[slots]
     if by_sign is not None:
-        apart += by_sign * np.float32(2 ** (planes - 1))
-    # The query is nearly `step` times the weighed signs of its planes, and a component of a row that was turned has a
-    # mean size of √(2 / π · bits).
-    apart *= -2
-    apart += whole
-    apart *= step * math.sqrt(math.pi / 2 / turned.size)
-    return apart
+        guesses -= by_sign * (2 * asked.weights[0])
+        guesses += asked.weights[0] * asked.bits
+    guesses *= asked.by_signs
+    return guesses
 
 
-def _third_pass(
-    facet: Facet,
-    slots: Slots,
-    guesses: Floats,
-    query: NDArray[np.float16],
-    depth: int,
-    room: Codes,
-    policy: VectorPolicy,
+def _agreement(codes: Codes, slots: Slots | None, asked: AskedBits, room: Codes, first_plane: int = 0) -> Floats:
+    """In how many more bits each row agrees with the query's planes than it differs, each plane by its weight."""
+    planes, weights = asked.planes[first_plane:], asked.weights[first_plane:]
+    more = np.empty(len(codes) if slots is None else len(slots), np.float32)
+    piece_room = room[: _ROWS_PER_PRODUCT * codes.shape[1]]
+    for piece, part in _in_order(codes) if slots is None else _gathered(codes, slots, piece_room):
+        by_plane = np.asarray(simsimd.cdist(part, planes, metric="hamming", dtype="bin8", out_dtype="float32"))
+        np.dot(by_plane, weights, out=more[piece])
+    more *= -2
+    more += asked.bits * weights.sum()
+    return more
+
+
+def _scored(
+    facet: Facet, slots: Slots, guesses: Floats, asked: Asked, depth: int, room: Codes, policy: VectorPolicy
 ) -> tuple[Slots, Floats]:
-    """Slots with their true cosines: those of the best guesses, and of every guess that may be wrong by enough.
+    """Slots with their true cosines: of the best guesses, and of every guess that may be wrong by enough.
 
-    A guess has a standard error of √((π / 2 − 1) · (1 − cosine²) / bits), whatever the vectors. So a query with a few
-    near rows needs hardly any, one with a thousand rows at nearly the same distance needs most of them, and nothing
-    depends on how many rows there are.
+    The error of a guess is known, whatever the vectors (`index.codes`). So a query with a few near rows needs hardly
+    any, one with a thousand rows at nearly the same distance needs most of them, and nothing depends on how many rows
+    there are.
     """
-    first = max(policy.rescored, _GUESSED_PER_WANTED * depth)
-    if len(slots) <= first:
-        return slots, cosines(facet, slots, query, room)
-    cut = _nth_largest(guesses, first)
-    near = np.flatnonzero(guesses >= cut)
-    found = cosines(facet, slots[near], query, room)
-    known = found[~np.isnan(found)]
+    wanted = max(policy.rescored, _SCORED_PER_WANTED * depth)
     sure = min(depth, max(_SURE_AT_LEAST, depth // _ASKED_PER_SHOWN))
-    bar = float(_nth_largest(known, sure)) if len(known) >= sure else -1.0
-    error = math.sqrt((math.pi / 2 - 1) * max(0.0, 1 - bar * bar) / (8 * facet.codes.shape[1]))
-    more = np.flatnonzero((guesses >= bar - policy.sure_within * error) & (guesses < cut))
-    most = max(first, len(slots) // policy.rescored_part)
-    if len(more) > most:
-        more = more[guesses[more] >= _nth_largest(guesses[more], most)]
-    found = np.concatenate((found, cosines(facet, slots[more], query, room)))
-    return np.concatenate((slots[near], slots[more])), found
+    bar = _bar(cosines(facet, slots[_about_best(guesses, _TRIED_PER_SURE * sure)], asked.half, room), sure)
+    # The best by signs hold most of the best in truth, so the bar is nearly where it will end; the rest is looked at
+    # in two bits, unless signs alone rule it out.
+    most = max(wanted, len(slots) // policy.refined_part)
+    likely = np.flatnonzero(guesses >= bar - policy.sure_within * sign_error(bar, asked.bits.bits))
+    if not wanted <= len(likely) <= most:
+        likely = _best(guesses, min(max(len(likely), wanted), most))
+    slots, guesses = slots[likely], guesses[likely]
+    of_signs, of_second = asked.bits.by_two_bits
+    guesses *= of_signs
+    guesses += _agreement(facet.finer, slots, asked.bits, room) * of_second
+    keep = min(wanted, len(guesses))
+    floor = min(bar - policy.sure_within * two_bit_error(bar, asked.bits.bits), float(_nth_largest(guesses, keep)))
+    slots = slots[guesses >= floor]
+    return slots, cosines(facet, slots, asked.half, room)
+
+
+def _about_best(guesses: Floats, count: int) -> Slots:
+    """Some `count` of the best, judged by every so many."""
+    stride = max(1, min(len(guesses) // _SAMPLED_GUESSES, count // 4))
+    return np.flatnonzero(guesses >= _nth_largest(guesses[::stride], min(len(guesses), count) // stride))
+
+
+def _best(guesses: Floats, count: int) -> Slots:
+    return np.flatnonzero(guesses >= _nth_largest(guesses, min(count, len(guesses))))
+
+
+def _bar(found: Floats, sure: int) -> float:
+    known = found[~np.isnan(found)]
+    return float(_nth_largest(known, sure)) if len(known) >= sure else -1.0
 
 
 def _nth_largest(values: Floats, n: int) -> np.float32:
     return np.float32(np.partition(values, len(values) - n)[len(values) - n])
-
-
-def _planes(turned: Floats, planes: int) -> tuple[Codes, float]:
-    """The query as `planes` codes and a step: nearly the step times the sum of their signs, each twice the next."""
-    top = 2**planes - 1
-    step = np.sqrt(np.mean(turned**2)) * _PLANE_STEP / top
-    level = np.clip(np.floor(turned / (2 * step)) + 2 ** (planes - 1), 0, top).astype(np.uint8)
-    codes = np.stack([np.packbits(level >> np.uint8(plane) & np.uint8(1)) for plane in range(planes - 1, -1, -1)])
-    return codes, float(step)
 
 
 def _hamming(codes: Codes, query: Codes, out: NDArray[np.uint16]) -> None:

@@ -55,8 +55,9 @@ def start(
         started_at=desk.clock(),
         ended_at=None,
     )
-    desk.store.write(desk.tenant, lambda writer: writer.add(trajectory))
-    return trajectory
+    clean = desk.clean(trajectory)[0]
+    desk.store.write(desk.tenant, lambda writer: writer.add(clean))
+    return clean
 
 
 def running(reader: Reader, trajectory_id: str) -> Trajectory:
@@ -68,12 +69,12 @@ def running(reader: Reader, trajectory_id: str) -> Trajectory:
     return trajectory
 
 
-def whole(reader: Reader, trajectory_id: str) -> tuple[Trajectory, list[Step]]:
+def whole(desk: Desk, reader: Reader, trajectory_id: str) -> tuple[Trajectory, list[Step]]:
     trajectory = reader.get(Trajectory, [trajectory_id]).get(trajectory_id)
     if trajectory is None:
         raise NotFound(f"There is no session {trajectory_id!r} here.")
     steps = reader.select(Step, {"trajectory_id": trajectory_id})
-    return trajectory, sorted(steps, key=lambda s: s.number)
+    return desk.shown(trajectory), [desk.shown(step) for step in sorted(steps, key=lambda s: s.number)]
 
 
 def step(desk: Desk, trajectory_id: str, action: str, result: str, metadata: Mapping[str, Any]) -> Step:
@@ -83,15 +84,17 @@ def step(desk: Desk, trajectory_id: str, action: str, result: str, metadata: Map
 
     def change(writer: Writer) -> Step:
         running(writer, trajectory_id)
-        made = Step(
-            id=desk.ids.new("stp"),
-            tenant=desk.tenant,
-            trajectory_id=trajectory_id,
-            number=writer.count(Step, {"trajectory_id": trajectory_id}) + 1,
-            action=wanted,
-            result=got,
-            metadata=extra,
-            at=desk.clock(),
+        made, _ = desk.clean(
+            Step(
+                id=desk.ids.new("stp"),
+                tenant=desk.tenant,
+                trajectory_id=trajectory_id,
+                number=writer.count(Step, {"trajectory_id": trajectory_id}) + 1,
+                action=wanted,
+                result=got,
+                metadata=extra,
+                at=desk.clock(),
+            )
         )
         writer.add(made)
         return made
@@ -118,7 +121,8 @@ def end(
     def change(writer: Writer) -> Ended:
         there = running(writer, trajectory_id)
         metadata = there.metadata if verdict is None else {**there.metadata, "verdict": verdict_metadata(verdict)}
-        trajectory = replace(there, outcome=outcome, ended_at=desk.clock(), metadata=metadata)
+        # A verdict may quote what was done.
+        trajectory, _ = desk.clean(replace(there, outcome=outcome, ended_at=desk.clock(), metadata=metadata))
         writer.revise(trajectory)
         certainty = 1.0 if verdict is None else verdict.certainty
         signals = () if outcome == "unknown" else _credit(desk, writer, trajectory, used, certainty)

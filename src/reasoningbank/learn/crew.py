@@ -101,6 +101,8 @@ class Crew:
         self._todo: SimpleQueue[queue.Claimed | None] = SimpleQueue()
         self._ended: SimpleQueue[tuple[str, Attempt | BaseException]] = SimpleQueue()
         self._alone = False
+        self._proven = False
+        """It has brought a job to its end."""
         self._stopping = threading.Event()
         self._pause_s = 0.0
         self._resume_at = 0.0
@@ -145,6 +147,11 @@ class Crew:
         if now < self._resume_at:
             return False
         self._look(now)
+        if self._stale and not self._proven and not self._hands:
+            # Where workers die young, from without, the jobs of the dead wait for one that has lived through another.
+            self._take(queue.claim(self._desk, self._owner(), min(1, self._left())))
+            if self._hands:
+                return True
         if self._stale:
             # First let the others end, then run it alone.
             return bool(self._hands) or self._take_over()
@@ -222,6 +229,7 @@ class Crew:
 
     def _note(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)
+        self._proven |= attempt.end is End.DONE
         if self._shift.watch:
             # Whoever watches for months need not remember every job of them.
             del self.attempts[:-MOST_REMEMBERED]

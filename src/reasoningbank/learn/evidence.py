@@ -52,7 +52,7 @@ def give(desk: Desk, reference: str, evidence: Evidence) -> Remembered:
 def signal_for(desk: Desk, memory: Memory, evidence: Evidence) -> Signal:
     if not isinstance(evidence.positive, bool):
         raise InvalidInput(f"Evidence is for or against: say true or false, not {evidence.positive!r}.")
-    return Signal(
+    signal = Signal(
         id=desk.ids.new("sig"),
         tenant=desk.tenant,
         memory_id=memory.id,
@@ -65,15 +65,16 @@ def signal_for(desk: Desk, memory: Memory, evidence: Evidence) -> Signal:
         comment=clean_text(evidence.comment, "comment", MAX_DESCRIPTION_CHARS),
         at=desk.clock(),
     )
+    return desk.clean(signal)[0]
 
 
 def history(desk: Desk, reference: str) -> History:
     with desk.store.read(desk.tenant) as reader:
         memory = desk.memory(reader, reference)
-        signals = reader.select(Signal, {"memory_id": memory.id})
+        signals = [desk.shown(signal) for signal in reader.select(Signal, {"memory_id": memory.id})]
         return History(
             remembered=desk.remembered(reader, [memory])[0],
-            revisions=(*reader.revisions(memory.id), memory),
+            revisions=tuple(desk.shown(revision) for revision in (*reader.revisions(memory.id), memory)),
             points=tuple(curve(desk.policy, memory.initial_confidence, memory.created_at, signals)),
             policy=desk.policy.name,
         )

@@ -111,7 +111,8 @@ def answer(desk: Desk, judge: Judge, job_id: str, text: str, *, scrub: Callable[
         grounds=[message.text for message in asked.messages[1:]],
     )
     if read.problems:
-        raise InvalidAnswer(read.problems, _count_attempt(desk, claimed, " ".join(read.problems)))
+        wrong = desk.scrubber.scrub(" ".join(read.problems)).text
+        raise InvalidAnswer(read.problems, _count_attempt(desk, claimed, wrong))
     judged = list(zip(material.episodes, verdicts, strict=True))
     told = {"prompt": f"{asked.prompt.name}/{asked.prompt.hash}"}
     lessons = [replace(lesson, metadata=told, evidence=evidence_for(lesson, judged, scrub)) for lesson in read.lessons]

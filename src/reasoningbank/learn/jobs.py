@@ -157,7 +157,7 @@ class Jobs:
         from reasoningbank.learn.capture import whole
 
         def change(writer: Writer) -> str:
-            namespaces = {whole(writer, session)[0].namespace for session in sessions}
+            namespaces = {whole(self._desk, writer, session)[0].namespace for session in sessions}
             if len(namespaces) != 1:
                 raise InvalidInput("Only runs of one namespace can be compared.")
             told = {"trajectories": [*sessions]}

@@ -66,15 +66,15 @@ def _kept(desk: Desk, writer: Writer, lecture: Lecture, number: int, lesson: Les
         # What somebody else wrote under this key is not a distiller's to revise.
         there, key = [], None
     if not there:
-        memory = _memory(desk, lecture, lesson, key, f"{lecture.job_id}/{number}")
+        memory, _ = desk.clean(_memory(desk, lecture, lesson, key, f"{lecture.job_id}/{number}"))
         writer.add(memory)
         return memory.id
     known = there[0]
     merged = lecture.distiller.merge(known, lesson)
     if merged is not None:
         checked([merged], 1, lecture.distiller.name)
-        revised = _revised(desk, lecture, known, merged)
-        if revised is not known:
+        revised, _ = desk.clean(_revised(desk, lecture, known, merged))
+        if revised.revision != known.revision:
             writer.revise(revised)
     writer.add(_seen_again(desk, lecture, known))
     return known.id

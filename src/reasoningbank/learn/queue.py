@@ -185,6 +185,7 @@ def finish(
         metadata={**claimed.job.metadata, **(metadata or {})},
         ended_at=desk.clock(),
     )
+    done, _ = desk.clean(done)
     writer.revise(done)
     return done
 
@@ -194,7 +195,7 @@ def fail(desk: Desk, claimed: Claimed, error: str, rng: Random) -> Job:
 
     def change(writer: Writer) -> Job:
         lease = still_held(writer, claimed)
-        noted = replace(lease, error=error[:LONGEST_ERROR_CHARS])
+        noted = replace(lease, error=_told(desk, error))
         if lease.attempts >= MOST_ATTEMPTS:
             return bury(desk, writer, claimed.job, noted, lease)
         ready_at = desk.clock() + waiting_s(lease.attempts, rng)
@@ -214,11 +215,16 @@ def put_off(desk: Desk, claimed: Claimed, reason: str, wait_s: float) -> None:
             owner=None,
             attempts=max(0, lease.attempts - 1),
             ready_at=desk.clock() + min(wait_s, LONGEST_WAIT_S) if wait_s else AT_ONCE,
-            error=reason[:LONGEST_ERROR_CHARS],
+            error=_told(desk, reason),
         )
         writer.change_lease(lease, free)
 
     desk.store.write(desk.tenant, change)
+
+
+def _told(desk: Desk, error: str) -> str:
+    # A plugin's error may quote what it was given.
+    return desk.scrubber.scrub(error).text[:LONGEST_ERROR_CHARS]
 
 
 def waiting_s(attempts: int, rng: Random) -> float:

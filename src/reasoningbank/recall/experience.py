@@ -12,6 +12,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ from reasoningbank.core.types import Change, Memory, Outcome, Scope, Signal, Sta
 from reasoningbank.ports import Embedder, Filter, Index, Probe, Store
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.query import Query
-from reasoningbank.recall.relevance import best_cosine, calibration_for, relevance_of, words_met
+from reasoningbank.recall.relevance import calibration_for, floor_among, relevance_of
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Floats
@@ -69,11 +70,12 @@ class Experience:
         self._anew = False
         self._with_tasks: set[str] = set()
 
-    def items(self, query: Query, where: Filter, vector: Floats) -> dict[str, float]:
+    def items(self, query: Query, probe: Probe) -> dict[str, float]:
         """Memories of the nearest tasks, each with how likely it is to be of use, 0–1."""
+        where = probe.where
         if Scope.PROJECT not in where.scopes or not self._any_task(where.tenant):
             return {}
-        near = self._near(query, where, vector)
+        near = self._near(query, probe)
         heard: list[tuple[Mapping[str, float], float]] = []
         for first in range(0, len(near), TASKS_HEARD):
             page = near[first : first + TASKS_HEARD]
@@ -98,16 +100,11 @@ class Experience:
             self._with_tasks.add(tenant)
         return True
 
-    def _near(self, query: Query, where: Filter, vector: Floats) -> list[tuple[str, float]]:
+    def _near(self, query: Query, probe: Probe) -> list[tuple[str, float]]:
         """Past tasks and how alike they are, the nearest first."""
-        probe = Probe(
-            vector=vector,
-            text=query.text[:LONGEST_TASK_CHARS],
-            where=Filter(tenant=where.tenant, namespace=where.namespace),
-            depth=TASKS_ASKED,
-        )
+        where = Filter(tenant=probe.where.tenant, namespace=probe.where.namespace)
         try:
-            found = self._current().search(probe)
+            found = self._current().search(replace(probe, where=where, depth=TASKS_ASKED))
         except (BankUnavailable, BankDamaged) as error:
             # Not built yet on a bank that may only be read, removed by a reindex, or damaged. It is a view: this answer
             # does without it, and the next search opens it again, anew if it was damaged.
@@ -116,13 +113,14 @@ class Experience:
                 self._anew = isinstance(error, BankDamaged)
             return []
         calibration = calibration_for(self._embedder().identity.name)
-        relevance = relevance_of(best_cosine(found), words_met(found), calibration)
+        relevance = relevance_of(found, calibration)
+        floor = floor_among(calibration, found.considered)
         order = np.argsort(-relevance, kind="stable").tolist()
         excluded = set(query.exclude)
         return [
             (found.ids[row], float(relevance[row]))
             for row in order
-            if relevance[row] >= calibration.floor and found.ids[row] not in excluded
+            if relevance[row] >= floor and found.ids[row] not in excluded
         ]
 
     def _current(self) -> Index:

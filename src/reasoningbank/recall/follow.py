@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from reasoningbank.core.confidence import Policy
+from reasoningbank.core.form import without_parameters
 from reasoningbank.core.types import Change, EmbedderIdentity, Memory, Op, Signal, Standing
 from reasoningbank.ports import Embedder, Index, IndexBatch, Store, Writer
 
@@ -31,13 +33,18 @@ Progress = Callable[[int, int], None]
 
 
 def facet_text(memory: Memory, facet: str) -> str:
-    match facet:
-        case "content":
-            return memory.content
-        case "context":
-            return f"{memory.title}. {memory.description}" if memory.description else memory.title
-        case _:
-            return "\n".join(part for part in (memory.title, memory.description, memory.content) if part)
+    """All of a memory, or when it applies: its title and description without names, numbers and quoted words."""
+    if facet == "context":
+        return without_parameters(_joined(memory.title, memory.description))
+    return _joined(memory.title, memory.description, memory.content)
+
+
+def _joined(*parts: str) -> str:
+    """Each part but those that a later one begins with, as a title often is the beginning of its content."""
+    kept = [
+        part for i, part in enumerate(parts) if part and not any(later.startswith(part) for later in parts[i + 1 :])
+    ]
+    return "\n".join(kept)
 
 
 class Follower:
@@ -180,12 +187,16 @@ class Follower:
         dimension = embedder.identity.dimension
         made: dict[str, Floats] = {}
         lacking = [i for i in ids if i in memories and i not in kept]
-        for facet in self._facets(embedder):
+        facets = self._facets(embedder)
+        texts = {facet: [facet_text(memories[i], facet) for i in lacking] for facet in facets}
+        # A short memory says the same in every facet: embedded once.
+        place = {text: row for row, text in enumerate(dict.fromkeys(chain.from_iterable(texts.values())))}
+        fresh = embedder.embed(list(place))
+        position = {memory_id: row for row, memory_id in enumerate(ids)}
+        for facet in facets:
             rows = np.zeros((len(ids), dimension), dtype=np.float32)
             if lacking:
-                position = {memory_id: row for row, memory_id in enumerate(ids)}
-                fresh = embedder.embed([facet_text(memories[i], facet) for i in lacking])
-                rows[[position[i] for i in lacking]] = fresh
+                rows[[position[i] for i in lacking]] = fresh[[place[text] for text in texts[facet]]]
             for row, memory_id in enumerate(ids):
                 blob = kept.get(memory_id, {}).get(facet)
                 if blob is not None and len(blob) == 4 * dimension:

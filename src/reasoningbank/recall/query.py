@@ -49,7 +49,9 @@ class Query:
     profile: str = "balanced"
     max_tokens: int | None = None
     floor: float | None = None
-    """The relevance below which a memory is not shown; None is the calibrated one, 0 shows anything that matches."""
+    """The relevance below which a memory is not shown; None is the calibrated one, lower in a small bank, and 0 shows
+    anything that matches.
+    """
     session: str | None = None
     """The trajectory to which what is shown is charged."""
     experience: bool = True

@@ -1,6 +1,6 @@
 """From a query to ranked hits.
 
-    catch up → embed → candidates (vectors and keywords) → relevance → confidence and floor → rank → fetch → trim
+    catch up → plan → embed → candidates (vectors and keywords) → relevance → confidence and floor → rank → fetch → trim
 
 Knows the order of the steps and that a filter must never cost recall: when too few candidates survive, it digs deeper.
 Nothing here writes a record.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from reasoningbank.core.confidence import DAY_SECONDS, Policy
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
+from reasoningbank.core.form import without_parameters
 from reasoningbank.core.ranking import Item, Parts, profile_named, ranked
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
@@ -27,8 +28,9 @@ from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.experience import Experience, with_experience
 from reasoningbank.recall.follow import Follower
+from reasoningbank.recall.plan import planned
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
-from reasoningbank.recall.relevance import Calibration, best_cosine, calibration_for, relevance_of, words_met
+from reasoningbank.recall.relevance import Calibration, calibration_for, cosine_of, floor_among, relevance_of, words_met
 from reasoningbank.recall.shown import ShownLog
 
 if TYPE_CHECKING:
@@ -76,21 +78,24 @@ class Searcher:
         self._experience = experience
         self.follower = Follower(store, index, embedder, policy)
 
-    def search(self, query: Query, *, tenant: str, namespace: str, budget_s: float = CATCH_UP_BUDGET_S) -> Found:
+    def search(
+        self, query: Query, *, tenant: str, namespace: str, budget_s: float = CATCH_UP_BUDGET_S, noted: bool = True
+    ) -> Found:
+        """With `noted` false it leaves no trace: neither in the log of what was shown nor in that of the gaps."""
         query = checked(query)
         where = filter_for(query, tenant, namespace)
         weights = profile_named(query.profile)
         current = self._caught_up(budget_s)
         now = self._clock()
-        vector = self._embedder().embed([query.text])[0]
-        lived = self._experience.items(query, where, vector) if self._experience and query.experience else {}
-        passed, match, candidates, reasons = self._passing(query, where, vector, now, lived)
+        passed, match, candidates, reasons = self._passing(query, where, now)
         chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
         best = ranked(_items(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
         rows = ((chosen[i], parts) for i, parts in best)
         hits, tokens_used = self._fetch(query, where, candidates, rows, reasons, now)
         reasons += Counter(candidates.filtered_out)
-        self._note(query, hits, tenant, now)
+        if noted:
+            self._note(query, hits, tenant, now)
+            self._shown.note_gap(query, where, now, vain=current and not passed)
         return Found(
             memories=hits,
             total_found=len(passed),
@@ -112,6 +117,12 @@ class Searcher:
     def embed(self, texts: Sequence[str]) -> Floats:
         return self._embedder().embed(texts)
 
+    def candidates(self, query: Query, *, tenant: str, namespace: str, depth: int) -> Candidates:
+        """What each side finds on its own, before anything is fused, judged or left out."""
+        query = checked(query)
+        self._caught_up(CATCH_UP_BUDGET_S)
+        return self._index.search(self._probe(query, filter_for(query, tenant, namespace), depth))
+
     def index_is_damaged(self) -> bool:
         """Asks the index alone, without a record."""
         where = Filter(tenant="", states=())
@@ -131,33 +142,38 @@ class Searcher:
 
     # ------------------------------------------------------------ candidates
 
-    def _passing(
-        self, query: Query, where: Filter, vector: Floats, now: float, lived: Mapping[str, float]
-    ) -> tuple[list[int], _Match, Candidates, Counter[str]]:
+    def _passing(self, query: Query, where: Filter, now: float) -> tuple[list[int], _Match, Candidates, Counter[str]]:
         """Candidates above the floor and the asked confidence, most relevant first."""
         calibration = calibration_for(self._index.identity.name)
-        floor = calibration.floor if query.floor is None else query.floor
         excluded = self._excluded(query, where.tenant)
-        depth = max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT)
+        probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
+        lived = self._experience.items(query, probe) if self._experience and query.experience else {}
+        probe = replace(probe, also=tuple(lived))
         while True:
-            probe = Probe(vector=vector, text=query.text, where=where, depth=depth, also=tuple(lived))
             candidates = self._index.search(probe)
             match = self._matched(candidates, calibration, now, lived)
+            floor = floor_among(calibration, candidates.considered) if query.floor is None else query.floor
             passed, reasons = _passed(query, excluded, candidates, match, floor)
             enough = len(passed) >= query.limit or not reasons["min_confidence"] + reasons["excluded"]
             if enough or candidates.exhausted:
                 return passed, match, candidates, reasons
-            depth *= DEEPER_BY
+            probe = replace(probe, depth=probe.depth * DEEPER_BY)
+
+    def _probe(self, query: Query, where: Filter, depth: int) -> Probe:
+        """What to look for, as it is and, where the embedder has that facet, without its parameters."""
+        asked, embedder = planned(query.text), self._embedder()
+        bare = without_parameters(asked) if "context" in embedder.facets else asked
+        vector, *other = embedder.embed([asked] if bare == asked else [asked, bare])
+        return Probe(vector=vector, context=other[0] if other else None, text=asked, where=where, depth=depth)
 
     def _matched(
         self, candidates: Candidates, calibration: Calibration, now: float, lived: Mapping[str, float]
     ) -> _Match:
-        cosine, keyword = best_cosine(candidates), words_met(candidates)
         standings = _columns(candidates.standings)
         return _Match(
-            cosine=cosine,
-            keyword=keyword,
-            relevance=with_experience(relevance_of(cosine, keyword, calibration), candidates.ids, lived),
+            cosine=cosine_of(candidates),
+            keyword=words_met(candidates),
+            relevance=with_experience(relevance_of(candidates, calibration), candidates.ids, lived),
             lived=np.array([memory_id in lived for memory_id in candidates.ids], dtype=np.bool_),
             confidence=self._policy.means(standings, now),
             age_days=np.maximum(0.0, now - standings["created_at"]) / DAY_SECONDS,

@@ -1,4 +1,4 @@
-"""The log of what was shown, written apart from the read path.
+"""The log of what was shown and of what was asked in vain, written apart from the read path.
 
 A search hands its lines over and returns; a thread of this process writes them down within a second, and closing
 writes the rest. Losing some to a kill loses no record.
@@ -11,16 +11,20 @@ from collections.abc import Sequence
 
 from reasoningbank.core.errors import StoreError
 from reasoningbank.core.types import Exposure
-from reasoningbank.ports import Store
+from reasoningbank.ports import Filter, Store
+from reasoningbank.recall.gaps import beginning_of, gap_of, is_a_gap
+from reasoningbank.recall.query import Query
 
 FLUSH_EVERY_S = 0.5
 MOST_WAITING = 10_000
+MOST_GAPS_WAITING = 500
 
 
 class ShownLog:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: list[Exposure] = []
+        self._vain: list[tuple[str, Filter, float]] = []
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._closing = False
@@ -33,18 +37,35 @@ class ShownLog:
             self._waiting.extend(exposures)
             # Bounded: a store that cannot be written for long costs the oldest lines, not the memory of the process.
             del self._waiting[:-MOST_WAITING]
-            if self._thread is None and not self._closing:
-                self._thread = threading.Thread(target=self._run, name="reasoningbank-shown-log", daemon=True)
-                self._thread.start()
+            self._start()
+
+    def note_gap(self, query: Query, where: Filter, now: float, *, vain: bool) -> None:
+        """Of a search that was `vain`, the question; of any other, nothing."""
+        if not (vain and is_a_gap(query)):
+            return
+        with self._lock:
+            self._vain.append((beginning_of(query.text), where, now))
+            del self._vain[:-MOST_GAPS_WAITING]
+            self._start()
+
+    def _start(self) -> None:
+        if self._thread is None and not self._closing:
+            self._thread = threading.Thread(target=self._run, name="reasoningbank-shown-log", daemon=True)
+            self._thread.start()
 
     def flush(self) -> None:
         with self._lock:
             lines, self._waiting = self._waiting, []
+            vain, self._vain = self._vain, []
         try:
             self._store.log_shown(lines)
+            lines = []
+            gaps = [gap_of(text, where, at) for text, where, at in vain]
+            self._store.log_gaps([gap for gap in gaps if gap.question])
         except StoreError:
             with self._lock:
                 self._waiting[:0] = lines
+                self._vain[:0] = vain
 
     def _run(self) -> None:
         while not self._wake.wait(FLUSH_EVERY_S):

@@ -171,11 +171,23 @@ _JOBS = (
     "CREATE INDEX leases_held ON leases (tenant, job_id) WHERE owner IS NOT NULL",
 )
 
+_GAPS = (
+    """CREATE TABLE gaps (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  question TEXT NOT NULL,
+  times INTEGER NOT NULL,
+  first_at REAL NOT NULL,
+  last_at REAL NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX gaps_by_tenant ON gaps (tenant, last_at)",
+)
+
 # From a task to what was learned in it and to what it proved.
 _BY_TASK = (
     "CREATE INDEX memories_by_source ON memories (tenant, source) WHERE source IS NOT NULL",
     "CREATE INDEX signals_by_trajectory ON signals (tenant, trajectory_id) WHERE trajectory_id IS NOT NULL",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _JOBS, _BY_TASK)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _JOBS, _BY_TASK)
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -31,9 +31,10 @@ from reasoningbank.core.errors import (
     InvalidInput,
     StoreError,
 )
-from reasoningbank.core.types import Change, Exposure, Op, Record
+from reasoningbank.core.types import Change, Exposure, Gap, Op, Record
 from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
 from reasoningbank.store.faults import NAMED, faults_named, translated
+from reasoningbank.store.gap_rows import add_gaps, gaps_of, remove_gaps
 from reasoningbank.store.keeping import copy_to, damage_in
 from reasoningbank.store.opening import access_to, bring_up_to_date, number_from
 from reasoningbank.store.pending import Pending
@@ -78,10 +79,14 @@ class _Unit(Generic[T]):
         self.gate: threading.Lock | None = None
         """Held while the unit waits; opened when it is done, or when its thread is to lead."""
 
-    def settle(self) -> None:
-        self.done = True
+    def open_gate(self) -> None:
         if self.gate is not None:
             self.gate.release()
+
+
+def _open_gates(settled: list[_Unit[Any]]) -> None:
+    while settled:
+        settled.pop().open_gate()
 
 
 class SqliteStore:
@@ -291,12 +296,19 @@ class SqliteStore:
     def _lead(self, unit: _Unit[Any]) -> None:
         """Commit for everybody in the queue until our own unit is done, then hand the lead to one who still waits."""
         unit.gate = None
+        settled: list[_Unit[Any]] = []
         try:
             while not unit.done:
+                _open_gates(settled)
                 with self._commit_turn:
-                    self._commit_queued()
+                    self._commit_queued(settled)
         finally:
-            self._hand_over()
+            # The next leader is woken first: behind all the others it would wait for the interpreter's lock until each
+            # has prepared its next write, with no sync going on meanwhile.
+            try:
+                self._hand_over()
+            finally:
+                _open_gates(settled)
 
     def _hand_over(self) -> None:
         with self._queue_lock:
@@ -306,7 +318,7 @@ class SqliteStore:
                 heir.leads = True
                 heir.gate.release()
 
-    def _commit_queued(self) -> None:
+    def _commit_queued(self, settled: list[_Unit[Any]]) -> None:
         connection = self._writer
         units = self._next_units()
         self._committing = threading.get_ident()
@@ -322,10 +334,11 @@ class SqliteStore:
                 unit.error = unit.error or error
         finally:
             self._committing = None
+            settled += units
             for unit in units:
                 if unit.error is None and unit.result is _NOTHING:
                     unit.error = StoreError(f"A write to {self._path} was interrupted. Nothing was written: try again.")
-                unit.settle()
+                unit.done = True
 
     def _next_units(self) -> list[_Unit[Any]]:
         units: list[_Unit[Any]] = []
@@ -361,7 +374,7 @@ class SqliteStore:
                 connection.execute("ROLLBACK")
         for unit, result in zip(units, results, strict=True):
             unit.result = result
-        if any(writer.erased for writer in writers):
+        if any(writer.has_erased for writer in writers):
             self._drop_erased_bytes(connection)
         return True
 
@@ -396,21 +409,49 @@ class SqliteStore:
         """A lost line of this log is no lost record, so it neither waits for the disk nor long for the lock."""
         if self._read_only or not exposures:
             return
+        with self._logging() as connection:
+            connection.executemany(
+                "INSERT INTO exposures (tenant, memory_id, trajectory_id, query_hash, rank, at) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                [(e.tenant, e.memory_id, e.trajectory_id, e.query_hash, e.rank, e.at) for e in exposures],
+            )
+
+    def log_gaps(self, gaps: Sequence[Gap]) -> None:
+        if self._read_only or not gaps:
+            return
+        with self._logging() as connection:
+            add_gaps(connection, gaps)
+
+    @contextmanager
+    def _logging(self) -> Iterator[apsw.Connection]:
         with faults_named(self._path), self._borrowed() as connection:
             connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS)
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("BEGIN IMMEDIATE")
             try:
-                connection.executemany(
-                    "INSERT INTO exposures (tenant, memory_id, trajectory_id, query_hash, rank, at) "
-                    "VALUES (?, ?, ?, ?, ?, ?)",
-                    [(e.tenant, e.memory_id, e.trajectory_id, e.query_hash, e.rank, e.at) for e in exposures],
-                )
+                yield connection
                 connection.execute("COMMIT")
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+
+    def gaps(self, tenant: str) -> list[Gap]:
+        self._check_tenant(tenant)
+        with faults_named(self._path), self._borrowed() as connection:
+            return gaps_of(connection, tenant)
+
+    def drop_gaps(self, tenant: str, ids: Sequence[str]) -> int:
+        self._check_tenant(tenant)
+        if self._read_only:
+            raise BankReadOnly(f"{self._path} is open for reading only.")
+        self._stay_in_this_process()
+        with self._commit_turn, faults_named(self._path):
+            if self._writer is None:
+                raise self._closed()
+            dropped = remove_gaps(self._writer, tenant, ids)
+            self._drop_erased_bytes(self._writer)
+        return dropped
 
     # ------------------------------------------------------------ keeping
 

@@ -175,11 +175,12 @@ class SqliteReader:
     def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
         return leases.leases(self._connection, self._tenant, job_ids)
 
-    def is_erased(self, record_id: str) -> bool:
-        row = self._connection.execute(
-            "SELECT 1 FROM tombstones WHERE id = ? AND tenant = ?", (record_id, self._tenant)
-        ).fetchone()
-        return row is not None
+    def erased(self, ids: Sequence[str]) -> set[str]:
+        rows = self._connection.execute(
+            "SELECT id FROM tombstones WHERE id IN (SELECT value FROM json_each(?)) AND tenant = ?",
+            (json.dumps(list(ids)), self._tenant),
+        )
+        return {record_id for (record_id,) in rows}
 
     def beside(self, kind: type[S]) -> list[S]:
         name, order = BESIDE[cast("type[Sidecar]", kind)]
@@ -199,7 +200,7 @@ class SqliteWriter(SqliteReader):
         self._location = location
         self._clock = clock
         self._added: set[str] = set()
-        self.erased = False
+        self.has_erased = False
 
     @property
     def _connection(self) -> apsw.Connection:  # type: ignore[override]
@@ -227,11 +228,13 @@ class SqliteWriter(SqliteReader):
         self._own(record)
         table = table_of(type(record))
         current = self.get(Memory, [record.id]).get(record.id) if isinstance(record, Memory) else None
+        # Asked for outside: what waits is written then, and a row of that which fails is not this record's fault.
+        connection = self._connection
         try:
-            self._connection.execute(table.update_sql, (*table.encode(record), record.id, self._tenant))
+            connection.execute(table.update_sql, (*table.encode(record), record.id, self._tenant))
         except _NAMED_AT_ONCE as error:
             raise translated(error, self._location) from error
-        if not self._connection.changes():
+        if not connection.changes():
             raise NotFound(f"There is no {table.noun} {record.id!r} here.")
         if isinstance(record, Memory) and current is not None:
             self._set_aside(current, record)
@@ -263,6 +266,38 @@ class SqliteWriter(SqliteReader):
             added += self._connection.changes()
         return added
 
+    def rewrite(self, record: Record) -> None:
+        self._own(record)
+        table = table_of(type(record))
+        values = (*table.encode(record), record.id, self._tenant)
+        try:
+            if isinstance(record, Memory):
+                for name in (table.name, "revisions"):
+                    sql = f"{table.update_sql.replace(table.name, name, 1)} AND revision = ?"
+                    self._connection.execute(sql, (*values, record.revision))
+                    if self._connection.changes():
+                        break
+            else:
+                self._connection.execute(table.update_sql, values)
+        except _NAMED_AT_ONCE as error:
+            raise translated(error, self._location) from error
+        if not self._connection.changes():
+            raise NotFound(f"There is no {table.noun} {record.id!r} here.")
+        if isinstance(record, Memory):
+            # They were made of what it said before.
+            self._connection.execute("DELETE FROM vectors WHERE memory_id = ?", (record.id,))
+        self.has_erased = True
+        self._note(table.noun, Op.REVISE, record.id)
+
+    def rewrite_beside(self, before: Sidecar, after: Sidecar) -> None:
+        self._own(before)
+        name, _ = BESIDE[type(before)]
+        same = " AND ".join(f"{f.name} IS ?" for f in fields(before))
+        values = [getattr(before, f.name) for f in fields(before)]
+        self._connection.execute(f"DELETE FROM {name} WHERE {same}", values)
+        self.has_erased = True
+        self.add_beside([after])
+
     def remove(self, kind: type[R], record_id: str) -> None:
         table = table_of(kind)
         if kind is Memory:
@@ -287,7 +322,7 @@ class SqliteWriter(SqliteReader):
             "INSERT OR REPLACE INTO tombstones (id, tenant, kind, at) VALUES (?, ?, ?, ?)",
             (record_id, self._tenant, table.noun, self._clock()),
         )
-        self.erased |= kind in (Memory, Trajectory)
+        self.has_erased |= kind in (Memory, Trajectory)
         self._note(table.noun, Op.REMOVE, record_id)
 
     def claim(self, owner: str, *, now: float, latest: float, limit: int) -> list[Lease]:

@@ -16,6 +16,7 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.ids import IdSource
 from reasoningbank.core.types import DEFAULT_TENANT
 from reasoningbank.desk import Desk
+from reasoningbank.guard.scrubbing import scrubber_for
 from reasoningbank.store.sqlite import SqliteStore
 from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, EMBEDDERS, identity_of
 from reasoningbank.wiring.engine import EmbeddedEngine
@@ -63,13 +64,16 @@ class ReasoningBank(Bank):
             path, durability=durability or config.durability, create=create, read_only=read_only, clock=clock
         )
         try:
+            owner = clean_name(tenant, "tenant")
+            scrubber = scrubber_for(store, owner)
             desk = Desk(
                 store=store,
-                tenant=clean_name(tenant, "tenant"),
-                namespace=clean_namespace(namespace or config.namespace),
+                tenant=owner,
+                namespace=scrubber.scrub(clean_namespace(namespace or config.namespace)).text,
                 clock=clock,
                 ids=IdSource(clock, _Chance()),
                 policy=policy_named(_agreed_policy(store, policy)),
+                scrubber=scrubber,
             )
             engine = EmbeddedEngine(store, path, config, desk.policy, clock)
             engine.agree_on(embedder, dimension, for_new=config.embedder)

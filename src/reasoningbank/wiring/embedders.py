@@ -51,7 +51,7 @@ def identity_of(name: str, dimension: int | None = None) -> EmbedderIdentity:
 
 
 def facets_of(name: str) -> tuple[str, ...]:
-    return ("text",) if name == "hash" else ("content", "context")
+    return ("text",) if name == "hash" else ("text", "context")
 
 
 def make_embedder(identity: EmbedderIdentity, config: Config) -> Embedder:

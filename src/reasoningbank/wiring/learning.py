@@ -135,9 +135,8 @@ class ConfiguredLearning:
         return MeteredLLM(model, self._desk, tokens_per_day=self._tokens_per_day)
 
     def scrub(self, text: str) -> str:
-        """Before anything is sent to a model or handed to an agent, whatever was stored before there was a scrubber."""
-        scrubber = getattr(self._desk, "scrubber", None)
-        return text if scrubber is None else str(scrubber.scrub(text).text)
+        """Before anything is sent to a model or handed to an agent; what was kept before its rule was known, too."""
+        return self._desk.scrubber.scrub(text).text
 
 
 def make_llm(name: str, config: Config) -> LLM:

@@ -7,11 +7,11 @@ from argparse import ArgumentParser, Namespace
 from reasoningbank.cli import plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command, add_reference
-from reasoningbank.cli.commands.storing import text_or_stdin
+from reasoningbank.cli.commands.storing import tell_scrubbed, text_or_stdin
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Outcome, Remembered, Scope, State
-from reasoningbank.view import remembered_json
+from reasoningbank.view import stored_json
 
 _EDITED = ("title", "description", "content", "outcome", "scope", "tags", "agent", "task_type")
 
@@ -97,9 +97,10 @@ def _restore(args: Namespace, terminal: Terminal) -> int:
 
 def _report(item: Remembered, terminal: Terminal, talk: str) -> None:
     if terminal.as_json:
-        terminal.json(remembered_json(item))
+        terminal.json(stored_json(item))
         return
     terminal.result(item.id, talk)
+    tell_scrubbed(item.scrubbed, terminal)
 
 
 COMMANDS = {

@@ -89,6 +89,7 @@ def _checks(args: Namespace) -> Iterator[Check]:
         if status is not None:
             yield _whole(location)
             yield _index(status)
+            yield _ok("secrets", status.scrubbing)
             identity = status.embedder
     yield _model()
     yield _embedder(identity)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import Command, add_reference
+from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.core.types import Confidence, Outcome
+from reasoningbank.core.types import Confidence, Outcome, Remembered
 from reasoningbank.learn.evidence import History
 from reasoningbank.view import confidence_json, history_json
 
@@ -29,7 +31,8 @@ def _feedback(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
         before = found.bank.get(args.reference)
         after = found.bank.feedback(args.reference, helpful=args.helpful, comment=args.comment)
-    _moved(terminal, before.id, before.confidence, after)
+        scrubbed = found.bank.secrets_in(args.comment)
+    _moved(terminal, before, after, scrubbed)
     return 0
 
 
@@ -47,15 +50,19 @@ def _outcome(args: Namespace, terminal: Terminal) -> int:
         if args.session is not None:
             found.bank.trajectory(args.session)
         after = found.bank.outcome(args.reference, succeeded=succeeded, session=args.session, comment=args.comment)
-    _moved(terminal, before.id, before.confidence, after)
+        scrubbed = found.bank.secrets_in(args.comment)
+    _moved(terminal, before, after, scrubbed)
     return 0
 
 
-def _moved(terminal: Terminal, memory_id: str, before: Confidence, after: Confidence) -> None:
+def _moved(terminal: Terminal, before: Remembered, after: Confidence, scrubbed: Mapping[str, int]) -> None:
+    earlier = before.confidence.mean
     if terminal.as_json:
-        terminal.json({"id": memory_id, **confidence_json(after), "confidence_before": round(before.mean, 6)})
+        moved = {"id": before.id, **confidence_json(after), "confidence_before": round(earlier, 6)}
+        terminal.json({**moved, "scrubbed": dict(scrubbed)})
     else:
-        terminal.say(f"{memory_id}  confidence {before.mean:.2f} → {figures.confidence(after)}")
+        terminal.say(f"{before.id}  confidence {earlier:.2f} → {figures.confidence(after)}")
+        tell_scrubbed(scrubbed, terminal)
 
 
 def _history(args: Namespace, terminal: Terminal) -> int:

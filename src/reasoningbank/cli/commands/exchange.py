@@ -13,6 +13,7 @@ from typing import Any
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import location_of, opened
 from reasoningbank.cli.command import Command
+from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import BankError, InvalidInput
@@ -50,6 +51,7 @@ def _as_json(tally: Imported, *, dry_run: bool) -> dict[str, Any]:
         "added": dict(tally.added),
         "revised": tally.revised,
         "unchanged": tally.unchanged,
+        "scrubbed": dict(tally.scrubbed),
         "skipped": [{"what": item.what, "why": item.why} for item in tally.skipped],
     }
 
@@ -65,6 +67,7 @@ def _report(tally: Imported, terminal: Terminal, *, dry_run: bool) -> None:
         f"{added} {verb}; {tally.revised:,} revised, {tally.unchanged:,} unchanged, "
         f"{len(tally.skipped):,} skipped ({tally.layout})"
     )
+    tell_scrubbed(tally.scrubbed, terminal)
     for item in tally.skipped[:_MOST_SKIPPED_SHOWN]:
         terminal.tell(f"skipped {item.what}: {item.why}")
     more = len(tally.skipped) - _MOST_SKIPPED_SHOWN

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import Command, add_reference
+from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.types import Edge, EdgeKind
@@ -42,7 +44,8 @@ def _link(args: Namespace, terminal: Terminal) -> int:
             evidence=args.evidence,
             tags=args.tag,
         )
-    _report(edge, terminal, "linked")
+        scrubbed = found.bank.secrets_in([args.text, args.evidence, args.tag])
+    _report(edge, terminal, "linked", scrubbed)
     return 0
 
 
@@ -57,12 +60,13 @@ def _unlink(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _report(edge: Edge, terminal: Terminal, what: str) -> None:
+def _report(edge: Edge, terminal: Terminal, what: str, scrubbed: Mapping[str, int] | None = None) -> None:
     if terminal.as_json:
-        terminal.json(edge_json(edge))
+        terminal.json(edge_json(edge) if scrubbed is None else {**edge_json(edge), "scrubbed": dict(scrubbed)})
         return
     ends = f"{edge.source_id} {edge.kind.value} {edge.target_id}"
     terminal.result(edge.id, f"{what}: {ends}, weight {figures.short(edge.weight)}")
+    tell_scrubbed(scrubbed or {}, terminal)
 
 
 def _neighbours_options(parser: ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command, add_limit
-from reasoningbank.cli.commands.storing import text_or_stdin
+from reasoningbank.cli.commands.storing import tell_scrubbed, text_or_stdin
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.types import Trajectory
@@ -27,10 +27,12 @@ def _start_options(parser: ArgumentParser) -> None:
 def _start(args: Namespace, terminal: Terminal) -> int:
     with opened(args, create=True) as found:
         trajectory = found.bank.start_session(args.task, agent=args.agent)
+        scrubbed = found.bank.secrets_in([args.task, args.agent])
     if terminal.as_json:
-        terminal.json(trajectory_json(trajectory))
+        terminal.json({**trajectory_json(trajectory), "scrubbed": scrubbed})
     else:
         terminal.result(trajectory.id, f"started in {trajectory.namespace}; name it to `query --session`")
+        tell_scrubbed(scrubbed, terminal)
     return 0
 
 
@@ -50,10 +52,12 @@ def _step(args: Namespace, terminal: Terminal) -> int:
     result = text_or_stdin(args.result, terminal)
     with opened(args) as found:
         step = found.bank.add_step(args.session, args.action, result)
+        scrubbed = found.bank.secrets_in([args.action, result])
     if terminal.as_json:
-        terminal.json(step_json(step))
+        terminal.json({**step_json(step), "scrubbed": scrubbed})
     else:
         terminal.result(step.id, f"step {step.number}")
+        tell_scrubbed(scrubbed, terminal)
     return 0
 
 

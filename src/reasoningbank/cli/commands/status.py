@@ -62,6 +62,7 @@ def _page(status: Status, terminal: Terminal) -> None:
     terminal.labelled("confidence  ", f"policy {status.policy}")
     terminal.labelled("distiller   ", f"{status.distiller}{_jobs(status)}")
     terminal.labelled("judge       ", f"{status.judge}; llm {status.llm}")
+    terminal.labelled("secrets     ", f"{status.scrubbing}")
     terminal.labelled("durability  ", f"{status.store.durability}")
 
 

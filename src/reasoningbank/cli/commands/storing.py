@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from typing import Any
 
 from reasoningbank.cli import figures
@@ -13,7 +14,7 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Outcome, Remembered, Scope
-from reasoningbank.view import remembered_json
+from reasoningbank.view import stored_json
 
 _MOST_STDIN_BYTES = 4 * MAX_CONTENT_CHARS + 2
 
@@ -87,11 +88,18 @@ def _record(args: Namespace, terminal: Terminal) -> int:
 
 def _report(kept: Remembered, terminal: Terminal) -> None:
     if terminal.as_json:
-        terminal.json(remembered_json(kept))
+        terminal.json(stored_json(kept))
         return
     memory = kept.memory
     what = "stored" if memory.revision == 1 else f"stored as revision {memory.revision}"
     terminal.result(memory.id, f"{what} in {memory.namespace}, confidence {figures.confidence(kept.confidence)}")
+    tell_scrubbed(kept.scrubbed, terminal)
+
+
+def tell_scrubbed(found: Mapping[str, int], terminal: Terminal) -> None:
+    """Say what was taken out, so that nobody wonders later where it went."""
+    if found:
+        terminal.tell(f"scrubbed: {', '.join(f'{name} ×{number}' for name, number in found.items())}")
 
 
 COMMANDS = {

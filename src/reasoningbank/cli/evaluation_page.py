@@ -1,0 +1,126 @@
+"""A report of `eval retrieval` as tables: everything at a glance, then each set with its intervals."""
+
+from __future__ import annotations
+
+from reasoningbank.cli.tables import Column, show
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.evaluate.machine import machine, versions
+from reasoningbank.evaluate.measures import RESAMPLES, Estimate
+from reasoningbank.evaluate.retrieval import Report
+from reasoningbank.evaluate.scoring import Figure
+from reasoningbank.evaluate.sets import MEASURES
+
+
+def show_report(terminal: Terminal, report: Report) -> None:
+    here = machine()
+    terminal.say(
+        f"{here['cpu']}, {here['cores']} cores, Python {here['python']}, "
+        + ", ".join(f"{name} {version}" for name, version in versions().items())
+        + f"; seed {report.plan.seed}, {RESAMPLES:,} resamples"
+    )
+    for labelled in report.plan.sets:
+        asked = f", {len(labelled.questions):,} of them asked" if report.plan.most_questions else ""
+        terminal.say(f"{labelled.name}: {labelled.about}{asked}")
+    terminal.say()
+    _glance(terminal, report)
+    for labelled in report.plan.sets:
+        _set(terminal, report, labelled.name)
+    _reliability(terminal, report)
+    if report.repeats:
+        _repeats(terminal, report)
+
+
+def _glance(terminal: Terminal, report: Report) -> None:
+    wanted = [(labelled.name, measure) for labelled in report.plan.sets for measure in MEASURES[labelled.kind][:2]]
+    values = {(f.set, f.measure, f.embedder, f.method): f.estimate.value for f in report.figures}
+    rows = list(dict.fromkeys((f.embedder, f.method) for f in report.figures))
+    columns = [Column(name="EMBEDDER"), Column(name="METHOD")]
+    columns += [Column(name=f"{name} {measure}", right=True) for name, measure in wanted]
+    cells = [[*row, *(_value(values.get((*column, *row))) for column in wanted)] for row in rows]
+    # Never cut: a table with missing columns would be another table.
+    show(terminal._replace(width=None), columns, cells)
+
+
+def _value(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _set(terminal: Terminal, report: Report, name: str) -> None:
+    terminal.say()
+    terminal.say(name, bold=True)
+    columns = [
+        Column(name="EMBEDDER"),
+        Column(name="METHOD"),
+        Column(name="MEASURE"),
+        Column(name="VALUE", right=True),
+        Column(name="95 %"),
+        Column(name="N", right=True),
+        Column(name="AHEAD", right=True),
+        Column(name="95 %"),
+        Column(name="OF"),
+    ]
+    show(
+        terminal._replace(width=None),
+        columns,
+        [_figure(figure) for figure in report.figures if figure.set == name],
+    )
+
+
+def _figure(figure: Figure) -> list[str]:
+    ahead = figure.ahead
+    return [
+        figure.embedder,
+        figure.method,
+        figure.measure,
+        f"{figure.estimate.value:.3f}",
+        _interval(figure.estimate),
+        f"{figure.estimate.count:,}",
+        "" if ahead is None else f"{ahead.value:+.3f}",
+        "" if ahead is None else f"{ahead.low:+.3f} to {ahead.high:+.3f}",
+        figure.against or "",
+    ]
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{estimate.low:.3f}–{estimate.high:.3f}"
+
+
+def _reliability(terminal: Terminal, report: Report) -> None:
+    for reliability in report.reliability:
+        terminal.say()
+        terminal.say(
+            f"Reliability of relevance, {reliability.embedder}: calibration error {reliability.error:.3f}", bold=True
+        )
+        columns = [Column(name="RELEVANCE"), *(Column(name=n, right=True) for n in ("MEAN", "RIGHT", "HITS"))]
+        rows = [
+            [f"{b.low:.1f}–{b.high:.1f}", f"{b.relevance:.3f}", f"{b.right:.3f}", f"{b.count:,}"]
+            for b in reliability.bins
+        ]
+        show(terminal, columns, rows)
+
+
+def _repeats(terminal: Terminal, report: Report) -> None:
+    terminal.say()
+    terminal.say("Everything stored four times, a little changed: the first five hits", bold=True)
+    columns = [
+        Column(name="SET"),
+        Column(name="EMBEDDER"),
+        Column(name="ORDER"),
+        Column(name="MMR"),
+        Column(name="DISTINCT", right=True),
+        Column(name="RIGHT IN 5", right=True),
+        Column(name="RIGHT FIRST", right=True),
+    ]
+    rows = [
+        [
+            repeat.set,
+            repeat.embedder,
+            repeat.order,
+            "yes" if repeat.diversifies else "no",
+            f"{repeat.distinct:.2f}",
+            f"{repeat.right:.2f}",
+            f"{repeat.first:.2f}",
+        ]
+        for repeat in report.repeats
+    ]
+    show(terminal, columns, rows)

@@ -1,0 +1,63 @@
+"""The form of a short text: its words in order, with a slot where a parameter stands.
+
+Two tasks of one form differ only in names, numbers and quoted words: "How many commits did Ann make on 3/2?" and "How
+many commits did Bo make in May?". Knows what looks like a parameter. Refuses to know how forms are kept or compared.
+"""
+
+from __future__ import annotations
+
+import re
+
+from reasoningbank.core.stem import stem
+
+SLOT = ""
+"""Stands for a parameter, and for several in a row."""
+SENTENCE_ENDS = frozenset(".?!")
+
+_QUOTED = re.compile(r'"[^"\n]{1,200}"|\u201c[^\u201d\n]{1,200}\u201d|`[^`\n]{1,200}`|(?<!\w)\'[^\'\n]{1,200}\'(?!\w)')
+_QUOTES = re.compile("[\"'`\u201c]")
+_PIECE = re.compile(r"\x00|\w+(?:['\u2019./\\:@-]\w+)*|[.?!]")
+_PLACEHOLDER = "X"
+_INSIDE_NAMES = frozenset("/_@\\")
+
+
+def pieces(text: str) -> list[str]:
+    """Words and sentence ends in order; what stands in quotes is one piece, a NUL."""
+    if _QUOTES.search(text):
+        text = _QUOTED.sub(" \0 ", text)
+    return _PIECE.findall(text)
+
+
+def word_of(piece: str, *, first: bool) -> str:
+    """The stem of a piece, or `SLOT` when it is a parameter; `first` in a sentence, a capital says nothing."""
+    return SLOT if _is_parameter(piece, first=first) else stem(piece.casefold())
+
+
+def without_parameters(text: str) -> str:
+    """The text for a model that should read what is asked, not of whom; itself when it has no parameter."""
+    kept: list[str] = []
+    slots = 0
+    first = True
+    for piece in pieces(text):
+        ends = piece in SENTENCE_ENDS
+        if not ends and _is_parameter(piece, first=first):
+            slots += 1
+            if not kept or kept[-1] != _PLACEHOLDER:
+                kept.append(_PLACEHOLDER)
+        elif not ends:
+            kept.append(piece)
+        first = ends
+    return " ".join(kept) if slots else text
+
+
+def _is_parameter(word: str, *, first: bool) -> bool:
+    """A number, a path, a name: whatever is not an ordinary word."""
+    if word.isalpha() and word.islower():
+        return False
+    if word == "I" or word.startswith(("I'", "I\u2019")):
+        return False
+    if word == "\0" or any(c.isdigit() or c in _INSIDE_NAMES for c in word):
+        return True
+    if len(word) > 1 and word.isupper():
+        return True
+    return any(c.isupper() for c in (word[1:] if first else word))

@@ -1,0 +1,118 @@
+"""Puts every question of a set to a real bank and keeps what each way of searching answered.
+
+Knows banks by their public verbs. Refuses to know what an answer is worth (`scoring`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from reasoningbank.core.ranking import profiles
+from reasoningbank.core.values import dataclass
+from reasoningbank.evaluate.okapi import Okapi
+from reasoningbank.evaluate.plain import DEPTH, NOTHING, SHOWN, Ranking, best_of, plain_rankings
+from reasoningbank.evaluate.sets import Kind, LabelledSet, Question, draft_of
+from reasoningbank.recall.query import Found
+from reasoningbank.wiring import ReasoningBank
+
+PLAIN_WORDS = "bm25 unstemmed"
+BASELINES = (PLAIN_WORDS, "bm25", "dense", "rrf", "mix")
+DEFAULT_PROFILE = next(iter(profiles()))
+HITS_JUDGED = 5
+_EVERY = 25
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One set, asked with one embedder. Every sequence has an entry for each question, in order."""
+
+    labelled: LabelledSet
+    embedder: str
+    rankings: Mapping[str, Sequence[Ranking]]
+    """By method: the baselines, and `hybrid` with each profile."""
+    accepted: Sequence[bool]
+    """Whether the bank as it is shipped showed anything; empty for a set without questions out of scope."""
+    hits: Sequence[Sequence[tuple[float, bool]]]
+    """Of the first hits of the default profile: the relevance that was shown, and whether it was right."""
+
+
+def hybrid(profile: str) -> str:
+    return f"hybrid {profile}"
+
+
+@contextmanager
+def bank_in(folder: Path, embedder: str) -> Iterator[ReasoningBank]:
+    """A bank for measuring: it need not survive a power loss."""
+    with ReasoningBank.open(
+        folder / f"{embedder}.db", embedder=embedder, namespace="evaluation", durability="normal"
+    ) as bank:
+        yield bank
+
+
+def catch_up(bank: ReasoningBank, progress: Progress | None = None) -> None:
+    """Until everything can be found, however long the model takes."""
+    while not bank.catch_up(progress=progress):
+        pass
+
+
+def plain_words(labelled: LabelledSet) -> list[Ranking]:
+    """What unstemmed BM25 answers; it has no embedder, so it is asked once."""
+    okapi = Okapi(labelled.documents)
+    growing = labelled.kind is Kind.STREAM
+    return [best_of(okapi.scores(q.text, q.own if growing else None), q.own) for q in labelled.questions]
+
+
+def asked(bank: ReasoningBank, labelled: LabelledSet, words: Sequence[Ranking], progress: Progress) -> Trial:
+    """Fill an empty bank with the set and ask everything; in a stream the bank grows as the questions come."""
+    growing = labelled.kind is Kind.STREAM
+    drafts = [draft_of(document) for document in labelled.documents]
+    ids = [] if growing else bank.record_many(drafts)
+    catch_up(bank, progress)
+    position = {memory_id: place for place, memory_id in enumerate(ids)}
+    rankings: dict[str, list[Ranking]] = {name: [] for name in (*BASELINES[1:], *map(hybrid, profiles()))}
+    accepted: list[bool] = []
+    hits: list[list[tuple[float, bool]]] = []
+    for number, question in enumerate(labelled.questions):
+        if growing and question.own is not None and question.own > len(position):
+            for memory_id in bank.record_many(drafts[len(position) : question.own]):
+                position[memory_id] = len(position)
+                ids.append(memory_id)
+        barred = None if growing else question.own
+        for name, ranking in plain_rankings(bank.candidates(question.text, depth=DEPTH), position, barred).items():
+            rankings[name].append(ranking)
+        found = {profile: _search(bank, question, ids, barred, profile) for profile in profiles()}
+        for profile, answer in found.items():
+            rankings[hybrid(profile)].append(_ranking(answer, position))
+        if labelled.kind is Kind.SCOPE:
+            accepted.append(not bank.search(question.text, limit=1, min_confidence=0.0).abstained)
+        hits.append(
+            [
+                (hit.relevance, position[hit.id] in question.relevant)
+                for hit in found[DEFAULT_PROFILE].memories[:HITS_JUDGED]
+            ]
+        )
+        if number % _EVERY == 0:
+            progress(number, len(labelled.questions))
+    return Trial(
+        labelled=labelled,
+        embedder=bank.status().embedder.name,
+        rankings={PLAIN_WORDS: words, **rankings},
+        accepted=accepted,
+        hits=hits,
+    )
+
+
+def _search(bank: ReasoningBank, question: Question, ids: Sequence[str], barred: int | None, profile: str) -> Found:
+    exclude = () if barred is None else (ids[barred],)
+    return bank.search(question.text, limit=SHOWN, floor=0.0, min_confidence=0.0, profile=profile, exclude=exclude)
+
+
+def _ranking(found: Found, position: Mapping[str, int]) -> Ranking:
+    if not found.memories:
+        return NOTHING
+    return Ranking(positions=tuple(position[hit.id] for hit in found.memories), score=found.memories[0].relevance)

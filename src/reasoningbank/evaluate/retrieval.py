@@ -1,0 +1,127 @@
+"""The whole evaluation of recall: every set with every embedder, and what came of it as one report.
+
+Knows the order of the work. The folder for its banks, the clock and the seed are given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.core.values import dataclass
+from reasoningbank.evaluate.asking import Progress, Trial, asked, bank_in, plain_words
+from reasoningbank.evaluate.duplicates import Repeats, repeats
+from reasoningbank.evaluate.machine import machine, versions
+from reasoningbank.evaluate.measures import RESAMPLES
+from reasoningbank.evaluate.reliability import Reliability, reliability_of
+from reasoningbank.evaluate.scoring import Figure, figures_of
+from reasoningbank.evaluate.sets import MEASURES, Kind, LabelledSet, answerable, sampled
+from reasoningbank.evaluate.shapes import Recognised
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    sets: Sequence[LabelledSet]
+    embedders: Sequence[str]
+    seed: int
+    most_questions: int | None = None
+    """Of each set; None asks them all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    plan: Plan
+    unknown: Sequence[str]
+    figures: Sequence[Figure]
+    reliability: Sequence[Reliability]
+    repeats: Sequence[Repeats]
+    started_at: float
+    seconds: float
+    cpu_seconds: float
+
+
+def plan_of(found: Recognised, embedders: Sequence[str], seed: int, most_questions: int | None) -> Plan:
+    sets = [sampled(labelled, most_questions, seed) for labelled in found.sets]
+    return Plan(sets=sets, embedders=embedders, seed=seed, most_questions=most_questions)
+
+
+Watch = Callable[[str], AbstractContextManager[Progress]]
+"""Says what is begun and gives something to tell how far it is."""
+
+
+def evaluated(
+    plan: Plan, unknown: Sequence[str], folder: Path, watch: Watch, clock: Callable[[], tuple[float, float]]
+) -> Report:
+    """`folder` is empty and of our own. `clock` gives the time and the processor time spent so far, in seconds."""
+    (started_at, cpu_before) = clock()
+    figures: list[Figure] = []
+    trials: list[Trial] = []
+    repeated: list[Repeats] = []
+    for number, labelled in enumerate(plan.sets):
+        words = plain_words(labelled)
+        for embedder in plan.embedders:
+            place = folder / f"{number}-{embedder}"
+            (place / "crowd").mkdir(parents=True)
+            with watch(f"{labelled.name}, {embedder}") as progress, bank_in(place, embedder) as bank:
+                trial = asked(bank, labelled, words, progress)
+            trials.append(trial)
+            figures += figures_of(trial, plan.seed)
+            if labelled.kind is not Kind.STREAM and answerable(labelled):
+                with watch(f"{labelled.name}, {embedder}, repeats"), bank_in(place / "crowd", embedder) as bank:
+                    repeated += repeats(bank, labelled, embedder, plan.seed)
+    ended_at, cpu_after = clock()
+    return Report(
+        plan=plan,
+        unknown=unknown,
+        figures=figures,
+        reliability=[reliability_of(trials, embedder) for embedder in plan.embedders],
+        repeats=repeated,
+        started_at=started_at,
+        seconds=ended_at - started_at,
+        cpu_seconds=cpu_after - cpu_before,
+    )
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "machine": machine(),
+        "versions": versions(),
+        "seed": report.plan.seed,
+        "resamples": RESAMPLES,
+        "most_questions": report.plan.most_questions,
+        "started_at": report.started_at,
+        "seconds": round(report.seconds, 1),
+        "cpu_seconds": round(report.cpu_seconds, 1),
+        "sets": [
+            {
+                "name": labelled.name,
+                "kind": labelled.kind.value,
+                "about": labelled.about,
+                "documents": len(labelled.documents),
+                "questions": len(labelled.questions),
+                "answerable": answerable(labelled),
+                "measures": list(MEASURES[labelled.kind]),
+            }
+            for labelled in report.plan.sets
+        ],
+        "unknown": list(report.unknown),
+        "figures": [_rounded(asdict(figure)) for figure in report.figures],
+        "reliability": [_rounded(asdict(reliability)) for reliability in report.reliability],
+        "repeats": [_rounded(asdict(repeat)) for repeat in report.repeats],
+    }
+
+
+def _rounded(value: Any) -> Any:
+    """Six digits are more than the intervals bear; what is no number is null, since JSON has none."""
+    if isinstance(value, float):
+        return round(value, 6) if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
+    return [_rounded(part) for part in value] if isinstance(value, (list, tuple)) else value

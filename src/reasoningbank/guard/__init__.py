@@ -1,0 +1,1 @@
+"""What may not be kept, and what may not be believed: secrets and trust."""

@@ -1,0 +1,85 @@
+"""Secrets inside addresses: passwords of connection strings, keys in webhooks and DSNs.
+
+Replaces the secret part only, so that host, user and database still tell where something was. Looks at a bounded
+stretch behind each `://`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from reasoningbank.guard.entropy import by_lot, is_hex, stands_for_another
+from reasoningbank.guard.spans import Span
+
+_WITH_PASSWORD = re.compile(
+    r"://(?P<user>[^\s/?#@:\"'<>`(){}\[\]|\\,]{0,256}):(?P<password>[^\s/\"'<>`\\]{1,512})@(?P<host>[\w.\[:%-]{1,253})",
+    re.ASCII,
+)
+_ENCODED = re.compile(
+    r"%3a%2f%2f(?P<user>[\w.+~%-]{0,200}?)%3a(?P<password>[\w.+~!*-]{1,256}(?:%(?!40|2f|3a)[0-9a-f]{2}[\w.+~!*-]{0,256}){0,20})%40",
+    re.IGNORECASE | re.ASCII,
+)
+_ALONE = re.compile(r"://(?P<key>[A-Za-z0-9_-]{20,256})(?::x-oauth-basic)?@(?P<host>[\w.-]{1,253})", re.ASCII)
+_WEBHOOKS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("slack-webhook", re.compile(r"://hooks\.slack(?:-gov)?\.com/(?P<secret>(?:services|workflows|triggers)/[\w+/-]{20,200})")),
+    ("discord-webhook", re.compile(r"://(?:\w+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/(?P<secret>\d{15,22}/[\w-]{50,100})")),
+    ("teams-webhook", re.compile(r"://[\w.-]{1,80}(?:office|outlook)\.com/webhook(?:b2)?/(?P<secret>[\w@./-]{60,300})")),
+    ("telegram-token", re.compile(r"://api\.telegram\.org/(?:file/)?bot(?P<secret>\d{6,12}:[\w-]{30,50})")),
+    ("zapier-webhook", re.compile(r"://hooks\.zapier\.com/hooks/(?:catch|standard)/(?P<secret>\d{4,}/\w{5,})")),
+    ("google-chat-webhook", re.compile(r"://chat\.googleapis\.com/v1/spaces/[\w-]{1,40}/messages\?(?P<secret>key=[\w-]{20,}&token=[\w%-]{20,})")),
+)  # fmt: skip
+_PGPASS = re.compile(r":5432:[^:\s]{1,64}:[^:\s]{1,64}:(?P<password>[^:\s]{3,128})$", re.MULTILINE)
+_HARMLESS = re.compile(
+    r"(?:pass(?:w(?:or)?d|wd)?|pwd|pw|secret|token|key|user(?:name)?|port|\d{1,5}|.{1,2}|x+|\*+|foo|bar|baz|test|p|root|admin|guest"
+    r"|postgres|mysql|redis|mongo|db|dbpass|dbpassword|mypassword|mypass|userpass|bob|alice|joe|anonymous|x-oauth-basic)",
+    re.IGNORECASE,
+)
+_NOBODY = re.compile(
+    r"(?:[\w-]+\.)*(?:example(?:\.\w+)?|localhost|host(?:name)?|server|127\.0\.0\.1)(?::\d+)?$", re.IGNORECASE
+)
+
+
+def in_addresses(text: str, lowered: str) -> Iterator[Span]:
+    position = lowered.find("://")
+    while position >= 0:
+        yield from _at(text, position)
+        position = lowered.find("://", position + 3)
+    position = lowered.find("%3a%2f%2f")
+    while position >= 0:
+        found = _ENCODED.match(text, position)
+        if found and not _is_harmless(found["password"]):
+            yield Span(found.start("password"), found.end("password"), "url-password")
+        position = lowered.find("%3a%2f%2f", position + 9)
+    position = lowered.find(":5432:")
+    while position >= 0:
+        found = _PGPASS.match(text, position)
+        if found is not None and not _is_harmless(found["password"]):
+            yield Span(found.start("password"), found.end("password"), "password")
+        position = lowered.find(":5432:", position + 6)
+
+
+def _at(text: str, position: int) -> Iterator[Span]:
+    found = _WITH_PASSWORD.match(text, position)
+    if found is not None and not _is_harmless(found["password"]) and not _is_lesson(found["password"], found["host"]):
+        yield Span(found.start("password"), found.end("password"), "url-password")
+        return
+    found = _ALONE.match(text, position)
+    if found is not None and not stands_for_another(found["key"]):
+        name = "sentry-dsn" if "sentry" in found["host"] else "url-token"
+        if by_lot(found["key"]) or (is_hex(found["key"]) and len(found["key"]) >= 24):
+            yield Span(found.start("key"), found.end("key"), name)
+        return
+    for name, pattern in _WEBHOOKS:
+        found = pattern.match(text, position)
+        if found is not None and not stands_for_another(found["secret"]):
+            yield Span(found.start("secret"), found.end("secret"), name)
+
+
+def _is_lesson(password: str, host: str) -> bool:
+    """`http://evil:thing@example.com`: a word for a password, at a host that is nobody's."""
+    return password.isalpha() and _NOBODY.match(host) is not None
+
+
+def _is_harmless(password: str) -> bool:
+    return password.startswith("[SECRET:") or _HARMLESS.fullmatch(password) is not None or stands_for_another(password)

@@ -1,0 +1,51 @@
+"""Private keys written as blocks of lines: PEM, OpenSSH, PGP, PuTTY; whole, escaped into one line, or cut off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from reasoningbank.guard.spans import Span
+
+LONGEST_BLOCK_CHARS = 65_536
+FEWEST_KEY_CHARS = 24
+_NO_BASE64 = re.compile(r"\\[nr]|[^A-Za-z0-9+/=]")
+
+_BEGIN = re.compile(r"-{3,5} ?BEGIN (?P<kind>(?:[A-Z0-9]+ ){0,4})PRIVATE KEY(?P<pgp> BLOCK)? ?-{3,5}")
+_END = re.compile(r"-{3,5} ?END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{3,5}")
+# A line of such a block: base64 or a header, with whatever a quotation, a diff or an escape puts around it.
+_LINES = re.compile(
+    r"(?:(?:\\{1,4}[nr]|[\s\"'+>|,#*`])*"
+    r"(?:[A-Za-z0-9+/=]{16,}|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): ?[^\r\n\\]{0,120}"
+    r"|[A-Za-z0-9+/=]{2,76}(?=\\{1,4}[nr]|[\s\"'`]|$)))+",
+)
+_PUTTY = re.compile(r"PuTTY-User-Key-File-\d: [^\n]*(?:\r?\n(?!\r?\n)[^\n]{0,200}){1,200}")
+
+
+def key_blocks(text: str) -> Iterator[Span]:
+    begins = list(_BEGIN.finditer(text))
+    ends = list(_END.finditer(text)) if begins else []
+    at = 0
+    for number, begin in enumerate(begins):
+        # Each block ends before the next begins, and the ends are walked once: a thousand begins stay cheap.
+        limit = begins[number + 1].start() if number + 1 < len(begins) else len(text)
+        limit = min(limit, begin.end() + LONGEST_BLOCK_CHARS)
+        while at < len(ends) and ends[at].start() < begin.end():
+            at += 1
+        whole = at < len(ends) and ends[at].end() <= limit
+        stop = ends[at].end() if whole else _cut_off(text, begin.end(), limit)
+        if len(_NO_BASE64.sub("", text[begin.end() : stop])) >= FEWEST_KEY_CHARS:
+            yield Span(begin.start(), stop, _called(begin["kind"], pgp=begin["pgp"] is not None))
+    for found in _PUTTY.finditer(text):
+        yield Span(found.start(), found.end(), "putty-private-key")
+
+
+def _cut_off(text: str, start: int, limit: int) -> int:
+    rest = _LINES.match(text, start, limit)
+    return start if rest is None else rest.end()
+
+
+def _called(kind: str, *, pgp: bool) -> str:
+    if pgp:
+        return "pgp-private-key"
+    return "ssh-private-key" if "OPENSSH" in kind else "private-key"

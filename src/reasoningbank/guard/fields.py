@@ -1,0 +1,106 @@
+"""Every text field of a record, scrubbed.
+
+Knows how a record is made of texts, lists and JSON, whatever its kind, and that ids are no text. A record in which
+nothing was found is handed back as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import fields, replace
+from enum import Enum
+from functools import cache
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from reasoningbank.core.drafts import MAX_CONTENT_CHARS, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, MAX_TITLE_CHARS
+from reasoningbank.guard.secrets import Scrubber
+
+V = TypeVar("V", bound=Hashable)
+
+_NO_TEXT = frozenset({"id", "tenant", "memory_id", "source_id", "target_id", "job_id"})
+_LIMITS = {
+    **dict.fromkeys(("title", "key"), MAX_TITLE_CHARS),
+    **dict.fromkeys(("description", "comment", "text", "evidence"), MAX_DESCRIPTION_CHARS),
+    **dict.fromkeys(("content", "task", "action", "result"), MAX_CONTENT_CHARS),
+}
+_HOLDS_TEXT = re.compile(r"str\b|tuple|list|Sequence|Mapping|dict|Any|object|JSON")
+_NOTHING: Mapping[str, int] = {}
+
+
+def scrubbed_record(scrubber: Scrubber, record: V) -> tuple[V, Mapping[str, int]]:
+    """The record without secrets, and how many of which kind it held."""
+    names, values_of = _plan(record.__class__)
+    values = values_of(record)
+    if not scrubber.suspects(_joined(values)):
+        return record, _NOTHING
+    found: Counter[str] = Counter()
+    changes: dict[str, Any] = {}
+    for name, value in zip(names, values, strict=True):
+        clean = _scrubbed(scrubber, "", value, found)
+        if clean != value:
+            changes[name] = _within(name, clean, value)
+    return (replace(record, **changes), dict(found)) if changes else (record, _NOTHING)  # type: ignore[type-var]
+
+
+def outgoing(scrubber: Scrubber, record: V) -> V:
+    """On the way out: what was kept before it was scrubbed, or by other rules, does not leave."""
+    return scrubbed_record(scrubber, record)[0]
+
+
+def scrubbed_json(scrubber: Scrubber, value: Any) -> tuple[Any, Mapping[str, int]]:
+    """Any JSON value, keys and all."""
+    found: Counter[str] = Counter()
+    return _scrubbed(scrubber, "", value, found), dict(found)
+
+
+@cache
+def _plan(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    names = [f.name for f in fields(kind) if f.name not in _NO_TEXT and _HOLDS_TEXT.match(str(f.type))]
+    # Two at least, since of one alone the getter would not make a tuple.
+    names = names if len(names) > 1 else [f.name for f in fields(kind)]
+    return tuple(names), attrgetter(*names)
+
+
+def _joined(values: tuple[Any, ...]) -> str:
+    """All text of a record in one, so that a clean one costs one look."""
+    parts: list[str] = []
+    for value in values:
+        if not value:
+            continue
+        kind = type(value)
+        if kind is str:
+            parts.append(value)
+        elif kind is tuple:
+            parts += [part for part in value if type(part) is str]
+        elif isinstance(value, Mapping):
+            parts.append(json.dumps(value, default=str, ensure_ascii=False))
+    return "\n".join(parts)
+
+
+def _scrubbed(scrubber: Scrubber, name: str, value: Any, found: Counter[str]) -> Any:
+    if isinstance(value, str):
+        if isinstance(value, Enum):
+            return value
+        clean = scrubber.scrub_value(name, value) if name else scrubber.scrub(value)
+        found.update(clean.found)
+        return clean.text
+    if isinstance(value, Mapping):
+        return {
+            _scrubbed(scrubber, "", key, found): _scrubbed(scrubber, key if isinstance(key, str) else "", inner, found)
+            for key, inner in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return type(value)(_scrubbed(scrubber, name, inner, found) for inner in value)
+    return value
+
+
+def _within(name: str, clean: Any, before: Any) -> Any:
+    # A placeholder may be longer than what it stands for, and a field that was full must stay readable.
+    limit = _LIMITS.get(name, MAX_NAME_CHARS)
+    if isinstance(clean, str):
+        return clean[: max(limit, len(before))]
+    return tuple(dict.fromkeys(part[:limit] for part in clean)) if isinstance(clean, tuple) else clean

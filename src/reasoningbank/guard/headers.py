@@ -1,0 +1,117 @@
+"""Secrets as HTTP and command lines carry them: `Authorization`, cookies, `curl -u`, the signature of a link."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+
+from reasoningbank.guard.entropy import by_lot, is_hex, is_uuid, stands_for_another
+from reasoningbank.guard.spans import Span
+
+_JUDGED_CHARS = 200
+_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
+
+
+def in_headers(text: str, lowered: str) -> Iterator[Span]:
+    for sign, search in _SEARCHES:
+        position = lowered.find(sign)
+        while position >= 0:
+            yield from search(text, position)
+            position = lowered.find(sign, position + len(sign))
+    yield from _cookies(text, lowered)
+
+
+_SCHEME = re.compile(
+    r"(?P<scheme>bearer|basic)(?:[ \t]{1,4}|%20|\+)(?P<quote>\\?[\"'`]?)(?P<value>[\w.~+/%-]{6,8192}={0,3})",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def _scheme(text: str, position: int) -> Iterator[Span]:
+    found = _SCHEME.match(text, position)
+    if found is None:
+        return
+    value, scheme = found["value"], found["scheme"].lower()
+    if stands_for_another(value):
+        return
+    if (scheme == "basic" and _is_user_and_password(value)) or (scheme == "bearer" and _is_bearer(value)):
+        yield Span(found.start("value"), found.end("value"), f"{scheme}-auth")
+
+
+def _is_bearer(value: str) -> bool:
+    core = value.strip("=")
+    return len(core) >= 16 and not is_uuid(core) and (by_lot(core) or (is_hex(core) and len(core) >= 24))
+
+
+def _is_user_and_password(value: str) -> bool:
+    try:
+        plain = base64.b64decode(value.replace("%3D", "=") + "==", validate=False).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return False
+    user, colon, password = plain.partition(":")
+    return bool(colon and (user or password)) and plain.isprintable()
+
+
+_COOKIE = re.compile(r"cookies?[\"'`]?[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?(?P<line>[^\r\n]{1,8192})", re.IGNORECASE)
+_PAIR = re.compile(r"[\w.-]{1,64}=(?P<value>[^;\s\"',]{1,4096})", re.ASCII)
+
+
+def _cookies(text: str, lowered: str) -> Iterator[Span]:
+    position = lowered.find("cookie")
+    while position >= 0:
+        line = _COOKIE.match(text, position)
+        for pair in _PAIR.finditer(text, line.start("line"), line.end("line")) if line is not None else ():
+            value = pair["value"][:_JUDGED_CHARS]
+            core = _ESCAPED.sub("", value)
+            random = by_lot(core) or (is_hex(core) and len(core) >= 24)
+            if random and not stands_for_another(core):
+                yield Span(pair.start("value"), pair.end("value"), "cookie")
+        # The whole line was read: a second look at it from its middle would find nothing new.
+        position = lowered.find("cookie", position + 6 if line is None else line.end())
+
+
+_CURL_USER = re.compile(r"-u[ \t]{1,4}(?P<quote>[\"']?)(?P<user>[^\s:\"']{1,128}):(?P<value>[^\s\"']{3,256})")
+
+
+def _curl_user(text: str, position: int) -> Iterator[Span]:
+    found = _CURL_USER.match(text, position)
+    if found is None or not re.search(r"\b(?:curl|http|https|wget)\b", text[max(0, position - 300) : position]):
+        return
+    value = found["value"]
+    if not stands_for_another(value) and not value.startswith("[SECRET:"):
+        yield Span(found.start("value"), found.end("value"), "password")
+
+
+_SIGNED = re.compile(r"sig(?:=|%3[dD])(?P<value>[A-Za-z0-9%+/_-]{40,128}(?:={0,2}|(?:%3[dD]){0,2}))")
+
+
+def _signed(text: str, position: int) -> Iterator[Span]:
+    """The signature of an Azure link, with which anybody may use it."""
+    found = _SIGNED.match(text, position)
+    if found is None or not re.search(r"s[vepr]=|s[vepr]%3[dD]", text[max(0, position - 400) : found.end() + 400]):
+        return
+    if by_lot(_ESCAPED.sub("+", found["value"]).strip("=")):
+        yield Span(found.start("value"), found.end("value"), "azure-sas")
+
+
+_COMMAND_PASSWORD = re.compile(
+    r"(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|mysql\w*\b[^\n|;]{0,120}?[ \t]-p)(?P<quote>[\"']?)(?P<value>[^\s\"']{4,128})"
+)
+
+
+def _command_password(text: str, position: int) -> Iterator[Span]:
+    found = _COMMAND_PASSWORD.match(text, position)
+    if found is not None and not found["value"].startswith("[SECRET:") and not stands_for_another(found["value"]):
+        yield Span(found.start("value"), found.end("value"), "password")
+
+
+_SEARCHES = (
+    ("bearer", _scheme),
+    ("basic", _scheme),
+    ("-u ", _curl_user),
+    ("sig", _signed),
+    ("sshpass", _command_password),
+    ("mysql", _command_password),
+)

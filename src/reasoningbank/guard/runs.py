@@ -1,0 +1,40 @@
+"""The cheap question that comes first: is there anything in this text that could be a token at all?
+
+A translation of every character into one of two, and a plain search for a row of them: a hundred times faster than a
+pattern that says the same.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator
+
+SHORTEST_RUN = 20
+"""Every token with a name of its own has at least this many letters, digits, -, _ and ~ in a row somewhere."""
+_NAMES = string.ascii_letters + string.digits + "-_~"
+_BASE64 = string.ascii_letters + string.digits + "+/"
+
+
+def _table(characters: str) -> bytes:
+    return bytes(97 if chr(code) in characters else 32 for code in range(256))
+
+
+NAME_RUNS, BASE64_RUNS, _EITHER = _table(_NAMES), _table(_BASE64), _table(_NAMES + _BASE64)
+_RUN = b"a" * SHORTEST_RUN
+
+
+def has_run(text: str) -> bool:
+    """Of an ASCII text."""
+    return _RUN in text.encode("ascii").translate(_EITHER)
+
+
+def runs(text: str, table: bytes, shortest: int = SHORTEST_RUN) -> Iterator[tuple[int, int]]:
+    """Where characters of a table stand in a row, at least so many; other characters than ASCII end a row."""
+    mapped = text.encode("ascii", "replace").translate(table)
+    row = b"a" * shortest
+    start = mapped.find(row)
+    while start >= 0:
+        end = mapped.find(b" ", start)
+        end = len(mapped) if end < 0 else end
+        yield start, end
+        start = mapped.find(row, end)

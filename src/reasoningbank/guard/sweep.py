@@ -1,0 +1,114 @@
+"""Over a bank that holds secrets already: find them in every kind of record, and really remove them.
+
+A record is rewritten where it lies: same id, same revision, new hash, a new number in the feed. Earlier revisions are
+no exception, nor is what is kept beside the records. What is reported is the kind of a secret and its place, never the
+secret.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, get_args
+
+from reasoningbank.core.drafts import MAX_TITLE_CHARS
+from reasoningbank.core.types import Memory, Record, Sidecar
+from reasoningbank.core.values import dataclass
+from reasoningbank.guard.fields import scrubbed_record
+from reasoningbank.guard.secrets import Scrubber
+from reasoningbank.ports import Reader, Store, Writer
+
+ROWS_PER_PAGE = 500
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    kind: str
+    """memory, signal, step …"""
+    id: str
+    revision: int | None
+    """Of a memory."""
+    found: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    looked_at: int
+    places: tuple[Place, ...]
+    applied: bool
+
+    @property
+    def found(self) -> Mapping[str, int]:
+        total: Counter[str] = Counter()
+        for place in self.places:
+            total.update(place.found)
+        return dict(total)
+
+
+def sweep(store: Store, tenant: str, scrubber: Scrubber, *, apply: bool, progress: Progress | None = None) -> Swept:
+    looked_at = 0
+    places: list[Place] = []
+    for records in _pages(store, tenant):
+        changed: list[tuple[Any, Any]] = []
+        for record in records:
+            clean, found = scrubbed_record(scrubber, record)
+            if found:
+                changed.append((record, clean))
+                places.append(_place(record, found))
+        looked_at += len(records)
+        if changed and apply:
+            store.write(tenant, partial(_rewrite_all, changed))
+        if progress is not None:
+            progress(looked_at)
+    return Swept(looked_at=looked_at, places=tuple(places), applied=apply and bool(places))
+
+
+def _pages(store: Store, tenant: str) -> Iterator[Sequence[Any]]:
+    """Everything of a tenant. Each page is read in a transaction of its own, since it may be rewritten meanwhile."""
+    for kind in get_args(Record):
+        after: str | None = None
+        while True:
+            with store.read(tenant) as reader:
+                page = reader.select(kind, {}, after=after, limit=ROWS_PER_PAGE)
+                earlier = _earlier(reader, page) if kind is Memory else []
+            if not page:
+                break
+            yield [*page, *earlier]
+            after = page[-1].id
+    for kind in get_args(Sidecar):
+        with store.read(tenant) as reader:
+            beside = reader.beside(kind)
+        for start in range(0, len(beside), ROWS_PER_PAGE):
+            yield beside[start : start + ROWS_PER_PAGE]
+
+
+def _earlier(reader: Reader, memories: Sequence[Memory]) -> list[Memory]:
+    return [revision for memory in memories if memory.revision > 1 for revision in reader.revisions(memory.id)]
+
+
+def _place(record: Any, found: Mapping[str, int]) -> Place:
+    record_id = str(getattr(record, "id", None) or getattr(record, "memory_id", ""))
+    revision = record.revision if isinstance(record, Memory) else None
+    return Place(kind=type(record).__name__.lower(), id=record_id, revision=revision, found=found)
+
+
+def _rewrite_all(changed: Sequence[tuple[Any, Any]], writer: Writer) -> None:
+    for before, after in changed:
+        if isinstance(before, get_args(Sidecar)):
+            writer.rewrite_beside(before, after)
+        else:
+            writer.rewrite(_with_own_key(writer, before, after) if isinstance(after, Memory) else after)
+
+
+def _with_own_key(writer: Writer, before: Memory, after: Memory) -> Memory:
+    """Two keys may differ in nothing but their secrets; the second then takes its memory's id along."""
+    if after.key is None or after.key == before.key:
+        return after
+    others = writer.select(Memory, {"namespace": after.namespace, "key": after.key})
+    if all(other.id == after.id for other in others):
+        return after
+    return replace(after, key=f"{after.key[: MAX_TITLE_CHARS - len(after.id) - 1]} {after.id}")

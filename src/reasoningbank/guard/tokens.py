@@ -1,0 +1,125 @@
+"""Finds the tokens of `rules` in a text, and cloud keys that have no prefix at all.
+
+Looks only where letters and digits stand in a row for long enough; there it asks which anchors occur, and only for
+those tries the exact shape, at that very place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from reasoningbank.guard.entropy import MOST_WORDINESS, class_changes, is_drawing, is_hex, is_uuid, varied, wordiness
+from reasoningbank.guard.rules import ANCHORS, Rule, shape_of
+from reasoningbank.guard.runs import BASE64_RUNS, NAME_RUNS, runs
+from reasoningbank.guard.spans import Span
+from reasoningbank.guard.unwrapped import Unwrapped
+
+BEFORE_RUN = 80
+"""How far before such a run the anchor of a token may stand."""
+
+_DIGITS = frozenset("0123456789")
+_ESCAPE_BEFORE = re.compile(r"(?:\\[nrtbf0]|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|%[0-9a-f]{2})\Z", re.IGNORECASE)
+_CLOUD_SECRET = re.compile(r"[A-Za-z0-9/+]{40}")
+_HASH_BEFORE = re.compile(r"(?:sha\d{1,3}|md5|hash|digest|integrity|etag)[\"']?[-=: \"'~]{1,3}\Z", re.IGNORECASE)
+_CLOUD_KEY_CHARS = 40
+_MANY_RUNS = 3
+_UUID_CHARS = 36
+_TRUSTED_ANCHOR_CHARS = 4
+
+
+def tokens_in(text: str) -> Iterator[Span]:
+    """Tokens of every format, and what has no prefix but the shape of a cloud key."""
+    found = [run for run in runs(text, NAME_RUNS) if _may_be_token(text[run[0] : run[1]])]
+    # Many runs share one question: which anchors are there at all.
+    anchors = ANCHORS if len(found) < _MANY_RUNS else [entry for entry in ANCHORS if entry[0] in text]
+    yield from _anchored(text, found, anchors)
+    if "Q~" in text:
+        # The one token that may fall apart into runs too short to be seen.
+        yield from _matches(text, 0, len(text), "Q~", next(rule for anchor, rule in ANCHORS if anchor == "Q~"))
+    yield from _cloud_keys(text)
+
+
+def broken_tokens_in(joined: Unwrapped) -> Iterator[Span]:
+    """Those that a line end cut in two; only with prefixes that are long enough to be trusted."""
+    text = joined.text
+    found = [run for run in runs(text, NAME_RUNS) if joined.crosses(*run) and _may_be_token(text[run[0] : run[1]])]
+    anchors = [entry for entry in ANCHORS if len(entry[0]) >= _TRUSTED_ANCHOR_CHARS] if found else []
+    yield from (span for span in _anchored(text, found, anchors) if joined.crosses(span.start, span.end))
+
+
+def _may_be_token(run: str) -> bool:
+    """Not a name in small letters, and not a UUID, which no format is by itself."""
+    return not (run.islower() and _DIGITS.isdisjoint(run)) and not (len(run) == _UUID_CHARS and is_uuid(run))
+
+
+def _anchored(text: str, found: Sequence[tuple[int, int]], anchors: Sequence[tuple[str, Rule]]) -> Iterator[Span]:
+    begin = 0
+    for start, end in found:
+        begin = max(begin, start - BEFORE_RUN)
+        near = text[begin:end]
+        for anchor, rule in anchors:
+            if anchor in near:
+                yield from _matches(text, begin, end, anchor, rule)
+        begin = start
+
+
+def _matches(text: str, begin: int, end: int, anchor: str, rule: Rule) -> Iterator[Span]:
+    shape = shape_of(rule)
+    position = text.find(anchor, begin, end)
+    while position >= 0:
+        start = position - rule.lead
+        found = shape.match(text, start) if start >= 0 and not (rule.bounded and is_mid_word(text, start)) else None
+        if found is not None:
+            body = found["body"] if "body" in shape.groupindex else found[0]
+            if varied(body) and not is_drawing(body):
+                yield Span(start, found.end(), rule.name)
+        # Behind the whole match, kept or not: else a run of a thousand anchors would be read a thousand times.
+        position = text.find(anchor, position + len(anchor) if found is None else max(found.end(), position + 1), end)
+
+
+def is_mid_word(text: str, start: int) -> bool:
+    """A letter or digit stands before, which is not the end of an escape for a line end or a sign."""
+    if start == 0 or not (text[start - 1].isalnum() and text[start - 1].isascii()):
+        return False
+    return _ESCAPE_BEFORE.search(text, max(0, start - 6), start) is None
+
+
+# ---------------------------------------------------------------- cloud keys without a prefix
+
+
+def is_cloud_secret(value: str, *, expected: bool = False) -> bool:
+    """Forty characters of base64 that change class as only chance does; a path or a name does so far less.
+
+    `expected` where a name or the id of the key says that one is here.
+    """
+    return (
+        _CLOUD_SECRET.fullmatch(value) is not None
+        and not is_drawing(value)
+        and not is_hex(value)
+        and not _DIGITS.isdisjoint(value)
+        and (changes := class_changes(value)) >= (8 if expected else 12)
+        and (expected or changes >= 20 or wordiness(value) <= MOST_WORDINESS)
+        and value.count("/") <= 5
+        and not _is_encoded_text(value)
+    )
+
+
+def _is_encoded_text(value: str) -> bool:
+    """Base64 of ASCII: thirty bytes by lot would hardly all be below 128."""
+    from base64 import b64decode
+
+    return b64decode(value).isascii()
+
+
+def _cloud_keys(text: str) -> Iterator[Span]:
+    expected = "AKIA" in text or "ASIA" in text
+    for start, end in runs(text, BASE64_RUNS, _CLOUD_KEY_CHARS):
+        if (
+            end - start == _CLOUD_KEY_CHARS
+            and (start == 0 or text[start - 1] not in "_-.")
+            and (end == len(text) or text[end] not in "_-=")
+            and is_cloud_secret(text[start:end], expected=expected)
+            and not _HASH_BEFORE.search(text, max(0, start - 12), start)
+        ):
+            yield Span(start, end, "aws-secret-key")

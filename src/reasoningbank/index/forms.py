@@ -1,0 +1,97 @@
+"""How alike a query and a memory are in wording, order kept and parameters set aside.
+
+Knows how the forms of a title and a description are packed into a row, and compares many of them at once: the longest
+common subsequence by bits, a machine word for each text. Refuses to know what the likeness is worth.
+"""
+
+from __future__ import annotations
+
+from array import array
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reasoningbank.core.form import SENTENCE_ENDS, SLOT, pieces, word_of
+
+WORDS = 32
+"""Words of a text that are compared; tasks and titles are shorter."""
+TEXTS = 2
+"""Title and description."""
+PACKED = np.dtype(f"V{2 * WORDS * TEXTS}")
+
+_NOTHING, _SLOT = 0, 1
+_END = -1
+_MOST_REMEMBERED = 40_000
+_PADDING = array("H", [_NOTHING]) * WORDS
+_ALL = np.uint32(0xFFFFFFFF)
+_known: dict[str, tuple[int, int]] = {}
+
+Codes = NDArray[np.uint16]
+
+
+def packed(texts: list[tuple[str, str]]) -> NDArray[np.void]:
+    """The column for titles and descriptions."""
+    codes = array("H")
+    for pair in texts:
+        for text in pair:
+            found = _codes(text)
+            codes.extend(found)
+            codes.extend(_PADDING[len(found) :])
+    return np.frombuffer(codes, PACKED)
+
+
+def likeness(query: str, rows: NDArray[np.void]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """For each row the better of its two texts: twice the words in common over the words of both, from 0 to 1, and
+    whether both that text and the query have parameters.
+    """
+    asked = np.array(_codes(query), np.uint16)
+    kept = rows.view(np.uint16).reshape(-1, WORDS)
+    if not len(asked) or not len(kept):
+        return np.zeros(len(rows), np.float32), np.zeros(len(rows), np.bool_)
+    common = _in_common(asked, kept)
+    lengths = np.count_nonzero(kept, axis=1)
+    alike = (2.0 * common / (len(asked) + np.maximum(lengths, 1))).astype(np.float32).reshape(-1, TEXTS)
+    better = alike.argmax(axis=1)[:, None]
+    open_both = ((kept == _SLOT).any(axis=1) & bool((asked == _SLOT).any())).reshape(-1, TEXTS)
+    return np.take_along_axis(alike, better, 1)[:, 0], np.take_along_axis(open_both, better, 1)[:, 0]
+
+
+def _in_common(asked: Codes, kept: Codes) -> NDArray[np.uint8]:
+    """The length of the longest common subsequence with each text, after Hyyrö (2004): one addition for a word."""
+    met = np.packbits(kept[None] == asked[:, None, None], axis=2, bitorder="little").view(np.uint32)[..., 0]
+    free = np.full(len(kept), _ALL)
+    for row in met:
+        used = free & row
+        free = (free + used) | (free - used)
+    return np.bitwise_count(~free)
+
+
+def _codes(text: str) -> list[int]:
+    found: list[int] = []
+    first = True
+    known = _known.get
+    for piece in pieces(text):
+        code = (known(piece) or _remembered(piece))[first]
+        first = code == _END
+        if code > _SLOT or (code == _SLOT and (not found or found[-1] != _SLOT)):
+            found.append(code)
+    return found[:WORDS]
+
+
+def _remembered(piece: str) -> tuple[int, int]:
+    if piece in SENTENCE_ENDS:
+        codes = _END, _END
+    else:
+        codes = _code(word_of(piece, first=False)), _code(word_of(piece, first=True))
+    if len(_known) >= _MOST_REMEMBERED:
+        _known.clear()
+    _known[piece] = codes
+    return codes
+
+
+def _code(word: str) -> int:
+    if word == SLOT:
+        return _SLOT
+    digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=2).digest()
+    return max(int.from_bytes(digest, "little"), _SLOT + 1)

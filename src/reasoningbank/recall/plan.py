@@ -1,0 +1,121 @@
+"""From whatever an agent pastes to what is worth looking for.
+
+A question is taken as it is. A whole issue, a stack trace or a file is reduced to what it asks, what went wrong and the
+names that occur in it; the rest would only drown these, for the model reads 256 tokens and every shared word counts.
+Knows what such texts look like. Refuses to know a model, an index or a bank.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+SHORT_WORDS = 60
+"""A text of no more words is its own plan."""
+MOST_WORDS = 60
+MOST_NAMES = 16
+MOST_CHARS_READ = 200_000
+MOST_CHARS_A_LINE = 400
+
+_FRAME = re.compile(
+    r"""^\s*(?:File\s+"[^"]+",\s+line\s+\d+|at\s+[\w$.<>/]+\s*\(|\d+:\s+0x|#\d+\s|\.{3}\s*\d+\s+more)"""
+)
+_FAULT = re.compile(
+    r"\b\w*(?:Error|Exception|Failure|Fault)\b|\b(?:error|fatal|panic|failed|cannot|can't|could not|unable to|denied|"
+    r"not found|no such|undefined|unexpected|timed? ?out|refused|segfault|traceback)\b|\bexit(?:ed)? (?:code|status)\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"\?\s*$|\b(?:how (?:do|to|can)|please|should|must|need(?:s)? to|want(?:s)? to|expected|actual|task|goal|fix|"
+    r"implement|add|make sure|instead)\b",
+    re.IGNORECASE,
+)
+_TRACE = re.compile(r"^\s*(?:Traceback \(most|During handling of|The above exception|goroutine \d+|stack backtrace)")
+_HEADING = re.compile(r"^\s*(?:#{1,4}\s+\S|\*\*\S|[A-Z][\w /-]{2,60}:\s*$)")
+_CODE = re.compile(
+    r"^\s*(?:import |from \S+ import|def |class |return\b|for .*[:{]\s*$|if .*[:{]\s*$|while |try:|except\b|func |fn "
+    r"|let |const |var |public |private |#include|[}\])]+[;,]?\s*$|//|/\*|\*\s|<\w+[ >]|@\w+)"
+    r"|[;{]\s*$|^\s*[\w.\[\]\"']+ ?[-+*/]?= ?\S"
+)
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_SENTENCE = re.compile(r"(?<=[a-z)\]\"'`][.?!])\s+(?=[A-Z\"'`(])")
+_NAME = re.compile(
+    r"(?<![\w-])--?[a-z][\w-]+"  # flags
+    r"|(?:[\w.@~-]*/)+[\w.@-]*\w"  # paths and URLs
+    r"|\b[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\b"  # dotted names
+    r"|\b\w*[a-z0-9][A-Z]\w*\b|\b\w+_\w+\b"  # camelCase and snake_case
+    r"|\b[A-Z]{1,6}-?\d{2,6}\b|\b[A-Z][A-Z0-9_]{3,}\b"  # E1234, ENOENT
+)
+_ASKED, _FAULTY, _HEADED, _PLAIN, _CODED = 4, 5, 3, 1, 0
+
+
+def planned(text: str) -> str:
+    """The part of a text to look for, in its own order and its own words."""
+    if len(text) <= SHORT_WORDS * 4 or len(text.split(None, SHORT_WORDS)) <= SHORT_WORDS:
+        return text
+    segments = list(_segments(text[:MOST_CHARS_READ]))
+    chosen = _chosen(segments)
+    kept = [segments[i][0] for i in sorted(chosen)]
+    names = _names(kept, (segment for segment, _ in segments))
+    return "\n".join((*kept, " ".join(names))) if names else "\n".join(kept)
+
+
+def _segments(text: str) -> Iterable[tuple[str, float]]:
+    """Lines, and the sentences of long lines, each with what it is worth; stack frames are left out."""
+    fenced = traced = False
+    said = 0
+    for line in text.splitlines():
+        if _FENCE.match(line):
+            fenced = not fenced
+        if _FENCE.match(line) or _TRACE.match(line) or not line.strip():
+            continue
+        if _FRAME.match(line):
+            traced = True
+            continue
+        # Below a frame stands its source, indented, and below the last one what went wrong.
+        if traced and line[0].isspace():
+            continue
+        for sentence in _SENTENCE.split(line.strip()):
+            segment = sentence[:MOST_CHARS_A_LINE]
+            worth = _FAULTY if traced else _worth(segment, fenced=fenced)
+            # What stands first says what it is about, unless it is code.
+            if worth > _CODED and said < 2:
+                worth += _ASKED - said
+                said += 1
+            yield segment, worth
+        traced = False
+
+
+def _worth(segment: str, *, fenced: bool) -> float:
+    if _FAULT.search(segment):
+        return _FAULTY if not _CODE.match(segment) else _PLAIN
+    if fenced or _CODE.search(segment):
+        return _CODED
+    if _HEADING.match(segment):
+        return _HEADED
+    return _ASKED if _ASKS.search(segment) else _PLAIN
+
+
+def _chosen(segments: list[tuple[str, float]]) -> list[int]:
+    """The worthiest that fit; of two faults the later one, for a trace ends with what matters."""
+    order = sorted(range(len(segments)), key=lambda i: (-segments[i][1], -i if segments[i][1] == _FAULTY else i))
+    taken: list[int] = []
+    seen: set[str] = set()
+    words = 0
+    for i in order:
+        segment, worth = segments[i]
+        size = len(segment.split())
+        if segment in seen or (taken and (worth == _CODED or words + size > MOST_WORDS)):
+            continue
+        taken.append(i)
+        seen.add(segment)
+        words += size
+    return taken
+
+
+def _names(kept: list[str], everything: Iterable[str]) -> list[str]:
+    """Names outside what was kept, the commonest first: identifiers, paths, flags and codes are matched exactly."""
+    known = set(_NAME.findall("\n".join(kept)))
+    counted = Counter(name for segment in everything for name in _NAME.findall(segment) if name not in known)
+    return [name for name, _ in counted.most_common(MOST_NAMES)]

@@ -1,0 +1,180 @@
+"""What is taken out of a text, and what is left alone."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reasoningbank.guard.secrets import Scrubber, fingerprint
+
+SCRUBBER = Scrubber()
+PAT = "ghp_R4nd0mKq81LzXw55VbNcJtYh27PmDsGf9Eo3"
+
+
+def scrubbed(text: str) -> str:
+    return SCRUBBER.scrub(text).text
+
+
+def test_a_secret_leaves_its_kind_behind():
+    done = SCRUBBER.scrub(f"first {PAT}, then {PAT}")
+    assert done.text == "first [SECRET:github-pat], then [SECRET:github-pat]"
+    assert done.found == {"github-pat": 2}
+
+
+def test_every_token_format_is_found_in_every_place(token_format, planted, maker):
+    for place, put in planted.PLACES.items():
+        secret = planted.TOKENS[token_format](maker)
+        text = scrubbed(put(secret))
+        assert secret not in text, place
+        assert quote(secret, safe="") not in text, place
+        assert "[SECRET:" in text
+
+
+def test_a_secret_is_found_by_what_announces_it(announced_format, planted, maker):
+    for _ in range(5):
+        secret, text = planted.ANNOUNCED[announced_format](maker)
+        assert secret not in scrubbed(text), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the token is validated by the server",
+        "password: required",
+        "password = getpass.getpass('Password: ')",
+        'token = os.environ["GITHUB_TOKEN"]',
+        "const key = process.env.API_KEY",
+        "api_key: YOUR_API_KEY",
+        "api_key = '<your-api-key>'",
+        "Authorization: Bearer <token>",
+        "export TOKEN=${CI_JOB_TOKEN}",
+        "export TOKEN=$CI_JOB_TOKEN",
+        "password=xxxxxxxxxxxx",
+        "password: ********",
+        "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "sk-proj-YOUR_KEY_HERE_AND_NOT_IN_GIT",
+        "aws_access_key_id = AKIAIOSFODNN7EXAMPLE",
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        'assert password == "Passw0rd!"',
+        "kubectl create secret generic db --from-literal=password=$PW",
+        "Host key: SHA256:nThbg6kXUpJWGl7E1IGOCspRomTxdCARLviKw6E5SY8",
+        "cache_key=user_5f4dcc3b5aa765d61d8327deb882cf99",
+        "commit 3f786850e387550fdab836ed7e6dc881de23001b fixed it",
+        "request 123e4567-e89b-12d3-a456-426614174000 failed",
+        '"integrity": "sha512-WXVhdsWB4ZqCQ5bCq0oSdlTnwbnzZ3w0DD4B3Ff1uWzrVDuHt5aZwYKUFEzHCZy2VlZ2bMd0PVMVs5R1fW0hbg=="',
+        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "src/reasoningbank/exchange/claude_flow_fields.py:12: in read_memory",
+        "class AbstractSingletonProxyFactoryBean2Configuration: pass",
+        "max_tokens=4096 and token_count: 1234567890123456",
+        "the primary_key is user_id, the sort key is created_at",
+        "postgres://user:password@localhost/db",
+        "redis://localhost:6379/0",
+        "https://example.com:8080/path?x=1",
+        "git@github.com:owner/repository.git",
+        "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC7 is a public key",
+        "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA\n-----END PUBLIC KEY-----",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+        "Set-Cookie: theme=dark; Path=/; HttpOnly",
+        "def test_secret_is_not_logged(self, token): ...",
+        "Basic authentication is enough for the beginning",
+        "Bearer tokens expire after an hour",
+        "",
+        "ключ: значение, 密码是必填项",
+    ],
+)
+def test_what_is_no_secret_stays_as_it_is(text):
+    assert scrubbed(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("postgres://app:Xk29!vQz@db:5432/main", "postgres://app:[SECRET:url-password]@db:5432/main"),
+        ("db:5432:main:app:Xk29vQz77", "db:5432:main:app:[SECRET:password]"),
+        ("curl -u jo:Xk29vQz77 https://x", "curl -u jo:[SECRET:password] https://x"),
+        (
+            "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCY88qLw2Zk9",
+            "AWS_SECRET_ACCESS_KEY=[SECRET:aws-secret-key]",
+        ),
+        ('sshpass -p "Xk29vQz77" ssh h', 'sshpass -p "[SECRET:password]" ssh h'),
+        ("mysql -u root -pXk29vQz77 shop", "mysql -u root -p[SECRET:password] shop"),
+        ("+API_KEY=q8Zr2Lk0Wm5Tn7Yb3Xc9", "+API_KEY=[SECRET:api-key]"),
+        (r'{"password": "Xk29\"vQz77"}', '{"password": "[SECRET:password]"}'),
+        (r'"{\"password\": \"Xk29!vQz77\"}"', r'"{\"password\": \"[SECRET:password]\"}"'),
+        ("<password>Xk29!vQz77</password>", "<password>[SECRET:password]</password>"),
+    ],
+)
+def test_only_the_secret_part_is_replaced(text, left):
+    assert scrubbed(text) == left
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        PAT[:12] + "\u200b" + PAT[12:],
+        "\ufeff".join(PAT),
+        "".join(chr(ord(c) + 0xFEE0) for c in PAT),
+        PAT[:20] + "\\\n    " + PAT[20:],
+        f'"{PAT[:20]}" +\n    "{PAT[20:]}"',
+        PAT[:24] + "\n" + PAT[24:],
+        json.dumps(f"\n{PAT}\n"),
+        f"value%3D{PAT}%26page",
+    ],
+    ids=["zero width", "after each letter", "full width", "backslash", "joined strings", "wrapped", "json", "url"],
+)
+def test_a_token_cannot_hide_between_its_own_characters(hidden):
+    text = scrubbed(f"see {hidden} there")
+    assert "[SECRET:github-pat]" in text
+    assert PAT[-10:] not in text
+    assert PAT[4:12] not in text
+
+
+def test_a_private_key_that_was_cut_off_goes_to_its_last_line(maker, planted):
+    key = maker.pem("RSA PRIVATE KEY")
+    text = scrubbed(f"it said\n{key[:300]}")
+    assert text == "it said\n[SECRET:private-key]"
+
+
+def test_an_allowed_value_stays():
+    scrubber = Scrubber(allow=[fingerprint(PAT)])
+    other = "ghp_Zq81LzXw55VbNcJtYh27PmDsGf9Eo3R4nd0mK"
+    assert scrubber.scrub(f"{PAT} {other}").text == f"{PAT} [SECRET:github-pat]"
+
+
+def test_a_name_tells_of_a_value_that_alone_says_nothing():
+    assert SCRUBBER.scrub_value("db_password", "Xk29!vQz").found == {"password": 1}
+    assert SCRUBBER.scrub_value("note", "Xk29!vQz").found == {}
+
+
+PIECES = st.sampled_from(
+    ["password=", "api_key: ", '"', "'", "\n", "\\", "://", "u:p@h", "AKIA", PAT, "Bearer ", "-----BEGIN PRIVATE KEY-----",
+     "[SECRET:", "]", "%3D", "eyJ", ".", "\u200b", "Q~", "token is ", "cookie: a=", "q8Zr2Lk0Wm5Tn7Yb3Xc9", "sk-", "é"]
+)  # fmt: skip
+
+
+@given(st.lists(st.one_of(PIECES, st.text(max_size=12)), max_size=12).map("".join))
+def test_scrubbing_what_is_scrubbed_changes_nothing(text):
+    once = SCRUBBER.scrub(text)
+    again = SCRUBBER.scrub(once.text)
+    assert again.text == once.text
+    assert not again.found
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_scrubbed_and_the_cheap_look_never_hides_a_find(text):
+    if SCRUBBER.places(text):
+        assert SCRUBBER.suspects(text)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["password=", "eyJ-", "eyJ.", "://a:", "://a?password=", "-----BEGIN PRIVATE KEY-----\n", "cookie: a=", "sk-ant-",
+     "%41", "\\\n", '"+"', "AKIA", "\u200b", "1234:AA", "aaaaaaaa\n", "token is ", "--api-key ", "PuTTY-User-Key-File-2: a\n"],
+)  # fmt: skip
+def test_hostile_repetition_comes_to_an_end(piece):
+    # Quadratic time would keep this for minutes.
+    SCRUBBER.scrub((piece * 100_000)[:100_000])

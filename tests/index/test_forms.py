@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reasoningbank.index.forms import WORDS, likeness, packed
+
+words = st.lists(st.sampled_from(["show", "the", "order", "of", "Ann", "3", "list", "."]), max_size=40).map(" ".join)
+
+
+def alike(query: str, title: str, description: str = "") -> float:
+    return float(likeness(query, packed([(title, description)]))[0][0])
+
+
+def common(one: list[str], other: list[str]) -> int:
+    row = [0] * (len(other) + 1)
+    for word in one:
+        before, row = row, [0]
+        for i, against in enumerate(other):
+            row.append(before[i] + 1 if word == against else max(before[i + 1], row[i]))
+    return row[-1]
+
+
+def plainly(text: str) -> list[str]:
+    """The form of a text of the words above, worked out the slow way."""
+    found: list[str] = []
+    first = True
+    for word in text.split():
+        if word == ".":
+            first = True
+            continue
+        slot = word == "3" or (word == "Ann" and not first)
+        first = False
+        if not (slot and found and found[-1] == "?"):
+            found.append("?" if slot else word.lower())
+    return found[:WORDS]
+
+
+@given(words, words, words)
+def test_likeness_is_the_longest_common_subsequence_over_both_lengths(query: str, title: str, description: str) -> None:
+    asked = plainly(query)
+    expected = max(
+        2 * common(asked, text) / (len(asked) + max(1, len(text))) if asked else 0.0
+        for text in (plainly(title), plainly(description))
+    )
+    assert alike(query, title, description) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_task_of_the_same_form_is_alike_whatever_its_parameters() -> None:
+    assert alike("How many commits did Ann make on 3/2?", "How many commits did Bo Li make on 5/6/2023?") == 1.0
+    assert alike("How many commits did Ann make?", "Draw a map of the office") < 0.3
+
+
+def test_both_texts_must_have_parameters_to_count_as_parametric() -> None:
+    rows = packed([("Mail it to Ann", ""), ("Mail it to them", ""), ("", "Mail it to Bo")])
+    assert likeness("Mail it to Cy", rows)[1].tolist() == [True, False, True]
+    assert likeness("Mail it to us", rows)[1].tolist() == [False, False, False]
+
+
+def test_nothing_is_alike_to_nothing() -> None:
+    assert alike("", "") == 0.0
+    assert alike("...", "?!") == 0.0
+    assert len(likeness("anything", packed([]))[0]) == 0
