@@ -51,7 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "embed",
         "llm",
     },
-    "evaluate": {"core", "ports", "recall", "bank", "wiring"},
+    "evaluate": {"core", "ports", "recall", "learn", "bank", "wiring"},
     "serve": {
         "core",
         "ports",

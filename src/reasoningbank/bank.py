@@ -50,7 +50,7 @@ from reasoningbank.ports import Damage, IndexInfo, StoreInfo, Writer
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from reasoningbank.core.learning import Verdict
+    from reasoningbank.core.learning import Episode, Verdict
     from reasoningbank.exchange.transfer import Imported
     from reasoningbank.graph.walk import Neighbour
     from reasoningbank.guard.sweep import Swept
@@ -58,9 +58,11 @@ if TYPE_CHECKING:
     from reasoningbank.learn.capture import Ended
     from reasoningbank.learn.crew import Shift
     from reasoningbank.learn.evidence import History
+    from reasoningbank.learn.ingest.take import Ingested
     from reasoningbank.learn.jobs import Distilled, Jobs, Learning
     from reasoningbank.learn.loop import Loop
     from reasoningbank.learn.matts import Scaled
+    from reasoningbank.learn.whole import Kept
     from reasoningbank.ports import Candidates, Floats
     from reasoningbank.recall.follow import Progress
     from reasoningbank.recall.gaps import Gaps
@@ -324,10 +326,10 @@ class Bank:
     def inject(self, task: str, *, max_tokens: int = 500, **options: Any) -> str:
         """Prompt-ready text within a budget, or "" when nothing fits."""
         from reasoningbank.recall.query import checked_budget
-        from reasoningbank.recall.render import render
+        from reasoningbank.recall.render import leading, render
 
         budget = checked_budget(max_tokens)
-        return render(self.search(task, **options).memories, budget)
+        return render(leading(self.search(task, **options).memories, options.get("floor")), budget)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Vectors of this bank's embedder, one row a text."""
@@ -449,6 +451,18 @@ class Bank:
     def distill(self, shift: Shift | None = None, **options: Any) -> Distilled:
         """Work off the jobs that are due now, and say what was learned."""
         return self.jobs.distill(shift, **options)
+
+    def keep(self, episode: Episode) -> Kept:
+        """Keep a finished session as a whole, and queue it to be distilled. The same one again adds nothing."""
+        from reasoningbank.learn.whole import keep_episode
+
+        return keep_episode(self._desk, episode)
+
+    def ingest(self, *paths: str | Path, **options: Any) -> Ingested:
+        """Take over transcripts (files or folders) as sessions; `namespace`, `layout`, `dry_run`, `progress`."""
+        from reasoningbank.learn.ingest.take import ingest
+
+        return ingest(self._desk, [Path(path) for path in paths], **options)
 
     def loop(self, agent: Agent, **options: Any) -> Loop:
         """Retrieve, act, judge, distil, consolidate around your own `agent(task, advice)`: `.run(task)` does one."""

@@ -258,6 +258,8 @@ class Probe:
     """What the second facet is compared with, where that is not `vector`."""
     depth: int
     """How many candidates to bring back from each of the two sides, at most."""
+    also: tuple[str, ...] = ()
+    """Ids to bring back besides, where they pass the filter: found in another way, scored in the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,6 +54,8 @@ class Query:
     """
     session: str | None = None
     """The trajectory to which what is shown is charged."""
+    experience: bool = True
+    """Whether past tasks like this one may speak for what they taught."""
     exclude: tuple[str, ...] = ()
     """Ids or sources that must not come back (for evaluation: a task must not find its own memory)."""
 
@@ -100,6 +102,8 @@ def checked(query: Query) -> Query:
     if isinstance(query.exclude, str) or not isinstance(query.exclude, Iterable):
         raise InvalidInput("exclude must be a list of ids or sources.")
     exclude = tuple(clean_name(entry, "an id or source to exclude") for entry in query.exclude)
+    if not isinstance(query.experience, bool):
+        raise InvalidInput(f"experience must be true or false, not {query.experience!r}.")
     clean_fraction(query.min_confidence, "min_confidence")
     if query.floor is not None:
         clean_fraction(query.floor, "floor")

@@ -10,8 +10,15 @@ from collections.abc import Sequence
 
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Outcome, Remembered
+from reasoningbank.recall.query import Recalled
 
 HEADING = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
+
+
+LEADING_SHARE = 0.5
+"""Of the relevance of the best: what is less likely than that to be of use is left out. More is worse in a prompt."""
+FACT = "fact"
+"""The tag of a memory that says what is there; it needs no word on when to use it."""
 
 
 def render(hits: Sequence[Remembered], max_tokens: int) -> str:
@@ -27,7 +34,17 @@ def render(hits: Sequence[Remembered], max_tokens: int) -> str:
     return "\n\n".join(parts) if len(parts) > 1 else ""
 
 
+def leading(hits: Sequence[Recalled], floor: float | None) -> Sequence[Recalled]:
+    """The hits for a prompt. A caller who names a floor gets everything above it."""
+    if floor is not None or not hits:
+        return hits
+    least = LEADING_SHARE * max(hit.relevance for hit in hits)
+    return [hit for hit in hits if hit.relevance >= least]
+
+
 def _entry(hit: Remembered) -> str:
+    if FACT in hit.tags:
+        return f"[KNOWN] confidence {hit.confidence.mean:.2f}, from {hit.memory.origin}\n{hit.content}"
     advice = "AVOID" if hit.outcome is Outcome.FAILURE else "DO"
     lines = [f"[{advice}] {hit.title} (confidence {hit.confidence.mean:.2f}, from {hit.memory.origin})"]
     if hit.description:

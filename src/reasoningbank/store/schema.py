@@ -207,5 +207,11 @@ _JOBS = (
     "CREATE INDEX leases_held ON leases (tenant, job_id) WHERE owner IS NOT NULL",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _ACCESS, _JOBS)
+# From a task to what was learned in it and to what it proved.
+_BY_TASK = (
+    "CREATE INDEX memories_by_source ON memories (tenant, source) WHERE source IS NOT NULL",
+    "CREATE INDEX signals_by_trajectory ON signals (tenant, trajectory_id) WHERE trajectory_id IS NOT NULL",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _ACCESS, _JOBS, _BY_TASK)
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -2,6 +2,7 @@
 
     facts      what there is and how it is named            one growing memory a place
     fixes      it failed, this change made it work          one a kind of failure
+    remedies   it failed, this was done first, it worked
     warnings   it failed again and again                    with what to do instead
     wishes     what the user said that holds for good
 
@@ -21,7 +22,7 @@ from reasoningbank.core.learning import (
     Verdict,
 )
 from reasoningbank.core.types import Memory
-from reasoningbank.learn.offline import facts, fixes, warnings, wishes
+from reasoningbank.learn.offline import facts, fixes, remedies, warnings, wishes
 from reasoningbank.learn.offline.places import read
 from reasoningbank.learn.offline.trouble import failed, message
 from reasoningbank.learn.offline.words import all_words
@@ -36,13 +37,18 @@ class OfflineDistiller:
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
         steps = episode.steps
         said = wishes.wishes(episode.messages)
-        fact = facts.fact(steps, [message(step.result) for step in steps if failed(step)])
+        fact = facts.fact(steps)
         names = _names(fact)
+        if fact is not None:
+            guesses = [step for step in steps if failed(step) and fixes.guessed_name(step, names)]
+            fact = facts.with_guesses(fact, [message(step.result) for step in guesses])
         mended = fixes.fixes(steps, names)
         found: list[Lesson] = [*said[:1], *([fact] if fact else [])]
         found += [fixes.lesson_of(fix, steps) for fix in mended]
+        healed = remedies.remedies(steps)
+        found += [remedies.lesson_of(remedy, steps) for remedy in healed]
         if verdict.outcome is not Finding.SUCCESS:
-            known = {fix.kind for fix in mended}
+            known = {fix.kind for fix in mended} | {remedy.kind for remedy in healed}
             found += [warnings.lesson_of(group, steps) for group in warnings.repeated(steps, known, names)]
         return [*found, *said[1:]][:MOST_LESSONS]
 

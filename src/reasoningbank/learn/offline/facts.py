@@ -7,7 +7,7 @@ looking for them reads those memories only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -26,7 +26,6 @@ from reasoningbank.learn.offline.places import (
     joined,
     kinship,
     read,
-    without,
     written,
 )
 from reasoningbank.learn.offline.survey import survey
@@ -41,14 +40,24 @@ _MOST_PLACES = 1_024
 _MOST_PARTS = 60
 
 
-def fact(steps: Sequence[EpisodeStep], failures: Sequence[str]) -> Lesson | None:
-    """One lesson with everything that the session learned about its place. `failures` are what guesses led to."""
+def fact(steps: Sequence[EpisodeStep]) -> Lesson | None:
+    """One lesson with everything that the session learned about its place."""
     found = survey(steps)
     if found is None:
         return None
     place = Place(things={name: parts[:_MOST_PARTS] for name, parts in found.things.items()})
-    said = _description(found.ways, failures)
+    said = clipped(
+        f"Use these names instead of guessing. Told by {'; '.join(found.ways)}.", LONGEST_LESSON_DESCRIPTION_CHARS
+    )
     return lesson_of(place, description=said, evidence=found.evidence, key=KEY)
+
+
+def with_guesses(lesson: Lesson, messages: Sequence[str]) -> Lesson:
+    """The lesson with what guessing led to in this session."""
+    if not messages:
+        return lesson
+    said = f"{lesson.description} A guess failed with: {messages[0]}"
+    return replace(lesson, description=clipped(said, LONGEST_LESSON_DESCRIPTION_CHARS))
 
 
 def lesson_of(place: Place, *, description: str, evidence: str, key: str) -> Lesson:
@@ -70,12 +79,6 @@ def _title(place: Place) -> str:
     return clipped(f"Names in {', '.join(names)}", LONGEST_LESSON_TITLE_CHARS)
 
 
-def _description(ways: Sequence[str], failures: Sequence[str]) -> str:
-    told = f"Use these names instead of guessing. Told by {'; '.join(ways)}."
-    guessed = f" Guesses failed with: {failures[0]}" if failures else ""
-    return clipped(told + guessed, LONGEST_LESSON_DESCRIPTION_CHARS)
-
-
 def _fitting(place: Place) -> str:
     text = written(place)
     return text if len(text) <= LONGEST_LESSON_CONTENT_CHARS else text[:LONGEST_LESSON_CONTENT_CHARS].rsplit(",", 1)[0]
@@ -85,24 +88,53 @@ def _fitting(place: Place) -> str:
 
 
 def settled(reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
-    """The lesson under the key of the place that it is about: a known one, or the next free number."""
+    """The lesson under the key of the place that it is about: a known one with room, or the next free number."""
     seen = read(lesson.content)
-    known: dict[str, Place] = {memory.key or "": read(memory.content) for memory in _places(reader, namespace)}
-    ranked = sorted(((kinship(place, seen), key) for key, place in known.items()), key=lambda pair: (-pair[0], pair[1]))
-    kin = [key for score, key in ranked if score > 0.0]
-    for key in kin:
-        if adds_nothing(known[key], seen) or len(written(joined(known[key], seen))) <= LONGEST_PLACE_CHARS:
-            return replace(lesson, key=key)
-    # Full, all of them: what they do not say yet begins a page of its own.
-    rest = seen
-    for key in kin:
-        rest = without(rest, [name for name, parts in known[key].things.items() if parts or not rest.things.get(name)])
-    if kin and not rest.things:
-        return replace(lesson, key=kin[0], content=written(known[kin[0]]))
+    known = {memory.key or "": read(memory.content) for memory in _places(reader, namespace)}
     free = next(f"{KEY} {number}" for number in count(1) if f"{KEY} {number}" not in known)
-    if not kin:
+    first, pages = _pages(known, seen)
+    if first is None:
         return replace(lesson, key=free)
-    return lesson_of(rest, description=lesson.description, evidence=lesson.evidence, key=free)
+    for key in pages:
+        rest = _share_of(key, pages, seen)
+        if rest.things and len(written(joined(known[key], rest))) <= LONGEST_PLACE_CHARS:
+            return replace(lesson, key=key, content=_fitting(rest))
+    rest = _share_of(free, pages, seen)
+    if not rest.things:
+        # Everything is said already: the lesson confirms it.
+        return replace(lesson, key=first, content=written(known[first]))
+    # Full, all of them: what they do not say yet begins another page.
+    page = Place(things=rest.things, notes=(_more_of(first),))
+    return lesson_of(page, description=lesson.description, evidence=lesson.evidence, key=free)
+
+
+def _pages(known: Mapping[str, Place], seen: Place) -> tuple[str | None, dict[str, Place]]:
+    """The account of the place that was seen, as its first page and all its pages, the nearest of them in front.
+
+    Others that are kin too are fragments from before anybody saw the whole; they are left to grow old.
+    """
+    kin = {key: score for key, place in known.items() if (score := kinship(place, seen)) > 0.0}
+    if not kin:
+        return None, {}
+    nearest = max(sorted(kin), key=lambda key: kin[key])
+    first = next((key for key in known if _more_of(key) in known[nearest].notes), nearest)
+    book = [key for key, place in known.items() if key == first or _more_of(first) in place.notes]
+    return first, {key: known[key] for key in sorted(book, key=lambda key: key != nearest)}
+
+
+def _share_of(key: str, pages: Mapping[str, Place], seen: Place) -> Place:
+    """What a page may take: what it describes itself, and what no page speaks of yet."""
+    things = {}
+    for name, parts in seen.things.items():
+        homes = [page for page, place in pages.items() if place.things.get(name)]
+        listed = any(name in place.things for place in pages.values())
+        if homes[0] == key if homes else parts or not listed:
+            things[name] = parts
+    return Place(things=things)
+
+
+def _more_of(key: str) -> str:
+    return f"More of {key}."
 
 
 def _places(reader: Reader, namespace: str) -> Iterator[Memory]:

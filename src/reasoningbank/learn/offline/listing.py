@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from reasoningbank.core.values import dataclass
-from reasoningbank.learn.offline.words import is_name, one_line
+from reasoningbank.learn.offline.words import LONGEST_NAME_CHARS, is_name, one_line
 
 LONGEST_RESULT_CHARS = 60_000
 MOST_NAMES = 200
@@ -82,11 +82,15 @@ def _of_value(value: Any) -> Listing | None:
 
 
 def _of_object(value: Mapping[Any, Any]) -> Listing | None:
-    names = [key for key in value if isinstance(key, str) and 0 < len(key) <= 80][:MOST_NAMES]
+    names = [key for key in value if isinstance(key, str) and _can_be_listed(key)][:MOST_NAMES]
     if not names:
         return None
     details = {name: _short(value[name]) for name in names if not isinstance(value[name], dict | list)}
     return Listing(names=tuple(names), fields=True, details={n: d for n, d in details.items() if d})
+
+
+def _can_be_listed(key: str) -> bool:
+    return 0 < len(key) <= LONGEST_NAME_CHARS and key.isprintable() and "," not in key and ": " not in key
 
 
 def _named(rows: Sequence[tuple[Any, ...]]) -> Listing | None:
@@ -126,7 +130,8 @@ def _definitions(text: str) -> list[Listing]:
     for match in _DEFINITION.finditer(text):
         parts = [_PART.match(part) for part in re.split(r",(?![^(]*\))", match.group(2))]
         rule = re.compile(r"\s*[A-Z]+ (KEY|INDEX)\b|\s*(CONSTRAINT|UNIQUE|CHECK|KEY)\b")
-        names = [m.group(1) for m in parts if m is not None and not rule.match(m.string)]
+        found_parts = dict.fromkeys(m.group(1) for m in parts if m is not None and not rule.match(m.string))
+        names = list(found_parts)[:MOST_NAMES]
         if len(names) >= 2:
             found.append(
                 Listing(names=tuple(names), width=2, details={}, of=match.group(1).rsplit(".", maxsplit=1)[-1])
@@ -138,7 +143,9 @@ def _definitions(text: str) -> list[Listing]:
 
 _FLAG = re.compile(r"\s{0,12}(-{1,2}[A-Za-z][\w-]*)(?:[, ]+(--[A-Za-z][\w-]*))?(?:[ =,]|$)")
 _PAIR = re.compile(r"\s{0,4}([A-Za-z][\w .-]{0,40}?)\s*[:=]\s+(\S.*)")
-_LONG_LISTING = re.compile(r"[-dlbcps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+[\d,.]+[KMGT]?\s+\S+\s+\S+\s+\S+\s+(\S.*)")
+_LONG_LISTING = re.compile(
+    r"[-dlbcps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+[\d,.]+[KMGT]?\s+\S+\s+\S+\s+\S+\s+(\S.*)"
+)
 _RULER = re.compile(r"[\s|+=\-:]{3,}")
 
 
@@ -167,8 +174,9 @@ def _table(lines: Sequence[str]) -> Listing | None:
     rows = [line for number, line in enumerate(drawn) if number not in rulers]
     if sum("|" in row for row in rows) < len(rows) - 1:
         return None
-    cells = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in rows if "|" in row]
-    body = [tuple(row) for row in cells[1:] if len(row) == len(cells[0])]
+    cells = [[cell.strip() for cell in row.strip().removeprefix("|").split("|")] for row in rows if "|" in row]
+    width = len(cells[0])
+    body = [tuple(row[:width]) for row in cells[1:] if len(row) >= width]
     return _named(body) if body else None
 
 

@@ -69,7 +69,7 @@ def kinship(known: Place, seen: Place) -> float:
         sure += share
     least = min(len(known.things), len(seen.things))
     alike = len(shared) / least if least else 0.0
-    if alike < SAME_SHARE or (not sure and len(shared) < min(FEWEST_SHARED_NAMES, least)):
+    if alike < SAME_SHARE or (not sure and len(shared) < FEWEST_SHARED_NAMES):
         return 0.0
     return sure + alike + len(shared) / max(len(known.things), len(seen.things))
 
@@ -85,11 +85,6 @@ def joined(known: Place, seen: Place) -> Place:
         else:
             things.setdefault(there, parts)
     return Place(things=things, notes=known.notes)
-
-
-def without(seen: Place, names: Iterable[str]) -> Place:
-    dropped = {name.casefold() for name in names}
-    return Place(things={name: parts for name, parts in seen.things.items() if name.casefold() not in dropped})
 
 
 def adds_nothing(known: Place, seen: Place) -> bool:

@@ -7,22 +7,26 @@ values back. Knows that difference and nothing about any query language, shell o
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
 from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.offline.listing import Listing, listings_of
 from reasoningbank.learn.offline.trouble import failed
-from reasoningbank.learn.offline.words import all_words, bare_words, called, clipped
+from reasoningbank.learn.offline.words import all_words, bare_words, called, clipped, told
 
 MOST_WORDS = 4
 """Bare words of an inspection: two to say what, one for the thing, one to join them."""
 DESCRIBED_WIDTH = 3
 MOST_STEPS = 400
+LONGEST_READ_CHARS = 4_000
 MOST_WAYS = 3
 LONGEST_WAY_CHARS = 60
-_CONDITION = re.compile(r"[=<>?]|(?<!\S)\*(?!\S)|(?<![\w-])\d+(?![\w.-])|\|")
+_CONDITION = re.compile(r"[=<>?|]|(?<!\S)(?:\*|\d+)(?!\S)")
+_SUBSCRIPT = re.compile(r"\[\s*['\"]([\w.-]+)['\"]\s*\]")
+_ASKS_VERSION = re.compile(r"version|\s-V\b|\bshow\b", re.IGNORECASE)
+_VERSION = re.compile(r"(?i)(?:\bversion\b\W{0,3}|\bv|^[\w .-]{1,30} )(\d+(?:\.\d+){1,3}[\w.+-]*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,34 +47,36 @@ class _Look:
 
 
 def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
-    later = _words_after(steps)
-    spoken = _spoken(steps)
+    last_used = _last_used(steps)
+    speakers = _speakers(steps)
     things: dict[str, tuple[str, ...]] = {}
     wholes: dict[str, tuple[str, ...]] = {}
     parts: set[str] = set()
     ways: list[_Look] = []
     for look in _looks(steps):
-        if not _is_inspection(look, later[look.number], parts):
+        if not _is_inspection(look, last_used, parts):
             continue
-        subject = look.listing.of or _subject(look, spoken)
+        subject = look.listing.of or _subject(look, speakers)
         if subject is None:
             wholes[clipped(look.action, LONGEST_WAY_CHARS)] = look.listing.names
         else:
             things[subject] = look.listing.names
             parts.update(name.casefold() for name in look.listing.names)
         ways.append(look)
-    if not ways:
+    versions = {n: v for n, step in enumerate(islice(steps, MOST_STEPS)) if (v := _version_of(step)) is not None}
+    things |= {name: (told_version,) for name, told_version in versions.values() if name not in things}
+    numbers = [*(look.number for look in ways), *versions]
+    if not numbers:
         return None
-    first = ways[0]
     return Survey(
-        things=_with_the_rest(things, wholes, later[first.number]),
-        ways=tuple(dict.fromkeys(clipped(look.action, LONGEST_WAY_CHARS) for look in ways))[:MOST_WAYS],
-        evidence=f"{clipped(first.action, 80)} → {clipped(steps[first.number].result, 160)}",
+        things=_with_the_rest(things, wholes, last_used),
+        ways=tuple(dict.fromkeys(told(steps[number].action, LONGEST_WAY_CHARS) for number in numbers))[:MOST_WAYS],
+        evidence=f"{clipped(steps[numbers[0]].action, 80)} → {clipped(steps[numbers[0]].result, 160)}",
     )
 
 
 def _with_the_rest(
-    things: dict[str, tuple[str, ...]], wholes: dict[str, tuple[str, ...]], later: frozenset[str]
+    things: dict[str, tuple[str, ...]], wholes: dict[str, tuple[str, ...]], used: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
     """What a look at the whole place listed, beside what was looked at one by one. Of several such looks, the one whose
     names were taken up is the place; the others are things in it, under the action that listed them.
@@ -81,7 +87,7 @@ def _with_the_rest(
 
     def taken_up(way: str) -> tuple[int, int]:
         names = {name.casefold() for name in wholes[way]}
-        return len(names & inspected), len(names & later)
+        return len(names & inspected), sum(name in used for name in names)
 
     place = max(wholes, key=taken_up)
     others = {way: names for way, names in wholes.items() if not set(names) & set(wholes[place])}
@@ -100,50 +106,72 @@ def _looks(steps: Sequence[EpisodeStep]) -> list[_Look]:
 def _is_brief(action: str) -> bool:
     if called(action):
         return True
-    return len(bare_words(action)) <= MOST_WORDS and not _CONDITION.search(action) and "\n" not in action.strip()
+    return len(_operands(action)) <= MOST_WORDS and not _CONDITION.search(action) and "\n" not in action.strip()
 
 
-def _is_inspection(look: _Look, later: frozenset[str], parts: set[str]) -> bool:
+def _operands(action: str) -> list[str]:
+    """The words that are not flags."""
+    return [word for word in bare_words(action) if not word.startswith("-")]
+
+
+def _is_inspection(look: _Look, last_used: Mapping[str, int], parts: set[str]) -> bool:
     if called(look.action):
         return look.listing.fields
-    words = {word.casefold() for word in bare_words(look.action)[:-1]}
+    operands = _operands(look.action)
+    words = {word.casefold() for word in operands[:-1]}
     names = {name.casefold() for name in look.listing.names}
     if words & names or words & parts:
         # It names what it gets: a question for values.
         return False
-    return look.listing.of is not None or look.listing.width >= DESCRIBED_WIDTH or bool(names & later)
+    if look.listing.of is not None or look.listing.width >= DESCRIBED_WIDTH:
+        return True
+    if any(last_used.get(name, -1) > look.number for name in names):
+        return True
+    return look.listing.fields and bool(operands) and "/" in operands[-1]
 
 
-def _subject(look: _Look, spoken: Sequence[tuple[str, frozenset[str]]]) -> str | None:
+def _subject(look: _Look, speakers: Mapping[str, set[str]]) -> str | None:
     """The thing that was inspected: the last word of the action, if it is spoken of elsewhere or what came back
     describes it; None when the whole place was.
     """
     tool = called(look.action)
     if tool:
         return tool
-    words = bare_words(look.action)
+    words = _operands(look.action)
     if len(words) < 2:
+        return words[0] if words and look.listing.names[0].startswith("-") else None
+    for name in (words[-1], words[-1].split(".")[0]):
+        if speakers.get(name.casefold(), set()) - {look.action} or "/" in name:
+            return name
+    return words[-1].rsplit(".", maxsplit=1)[-1] if look.listing.width >= DESCRIBED_WIDTH else None
+
+
+def _version_of(step: EpisodeStep) -> tuple[str, str] | None:
+    """A program and the version that it has, when that was asked for."""
+    words = _operands(step.action)
+    if not words or not _is_brief(step.action) or not _ASKS_VERSION.search(step.action) or failed(step):
         return None
-    last = words[-1]
-    if any(last.casefold() in said for action, said in spoken if action != look.action) or "/" in last:
-        return last
-    return last.rsplit(".", maxsplit=1)[-1] if look.listing.width >= DESCRIBED_WIDTH else None
+    match = next(filter(None, map(_VERSION.search, step.result[:2000].splitlines())), None)
+    asked = [word for word in words if word.casefold() not in ("version", "show")]
+    return (asked[-1], f"version {match.group(1)}") if match and asked else None
 
 
-def _words_after(steps: Sequence[EpisodeStep]) -> list[frozenset[str]]:
-    """For each step, the bare words of the actions that follow it."""
-    after: list[frozenset[str]] = [frozenset()] * len(steps)
-    seen: frozenset[str] = frozenset()
-    for number in range(len(steps) - 1, -1, -1):
-        after[number] = seen
-        words = bare_words(steps[number].action)
-        seen |= {w.casefold() for w in words} | {p for w in words for p in all_words(w)}
-    return after
+def _last_used(steps: Sequence[EpisodeStep]) -> dict[str, int]:
+    """For each bare word of an action, and each part of a path, the last step that uses it."""
+    last: dict[str, int] = {}
+    for number, step in enumerate(steps):
+        for word in bare_words(step.action):
+            last.update(dict.fromkeys((word.casefold(), *word.casefold().split("/"), *all_words(word)), number))
+        last.update(dict.fromkeys((name.casefold() for name in _SUBSCRIPT.findall(step.action)), number))
+    return last
 
 
-def _spoken(steps: Sequence[EpisodeStep]) -> list[tuple[str, frozenset[str]]]:
-    """Each action with its words and those of what came back."""
-    return [
-        (step.action, frozenset(word.casefold() for word in bare_words(step.action)) | all_words(step.result[:4000]))
-        for step in islice(steps, MOST_STEPS)
-    ]
+def _speakers(steps: Sequence[EpisodeStep]) -> dict[str, set[str]]:
+    """For each word, a few of the actions that use it or get it back: enough to tell that others do."""
+    speakers: dict[str, set[str]] = {}
+    for step in islice(steps, MOST_STEPS):
+        for word in {word.casefold() for word in bare_words(step.action)} | all_words(step.result[:LONGEST_READ_CHARS]):
+            heard = speakers.setdefault(word, set())
+            if len(heard) < 2:
+                heard.add(step.action)
+    return speakers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from hashlib import blake2b
 
 from reasoningbank.core.learning import (
     LONGEST_LESSON_DESCRIPTION_CHARS,
@@ -15,7 +14,7 @@ from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.offline.fixes import guessed_name
 from reasoningbank.learn.offline.trouble import failed, kind, message
-from reasoningbank.learn.offline.words import clipped, head
+from reasoningbank.learn.offline.words import clipped, digest, head, told
 
 WARNING = "warning"
 FEWEST_TIMES = 2
@@ -30,10 +29,10 @@ class Repeated:
     numbers: tuple[int, ...]
 
 
-def repeated(steps: Sequence[EpisodeStep], mended: Collection[str], names: Collection[str]) -> list[Repeated]:
+def repeated(steps: Sequence[EpisodeStep], mended: Collection[str], names: frozenset[str]) -> list[Repeated]:
     """Failures of one kind by one sort of action, the most frequent first.
 
-    `mended` are kinds with a known fix, `names` what the session looked up: a wrong guess at those is told by the facts.
+    `mended` are kinds with a known fix, `names` what the session looked up: the facts tell of a wrong guess at those.
     """
     groups: dict[tuple[str, str], list[int]] = {}
     for number, step in enumerate(steps):
@@ -53,16 +52,16 @@ def lesson_of(group: Repeated, steps: Sequence[EpisodeStep]) -> Lesson:
     what = group.what or "this action"
     return Lesson(
         title=clipped(f"{what} keeps failing: {said}", LONGEST_LESSON_TITLE_CHARS),
-        description=clipped(f"Before repeating {what} after: {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
+        description=clipped(f"about to repeat {what} after: {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
         content=(
-            f"`{clipped(last.action, _LONGEST_ACTION_CHARS)}` and {len(group.numbers) - 1} more like it failed: {said}\n"
+            f"`{told(last.action, _LONGEST_ACTION_CHARS)}` and {len(group.numbers) - 1} more like it failed: {said}\n"
             f"Do this instead: {_instead(group, steps)}"
         ),
         outcome=Outcome.FAILURE,
         tags=(WARNING,),
         evidence=f"{clipped(last.action, 80)} → {said}",
         kind=WARNING,
-        key=f"warning {blake2b(f'{group.what} {group.kind}'.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}",
+        key=f"warning {digest(group.what, group.kind)}",
     )
 
 
@@ -74,5 +73,5 @@ def _instead(group: Repeated, steps: Sequence[EpisodeStep]) -> str:
         step = steps[number]
         if not failed(step) and step.action.strip():
             when = "worked next" if number in after else "had worked before"
-            return f"`{clipped(step.action, _LONGEST_ACTION_CHARS)}` {when}."
+            return f"`{told(step.action, _LONGEST_ACTION_CHARS)}` {when}."
     return "stop after the first failure, look at what is there, and change the approach rather than the wording."

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 from reasoningbank.core.learning import (
@@ -17,27 +16,31 @@ from reasoningbank.core.learning import (
     Lesson,
 )
 from reasoningbank.core.types import Outcome
-from reasoningbank.learn.offline.words import clipped, one_line
+from reasoningbank.learn.offline.words import clipped, digest, one_line
 
 PREFERENCE = "preference"
 LONGEST_WISH_CHARS = 300
 MOST_MESSAGES = 400
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]*)*[.!?]?")
+_CRAFT = (
+    r"(?:use|run|call|write|put|prefer|import|add|mock|commit|push|edit|touch|change|create|delete|remove|install|rename"
+    r"|format|skip|test|deploy|build|merge|rebase|log|print|name|keep|check|read|hard-?code|assume|guess|repeat|ask)"
+)
 _LASTING = re.compile(
-    r"\b(?:from now on|going forward|in (?:the )?future|(?:always|never) (?!been|had|mind|got|the less)\w+"
-    r"|by default,? (?:use|we)|every time you|whenever you|remember (?:to|that) (?:always|never|we|I|you|use|run)"
-    r"|(?:do not|don't|please don't) ever|make sure (?:you|to) (?:always|never)"
-    r"|(?:we|I) (?:always|never|only) (?:use|want|write|run|commit|need|deploy|test))\b",
+    rf"\b(?:from now on|going forward|in (?:the )?future,|(?:always|never) {_CRAFT}|by default,? (?:use|we)"
+    rf"|(?:every time|whenever) you {_CRAFT}|remember (?:to|that) (?:always|never|we|you|{_CRAFT})"
+    rf"|(?:do not|don't|please don't) ever {_CRAFT}|make sure (?:you |to )?(?:always|never)"
+    rf"|we (?:always|never|only) {_CRAFT})\b",
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(
-    r"\b(?:use|run|call|write|put|prefer|import|try)\b[^.!?\n]{1,120}\b(?:instead of|rather than|,? not)\b[^.!?\n]{2,}",
+    r"\b(?:use|run|call|write|put|prefer|import|try)\b[^.!?\n]{1,120}"
+    r"(?:\binstead of\b|\brather than\b|, not\b)[^.!?\n]{2,}",
     re.IGNORECASE,
 )
-_CORRECTS = re.compile(
-    r"^\W{0,3}(?:no\b|nope\b|wrong\b|that(?:'s| is) (?:wrong|not)|stop\b|don't\b|do not\b|please don't|i said|i told you"
-    r"|actually,? (?:use|run|we|the|it))",
-    re.IGNORECASE,
+_FORBIDS = re.compile(rf"(?:please )?(?:don't|do not|stop) {_CRAFT}", re.IGNORECASE)
+_OPENING = re.compile(
+    r"^(?:(?:no|nope|wrong|also|and|but|ok|okay|good|great|thanks|well)\b[\s,.;:!-]*)+", re.IGNORECASE
 )
 _ABOUT_TODAY = re.compile(r"#?\b[A-Z]{0,3}\d{4,}\b|\bmy (?:order|account|card|address|refund)\b", re.IGNORECASE)
 
@@ -56,16 +59,19 @@ def _said(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
             answered = True
         if entry.get("role") != "user" or not isinstance(text, str) or len(text) > 20_000:
             continue
-        corrects = answered and _CORRECTS.match(text) is not None
-        for sentence in map(one_line, _SENTENCE.findall(text)):
+        for sentence in map(_opened, _SENTENCE.findall(text)):
             if not 8 <= len(sentence) <= LONGEST_WISH_CHARS or _ABOUT_TODAY.search(sentence):
                 continue
             if _LASTING.search(sentence):
                 yield sentence, False
-            elif answered and _INSTEAD.search(sentence):
+            elif answered and (_INSTEAD.search(sentence) or _FORBIDS.match(sentence)):
                 yield sentence, True
-            elif corrects and _CORRECTS.match(sentence) and len(sentence.split()) >= 4:
-                yield sentence, True
+
+
+def _opened(said: str) -> str:
+    """Without the words that only join it to the talk."""
+    sentence = _OPENING.sub("", one_line(said))
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _lesson(wish: str, key: str, *, corrects: bool) -> Lesson:
@@ -84,4 +90,4 @@ def _lesson(wish: str, key: str, *, corrects: bool) -> Lesson:
 
 def _key(wish: str) -> str:
     words = " ".join(re.findall(r"\w+", wish.casefold()))
-    return f"preference {blake2b(words.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+    return f"preference {digest(words)}"

@@ -5,13 +5,16 @@ Knows tokens, quotes and clipping; knows no language, shell or query dialect.
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
+from hashlib import blake2b
 
 _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
 _WORD = re.compile(r"[^\W\d][\w.\-/]*\w|[^\W\d]|--?[^\W\d][\w-]*")
 _CALL = re.compile(r"\s*([A-Za-z_][\w.\-]*)\(\s*[{)]")
-_SPACE = re.compile(r"\s+")
+_SPACE = re.compile("[\\s\x00-\x1f\x7f\ud800-\udfff]+")
+"""What cannot be shown, or kept, counts as space."""
 _NAME = re.compile(r"[A-Za-z_.~/@#-][\w.~/@#:+-]*")
 LONGEST_NAME_CHARS = 80
 
@@ -40,6 +43,24 @@ def called(action: str) -> str | None:
     return match.group(1) if match else None
 
 
+def arguments(action: str) -> dict[str, object] | None:
+    """Of a call, by name; None for any other action."""
+    start, end = action.find("({"), action.rstrip().rfind("})")
+    if start < 0 or end < 0 or not called(action):
+        return None
+    try:
+        value = json.loads(action[start + 1 : end + 1])
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def told(action: str, limit_chars: int) -> str:
+    """An action in a lesson: of a call the tool and the names of its arguments, whose values were those of one case."""
+    given = arguments(action)
+    return clipped(action if given is None else f"{called(action)}({', '.join(given)})", limit_chars)
+
+
 def head(action: str) -> str:
     """What is done, without what it is done to: the tool, or the first word."""
     words = bare_words(action)
@@ -62,3 +83,8 @@ def clipped(text: str, limit_chars: int) -> str:
     cut = line[: limit_chars - 1]
     at_word = cut.rsplit(" ", 1)[0]
     return (at_word if len(at_word) > limit_chars // 2 else cut).rstrip(" ,;:.-(") + "…"
+
+
+def digest(*parts: str) -> str:
+    """A short name for what these words say."""
+    return blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
