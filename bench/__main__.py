@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from bench.corpus import Corpus
@@ -17,7 +18,11 @@ SCALES = [10_000, 100_000]
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench", description="Measure what the project promises.")
     parser.add_argument(
-        "subjects", nargs="*", choices=[*SUBJECTS, "all"], default=["all"], help="or: storm, scrub, serve, trust --help"
+        "subjects",
+        nargs="*",
+        choices=[*SUBJECTS, "all"],
+        default=["all"],
+        help="or: storm, scrub, serve, trust, learn, jobs, judge, model, rerank --help",
     )
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
@@ -30,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from bench import storm
 
         return storm.main(given[1:])
+    if given[:1] in (["learn"], ["jobs"], ["judge"], ["model"]):
+        return import_module(f"bench.{given[0]}").main(given[1:])
     if given[:1] == ["scrub"]:
         from bench import scrub
 

@@ -24,11 +24,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "store": {"core", "ports"},
     "index": {"core", "ports"},
     "embed": {"core", "ports"},
+    "llm": {"core", "ports"},
     "guard": {"core", "ports"},
     "desk": {"core", "ports", "guard"},
     "graph": {"core", "ports", "desk"},
     "recall": {"core", "ports", "guard", "desk"},
-    "learn": {"core", "ports", "desk", "recall"},
+    "learn": {"core", "ports", "guard", "desk", "recall"},
     "exchange": {"core", "ports", "guard", "desk"},
     "records": {"core", "ports", "guard", "desk"},
     "judging": {"core", "ports", "guard", "desk"},
@@ -49,8 +50,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "store",
         "index",
         "embed",
+        "llm",
     },
-    "evaluate": {"core", "ports", "recall", "bank", "wiring"},
+    "evaluate": {"core", "ports", "recall", "learn", "bank", "wiring"},
     "serve": {
         "core",
         "ports",
@@ -151,7 +153,7 @@ def test_a_room_imports_only_what_the_table_allows(room: str) -> None:
 
 
 def test_only_the_wiring_knows_the_backends() -> None:
-    for backend in ("store", "index", "embed"):
+    for backend in ("store", "index", "embed", "llm"):
         knowing = {room for room, others in MAY_IMPORT.items() if backend in others}
         assert knowing == {"wiring"}
 

@@ -4,6 +4,7 @@
     gaps  forget_gap  clear_gaps        candidates
     get  list  edit  changes            session  start_session …     link  unlink  neighbours
     forget  restore  erase              import_from  export_lines    reindex  verify  backup  status
+    distill  jobs  loop  scale
     scrub  secrets_in  scrubbing
     approve  reject  revoke  undo  rulings  trust  origins
 
@@ -52,12 +53,20 @@ from reasoningbank.ports import Damage, IndexInfo, StoreInfo, Writer
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from reasoningbank.core.learning import Episode, Verdict
     from reasoningbank.exchange.transfer import Imported
     from reasoningbank.graph.walk import Neighbour
     from reasoningbank.guard.sweep import Swept
     from reasoningbank.judging import Provenance, Source
+    from reasoningbank.learn.calling import Agent
     from reasoningbank.learn.capture import Ended
+    from reasoningbank.learn.crew import Shift
     from reasoningbank.learn.evidence import History
+    from reasoningbank.learn.ingest.take import Ingested
+    from reasoningbank.learn.jobs import Distilled, Jobs, Learning
+    from reasoningbank.learn.loop import Loop
+    from reasoningbank.learn.matts import Scaled
+    from reasoningbank.learn.whole import Kept
     from reasoningbank.ports import Candidates, Floats
     from reasoningbank.recall.follow import Progress
     from reasoningbank.recall.gaps import Gaps
@@ -106,6 +115,10 @@ class Status:
     embedder: EmbedderIdentity
     policy: str
     distiller: str
+    judge: str
+    llm: str
+    jobs: Mapping[str, int]
+    """By standing: waiting, running, done, dead, discarded."""
     scrubbing: str
     """What is taken out of every text before it is kept, in words."""
     index: IndexInfo | None
@@ -120,9 +133,11 @@ class Status:
 
 
 class Bank:
-    def __init__(self, desk: Desk, engine: Engine) -> None:
+    def __init__(self, desk: Desk, engine: Engine, learning: Learning) -> None:
         self._desk = desk
         self._engine = engine
+        self.learning = learning
+        """Who judges and distils here."""
 
     def __enter__(self) -> Self:
         return self
@@ -159,7 +174,7 @@ class Bank:
         desk = replace(self._desk, tenant=owner, namespace=chosen)
         if owner != self._desk.tenant:
             desk = replace(desk, scrubber=scrubbing.scrubber_for(desk.store, owner))
-        return SharedBank(desk, self._engine)
+        return SharedBank(desk, self._engine, self.learning.at(desk))
 
     def atomically(self, act: Callable[[Bank, Writer], T]) -> T:
         """Run several verbs as one unit: all of it is committed, or nothing is.
@@ -170,7 +185,7 @@ class Bank:
 
         def change(writer: Writer) -> T:
             desk = replace(self._desk, store=InUnit(self._desk.store, writer))
-            return act(SharedBank(desk, NoEngine(self._engine)), writer)
+            return act(SharedBank(desk, NoEngine(self._engine), self.learning.at(desk)), writer)
 
         return self._desk.store.write(self._desk.tenant, change)
 
@@ -365,10 +380,10 @@ class Bank:
     def inject(self, task: str, *, max_tokens: int = 500, **options: Any) -> str:
         """Prompt-ready text within a budget, or "" when nothing fits."""
         from reasoningbank.recall.query import checked_budget
-        from reasoningbank.recall.render import render
+        from reasoningbank.recall.render import leading, render
 
         budget = checked_budget(max_tokens)
-        return render(self.search(task, **options).memories, budget)
+        return render(leading(self.search(task, **options).memories, options.get("floor")), budget)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Vectors of this bank's embedder, one row a text."""
@@ -443,11 +458,20 @@ class Bank:
 
         return capture.step(self._desk, session, action, result, metadata or {})
 
-    def end_session(self, session: str, outcome: str, *, used: Sequence[str] = ()) -> Ended:
+    def end_session(
+        self,
+        session: str,
+        outcome: str,
+        *,
+        used: Sequence[str] = (),
+        verdict: Verdict | None = None,
+        distil: bool = True,
+    ) -> Ended:
+        """Ends it, credits what was shown, and queues the distilling, all in one transaction."""
         from reasoningbank.learn import capture
 
         self._engine.flush_shown()
-        return capture.end(self._desk, session, outcome, used=used)
+        return capture.end(self._desk, session, outcome, used=used, verdict=verdict, distil=distil)
 
     def flush_shown(self) -> None:
         """Write down what was shown so far. `end_session` does so by itself, except within a unit."""
@@ -468,6 +492,46 @@ class Bank:
 
         with self._desk.store.read(self._desk.tenant) as reader:
             return capture.whole(self._desk, reader, session)
+
+    # ------------------------------------------------------------ learning
+
+    @property
+    def jobs(self) -> Jobs:
+        """Sessions that wait to be distilled: list, retry, discard, next and answer them."""
+        from reasoningbank.learn.jobs import Jobs
+
+        return Jobs(self._desk, self.learning)
+
+    def distill(self, shift: Shift | None = None, **options: Any) -> Distilled:
+        """Work off the jobs that are due now, and say what was learned."""
+        return self.jobs.distill(shift, **options)
+
+    def keep(self, episode: Episode) -> Kept:
+        """Keep a finished session as a whole, and queue it to be distilled. The same one again adds nothing."""
+        from reasoningbank.learn.whole import keep_episode
+
+        return keep_episode(self._desk, episode)
+
+    def ingest(self, *paths: str | Path, **options: Any) -> Ingested:
+        """Take over transcripts (files or folders) as sessions; `namespace`, `layout`, `dry_run`, `progress`."""
+        from reasoningbank.learn.ingest.take import ingest
+
+        return ingest(self._desk, [Path(path) for path in paths], **options)
+
+    def loop(self, agent: Agent, **options: Any) -> Loop:
+        """Retrieve, act, judge, distil, consolidate around your own `agent(task, advice)`: `.run(task)` does one."""
+        from reasoningbank.learn.loop import Loop
+
+        return Loop(self, agent, **options)
+
+    def scale(self, agent: Agent, task: str, *, how: str = "parallel", **options: Any) -> Scaled:
+        """Try a task k times and learn from the comparison; `how` is parallel or sequential."""
+        from reasoningbank.learn import matts
+
+        ways = {"parallel": matts.parallel, "sequential": matts.sequential}
+        if how not in ways:
+            raise InvalidInput(f"how {how!r} is unknown: use one of {', '.join(ways)}.")
+        return ways[how](self, agent, task, **options)
 
     # ------------------------------------------------------------ links
 
@@ -575,6 +639,8 @@ class Bank:
         self._desk.store.backup(Path(target), progress)
 
     def status(self) -> Status:
+        from reasoningbank.learn.queue import tally
+
         store = self._desk.store
         with store.read(self._desk.tenant) as reader:
             # Grouping by state sorts every row; by namespace they lie sorted already, and few are not active.
@@ -587,7 +653,10 @@ class Bank:
                 namespace=self._desk.namespace,
                 embedder=self._engine.identity,
                 policy=self._desk.policy.name,
-                distiller="none: sessions are kept, nothing distils them yet",
+                distiller=self.learning.distiller,
+                judge=self.learning.judge_names,
+                llm=self.learning.llm,
+                jobs=tally(reader),
                 scrubbing=self._desk.scrubber.in_words(),
                 index=self._engine.index_info(),
                 changes=store.head(),

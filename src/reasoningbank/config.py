@@ -20,8 +20,13 @@ VARIABLES: dict[str, str] = {
     "REASONINGBANK_NAMESPACE": "namespace, instead of the repository's identity",
     "REASONINGBANK_EMBEDDER": "embedder of a new bank: local, hash or openai",
     "REASONINGBANK_DURABILITY": "full (survives a power loss) or normal (survives a killed process)",
-    "OPENAI_API_KEY": "key for the openai embedder",
-    "OPENAI_BASE_URL": "any OpenAI-compatible endpoint, for the openai embedder",
+    "REASONINGBANK_LLM": "model that judges and distils, as openai/NAME or anthropic/NAME; off (the default) asks none",
+    "REASONINGBANK_LLM_TOKENS_PER_DAY": "what that model may cost a day, in tokens (default 1,000,000)",
+    "REASONINGBANK_DISTILLER": "llm, offline, host or none; llm,offline falls back (default: llm if there is one)",
+    "OPENAI_API_KEY": "key for the openai embedder and model",
+    "OPENAI_BASE_URL": "any OpenAI-compatible endpoint, for the openai embedder and model",
+    "ANTHROPIC_API_KEY": "key for an anthropic model",
+    "ANTHROPIC_BASE_URL": "another address for an anthropic model",
 }
 
 
@@ -33,6 +38,11 @@ class Config:
     durability: str
     openai_api_key: str | None
     openai_base_url: str | None
+    anthropic_api_key: str | None = None
+    anthropic_base_url: str | None = None
+    llm: str | None = None
+    llm_tokens_per_day: str | None = None
+    distiller: str | None = None
 
 
 def from_environment(directory: Path | None = None) -> Config:
@@ -44,6 +54,11 @@ def from_environment(directory: Path | None = None) -> Config:
         durability=variables.get("REASONINGBANK_DURABILITY") or "full",
         openai_api_key=variables.get("OPENAI_API_KEY") or None,
         openai_base_url=variables.get("OPENAI_BASE_URL") or None,
+        anthropic_api_key=variables.get("ANTHROPIC_API_KEY") or None,
+        anthropic_base_url=variables.get("ANTHROPIC_BASE_URL") or None,
+        llm=variables.get("REASONINGBANK_LLM") or None,
+        llm_tokens_per_day=variables.get("REASONINGBANK_LLM_TOKENS_PER_DAY") or None,
+        distiller=variables.get("REASONINGBANK_DISTILLER") or None,
     )
 
 

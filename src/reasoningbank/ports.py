@@ -1,4 +1,6 @@
-"""The seams: what a store, an index and an embedder must do. A plugin author reads only this file.
+"""The seams: what a store, an index, an embedder, a judge, a distiller and an LLM must do.
+
+A plugin author reads only this file.
 
 Nothing here does anything; importing it costs nothing but the types.
 """
@@ -18,6 +20,7 @@ from reasoningbank.core.types import (
     Exposure,
     Gap,
     KeptReply,
+    Lease,
     Memory,
     Outcome,
     Record,
@@ -31,6 +34,8 @@ from reasoningbank.core.values import dataclass
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from reasoningbank.core.learning import Completion, Episode, Lesson, Message, Verdict
 
     Floats = NDArray[np.float32]
 
@@ -98,6 +103,10 @@ class Reader(Protocol):
         """The memories that were shown during a trajectory, in the order in which they first were."""
         ...
 
+    def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
+        """The leases of these jobs; without ids, of all jobs that somebody is at."""
+        ...
+
     def erased(self, ids: Sequence[str]) -> set[str]:
         """Those of `ids` whose records were here and were erased."""
         ...
@@ -152,6 +161,18 @@ class Writer(Reader, Protocol):
 
     def keep_trust(self, memory: Memory, level: int, marks: Sequence[int] = ()) -> None:
         """Note what a memory is trusted, under which parents it hangs, and marks to know its text again by."""
+        ...
+
+    def claim(self, owner: str, *, now: float, latest: float, limit: int) -> list[Lease]:
+        """Lease free jobs to `owner`, the longest due first, each claim counted as an attempt. One statement.
+
+        Due is what was ready before `now`, and what would be ready only after `latest`, which no clock that runs right
+        can have written. `owner` gets a number added for each job.
+        """
+        ...
+
+    def change_lease(self, old: Lease | None, new: Lease | None) -> bool:
+        """Replace a lease if its owner and beat are still those of `old` (None: there is no lease); None removes it."""
         ...
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None: ...
@@ -253,6 +274,8 @@ class Probe:
     """What the second facet is compared with, where that is not `vector`."""
     depth: int
     """How many candidates to bring back from each of the two sides, at most."""
+    also: tuple[str, ...] = ()
+    """Ids to bring back besides, where they pass the filter: found in another way, scored in the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,4 +383,63 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """(n, dimension), rows of length one; a text without tokens gives the zero row."""
+        ...
+
+
+class LLM(Protocol):
+    @property
+    def name(self) -> str:
+        """Provider and model, such as "openai/gpt-4.1-mini"."""
+        ...
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float = 0.0,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Completion:
+        """Ask once. Raises `LLMUnavailable` for an outage (the same request may work later), `LLMRefused` otherwise.
+
+        `schema` is a JSON schema for the answer, for those that can be held to one; the others ignore it.
+        """
+        ...
+
+
+# ---------------------------------------------------------------- learning
+
+
+class Judge(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def judge(self, episode: Episode) -> Verdict:
+        """How an episode went. One that cannot tell says unknown; it never guesses and never raises for doubt."""
+        ...
+
+
+class Distiller(Protocol):
+    """Draws lessons from episodes. Called from several threads at once."""
+
+    @property
+    def name(self) -> str: ...
+
+    def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
+        """At most `MOST_LESSONS`, each within its limits; none is a good answer."""
+        ...
+
+    def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
+        """What several runs of one task teach when they are compared: at most `MOST_CONTRAST_LESSONS`."""
+        ...
+
+    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+        """The lesson under the key of what it is about, where only the records can tell; else the lesson as it is.
+
+        Called inside the transaction that keeps the lesson, so it must be quick and may be called again.
+        """
+        ...
+
+    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
+        """What is to be said under a key that is there already; None when `known` says it all. Called there too."""
         ...

@@ -12,9 +12,13 @@ from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Rulin
 from reasoningbank.guard.admission import warnings_of
 
 if TYPE_CHECKING:
+    from reasoningbank.core.types import Spending
     from reasoningbank.graph.walk import Neighbour
     from reasoningbank.judging import Provenance, Source
     from reasoningbank.learn.evidence import History
+    from reasoningbank.learn.host import Handed
+    from reasoningbank.learn.jobs import Distilled
+    from reasoningbank.learn.queue import Queued
     from reasoningbank.recall.gaps import OpenGap
     from reasoningbank.recall.query import Found, Recalled
 
@@ -113,6 +117,43 @@ def trajectory_json(trajectory: Trajectory, steps: list[Step] | None = None) -> 
 
 def step_json(step: Step) -> dict[str, Any]:
     return _plain(step)
+
+
+def job_json(queued: Queued) -> dict[str, Any]:
+    shown = {**_plain(queued.job), "standing": queued.standing}
+    if queued.lease is not None:
+        shown["attempts"] = queued.lease.attempts
+        shown["error"] = queued.lease.error
+        shown["ready_at"] = iso(queued.lease.ready_at)
+    return shown
+
+
+def handed_json(handed: Handed) -> dict[str, Any]:
+    return {
+        "id": handed.job.id,
+        "kind": handed.job.kind,
+        "namespace": handed.job.namespace,
+        "session": handed.job.subject,
+        "task": handed.task,
+        "outcome": handed.verdict.outcome,
+        "reason": handed.verdict.reason,
+        "prompt": handed.prompt,
+        "record": handed.record,
+    }
+
+
+def distilled_json(distilled: Distilled) -> dict[str, Any]:
+    ends = ("done", "failed", "dead", "put off", "lost")
+    return {
+        "jobs": {end.replace(" ", "_"): distilled.count(end) for end in ends},
+        "memories": list(distilled.memories),
+        "waiting": distilled.waiting,
+        "errors": {attempt.job_id: attempt.error for attempt in distilled.attempts if attempt.error},
+    }
+
+
+def spending_json(spending: Spending) -> dict[str, Any]:
+    return _plain(spending)
 
 
 def edge_json(edge: Edge) -> dict[str, Any]:

@@ -230,7 +230,8 @@ def test_the_status_tells_the_truth(bank: ReasoningBank) -> None:
     assert status.memories == {"active": 2, "forgotten": 1}
     assert status.namespaces == {"n": 1, "m": 1}
     assert (status.signals, status.edges, status.trajectories) == (1, 1, 1)
-    assert status.changes == 8
+    assert status.changes == 9
+    assert status.jobs == {"waiting": 1}
     assert status.index is None
     assert status.embedder.name == "hash"
     bank.search("one")

@@ -17,6 +17,8 @@ HEAVY = (
     "http.client",
     "sqlite3",
     "concurrent.futures",
+    "openai",
+    "reasoningbank.learn.crew",
 )
 PROBE = """
 import sys
@@ -42,6 +44,8 @@ def modules_after(*words: str) -> set[str]:
         ("store", "k", "other"),
         ("list", "--json"),
         ("history", "k"),
+        ("jobs", "list"),
+        ("session", "list"),
         ("--help",),
         ("eval", "retrieval", "--help"),
     ],

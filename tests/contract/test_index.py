@@ -235,3 +235,18 @@ def test_what_was_filtered_out_is_counted(index: Index) -> None:
     assert candidates.considered == 1
     assert {k: v for k, v in candidates.filtered_out.items() if v} == {"namespace": 1, "outcome": 1}
     assert candidates.exhausted
+
+
+def test_ids_that_are_asked_for_come_back_with_their_scores_where_the_filter_lets_them(index: Index) -> None:
+    add(
+        index,
+        1,
+        a_memory(1),
+        a_memory(2, title="apart", description="", content="nothing alike"),
+        a_memory(3, tenant="u"),
+    )
+    also = tuple(a_memory(number).id for number in (2, 3, 9))
+    probe = Probe(vector=None, text="shared words", where=Filter(tenant="t"), depth=5, also=also)
+    candidates = index.search(probe)
+    assert numbers(candidates.ids) == [1, 2]
+    assert candidates.keyword[0] > 0.0 == candidates.keyword[1]

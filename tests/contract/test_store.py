@@ -21,6 +21,7 @@ from reasoningbank.core.types import (
     Gap,
     KeptReply,
     KeptVector,
+    Lease,
     Memory,
     Op,
     Outcome,
@@ -968,3 +969,100 @@ def test_trust_kin_and_marks_are_kept_with_a_memory_and_the_kin_outlives_it(stor
     with store.read("t") as reader:
         assert (reader.levels([parent.id]), reader.alike([11])) == ({}, {})
         assert reader.children([parent.id]) == [child.id]
+
+
+# ---------------------------------------------------------------- leases
+
+
+def a_lease(number: int = 1, *, tenant: str = "t", **changes: object) -> Lease:
+    values: dict[str, object] = {
+        "job_id": f"job_{tenant}_{number:06}",
+        "tenant": tenant,
+        "owner": None,
+        "beat": 0,
+        "attempts": 0,
+        "ready_at": 0.0,
+        "error": "",
+    }
+    return Lease(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def offer(store: Store, *leases: Lease) -> None:
+    for lease in leases:
+        assert store.write(lease.tenant, lambda w, made=lease: w.change_lease(None, made))
+
+
+def claim(store: Store, owner: str = "w", *, now: float = 100.0, latest: float = 1e9, limit: int = 10) -> list[Lease]:
+    return store.write("t", lambda w: w.claim(owner, now=now, latest=latest, limit=limit))
+
+
+def leases(store: Store, ids: list[str] | None = None, tenant: str = "t") -> list[Lease]:
+    with store.read(tenant) as reader:
+        return reader.leases(ids)
+
+
+def test_a_claim_takes_what_is_due_and_counts_it(store: Store) -> None:
+    offer(store, a_lease(1, ready_at=50.0), a_lease(2), a_lease(3, ready_at=101.0), a_lease(4, tenant="other"))
+    assert claim(store) == [
+        a_lease(2, owner="w#job_t_000002", beat=1, attempts=1),
+        a_lease(1, owner="w#job_t_000001", beat=1, attempts=1, ready_at=50.0),
+    ]
+    assert claim(store) == []
+    assert leases(store) == [*sorted(leases(store, ["job_t_000001", "job_t_000002"]), key=lambda one: one.job_id)]
+    assert leases(store, ["job_t_000003"]) == [a_lease(3, ready_at=101.0)]
+    assert leases(store, tenant="other") == []
+
+
+def test_a_due_time_that_no_clock_can_have_meant_is_due(store: Store) -> None:
+    offer(store, a_lease(1, ready_at=5_000.0), a_lease(2, ready_at=1_000.0))
+    assert [lease.job_id for lease in claim(store, latest=4_000.0)] == ["job_t_000001"]
+
+
+def test_a_claim_stops_at_its_limit_with_those_that_waited_longest(store: Store) -> None:
+    offer(store, *(a_lease(number, ready_at=float(10 - number)) for number in range(1, 6)))
+    assert [lease.job_id[-1] for lease in claim(store, limit=2)] == ["5", "4"]
+    assert claim(store, limit=0) == []
+
+
+def test_many_claims_at_once_never_take_the_same_job(store: Store) -> None:
+    offer(store, *(a_lease(number) for number in range(100)))
+    with ThreadPoolExecutor(8) as pool:
+        rounds = pool.map(lambda n: claim(store, f"w{n}", limit=7), range(30))
+    claimed = [lease.job_id for leases in rounds for lease in leases]
+    assert len(claimed) == len(set(claimed)) == 100
+
+
+def test_a_lease_is_changed_only_by_whoever_knows_it_as_it_is(store: Store) -> None:
+    offer(store, a_lease())
+    [held] = claim(store)
+    later = replace(held, beat=held.beat + 1)
+    assert store.write("t", lambda w: w.change_lease(held, later))
+    assert not store.write("t", lambda w: w.change_lease(held, later)), "it has another beat by now"
+    assert not store.write("t", lambda w: w.change_lease(replace(later, owner="thief"), None))
+    assert not store.write("t", lambda w: w.change_lease(None, a_lease())), "there is one already"
+    freed = replace(later, owner=None, ready_at=7.0, error="why")
+    assert store.write("t", lambda w: w.change_lease(later, freed))
+    assert leases(store, [freed.job_id]) == [freed]
+    assert store.write("t", lambda w: w.change_lease(freed, None))
+    assert leases(store, [freed.job_id]) == []
+    assert not store.write("t", lambda w: w.change_lease(None, None))
+
+
+def test_leases_of_another_tenant_cannot_be_changed(store: Store) -> None:
+    offer(store, a_lease())
+    with pytest.raises(InvalidInput, match="tenant"):
+        store.write("other", lambda w: w.change_lease(a_lease(), None))
+    with pytest.raises(InvalidInput, match="tenant"):
+        store.write("other", lambda w: w.change_lease(None, a_lease(2)))
+
+
+def test_a_claim_in_a_unit_that_fails_is_no_claim(store: Store) -> None:
+    offer(store, a_lease())
+
+    def change(writer: Writer) -> None:
+        writer.claim("w", now=1.0, latest=1e9, limit=1)
+        raise Conflict("no")
+
+    with pytest.raises(Conflict):
+        store.write("t", change)
+    assert len(claim(store)) == 1

@@ -200,7 +200,7 @@ def make_bank(store: SqliteStore) -> ReasoningBank:
         ids=IdSource(time.time, random.Random(1).getrandbits),
         policy=policy_named("bayes"),
     )
-    return ReasoningBank(desk, None)  # type: ignore[arg-type]
+    return ReasoningBank(desk, None, None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -34,3 +34,17 @@ def test_what_is_injected_is_logged_as_shown(bank: ReasoningBank) -> None:
     with bank.session(task="configure the retry policy") as run:
         assert "[DO] Advice" in run.inject()
         assert [s.memory_id for s in run.finish("success").signals] == [kept.id]
+
+
+def test_a_fact_is_rendered_without_a_word_on_when_to_use_it(bank: ReasoningBank) -> None:
+    bank.record(title="Names in people", description="Use these", content="people: id, name", tags=["fact"])
+    text = bank.inject("names of people")
+    assert text == f"{HEADING}\n\n[KNOWN] confidence 0.80, from user\npeople: id, name"
+
+
+def test_what_is_far_less_likely_to_be_of_use_than_the_best_is_left_out(bank: ReasoningBank) -> None:
+    bank.record(title="Retry policy", content="configure the retry policy of the http client with jitter")
+    bank.record(title="Client list", content="the client asked for a list of invoices")
+    asked = "configure the retry policy of the http client"
+    assert "[DO] Client list" not in bank.inject(asked)
+    assert "[DO] Client list" in bank.inject(asked, floor=0.0)

@@ -272,3 +272,11 @@ def test_a_waiting_write_that_is_interrupted_leaves_the_others_a_leader(path: Pa
         [sys.executable, "-c", INTERRUPTED_WAITER, str(path)], capture_output=True, text=True, timeout=90, check=False
     )
     assert ran.stdout.strip() == "goes on", ran.stderr
+
+
+@pytest.mark.parametrize(("table", "field"), [("memories", "source"), ("signals", "trajectory_id")])
+def test_what_a_task_taught_is_looked_up_and_not_searched_for(path: Path, table: str, field: str) -> None:
+    SqliteStore(path).close()
+    asked = f"SELECT * FROM {table} WHERE tenant = ? AND {field} IN (SELECT value FROM json_each(?)) ORDER BY id"
+    plan = apsw.Connection(str(path)).execute(f"EXPLAIN QUERY PLAN {asked}", ("t", "[]"))
+    assert any(f"(tenant=? AND {field}=?)" in row[3] for row in plan)

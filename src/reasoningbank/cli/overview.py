@@ -7,15 +7,17 @@ from reasoningbank.cli.table import COMMANDS, GROUPS, families
 
 _FAMILIES = {
     "session": "a task and its steps: start, step, end, show, list",
-    "token": "for other programs: create, list, revoke",
+    "jobs": "sessions to distil: list, retry, discard, next, answer",
+    "token": "who may come in over HTTP: create, list, revoke",
     "trust": "whom to believe: list, approve, revoke …",
+    "eval": "measure on real data: learning, retrieval",
 }
 """What the members of a family are about together; one with a single member needs no such line."""
 USAGE = f"{PROGRAM} COMMAND … [--bank PATH] [--namespace NAME] [--json]"
 
 
 def everything() -> str:
-    lines = [f"usage: {USAGE}", "", "A memory that lets AI agents learn what works.", ""]
+    lines = [f"usage: {USAGE}", "A memory that lets AI agents learn what works.", ""]
     for group in GROUPS:
         label = group
         for name, summary in _summaries(group):

@@ -16,6 +16,10 @@
     │   └── BankDamaged         a row or page does not match its checksum
     ├── EmbedderError           a text could not be turned into a vector
     │   └── EmbedderMismatch    the bank was indexed with another embedder
+    ├── LLMError                a model did not answer as asked
+    │   ├── LLMUnavailable      an outage, a rate limit or a spent budget: the same request may work later
+    │   └── LLMRefused          the request itself cannot work: a wrong key, an unknown model, an answer of no use
+    ├── LeaseLost               the job was taken over by another worker; what was done for it is dropped
     ├── ImportRejected          a file that cannot be read as any known layout
     └── MissingExtra            an optional library is not installed
 
@@ -89,6 +93,25 @@ class EmbedderError(BankError):
 
 class EmbedderMismatch(EmbedderError):
     pass
+
+
+class LLMError(BankError):
+    exit_code = 10
+
+
+class LLMUnavailable(LLMError):
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+        """When the other side said so."""
+
+
+class LLMRefused(LLMError):
+    pass
+
+
+class LeaseLost(BankError):
+    exit_code = 4
 
 
 class ImportRejected(BankError):

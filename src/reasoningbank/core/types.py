@@ -177,6 +177,72 @@ class Edge:
     created_at: float
 
 
+class JobState(StrEnum):
+    WAITING = "waiting"
+    """To be done; whether somebody is at it, and when it is due, says its lease."""
+    DONE = "done"
+    DEAD = "dead"
+    """Tried too often; kept with its last error until somebody retries or discards it."""
+    DISCARDED = "discarded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Work that was accepted and must be done once: a session that is to be distilled."""
+
+    id: str
+    tenant: str
+    namespace: str
+    kind: str
+    subject: str
+    """The id of what it is about, such as a trajectory."""
+    state: JobState
+    attempts: int
+    """How often it was tried before it ended; while it waits, its lease counts."""
+    error: str
+    results: tuple[str, ...]
+    """The memories that came of it."""
+    metadata: Mapping[str, Any]
+    created_at: float
+    ended_at: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What one model cost for one purpose on one day."""
+
+    id: str
+    tenant: str
+    day: str
+    """In UTC, as 2026-11-15."""
+    model: str
+    purpose: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    reserved: int
+    """Asked for and not answered yet. What a killed process leaves here counts as spent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """Who is at a waiting job, and when the next may be. Changes often, so it is no record: a lost one costs a retry.
+
+    An owner that lives raises `beat` now and then. Nobody compares clocks with it: whoever sees the same beat for long
+    enough by a watch of his own may take the job over, so no jump of any clock steals a job or leaves one stuck.
+    """
+
+    job_id: str
+    tenant: str
+    owner: str | None
+    """Names one claim, not one worker, so that an answer to an earlier claim is known as such. None: free."""
+    beat: int
+    attempts: int
+    ready_at: float
+    error: str
+    """What the last attempt ended with."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
     """One decision about trust. Append-only: what is taken back is taken back by another ruling."""
@@ -273,7 +339,7 @@ class KeptReply:
     at: float
 
 
-Record = Memory | Signal | Trajectory | Step | Edge | Ruling
+Record = Memory | Signal | Trajectory | Step | Edge | Ruling | Job | Spending
 """The truth: hashed, numbered in the feed."""
 Sidecar = Exposure | KeptVector | Tombstone
 """Kept beside the records, without hash or feed number."""

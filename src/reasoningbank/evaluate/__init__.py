@@ -1,1 +1,1 @@
-"""How good recall is, measured on labelled data that anyone can put into a folder."""
+"""How good recall is, and what is learned, measured on data that anyone can put into a folder."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.index.bm25 import score
+from reasoningbank.index.changes import find
 from reasoningbank.index.entries import query_terms
 from reasoningbank.index.forms import likeness
 from reasoningbank.index.generation import Snapshot
@@ -67,7 +68,9 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
         ceiling = 0.0
         by_vector = by_keyword = _NONE
         cosine = _cosines(snapshot, asked, _NONE, scratch)
-    slots = np.fromiter(dict.fromkeys((*by_vector.tolist(), *by_keyword.tolist())), np.int64)
+    slots = np.fromiter(
+        dict.fromkeys((*by_vector.tolist(), *by_keyword.tolist(), *_named(snapshot, probe, passed.mask))), np.int64
+    )
     form, parametric = likeness(probe.text, rows.take("form", slots))
     ended = len(by_vector) < probe.depth and len(by_keyword) < probe.depth
     return Candidates(
@@ -88,6 +91,12 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
 
 _SAMPLED_ROWS = 4096
 _NONE: Slots = np.empty(0, np.int64)
+
+
+def _named(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
+    if not probe.also:
+        return []
+    return [slots[-1] for slots in find(snapshot, probe.also).values() if mask[slots[-1]]]
 
 
 def _asked(vector: Floats | None, snapshot: Snapshot) -> Asked | None:

@@ -18,9 +18,12 @@ from reasoningbank.core.drafts import (
     required_text,
 )
 from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
+from reasoningbank.core.learning import Verdict
 from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Trajectory
 from reasoningbank.desk import Desk
+from reasoningbank.learn.episodes import verdict_metadata
 from reasoningbank.learn.evidence import Evidence, signal_for
+from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Reader, Writer
 
 OUTCOMES = ("success", "failure", "unknown")
@@ -34,6 +37,8 @@ class Ended:
     steps: int
     signals: tuple[Signal, ...]
     """What the outcome said about the memories of this session."""
+    job_id: str | None
+    """The job that will distil it, accepted in the same transaction; None when somebody else sees to that."""
 
 
 def start(
@@ -97,23 +102,42 @@ def step(desk: Desk, trajectory_id: str, action: str, result: str, metadata: Map
     return desk.store.write(desk.tenant, change)
 
 
-def end(desk: Desk, trajectory_id: str, outcome: str, *, used: Sequence[str] = ()) -> Ended:
-    """Close a session and credit the memories that were shown in it; an unknown outcome credits nobody."""
+def end(
+    desk: Desk,
+    trajectory_id: str,
+    outcome: str,
+    *,
+    used: Sequence[str] = (),
+    verdict: Verdict | None = None,
+    distil: bool = True,
+) -> Ended:
+    """Close a session, credit the memories that were shown in it (an unknown outcome credits nobody) and queue it.
+
+    `verdict` says how a judge came to the outcome; the credit is worth as much as the judge is certain.
+    """
     if outcome not in OUTCOMES:
         raise InvalidInput(f"outcome {outcome!r} is unknown: use one of {', '.join(OUTCOMES)}.")
 
     def change(writer: Writer) -> Ended:
-        trajectory = replace(running(writer, trajectory_id), outcome=outcome, ended_at=desk.clock())
+        there = running(writer, trajectory_id)
+        metadata = there.metadata if verdict is None else {**there.metadata, "verdict": verdict_metadata(verdict)}
+        # A verdict may quote what was done.
+        trajectory, _ = desk.clean(replace(there, outcome=outcome, ended_at=desk.clock(), metadata=metadata))
         writer.revise(trajectory)
-        signals = () if outcome == "unknown" else _credit(desk, writer, trajectory, used)
+        certainty = 1.0 if verdict is None else verdict.certainty
+        signals = () if outcome == "unknown" else _credit(desk, writer, trajectory, used, certainty)
         for signal in signals:
             writer.add(signal)
-        return Ended(trajectory=trajectory, steps=writer.count(Step, {"trajectory_id": trajectory_id}), signals=signals)
+        job = enqueue(desk, writer, namespace=trajectory.namespace, subject=trajectory.id) if distil else None
+        steps = writer.count(Step, {"trajectory_id": trajectory_id})
+        return Ended(trajectory=trajectory, steps=steps, signals=signals, job_id=job.id if job else None)
 
     return desk.store.write(desk.tenant, change)
 
 
-def _credit(desk: Desk, reader: Reader, trajectory: Trajectory, used: Sequence[str]) -> tuple[Signal, ...]:
+def _credit(
+    desk: Desk, reader: Reader, trajectory: Trajectory, used: Sequence[str], certainty: float
+) -> tuple[Signal, ...]:
     named = {desk.memory(reader, reference, trajectory.namespace).id for reference in used}
     shown = reader.shown_in(trajectory.id)
     memories = reader.get(Memory, [*shown, *sorted(named.difference(shown))])
@@ -124,7 +148,7 @@ def _credit(desk: Desk, reader: Reader, trajectory: Trajectory, used: Sequence[s
             Evidence(
                 kind=SignalKind.COMPLETION,
                 positive=trajectory.outcome == "success",
-                weight=1.0 if memory.id in named else BYSTANDER_WEIGHT,
+                weight=certainty * (1.0 if memory.id in named else BYSTANDER_WEIGHT),
                 used=memory.id in named,
                 source="session",
                 trajectory_id=trajectory.id,

@@ -48,6 +48,9 @@ def _joined(*parts: str) -> str:
 
 
 class Follower:
+    kind = "memory"
+    """The kind of record that the index is of."""
+
     def __init__(self, store: Store, index: Index, embedder: Callable[[], Embedder], policy: Policy) -> None:
         self._store = store
         self._index = index
@@ -55,6 +58,12 @@ class Follower:
         self._policy = policy
         self._at_hand: dict[str, Memory] = {}
         """Memories that were just absorbed, so that embedding them needs no second look: bounded, for one run only."""
+
+    def _rows(self, ids: Sequence[str]) -> dict[str, Memory]:
+        return self._store.unscoped(Memory, ids)
+
+    def _facets(self, embedder: Embedder) -> tuple[str, ...]:
+        return embedder.facets
 
     def lag(self) -> int:
         """Changes that the index has not seen, plus memories whose vectors it still lacks."""
@@ -95,7 +104,7 @@ class Follower:
 
     def _batch(self, changes: Sequence[Change]) -> IndexBatch:
         added, revised, erased, signals = self._sorted_out(changes)
-        memories = self._store.unscoped(Memory, [*added, *revised])
+        memories = self._rows([*added, *revised])
         if len(self._at_hand) < MOST_AT_HAND:
             self._at_hand.update((i, m) for i, m in memories.items() if len(m.content) < LARGE_CONTENT_CHARS)
         judged = {signal.memory_id for signal in self._store.unscoped(Signal, signals).values()} if signals else set()
@@ -120,7 +129,7 @@ class Follower:
         for change in changes:
             if change.kind == "signal" and change.op is Op.ADD:
                 signals.append(change.id)
-            elif change.kind != "memory":
+            elif change.kind != self.kind:
                 continue
             elif change.op is Op.ADD:
                 added[change.id] = None
@@ -173,17 +182,18 @@ class Follower:
 
         embedder = self._embedder()
         memories = {i: self._at_hand.pop(i) for i in ids if i in self._at_hand}
-        memories.update(self._store.unscoped(Memory, [i for i in ids if i not in memories]))
+        memories.update(self._rows([i for i in ids if i not in memories]))
         kept = self._kept(memories)
         dimension = embedder.identity.dimension
         made: dict[str, Floats] = {}
         lacking = [i for i in ids if i in memories and i not in kept]
-        texts = {facet: [facet_text(memories[i], facet) for i in lacking] for facet in embedder.facets}
+        facets = self._facets(embedder)
+        texts = {facet: [facet_text(memories[i], facet) for i in lacking] for facet in facets}
         # A short memory says the same in every facet: embedded once.
         place = {text: row for row, text in enumerate(dict.fromkeys(chain.from_iterable(texts.values())))}
         fresh = embedder.embed(list(place))
         position = {memory_id: row for row, memory_id in enumerate(ids)}
-        for facet in embedder.facets:
+        for facet in facets:
             rows = np.zeros((len(ids), dimension), dtype=np.float32)
             if lacking:
                 rows[[position[i] for i in lacking]] = fresh[[place[text] for text in texts[facet]]]

@@ -58,6 +58,8 @@ class Query:
     trust: str = ANY
     """The least: trusted, working or untrusted."""
     states: tuple[str, ...] = (State.ACTIVE.value,)
+    experience: bool = True
+    """Whether past tasks like this one may speak for what they taught."""
     exclude: tuple[str, ...] = ()
     """Ids or sources that must not come back (for evaluation: a task must not find its own memory)."""
 
@@ -106,6 +108,8 @@ def checked(query: Query) -> Query:
     exclude = tuple(clean_name(entry, "an id or source to exclude") for entry in query.exclude)
     if query.trust != ANY:
         trust_named(query.trust)
+    if not isinstance(query.experience, bool):
+        raise InvalidInput(f"experience must be true or false, not {query.experience!r}.")
     clean_fraction(query.min_confidence, "min_confidence")
     if query.floor is not None:
         clean_fraction(query.floor, "floor")

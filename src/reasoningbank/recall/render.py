@@ -14,8 +14,15 @@ from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Outcome, Remembered
 from reasoningbank.guard.envelope import enveloped, plain_origin
 from reasoningbank.guard.hidden import visible
+from reasoningbank.recall.query import Recalled
 
 HEADING = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
+
+
+LEADING_SHARE = 0.5
+"""Of the relevance of the best: what is less likely than that to be of use is left out. More is worse in a prompt."""
+FACT = "fact"
+"""The tag of a memory that says what is there; it needs no word on when to use it."""
 
 
 def render(hits: Sequence[Remembered], max_tokens: int) -> str:
@@ -31,6 +38,14 @@ def render(hits: Sequence[Remembered], max_tokens: int) -> str:
     return "\n\n".join(parts) if len(parts) > 1 else ""
 
 
+def leading(hits: Sequence[Recalled], floor: float | None) -> Sequence[Recalled]:
+    """The hits for a prompt. A caller who names a floor gets everything above it."""
+    if floor is not None or not hits:
+        return hits
+    least = LEADING_SHARE * max(hit.relevance for hit in hits)
+    return [hit for hit in hits if hit.relevance >= least]
+
+
 def _entry(hit: Remembered) -> str:
     advice = "AVOID" if hit.outcome is Outcome.FAILURE else "DO"
     confidence = f"confidence {hit.confidence.mean:.2f}"
@@ -39,6 +54,8 @@ def _entry(hit: Remembered) -> str:
         lines = [hit.title, *([f"When: {hit.description}"] if hit.description else []), hit.content]
         return enveloped("\n".join(lines), hit.memory.origin, f"{kind}, {confidence}")
     # Comments and hidden elements stay where the words are believed: here they hide nothing.
+    if FACT in hit.tags:
+        return f"[KNOWN] {confidence}, from {plain_origin(hit.memory.origin)}\n{_shown(hit.content)}"
     lines = [f"[{advice}] {_shown(hit.title)} ({confidence}, from {plain_origin(hit.memory.origin)})"]
     if hit.description:
         lines.append(f"When: {_shown(hit.description)}")

@@ -27,6 +27,7 @@ from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
 from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
+from reasoningbank.recall.experience import Experience, with_experience
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.plan import planned
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
@@ -54,6 +55,8 @@ class _Match:
     cosine: Floats
     keyword: Floats
     relevance: Floats
+    lived: NDArray[np.bool_]
+    """Whether a past task like this one vouches for it."""
     confidence: NDArray[np.float64]
     age_days: NDArray[np.float64]
     used: NDArray[np.int64]
@@ -68,6 +71,7 @@ class Searcher:
         policy: Policy,
         shown: ShownLog,
         clock: Callable[[], float],
+        experience: Experience | None = None,
     ) -> None:
         self._store = store
         self._index = index
@@ -75,6 +79,7 @@ class Searcher:
         self._policy = policy
         self._shown = shown
         self._clock = clock
+        self._experience = experience
         self.follower = Follower(store, index, embedder, policy)
 
     def search(
@@ -137,6 +142,8 @@ class Searcher:
 
     def close(self) -> None:
         self._index.close()
+        if self._experience is not None:
+            self._experience.close()
 
     # ------------------------------------------------------------ candidates
 
@@ -147,9 +154,11 @@ class Searcher:
         calibration = calibration_for(self._index.identity.name)
         excluded = self._excluded(query, where.tenant)
         probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
+        lived = self._experience.items(query, probe) if self._experience and query.experience else {}
+        probe = replace(probe, also=tuple(lived))
         while True:
             candidates = self._index.search(probe)
-            match = self._matched(candidates, calibration, now)
+            match = self._matched(candidates, calibration, now, lived)
             floor = floor_among(calibration, candidates.considered) if query.floor is None else query.floor
             passed, reasons = _passed(query, excluded, candidates, match, floor)
             passed = quota.trimmed(passed, candidates.ids, reasons)
@@ -165,12 +174,15 @@ class Searcher:
         vector, *other = embedder.embed([asked] if bare == asked else [asked, bare])
         return Probe(vector=vector, context=other[0] if other else None, text=asked, where=where, depth=depth)
 
-    def _matched(self, candidates: Candidates, calibration: Calibration, now: float) -> _Match:
+    def _matched(
+        self, candidates: Candidates, calibration: Calibration, now: float, lived: Mapping[str, float]
+    ) -> _Match:
         standings = _columns(candidates.standings)
         return _Match(
             cosine=cosine_of(candidates),
             keyword=words_met(candidates),
-            relevance=relevance_of(candidates, calibration),
+            relevance=with_experience(relevance_of(candidates, calibration), candidates.ids, lived),
+            lived=np.array([memory_id in lived for memory_id in candidates.ids], dtype=np.bool_),
             confidence=self._policy.means(standings, now),
             age_days=np.maximum(0.0, now - standings["created_at"]) / DAY_SECONDS,
             used=standings["used"],
@@ -260,7 +272,7 @@ def _passed(
     query: Query, excluded: frozenset[str], candidates: Candidates, match: _Match, floor: float
 ) -> tuple[list[int], Counter[str]]:
     # A candidate that neither points the same way nor shares a word is no match at any floor.
-    fits = (match.relevance >= floor) & ((match.cosine > 0.0) | (match.keyword > 0.0))
+    fits = (match.relevance >= floor) & ((match.cosine > 0.0) | (match.keyword > 0.0) | match.lived)
     order = np.argsort(-match.relevance, kind="stable")
     fitting = order[fits[order]].tolist()
     wanted = [row for row in fitting if candidates.ids[row] not in excluded] if excluded else fitting

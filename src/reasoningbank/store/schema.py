@@ -207,5 +207,54 @@ _TRUST = (
   SELECT tenant, id, 1 FROM memories WHERE origin LIKE 'agent%' OR parents != '[]'""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _ACCESS, _TRUST)
+_JOBS = (
+    """CREATE TABLE jobs (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  tenant TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  state TEXT NOT NULL,
+  attempts INTEGER NOT NULL,
+  error TEXT NOT NULL,
+  results TEXT NOT NULL,
+  metadata TEXT NOT NULL,
+  created_at REAL NOT NULL,
+  ended_at REAL,
+  hash BLOB NOT NULL)""",
+    "CREATE INDEX jobs_by_state ON jobs (tenant, state, id)",
+    "CREATE INDEX jobs_by_subject ON jobs (subject)",
+    """CREATE TABLE spending (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  tenant TEXT NOT NULL,
+  day TEXT NOT NULL,
+  model TEXT NOT NULL,
+  purpose TEXT NOT NULL,
+  calls INTEGER NOT NULL,
+  tokens_in INTEGER NOT NULL,
+  tokens_out INTEGER NOT NULL,
+  reserved INTEGER NOT NULL,
+  hash BLOB NOT NULL)""",
+    "CREATE INDEX spending_by_day ON spending (tenant, day)",
+    """CREATE TABLE leases (
+  job_id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  owner TEXT,
+  beat INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  ready_at REAL NOT NULL,
+  error TEXT NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX leases_free ON leases (tenant, ready_at) WHERE owner IS NULL",
+    "CREATE INDEX leases_held ON leases (tenant, job_id) WHERE owner IS NOT NULL",
+)
+
+# From a task to what was learned in it and to what it proved.
+_BY_TASK = (
+    "CREATE INDEX memories_by_source ON memories (tenant, source) WHERE source IS NOT NULL",
+    "CREATE INDEX signals_by_trajectory ON signals (tenant, trajectory_id) WHERE trajectory_id IS NOT NULL",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK)
 SCHEMA_VERSION = len(MIGRATIONS)

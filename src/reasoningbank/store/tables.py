@@ -19,6 +19,8 @@ from reasoningbank.core.types import (
     Edge,
     EdgeKind,
     Exposure,
+    Job,
+    JobState,
     KeptVector,
     Memory,
     Outcome,
@@ -29,6 +31,7 @@ from reasoningbank.core.types import (
     Sidecar,
     Signal,
     SignalKind,
+    Spending,
     State,
     Step,
     Tombstone,
@@ -53,6 +56,7 @@ def _mapping_from_json(text: str) -> dict[str, Any]:
 _ENCODERS: dict[str, Callable[[Any], Any]] = {
     "tags": lambda tags: _to_json(tags) if tags else "[]",
     "parents": lambda parents: _to_json(parents) if parents else "[]",
+    "results": lambda results: _to_json(results) if results else "[]",
     "metadata": lambda metadata: _to_json(dict(metadata)) if metadata else "{}",
     "memories": lambda memories: _to_json(dict(memories)),
     "positive": int,
@@ -64,6 +68,7 @@ _ENCODERS: dict[str, Callable[[Any], Any]] = {
 _DECODERS: dict[str, Callable[[Any], Any]] = {
     "tags": _tuple_from_json,
     "parents": _tuple_from_json,
+    "results": _tuple_from_json,
     "metadata": _mapping_from_json,
     "memories": _mapping_from_json,
     "positive": bool,
@@ -138,6 +143,8 @@ def tables() -> dict[type[Record], Table[Any]]:
         Table(Step, "step", "steps", {}),
         Table(Edge, "edge", "edges", {"kind": EdgeKind}),
         Table(Ruling, "ruling", "rulings", {"kind": RulingKind}),
+        Table(Job, "job", "jobs", {"state": JobState}),
+        Table(Spending, "spending", "spending", {}),
     )
     return {table.kind: table for table in listed}
 

@@ -18,7 +18,9 @@ from reasoningbank.core.errors import BankDamaged, InvalidInput, NotFound
 from reasoningbank.core.types import (
     Edge,
     EmbedderIdentity,
+    Job,
     KeptReply,
+    Lease,
     Memory,
     Op,
     Record,
@@ -28,6 +30,7 @@ from reasoningbank.core.types import (
     Step,
     Trajectory,
 )
+from reasoningbank.store import leases
 from reasoningbank.store.access import drop_replies_about, put_reply, reply_in
 from reasoningbank.store.faults import translated
 from reasoningbank.store.pending import Insert, Pending
@@ -185,6 +188,9 @@ class SqliteReader:
         )
         return [memory_id for (memory_id,) in rows]
 
+    def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
+        return leases.leases(self._connection, self._tenant, job_ids)
+
     def erased(self, ids: Sequence[str]) -> set[str]:
         rows = self._connection.execute(
             "SELECT id FROM tombstones WHERE id IN (SELECT value FROM json_each(?)) AND tenant = ?",
@@ -333,20 +339,7 @@ class SqliteWriter(SqliteReader):
 
     def remove(self, kind: type[R], record_id: str) -> None:
         table = table_of(kind)
-        if kind is Memory:
-            for dependent in self.select(Signal, {"memory_id": record_id}):
-                self.remove(Signal, dependent.id)
-            for edge in (*self.select(Edge, {"source_id": record_id}), *self.select(Edge, {"target_id": record_id})):
-                if self.get(Edge, [edge.id]):
-                    self.remove(Edge, edge.id)
-            # What hung under it keeps hanging under its id, so that its descendants can still be found.
-            for name, column in _OF_A_MEMORY:
-                self._connection.execute(
-                    f"DELETE FROM {name} WHERE {column} = ? AND tenant = ?", (record_id, self._tenant)
-                )
-        elif kind is Trajectory:
-            for step in self.select(Step, {"trajectory_id": record_id}):
-                self.remove(Step, step.id)
+        self._remove_dependents(kind, record_id)
         self._connection.execute(f"DELETE FROM {table.name} WHERE id = ? AND tenant = ?", (record_id, self._tenant))
         if not self._connection.changes():
             raise NotFound(f"There is no {table.noun} {record_id!r} here.")
@@ -366,6 +359,33 @@ class SqliteWriter(SqliteReader):
             self._pending.add(_KIN, (self._tenant, parent, memory.id))
         for mark in marks:
             self._pending.add(_MARK, (self._tenant, mark, memory.id))
+
+    def _remove_dependents(self, kind: type[R], record_id: str) -> None:
+        if kind is Memory:
+            for dependent in self.select(Signal, {"memory_id": record_id}):
+                self.remove(Signal, dependent.id)
+            for edge in (*self.select(Edge, {"source_id": record_id}), *self.select(Edge, {"target_id": record_id})):
+                if self.get(Edge, [edge.id]):
+                    self.remove(Edge, edge.id)
+            # What hung under it keeps hanging under its id, so that its descendants can still be found.
+            for name, column in _OF_A_MEMORY:
+                self._connection.execute(
+                    f"DELETE FROM {name} WHERE {column} = ? AND tenant = ?", (record_id, self._tenant)
+                )
+        elif kind is Job:
+            self._connection.execute("DELETE FROM leases WHERE job_id = ? AND tenant = ?", (record_id, self._tenant))
+        elif kind is Trajectory:
+            for step in self.select(Step, {"trajectory_id": record_id}):
+                self.remove(Step, step.id)
+
+    def claim(self, owner: str, *, now: float, latest: float, limit: int) -> list[Lease]:
+        return leases.claim(self._connection, self._tenant, owner, now=now, latest=latest, limit=limit)
+
+    def change_lease(self, old: Lease | None, new: Lease | None) -> bool:
+        for lease in (old, new):
+            if lease is not None and lease.tenant != self._tenant:
+                raise InvalidInput(f"A unit of tenant {self._tenant!r} cannot write for tenant {lease.tenant!r}.")
+        return leases.change(self._connection, old, new)
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None:
         if memory_id not in self._added and not self.get(Memory, [memory_id]):

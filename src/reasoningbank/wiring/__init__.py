@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reasoningbank.bank import Bank
 from reasoningbank.config import from_environment
@@ -19,6 +20,10 @@ from reasoningbank.guard.scrubbing import scrubber_for
 from reasoningbank.store.sqlite import SqliteStore
 from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, EMBEDDERS, identity_of
 from reasoningbank.wiring.engine import EmbeddedEngine
+from reasoningbank.wiring.learning import ConfiguredLearning
+
+if TYPE_CHECKING:
+    from reasoningbank.ports import LLM, Distiller
 
 __all__ = ["DEFAULT_EMBEDDER", "EMBEDDERS", "ReasoningBank", "identity_of", "sqlite_path"]
 
@@ -42,12 +47,16 @@ class ReasoningBank(Bank):
         durability: str | None = None,
         create: bool = True,
         read_only: bool = False,
+        llm: str | LLM | None = None,
+        distiller: str | Distiller | None = None,
         clock: Callable[[], float] = time.time,
     ) -> ReasoningBank:
         """`bank` is a path, `sqlite:///path` or ":memory:"; without it, the bank of this user.
 
         `embedder` and `dimension` are chosen for a new bank and remembered by it; naming others for an existing bank is
         an error, not a silent change. A `policy` is remembered too, and may be changed: it only reads the signals.
+        `llm` ("openai/NAME", "anthropic/NAME", "off" or your own) and `distiller` ("llm", "offline", "llm,offline",
+        "host", "none" or your own) say who judges and distils; they belong to this opening and are not kept.
         """
         config = from_environment()
         path = sqlite_path(str(bank) if bank is not None else config.bank)
@@ -71,7 +80,7 @@ class ReasoningBank(Bank):
         except BaseException:
             store.close()
             raise
-        return cls(desk, engine)
+        return cls(desk, engine, ConfiguredLearning(desk, config, llm=llm, distiller=distiller))
 
 
 def sqlite_path(location: str) -> str:

@@ -176,16 +176,18 @@ class EmbeddedEngine:
             # A view, damaged or of an older build: thrown away and folded again from the records.
             _remove_folder(place, ignore_errors=False)
             index = EmbeddedIndex.open(place, identity, facets, read_only=False)
-        searcher = self._searcher_on(index, identity)
+        searcher = self._searcher_on(index, identity, place)
         if searcher.follower.is_astray() and not read_only:
             # What it holds is another story than the records tell.
             index.close()
             _remove_folder(place, ignore_errors=False)
             index = EmbeddedIndex.open(place, identity, facets, read_only=False)
-            searcher = self._searcher_on(index, identity)
+            searcher = self._searcher_on(index, identity, place)
         return searcher
 
-    def _searcher_on(self, index: Any, identity: EmbedderIdentity) -> Searcher:
+    def _searcher_on(self, index: Any, identity: EmbedderIdentity, place: Path) -> Searcher:
+        from reasoningbank.index.embedded import EmbeddedIndex
+        from reasoningbank.recall.experience import TASK_FACETS, Experience
         from reasoningbank.recall.search import Searcher
         from reasoningbank.recall.shown import ShownLog
 
@@ -198,7 +200,16 @@ class EmbeddedEngine:
                 made.append(make_embedder(identity, self._config))
             return made[0]
 
-        return Searcher(self._store, index, embedder, self._policy, self._shown, self._clock)
+        tasks_place = place.with_name(f"{place.name}-tasks")
+        read_only = self._store.info.read_only and self._temporary is None
+
+        def tasks(*, anew: bool) -> EmbeddedIndex:
+            if anew and not read_only:
+                _remove_folder(tasks_place)
+            return EmbeddedIndex.open(tasks_place, identity, TASK_FACETS, read_only=read_only)
+
+        experience = Experience(self._store, tasks, embedder, self._policy)
+        return Searcher(self._store, index, embedder, self._policy, self._shown, self._clock, experience)
 
     def index_info(self) -> IndexInfo | None:
         from reasoningbank.index.peek import peek

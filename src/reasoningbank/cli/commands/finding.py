@@ -126,13 +126,13 @@ def _query(args: Namespace, terminal: Terminal) -> int:
 
 
 def _inject(args: Namespace, terminal: Terminal) -> int:
-    from reasoningbank.recall.render import render
+    from reasoningbank.recall.render import leading, render
 
     query = _asked(args, terminal)
     checked(Query(text=query.text, max_tokens=args.max_tokens))
     with opened(args) as bank:
         found = _found(bank, query)
-    text = render(found.memories, args.max_tokens)
+    text = render(leading(found.memories, query.floor), args.max_tokens)
     if terminal.as_json:
         terminal.json({"text": text, "tokens": count_tokens(text), "abstained": not text})
     elif text:

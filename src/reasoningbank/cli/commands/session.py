@@ -78,7 +78,8 @@ def _end(args: Namespace, terminal: Terminal) -> int:
         ended = found.bank.end_session(args.session, args.outcome, used=args.used)
     if terminal.as_json:
         shown = trajectory_json(ended.trajectory)
-        terminal.json({**shown, "step_count": ended.steps, "signals": [signal_json(s) for s in ended.signals]})
+        signals = [signal_json(signal) for signal in ended.signals]
+        terminal.json({**shown, "step_count": ended.steps, "signals": signals, "job_id": ended.job_id})
         return 0
     credited = figures.counted(len(ended.signals), "memory", "memories")
     steps = figures.counted(ended.steps, "step")

@@ -60,7 +60,8 @@ def _page(status: Status, terminal: Terminal) -> None:
     terminal.labelled("embedder    ", f"{status.embedder}")
     terminal.labelled("index       ", f"{_index(status)}")
     terminal.labelled("confidence  ", f"policy {status.policy}")
-    terminal.labelled("distiller   ", f"{status.distiller}")
+    terminal.labelled("distiller   ", f"{status.distiller}{_jobs(status)}")
+    terminal.labelled("judge       ", f"{status.judge}; llm {status.llm}")
     terminal.labelled("secrets     ", f"{status.scrubbing}")
     terminal.labelled("durability  ", f"{status.store.durability}")
 
@@ -70,6 +71,13 @@ def _namespaces(status: Status) -> str:
     listed = ", ".join(f"{plain.one_line(name)} {number:,}" for name, number in ranked[:_MOST_NAMESPACES])
     more = len(ranked) - _MOST_NAMESPACES
     return f"{listed}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _jobs(status: Status) -> str:
+    waiting, dead = status.jobs.get("waiting", 0), status.jobs.get("dead", 0)
+    told = [f"{figures.counted(waiting, 'session')} to distil"] if waiting else []
+    told += [f"{figures.counted(dead, 'job')} given up (`{PROGRAM} jobs list --state dead`)"] if dead else []
+    return f"; {', '.join(told)}" if told else ""
 
 
 def _index(status: Status) -> str:

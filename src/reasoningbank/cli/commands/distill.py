@@ -1,0 +1,121 @@
+"""`distill`: work off the finished sessions, once or for as long as the process lives."""
+
+from __future__ import annotations
+
+import signal
+from argparse import ArgumentParser, Namespace
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from reasoningbank.cli import figures, plain
+from reasoningbank.cli.banks import opened
+from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.progress import Bar
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.learn.crew import BATCH, WORKERS, Shift
+from reasoningbank.learn.jobs import Distilled
+from reasoningbank.view import distilled_json
+from reasoningbank.wiring import ReasoningBank
+
+if TYPE_CHECKING:
+    from reasoningbank.learn.worker import Attempt
+
+_MOST_WORKERS = 64
+_MOST_NAMED = 10
+
+
+def _options(parser: ArgumentParser) -> None:
+    parser.add_argument("--watch", action="store_true", help="go on when nothing is left, until interrupted")
+    parser.add_argument(
+        "--workers", type=int, default=WORKERS, metavar="N", help=f"how many work side by side (default {WORKERS})"
+    )
+    parser.add_argument(
+        "--batch", type=int, default=BATCH, metavar="N", help=f"jobs that each has in hand (default {BATCH})"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="stop after this many jobs")
+
+
+def _run(args: Namespace, terminal: Terminal) -> int:
+    for name in ("workers", "batch"):
+        if not 1 <= getattr(args, name) <= _MOST_WORKERS:
+            raise InvalidInput(f"--{name} must be from 1 to {_MOST_WORKERS}, not {getattr(args, name)}.")
+    if args.limit is not None and args.limit < 1:
+        raise InvalidInput(f"--limit must be from 1 on, not {args.limit}.")
+    shift = Shift(workers=args.workers, batch=args.batch, watch=args.watch, most=args.limit)
+    with opened(args) as found:
+        # A watch on a bank that is not there yet would watch a stand-in that nobody else can write to.
+        if found.missing and args.watch:
+            raise InvalidInput(f"There is no bank at {found.location} to watch: end a session first.")
+        distilled = _distilled(found.bank, shift, terminal)
+        if terminal.as_json:
+            terminal.json({**distilled_json(distilled), "distiller": found.bank.learning.distiller})
+        else:
+            _tell(found.bank, distilled, terminal)
+    return 0
+
+
+def _distilled(bank: ReasoningBank, shift: Shift, terminal: Terminal) -> Distilled:
+    done = 0
+    with Bar(terminal, "distilling") as bar:
+
+        def note(attempt: Attempt) -> None:
+            nonlocal done
+            done += 1
+            bar(done)
+            if shift.watch:
+                _tell_attempt(attempt, terminal)
+
+        crew = bank.jobs.crew(shift, on_attempt=note)
+        if crew is None:
+            return Distilled(attempts=(), memories=(), waiting=bank.jobs.tally().get("waiting", 0))
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            del number, frame
+            crew.stop()
+
+        before = signal.signal(signal.SIGTERM, stop)
+        try:
+            crew.run()
+        except KeyboardInterrupt:
+            if not shift.watch:
+                raise
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    return bank.jobs.summary(crew.attempts)
+
+
+def _tell_attempt(attempt: Attempt, terminal: Terminal) -> None:
+    learned = figures.counted(len(attempt.memories), "memory", "memories")
+    terminal.tell(f"{attempt.job_id}  {attempt.end}: {plain.one_line(attempt.error) if attempt.error else learned}")
+
+
+def _tell(bank: ReasoningBank, distilled: Distilled, terminal: Terminal) -> None:
+    for memory_id in distilled.memories:
+        memory = bank.get(memory_id)
+        avoid = "AVOID: " if memory.outcome == "failure" else ""
+        terminal.say(f"{memory_id}  {avoid}{plain.one_line(memory.title)}")
+    done = figures.counted(distilled.count("done"), "session")
+    learned = figures.counted(len(distilled.memories), "memory", "memories")
+    terminal.tell(f"{done} distilled by {bank.learning.distiller}; {learned} learned or confirmed.")
+    for attempt in [a for a in distilled.attempts if a.error][:_MOST_NAMED]:
+        terminal.tell(f"{attempt.job_id}: {attempt.end}. {plain.one_line(attempt.error)}")
+    if distilled.waiting:
+        hint = _hint(bank)
+        terminal.tell(f"{figures.counted(distilled.waiting, 'session')} left to distil{hint}.")
+
+
+def _hint(bank: ReasoningBank) -> str:
+    if not bank.learning.teachers():
+        return f"; nobody distils here ({bank.learning.distiller}): `{PROGRAM} jobs next` hands out one"
+    return f"; `{PROGRAM} jobs list --state waiting` says why"
+
+
+COMMANDS = {
+    "distill": Command(
+        run=_run,
+        options=_options,
+        about="Jobs are leased, so any number of these may run at once and be killed at any moment. "
+        "REASONINGBANK_LLM and REASONINGBANK_DISTILLER say who distils.",
+    )
+}

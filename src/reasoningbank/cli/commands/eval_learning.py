@@ -1,0 +1,113 @@
+"""`eval learning`: tables of what the bank learns from real episodes, and the same as JSON."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.cli.command import Command
+from reasoningbank.cli.tables import Column, show
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import BankError, InvalidInput
+
+PARTS = ("intercode", "ablations", "tau", "throughput")
+"""Named here too, since help must not load the evaluation; a test holds them together."""
+_SHUFFLES = 5
+
+
+def _options(parser: ArgumentParser) -> None:
+    parser.add_argument("--data", metavar="DIR", required=True, help="the folder with intercode-sql and tau-retail")
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this; may be repeated")
+    parser.add_argument(
+        "--shuffles", type=int, default=_SHUFFLES, metavar="N", help=f"orders beside file order (default {_SHUFFLES})"
+    )
+    parser.add_argument("--episodes", type=int, metavar="N", help="only the first so many, for a quick look")
+    parser.add_argument("--out", metavar="FILE", default="eval-learning.json", help="where the JSON goes")
+
+
+def _run(args: Namespace, terminal: Terminal) -> int:
+    from reasoningbank.evaluate.learning import Plan, report
+
+    if args.shuffles < 0 or (args.episodes is not None and args.episodes < 1):
+        raise InvalidInput("--shuffles must be 0 or more and --episodes 1 or more.")
+    plan = Plan(data=Path(args.data), parts=tuple(args.part or PARTS), shuffles=args.shuffles, episodes=args.episodes)
+    told = report(plan, terminal.tell)
+    try:
+        Path(args.out).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    except OSError as error:
+        raise BankError(f"{args.out} cannot be written: {error.strerror}.") from error
+    if terminal.as_json:
+        terminal.json(told)
+    else:
+        _tables(told, terminal)
+        terminal.tell(f"Written to {args.out}.")
+    return 0
+
+
+def _tables(told: dict[str, Any], terminal: Terminal) -> None:
+    for part in ("intercode", "ablations"):
+        if part in told:
+            _streams(told[part], terminal)
+    if "tau" in told:
+        _tau(told["tau"], terminal)
+    for name, value in told.get("throughput", {}).items():
+        terminal.say(f"{name.replace('_', ' ')}: {value:,}")
+
+
+def _streams(settings: dict[str, Any], terminal: Terminal) -> None:
+    columns = [
+        Column(name="SETTING", elastic=True),
+        Column(name="ORDER"),
+        *(Column(name=name, right=True) for name in ("CEILING", "HITS", "SHARE", "95 %", "LOOSE", "TOKENS")),
+    ]
+    rows = [
+        [
+            name,
+            row["order"],
+            str(row["ceiling"]),
+            str(row["hits"]),
+            f"{row['share']:.1%}",
+            f"{row['low']:.1%}–{row['high']:.1%}",
+            str(row["loose_hits"]),
+            f"{row['tokens']:.0f}",
+        ]
+        for name, setting in settings.items()
+        for row in setting["orders"]
+    ]
+    show(terminal, columns, rows)
+    terminal.say()
+
+
+def _tau(told: dict[str, Any], terminal: Terminal) -> None:
+    names = ("FLIPPED", "CALIBRATION ERROR", "OUTCOME-WEIGHTED", "RELEVANCE ONLY")
+    rows = [
+        [
+            f"{row['flipped']:.0%}",
+            *(_ranged(row[name]) for name in ("calibration_error", "outcome_weighted", "relevance_only")),
+        ]
+        for row in told["by_flip"]
+    ]
+    show(terminal, [Column(name=name, right=True) for name in names], rows)
+    terminal.say()
+    policies = told["calibration_error_by_policy"]
+    show(
+        terminal,
+        [Column(name="POLICY"), Column(name="CALIBRATION ERROR", right=True)],
+        [[name, _ranged(value)] for name, value in policies.items()],
+    )
+    terminal.say()
+
+
+def _ranged(value: dict[str, float]) -> str:
+    return f"{value['mean']:.3f} ({value['least']:.3f}–{value['most']:.3f})"
+
+
+COMMANDS = {
+    "eval learning": Command(
+        run=_run,
+        options=_options,
+        about="Works in temporary banks; yours is not touched. Everything takes about half an hour.",
+    )
+}

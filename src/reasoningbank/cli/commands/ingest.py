@@ -1,0 +1,84 @@
+"""`ingest`: transcripts become sessions, and with --distill what they teach."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.cli import figures, plain
+from reasoningbank.cli.banks import location_of, opened
+from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.progress import Bar
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.learn.ingest.take import Ingested
+from reasoningbank.view import distilled_json
+
+FORMATS = ("claude-code", "codex", "openai-chat", "tau-bench", "intercode", "text")
+"""Named here too, since help must not load every reader; a test holds them together."""
+_MOST_SKIPPED_SHOWN = 20
+
+
+def _options(parser: ArgumentParser) -> None:
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="transcripts, or folders of them")
+    parser.add_argument(
+        "--format", dest="layout", choices=FORMATS, help="how they are written; told from the contents when left out"
+    )
+    parser.add_argument("--distill", action="store_true", help="learn from them at once")
+    parser.add_argument("--dry-run", action="store_true", help="say what would happen, and keep nothing")
+
+
+def _run(args: Namespace, terminal: Terminal) -> int:
+    # A rehearsal must not leave a bank behind where there was none.
+    rehearsal = args.dry_run and not Path(location_of(args)).exists()
+    chosen = Namespace(bank=":memory:", namespace=args.namespace) if rehearsal else args
+    with opened(chosen, create=True) as found:
+        with Bar(terminal, "reading") as bar:
+            taken = found.bank.ingest(*args.paths, layout=args.layout, dry_run=args.dry_run, progress=bar)
+        distilled = found.bank.distill() if args.distill and not args.dry_run else None
+    learned = None if distilled is None else distilled_json(distilled)
+    if terminal.as_json:
+        terminal.json({**_as_json(taken, dry_run=args.dry_run), **({"distilled": learned} if learned else {})})
+        return 0
+    _tell(taken, terminal, dry_run=args.dry_run)
+    if distilled is not None:
+        memories = figures.counted(len(distilled.memories), "memory", "memories")
+        terminal.tell(
+            f"{figures.counted(distilled.count('done'), 'session')} distilled; {memories} learned or confirmed."
+        )
+    elif taken.jobs:
+        terminal.tell(f"`{PROGRAM} distill` learns from them.")
+    return 0
+
+
+def _as_json(taken: Ingested, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "dry_run": dry_run,
+        "added": taken.added,
+        "grown": taken.grown,
+        "known": taken.known,
+        "steps": taken.steps,
+        "skipped": [{"what": item.what, "why": item.why} for item in taken.skipped],
+    }
+
+
+def _tell(taken: Ingested, terminal: Terminal, *, dry_run: bool) -> None:
+    verb = "would be kept" if dry_run else "kept"
+    terminal.say(
+        f"{figures.counted(taken.added, 'session')} {verb} ({figures.counted(taken.steps, 'step')}), "
+        f"{taken.grown:,} grown, {taken.known:,} known, {len(taken.skipped):,} skipped"
+    )
+    for item in taken.skipped[:_MOST_SKIPPED_SHOWN]:
+        terminal.tell(f"skipped {plain.one_line(item.what)}: {plain.one_line(item.why)}")
+    if len(taken.skipped) > _MOST_SKIPPED_SHOWN:
+        terminal.tell(f"and {len(taken.skipped) - _MOST_SKIPPED_SHOWN:,} more; --json lists all.")
+
+
+COMMANDS = {
+    "ingest": Command(
+        run=_run,
+        options=_options,
+        about="The same transcript again adds nothing; one that has grown adds what is new. "
+        "What this bank itself put into a conversation is left out.",
+    )
+}

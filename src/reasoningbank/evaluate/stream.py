@@ -1,0 +1,131 @@
+"""Stream the episodes through a bank: ask before each, learn after each, count what memory would have saved.
+
+The ceiling is what any memory could have known: every table that the gold query needs was described in an earlier
+episode on the same database.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.core.tokens import count_tokens
+from reasoningbank.core.values import dataclass
+from reasoningbank.evaluate.figures import share_with_interval, spread
+from reasoningbank.evaluate.intercode import Exam, told_anywhere, told_by_lines
+from reasoningbank.ports import Distiller
+from reasoningbank.wiring import ReasoningBank
+
+BUDGET_TOKENS = 500
+ONE_NAMESPACE = "all"
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One way of running the stream."""
+
+    name: str
+    apart: bool
+    """A namespace for each database; otherwise all share one, with nothing but the question to go by."""
+    embedder: str = "local"
+    distiller: Distiller | None = None
+    """None is the shipped one."""
+    experience: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    stumbled: int
+    ceiling: int
+    hits: int
+    """Needed tables, each in one line with its needed columns."""
+    loose_hits: int
+    """Needed names anywhere in the text."""
+    tokens: float
+    """On average, over every episode."""
+    memories: int
+
+
+def orders(number: int, shuffles: int) -> list[tuple[str, list[int]]]:
+    """File order first, then shuffled by the seeds 1, 2, …"""
+    found = [("file order", list(range(number)))]
+    for seed in range(1, shuffles + 1):
+        order = list(range(number))
+        random.Random(seed).shuffle(order)  # noqa: S311 - an order for an experiment
+        found.append((f"seed {seed}", order))
+    return found
+
+
+def run(exams: Sequence[Exam], order: Sequence[int], setting: Setting, progress: Progress | None = None) -> Count:
+    with tempfile.TemporaryDirectory(prefix="reasoningbank-eval-") as folder:
+        bank = ReasoningBank.open(
+            Path(folder) / "bank.db",
+            namespace=ONE_NAMESPACE,
+            embedder=setting.embedder,
+            distiller=setting.distiller or "offline",
+        )
+        with bank:
+            return _streamed(bank, [exams[number] for number in order], setting, progress)
+
+
+def _streamed(bank: ReasoningBank, exams: Sequence[Exam], setting: Setting, progress: Progress | None) -> Count:
+    known: dict[str, set[str]] = {}
+    stumbled = ceiling = hits = loose = tokens = 0
+    for number, exam in enumerate(exams, start=1):
+        namespace = exam.database if setting.apart else ONE_NAMESPACE
+        text = bank.inject(
+            exam.episode.task, max_tokens=BUDGET_TOKENS, namespace=namespace, experience=setting.experience
+        )
+        tokens += count_tokens(text)
+        seen = known.setdefault(exam.database, set())
+        if exam.stumbled:
+            stumbled += 1
+            if exam.needed.keys() <= seen:
+                ceiling += 1
+                hits += told_by_lines(text, exam.needed)
+                loose += told_anywhere(text, exam.needed)
+        seen.update(exam.described)
+        bank.keep(_in(namespace, exam))
+        bank.distill()
+        if progress is not None:
+            progress(number, len(exams))
+    return Count(
+        stumbled=stumbled,
+        ceiling=ceiling,
+        hits=hits,
+        loose_hits=loose,
+        tokens=tokens / len(exams),
+        memories=sum(bank.status().memories.values()),
+    )
+
+
+def _in(namespace: str, exam: Exam) -> Any:
+    from dataclasses import replace
+
+    return replace(exam.episode, namespace=namespace)
+
+
+def summary(counts: Sequence[tuple[str, Count]]) -> dict[str, Any]:
+    rows = [
+        {
+            "order": name,
+            "stumbled": count.stumbled,
+            "ceiling": count.ceiling,
+            "hits": count.hits,
+            **share_with_interval(count.hits, count.ceiling),
+            "loose_hits": count.loose_hits,
+            "tokens": round(count.tokens, 1),
+            "memories": count.memories,
+        }
+        for name, count in counts
+    ]
+    return {
+        "orders": rows,
+        "share": spread([count.hits / max(1, count.ceiling) for _, count in counts]),
+        "loose_share": spread([count.loose_hits / max(1, count.ceiling) for _, count in counts]),
+        "tokens": spread([count.tokens for _, count in counts], 1),
+    }

@@ -1,0 +1,183 @@
+"""tau-retail: the same customer-service tasks run by four models, with a reward from the environment.
+
+Each run leaves a lesson: what it did, to be followed when it succeeded and avoided when it failed. Later runs of the
+same task are evidence for or against it. Two questions:
+
+    calibration   is a lesson of which the bank says 0.7 borne out by the next run in seven cases of ten?
+    ranking       do the lessons of successful runs stand above those of failed ones, among the lessons for the task?
+
+Rewards are flipped with a given probability before the bank hears of them; what is asked of it stays true.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.core.errors import NotFound
+from reasoningbank.core.learning import Episode
+from reasoningbank.core.types import Outcome
+from reasoningbank.core.values import dataclass
+from reasoningbank.evaluate.figures import calibration_error, spread
+from reasoningbank.learn.ingest.benchmarks import tau_runs_in
+from reasoningbank.learn.lessons import INITIAL_CONFIDENCE
+from reasoningbank.wiring import ReasoningBank
+
+FOLDER = "tau-retail"
+FLIPS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+LATER = 0.5
+"""The share of the stream after which predictions count as those on later runs."""
+_LONGEST_LESSON_CHARS = 600
+_LESSONS_SEEN = 16
+_ONLY_READS = ("get_", "find_", "list_", "calculate", "think", "search_")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    task: str
+    succeeded: bool
+    lesson: str
+    deed: str
+    """What it changed, for telling whether two runs did the same."""
+
+
+def runs(data: Path) -> list[Run]:
+    folder = data / FOLDER
+    if not folder.is_dir():
+        raise NotFound(f"There is no {FOLDER} in {data}. `--data` names the folder that holds the evaluation sets.")
+    episodes = [
+        episode for file in sorted(folder.glob("*.json")) for episode in tau_runs_in(json.loads(file.read_bytes()), "n")
+    ]
+    return [_run(episode) for episode in episodes]
+
+
+def _run(episode: Episode) -> Run:
+    deeds = [step.action for step in episode.steps if not step.action.startswith(_ONLY_READS)]
+    told = "\n".join(deeds) or "Nothing was changed."
+    lesson = f"{episode.task}\n{told}"[:_LONGEST_LESSON_CHARS]
+    return Run(task=episode.task, succeeded=bool(episode.reward), lesson=lesson, deed="\n".join(sorted(deeds)))
+
+
+def shuffled(found: Sequence[Run], seed: int) -> list[Run]:
+    order = list(found)
+    random.Random(seed).shuffle(order)  # noqa: S311 - an order for an experiment
+    return order
+
+
+# ---------------------------------------------------------------- calibration
+
+
+def calibration(found: Sequence[Run], flip: float, seed: int, policy: str) -> float:
+    """Expected calibration error over the later part of the stream."""
+    rng = random.Random(f"{seed} {flip}")  # noqa: S311 - an experiment that can be repeated
+    lessons: dict[str, list[tuple[str, bool]]] = {}
+    told: list[tuple[float, bool]] = []
+    with ReasoningBank.open(":memory:", embedder="hash", policy=policy, clock=lambda: 1_790_000_000.0) as bank:
+        for number, run in enumerate(shuffled(found, seed)):
+            heard = run.succeeded != (rng.random() < flip)
+            for memory_id, follow in lessons.get(run.task, ()):
+                if number >= LATER * len(found):
+                    told.append((bank.get(memory_id).confidence.mean, run.succeeded == follow))
+                bank.outcome(memory_id, succeeded=heard == follow)
+            kept = bank.record(
+                title="What was done",
+                content=run.lesson,
+                outcome="success" if heard else "failure",
+                initial_confidence=INITIAL_CONFIDENCE[Outcome.SUCCESS if heard else Outcome.FAILURE],
+            )
+            lessons.setdefault(run.task, []).append((kept.id, heard))
+    return calibration_error(told)
+
+
+# ---------------------------------------------------------------- ranking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    weighted: float
+    """The share of pairs (a lesson of a success, one of a failure, same task) that the ranking puts right."""
+    relevance_only: float
+    pairs: int
+
+
+class Shelf:
+    """A bank with every run's lesson in it and no evidence; each experiment works on a copy."""
+
+    def __init__(self, found: Sequence[Run], folder: Path) -> None:
+        self._found = list(found)
+        self._folder = folder
+        with ReasoningBank.open(folder / "bare" / "bank.db", namespace="n") as bank:
+            self._ids = bank.record_many(
+                {"title": "What was done", "content": run.lesson, "initial_confidence": 0.5} for run in found
+            )
+            bank.catch_up()
+
+    def ranked(self, flip: float, seed: int) -> Ranked:
+        """Every run's outcome is evidence for its own lesson and for those of runs that did the same for the task."""
+        rng = random.Random(f"{seed} {flip}")  # noqa: S311 - an experiment that can be repeated
+        with tempfile.TemporaryDirectory(dir=self._folder) as copy:
+            target = Path(copy) / "bank"
+            shutil.copytree(self._folder / "bare", target)
+            # What it survives is not the question here.
+            with ReasoningBank.open(target / "bank.db", namespace="n", durability="normal") as bank:
+                for run in self._found:
+                    heard = run.succeeded != (rng.random() < flip)
+                    for memory_id, other in zip(self._ids, self._found, strict=True):
+                        if other.task == run.task and other.deed == run.deed:
+                            bank.outcome(memory_id, succeeded=heard)
+                return self._pairs(bank)
+
+    def _pairs(self, bank: ReasoningBank) -> Ranked:
+        by_id = dict(zip(self._ids, self._found, strict=True))
+        right = right_by_relevance = pairs = 0.0
+        for task in dict.fromkeys(run.task for run in self._found):
+            hits = bank.search(task, limit=_LESSONS_SEEN, floor=0.0, min_confidence=0.0).memories
+            own = [(place, hit) for place, hit in enumerate(hits) if by_id[hit.id].task == task]
+            for place, good in own:
+                for other_place, bad in own:
+                    if by_id[good.id].succeeded and not by_id[bad.id].succeeded:
+                        pairs += 1
+                        right += place < other_place
+                        right_by_relevance += _above(good.relevance, bad.relevance)
+        return Ranked(weighted=right / pairs, relevance_only=right_by_relevance / pairs, pairs=int(pairs))
+
+
+def _above(one: float, other: float) -> float:
+    return 0.5 if one == other else float(one > other)
+
+
+# ---------------------------------------------------------------- everything
+
+
+def report(found: Sequence[Run], seeds: int) -> dict[str, Any]:
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="reasoningbank-eval-") as folder:
+        shelf = Shelf(found, Path(folder))
+        for flip in FLIPS:
+            errors = [calibration(found, flip, seed, "bayes") for seed in range(1, seeds + 1)]
+            ranked = [shelf.ranked(flip, seed) for seed in range(1, seeds + 1)]
+            rows.append(
+                {
+                    "flipped": flip,
+                    "calibration_error": spread(errors),
+                    "outcome_weighted": spread([one.weighted for one in ranked]),
+                    "relevance_only": spread([one.relevance_only for one in ranked]),
+                    "pairs": ranked[0].pairs,
+                }
+            )
+    policies = {
+        policy: spread([calibration(found, 0.0, seed, policy) for seed in range(1, seeds + 1)])
+        for policy in ("bayes", "signals", "ratchet", "factors")
+    }
+    return {"runs": len(found), "seeds": seeds, "by_flip": rows, "calibration_error_by_policy": policies}
+
+
+def fewer(found: Sequence[Run], most: int) -> list[Run]:
+    """The runs of the first tasks only, for a quick look."""
+    tasks = list(dict.fromkeys(run.task for run in found))[:most]
+    return [run for run in found if run.task in set(tasks)]

@@ -1,0 +1,95 @@
+"""What made the difference between runs of one task, found without a model: what all that succeeded did and no other
+did.
+
+Knows actions as text and nothing of what they mean. Says nothing when all runs ended alike, or when the good ones
+have nothing in common that the others lack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from reasoningbank.core.learning import (
+    LONGEST_LESSON_CONTENT_CHARS,
+    LONGEST_LESSON_DESCRIPTION_CHARS,
+    MOST_CONTRAST_LESSONS,
+    Episode,
+    Finding,
+    Lesson,
+    Verdict,
+)
+from reasoningbank.core.types import Memory, Outcome
+from reasoningbank.learn.rules import failed
+from reasoningbank.ports import Distiller, Reader
+
+MOST_NAMED = 3
+LONGEST_ACTION_CHARS = 300
+
+
+class Contrasting:
+    """Another distiller, which also compares."""
+
+    def __init__(self, distiller: Distiller) -> None:
+        self._distiller = distiller
+
+    @property
+    def name(self) -> str:
+        return self._distiller.name
+
+    def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
+        return self._distiller.distill(episode, verdict)
+
+    def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
+        lesson = difference(episodes)
+        others = self._distiller.contrast(episodes)
+        return [*([lesson] if lesson else []), *others][:MOST_CONTRAST_LESSONS]
+
+    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+        return self._distiller.settle(reader, namespace, lesson)
+
+    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
+        return self._distiller.merge(known, lesson)
+
+
+def difference(episodes: Sequence[tuple[Episode, Verdict]]) -> Lesson | None:
+    good = [_worked(episode) for episode, verdict in episodes if verdict.outcome is Finding.SUCCESS]
+    bad = [_tried(episode) for episode, verdict in episodes if verdict.outcome is Finding.FAILURE]
+    if not good or not bad:
+        return None
+    others = {action for actions in bad for action in actions}
+    shared = reduce(lambda a, b: {action: a[action] for action in a if action in b}, good)
+    only_good = [action for action in shared if action not in others]
+    if not only_good:
+        return None
+    done = "; ".join(only_good[:MOST_NAMED])
+    instead = [action for action in _common(bad) if action not in {a for actions in good for a in actions}]
+    content = f"Runs that succeeded all did: {done}."
+    if instead:
+        content += f" Runs that failed did instead: {'; '.join(instead[:MOST_NAMED])}."
+    task = " ".join(episodes[0][0].task.split())
+    return Lesson(
+        title="What made the difference between runs",
+        description=f"For a task like: {task}"[:LONGEST_LESSON_DESCRIPTION_CHARS],
+        content=content[:LONGEST_LESSON_CONTENT_CHARS],
+        outcome=Outcome.SUCCESS,
+        tags=("contrast",),
+        evidence=f"{len(good)} of {len(episodes)} runs succeeded",
+        kind="contrast",
+    )
+
+
+def _worked(episode: Episode) -> dict[str, None]:
+    return dict.fromkeys(_plain(step.action) for step in episode.steps if step.action.strip() and not failed(step))
+
+
+def _tried(episode: Episode) -> dict[str, None]:
+    return dict.fromkeys(_plain(step.action) for step in episode.steps if step.action.strip())
+
+
+def _common(runs: Sequence[dict[str, None]]) -> list[str]:
+    return [action for action in runs[0] if all(action in run for run in runs)]
+
+
+def _plain(action: str) -> str:
+    return " ".join(action.split())[:LONGEST_ACTION_CHARS]

@@ -1,0 +1,195 @@
+"""Jobs for an agent that answers in person: its own model distils, and no key is needed.
+
+Hands out what a configured model would be sent, and takes an answer that is held to the same form. The agent is no
+process that could be looked up and does not beat, so its lease is long (`HOST_LEASE_S`), and an answer after that is
+still taken as long as nobody else has taken the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from reasoningbank.core.errors import Conflict, InvalidInput
+from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, MOST_LESSONS, Finding, Lesson, Message, Verdict
+from reasoningbank.core.types import Job, JobState, Lease, Memory
+from reasoningbank.core.values import dataclass
+from reasoningbank.desk import Desk
+from reasoningbank.learn import queue
+from reasoningbank.learn.answers import parsed
+from reasoningbank.learn.extract import Request, contrast_request, evidence_for, request
+from reasoningbank.learn.lessons import Lecture, keep
+from reasoningbank.learn.watch import HOST, HOST_LEASE_S
+from reasoningbank.learn.worker import Material, material_of
+from reasoningbank.ports import Judge, Reader, Writer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handed:
+    """A job in an agent's hands."""
+
+    job: Job
+    task: str
+    verdict: Verdict
+    prompt: str
+    """What to answer, and in which form."""
+    record: str
+    """The session, fenced: data, not instructions."""
+
+
+class InvalidAnswer(InvalidInput):
+    """The answer cannot be kept; the job stays with whoever answered, who may answer again."""
+
+    def __init__(self, problems: Sequence[str], attempts_left: int) -> None:
+        self.problems = tuple(problems)
+        self.attempts_left = attempts_left
+        again = f"Answer again ({attempts_left} left)." if attempts_left else "It was the last attempt."
+        super().__init__(f"This answer cannot be kept: {' '.join(problems)} {again}")
+
+
+class HostDistiller:
+    """Stands for the agent that answered. Its lessons are known by their words."""
+
+    name = "host"
+
+    def distill(self, episode: object, verdict: object) -> Sequence[Lesson]:
+        del episode, verdict
+        raise InvalidInput("The host distils when it is asked to: `reasoningbank jobs next` hands it a job.")
+
+    def contrast(self, episodes: object) -> Sequence[Lesson]:
+        return self.distill(episodes, None)
+
+    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+        del reader, namespace
+        return lesson
+
+    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
+        del known, lesson
+        return None
+
+
+def hand_out(
+    desk: Desk, judge: Judge, *, scrub: Callable[[str], str] = str, job_id: str | None = None
+) -> Handed | None:
+    """The next job (or the one that is named), leased to the caller; None when nothing is due."""
+    owner = f"{HOST}{desk.ids.new('hst')}@"
+    if job_id is not None:
+        claimed = [queue.claim_one(desk, owner, job_id)]
+    else:
+        claimed = queue.claim(desk, owner, 1) or _lapsed(desk, owner)
+    if not claimed:
+        return None
+    job = claimed[0].job
+    _set_due(desk, claimed[0])
+    material = material_of(desk, job)
+    if not material.episodes:
+        desk.store.write(desk.tenant, lambda w: queue.finish(desk, w, claimed[0], (), {"note": "Erased."}))
+        return hand_out(desk, judge, scrub=scrub) if job_id is None else None
+    verdicts = [judge.judge(episode) for episode in material.episodes]
+    asked = _request(material, verdicts, scrub)
+    return Handed(
+        job=job,
+        task=material.episodes[0].task,
+        verdict=verdicts[0],
+        prompt=asked.messages[0].text,
+        record=asked.messages[1].text,
+    )
+
+
+def answer(desk: Desk, judge: Judge, job_id: str, text: str, *, scrub: Callable[[str], str] = str) -> tuple[str, ...]:
+    """Keep what the agent distilled; gives back the ids of the memories. A bad answer is an attempt."""
+    claimed = _in_hand(desk, job_id)
+    material = material_of(desk, claimed.job)
+    if not material.episodes:
+        raise Conflict(f"The session of the job {job_id!r} has been erased.")
+    verdicts = [judge.judge(episode) for episode in material.episodes]
+    asked = _request(material, verdicts, scrub)
+    read = parsed(
+        text,
+        finding=Finding.UNKNOWN if material.contrast else verdicts[0].outcome,
+        most=MOST_CONTRAST_LESSONS if material.contrast else MOST_LESSONS,
+        grounds=[message.text for message in asked.messages[1:]],
+    )
+    if read.problems:
+        wrong = desk.scrubber.scrub(" ".join(read.problems)).text
+        raise InvalidAnswer(read.problems, _count_attempt(desk, claimed, wrong))
+    judged = list(zip(material.episodes, verdicts, strict=True))
+    told = {"prompt": f"{asked.prompt.name}/{asked.prompt.hash}"}
+    lessons = [replace(lesson, metadata=told, evidence=evidence_for(lesson, judged, scrub)) for lesson in read.lessons]
+    lecture = Lecture(
+        job_id=job_id,
+        episode=material.episodes[0],
+        verdict=verdicts[0],
+        distiller=HostDistiller(),
+        parents=material.shown,
+    )
+
+    def change(writer: Writer) -> tuple[str, ...]:
+        ids = tuple(keep(desk, writer, lecture, lessons))
+        queue.finish(desk, writer, claimed, ids, {"distiller": HostDistiller.name})
+        return ids
+
+    return desk.store.write(desk.tenant, change)
+
+
+def _request(material: Material, verdicts: Sequence[Verdict], scrub: Callable[[str], str]) -> Request:
+    if material.contrast:
+        return contrast_request(list(zip(material.episodes, verdicts, strict=True)), scrub=scrub)
+    return request(material.episodes[0], verdicts[0], scrub=scrub)
+
+
+def _in_hand(desk: Desk, job_id: str) -> queue.Claimed:
+    queued = queue.find(desk, job_id)
+    if queued.job.state is not JobState.WAITING or queued.lease is None:
+        raise Conflict(f"The job {job_id!r} is {queued.standing}: it takes no answer.")
+    if queued.lease.owner is None:
+        return queue.claim_one(desk, f"{HOST}{desk.ids.new('hst')}@", job_id)
+    if not queued.lease.owner.startswith(HOST):
+        raise Conflict(f"A worker is at the job {job_id!r} now: it takes no answer.")
+    return queue.Claimed(job=queued.job, lease=queued.lease)
+
+
+def _count_attempt(desk: Desk, claimed: queue.Claimed, error: str) -> int:
+    """How many attempts are left; with the last one gone the job is dead."""
+
+    def change(writer: Writer) -> int:
+        lease = queue.still_held(writer, claimed)
+        left = queue.MOST_ATTEMPTS - lease.attempts
+        if left <= 0:
+            queue.bury(desk, writer, claimed.job, replace(lease, error=error), lease)
+            return 0
+        writer.change_lease(lease, replace(lease, attempts=lease.attempts + 1, error=error))
+        return left
+
+    return desk.store.write(desk.tenant, change)
+
+
+def _set_due(desk: Desk, claimed: queue.Claimed) -> None:
+    """By the wall clock, for `_lapsed`: whoever hands out jobs one by one cannot stand and watch a lease."""
+
+    def change(writer: Writer) -> None:
+        lease = queue.still_held(writer, claimed)
+        writer.change_lease(lease, replace(lease, ready_at=desk.clock() + HOST_LEASE_S))
+
+    desk.store.write(desk.tenant, change)
+
+
+def _lapsed(desk: Desk, owner: str) -> list[queue.Claimed]:
+    """A job that was handed out and never answered."""
+    now = desk.clock()
+
+    def is_over(lease: Lease) -> bool:
+        return (lease.owner or "").startswith(HOST) and not now < lease.ready_at <= now + HOST_LEASE_S
+
+    with desk.store.read(desk.tenant) as reader:
+        over = [lease for lease in reader.leases() if is_over(lease)]
+    for lease in over:
+        claimed = queue.take_over(desk, owner, lease)
+        if claimed:
+            return claimed
+    return []
+
+
+def as_messages(handed: Handed) -> tuple[Message, ...]:
+    """What a model would be sent for this job."""
+    return (Message(role="system", text=handed.prompt), Message(role="user", text=handed.record))

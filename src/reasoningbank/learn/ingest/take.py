@@ -1,0 +1,88 @@
+"""From paths to sessions in the bank: every episode of every file, once.
+
+One file that cannot be read, or one session that cannot be kept, costs itself and not the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from reasoningbank.core.drafts import clean_namespace
+from reasoningbank.core.errors import ImportRejected, InvalidInput
+from reasoningbank.core.learning import Episode
+from reasoningbank.core.values import dataclass
+from reasoningbank.desk import Desk
+from reasoningbank.learn.ingest.sniff import FORMATS, episodes_in, files_in
+from reasoningbank.learn.whole import keep_episode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested:
+    added: int
+    """Sessions that were not here before."""
+    grown: int
+    """Sessions that have more steps, or an end, since they were read last."""
+    known: int
+    steps: int
+    """Steps that were added."""
+    skipped: tuple[Skipped, ...]
+    jobs: tuple[str, ...]
+    """What was queued to be distilled."""
+
+
+def ingest(
+    desk: Desk,
+    paths: Sequence[Path],
+    *,
+    namespace: str | None = None,
+    layout: str | None = None,
+    dry_run: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Ingested:
+    if layout is not None and layout not in FORMATS:
+        raise InvalidInput(f"The format {layout!r} is unknown: use one of {', '.join(FORMATS)}.")
+    home = desk.namespace if namespace is None else clean_namespace(namespace)
+    skipped: list[Skipped] = []
+    jobs: list[str] = []
+    added = grown = known = steps = 0
+    for where, episode in _episodes(paths, home, layout, skipped):
+        try:
+            kept = keep_episode(desk, episode, dry_run=dry_run)
+        except InvalidInput as error:
+            skipped.append(Skipped(what=where, why=str(error)))
+            continue
+        jobs += [kept.job_id] if kept.job_id else []
+        steps += kept.steps_added
+        added += not kept.known
+        grown += kept.known and kept.changed
+        known += kept.known and not kept.changed
+        if progress is not None:
+            progress(added + grown + known)
+    return Ingested(added=added, grown=grown, known=known, steps=steps, skipped=tuple(skipped), jobs=tuple(jobs))
+
+
+def _episodes(
+    paths: Sequence[Path], namespace: str, layout: str | None, skipped: list[Skipped]
+) -> Iterator[tuple[str, Episode]]:
+    for path in paths:
+        # A path that was named must be there; what lies in a folder may be anything.
+        files = files_in(path)
+        for file in files:
+            found = 0
+            try:
+                for found, episode in enumerate(episodes_in(file, namespace, layout), start=1):
+                    yield f"{file.name}, session {found}", episode
+            except ImportRejected as error:
+                if len(files) == 1:
+                    raise
+                skipped.append(Skipped(what=file.name, why=str(error)))
+                continue
+            if not found:
+                skipped.append(Skipped(what=file.name, why="nobody asks for anything in it."))

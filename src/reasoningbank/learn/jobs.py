@@ -1,0 +1,206 @@
+"""The jobs of a bank, for whoever wants to see them, work them off or answer them: `bank.jobs`."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from reasoningbank.core.drafts import clean_namespace
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.types import EVERY_NAMESPACE, Job, JobState, Spending
+from reasoningbank.core.values import dataclass
+from reasoningbank.desk import Desk
+from reasoningbank.learn import queue
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from reasoningbank.learn.crew import Crew, Shift
+    from reasoningbank.learn.host import Handed
+    from reasoningbank.learn.worker import Attempt, Teacher
+    from reasoningbank.ports import Judge, Writer
+
+DEFAULT_LIMIT = 50
+
+
+class Learning(Protocol):
+    """Who teaches in this bank, made when it is first needed."""
+
+    @property
+    def distiller(self) -> str:
+        """What distils, in words."""
+        ...
+
+    @property
+    def judge_names(self) -> str: ...
+
+    @property
+    def llm(self) -> str: ...
+
+    @property
+    def patient(self) -> bool:
+        """True when teachers wait for somebody else's computer most of the time, so that many jobs fit side by side."""
+        ...
+
+    def teachers(self) -> Sequence[Teacher]:
+        """Nobody when the bank leaves its jobs to the host, or to nobody."""
+        ...
+
+    def judge(self) -> Judge: ...
+
+    def scrub(self, text: str) -> str: ...
+
+    def at(self, desk: Desk) -> Learning:
+        """The same teachers at another desk: its tenant's sessions, its scrubber, its own budget."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distilled:
+    """What came of working jobs off."""
+
+    attempts: tuple[Attempt, ...]
+    memories: tuple[str, ...]
+    """Ids of what was learned: new memories, and those that were confirmed or revised."""
+    waiting: int
+    """Jobs that are left, those in other hands included."""
+
+    def count(self, end: str) -> int:
+        """How many attempts ended as `done`, `failed`, `dead`, `put off` or `lost`."""
+        return sum(attempt.end == end for attempt in self.attempts)
+
+
+class Jobs:
+    def __init__(self, desk: Desk, learning: Learning) -> None:
+        self._desk = desk
+        self._learning = learning
+
+    def list(
+        self, *, state: str | None = None, namespace: str | None = None, limit: int = DEFAULT_LIMIT
+    ) -> builtins.list[queue.Queued]:
+        """Newest first; every namespace unless one is named."""
+        where: dict[str, str] = {}
+        if state is not None:
+            if state not in [*JobState, "running"]:
+                raise InvalidInput(f"state {state!r} is unknown: use one of {', '.join([*JobState, 'running'])}.")
+            where["state"] = JobState.WAITING if state == "running" else state
+        if namespace is not None and namespace != EVERY_NAMESPACE:
+            where["namespace"] = clean_namespace(namespace)
+        found = queue.listed(self._desk, where, limit=limit)
+        return [queued for queued in found if state is None or queued.standing == state]
+
+    def get(self, job_id: str) -> queue.Queued:
+        return queue.find(self._desk, job_id)
+
+    def tally(self) -> dict[str, int]:
+        with self._desk.store.read(self._desk.tenant) as reader:
+            return queue.tally(reader)
+
+    def retry(self, job_id: str) -> queue.Queued:
+        return queue.retry(self._desk, job_id)
+
+    def discard(self, job_id: str) -> queue.Queued:
+        return queue.discard(self._desk, job_id)
+
+    # ------------------------------------------------------------ working them off
+
+    def distill(
+        self,
+        shift: Shift | None = None,
+        *,
+        teachers: Sequence[Teacher] | None = None,
+        on_attempt: Callable[[Attempt], None] | None = None,
+    ) -> Distilled:
+        crew = self.crew(shift, teachers=teachers, on_attempt=on_attempt)
+        return self.summary(crew.run() if crew is not None else [])
+
+    def summary(self, attempts: Sequence[Attempt]) -> Distilled:
+        learned = dict.fromkeys(memory for attempt in attempts for memory in attempt.memories)
+        with self._desk.store.read(self._desk.tenant) as reader:
+            waiting = reader.count(Job, {"state": JobState.WAITING})
+        return Distilled(attempts=tuple(attempts), memories=tuple(learned), waiting=waiting)
+
+    def crew(
+        self,
+        shift: Shift | None = None,
+        *,
+        teachers: Sequence[Teacher] | None = None,
+        on_attempt: Callable[[Attempt], None] | None = None,
+    ) -> Crew | None:
+        """Workers to run and to stop; None when nobody teaches here."""
+        from reasoningbank.learn.crew import Crew, Shift
+
+        who = self._learning.teachers() if teachers is None else teachers
+        if not who:
+            return None
+        if shift is None:
+            shift = Shift()
+        if shift.threads is None and teachers is None and not self._learning.patient:
+            # This processor does the work: as many threads as workers, so that one computes while another one syncs.
+            shift = replace(shift, threads=shift.workers)
+        return Crew(self._desk, who, shift, rng=_chance(self._desk), on_attempt=on_attempt)
+
+    def work(self, job_id: str, *, teachers: Sequence[Teacher] | None = None) -> Attempt | None:
+        """One job, now, by this thread; None when nobody teaches here."""
+        from reasoningbank.learn.crew import beating
+        from reasoningbank.learn.owners import this_process
+        from reasoningbank.learn.worker import work
+
+        who = self._learning.teachers() if teachers is None else teachers
+        if not who:
+            return None
+        rng = _chance(self._desk)
+        claimed = queue.claim_one(self._desk, f"{this_process()}{rng.getrandbits(32):x}.1", job_id)
+        with beating(self._desk, claimed):
+            return work(self._desk, claimed, who, rng)
+
+    def queue_contrast(self, sessions: Sequence[str]) -> str:
+        """Accept the comparison of several runs of one task as a job; gives back its id."""
+        from reasoningbank.learn.capture import whole
+
+        def change(writer: Writer) -> str:
+            namespaces = {whole(self._desk, writer, session)[0].namespace for session in sessions}
+            if len(namespaces) != 1:
+                raise InvalidInput("Only runs of one namespace can be compared.")
+            told = {"trajectories": [*sessions]}
+            return queue.enqueue(
+                self._desk,
+                writer,
+                namespace=namespaces.pop(),
+                subject=sessions[0],
+                kind=queue.CONTRAST,
+                metadata=told,
+            ).id
+
+        return self._desk.store.write(self._desk.tenant, change)
+
+    # ------------------------------------------------------------ answering them
+
+    def next(self, job_id: str | None = None) -> Handed | None:
+        """A job for the agent that asks, with everything that it needs to answer; None when nothing is due."""
+        from reasoningbank.learn.host import hand_out
+
+        return hand_out(self._desk, self._learning.judge(), scrub=self._learning.scrub, job_id=job_id)
+
+    def answer(self, job_id: str, text: str) -> tuple[str, ...]:
+        """Take an agent's answer in the form that was asked for; gives back the ids of the memories."""
+        from reasoningbank.learn.host import answer
+
+        return answer(self._desk, self._learning.judge(), job_id, text, scrub=self._learning.scrub)
+
+    # ------------------------------------------------------------ what it cost
+
+    def spending(self, day: str | None = None) -> builtins.list[Spending]:
+        """The ledger, newest day first."""
+        with self._desk.store.read(self._desk.tenant) as reader:
+            found = reader.select(Spending, {} if day is None else {"day": day})
+        return sorted(found, key=lambda spent: (spent.day, spent.model, spent.purpose), reverse=True)
+
+
+def _chance(desk: Desk) -> Random:
+    from random import Random
+
+    # From the bank's own ids, which are made of the system's chance or of what a test gave in its place.
+    return Random(desk.ids.new("rng"))  # noqa: S311 - jitter and names, nothing secret

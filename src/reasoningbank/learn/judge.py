@@ -1,0 +1,124 @@
+"""Judges: the environment first, then a model, then rules.
+
+Knows the order and how to read a model's verdict. A judge that gives no readable answer says unknown; an outage is
+not an answer and is passed on, so that the job waits instead of being judged by nobody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from reasoningbank.core.errors import LLMRefused
+from reasoningbank.core.learning import Episode, Finding, JudgedBy, Message, Verdict
+from reasoningbank.learn import rules
+from reasoningbank.learn.episodes import LONGEST_REASON_CHARS, kept_verdict
+from reasoningbank.learn.prompting import prompt
+from reasoningbank.learn.traces import TRACE_TOKENS, cut_middle, fenced, trace_of
+from reasoningbank.ports import LLM, Judge
+
+SUCCESS_REWARD = 1.0
+"""A reward below it is no success: environments that give parts give them for what is missing too."""
+ANSWER_TOKENS = 200
+TASK_TOKENS = 500
+LLM_CERTAINTY = 0.7
+"""What the paper's judge reached against the truth (72.7 %), until a bank has measured its own."""
+_LINES = re.compile(
+    r"\AVerdict: *(?P<verdict>success|failure|unknown)\.?\s*\nReason: *(?P<reason>[^\n]+)"
+    r"(?:\s*\nEvidence: *(?P<evidence>[^\n]*))?\s*\Z",
+    re.IGNORECASE,
+)
+
+
+class EnvironmentJudge:
+    """Whatever is not an opinion: a reward, how the session was ended by whoever ran it, a test run in the trace."""
+
+    name = "environment"
+
+    def judge(self, episode: Episode) -> Verdict:
+        if episode.reward is not None:
+            good = episode.reward >= SUCCESS_REWARD
+            return _environment(good=good, reason=f"The environment gave a reward of {episode.reward:g}.")
+        kept = kept_verdict(episode)
+        if kept is not None and kept.outcome is not Finding.UNKNOWN:
+            return kept
+        if episode.outcome in (Finding.SUCCESS, Finding.FAILURE):
+            return _environment(good=episode.outcome == Finding.SUCCESS, reason="The session was ended as this.")
+        return rules.tests_in(episode.steps) or Verdict(
+            outcome=Finding.UNKNOWN, reason="The environment said nothing.", source=JudgedBy.ENVIRONMENT
+        )
+
+
+def _environment(*, good: bool, reason: str) -> Verdict:
+    outcome = Finding.SUCCESS if good else Finding.FAILURE
+    return Verdict(outcome=outcome, reason=reason, source=JudgedBy.ENVIRONMENT, certainty=1.0)
+
+
+class RulesJudge:
+    name = "rules"
+
+    def judge(self, episode: Episode) -> Verdict:
+        return rules.judged(episode)
+
+
+class LLMJudge:
+    def __init__(self, llm: LLM, *, scrub: Callable[[str], str] = str, trace_tokens: int = TRACE_TOKENS) -> None:
+        self._llm = llm
+        self._scrub = scrub
+        self._trace_tokens = trace_tokens
+
+    @property
+    def name(self) -> str:
+        return f"llm ({self._llm.name})"
+
+    def judge(self, episode: Episode) -> Verdict:
+        task = fenced(cut_middle(self._scrub(episode.task), TASK_TOKENS), "task")
+        trace = trace_of(episode, tokens=self._trace_tokens, scrub=self._scrub) or "(no steps)"
+        messages = [
+            Message(role="system", text=prompt("judge").text),
+            Message(role="user", text=f"Task:\n{task}\n\nSession Trace:\n{fenced(trace, 'trace')}"),
+        ]
+        try:
+            completion = self._llm.complete(messages, max_tokens=ANSWER_TOKENS, temperature=0.0)
+        except LLMRefused as error:
+            return Verdict(outcome=Finding.UNKNOWN, reason=f"The judge did not answer: {error}", source=JudgedBy.LLM)
+        return _read(completion.text, trace)
+
+
+def _read(text: str, trace: str) -> Verdict:
+    found = _LINES.match(text.strip())
+    if found is None:
+        return Verdict(outcome=Finding.UNKNOWN, reason="The judge's answer cannot be read.", source=JudgedBy.LLM)
+    outcome = Finding(found["verdict"].lower())
+    evidence = (found["evidence"] or "").strip().strip('"')
+    # Only words that are really in the record are evidence.
+    quoted = bool(evidence) and " ".join(evidence.split()) in " ".join(trace.split())
+    return Verdict(
+        outcome=outcome,
+        reason=found["reason"].strip()[:LONGEST_REASON_CHARS],
+        evidence=evidence[:LONGEST_REASON_CHARS] if quoted else "",
+        source=JudgedBy.LLM,
+        certainty=0.0 if outcome is Finding.UNKNOWN else LLM_CERTAINTY,
+    )
+
+
+class Judges:
+    """The first of several that is not in doubt."""
+
+    def __init__(self, judges: Sequence[Judge]) -> None:
+        self._judges = tuple(judges)
+
+    @property
+    def name(self) -> str:
+        return ", then ".join(judge.name for judge in self._judges)
+
+    def judge(self, episode: Episode) -> Verdict:
+        doubts: list[str] = []
+        last = Verdict(outcome=Finding.UNKNOWN)
+        for judge in self._judges:
+            last = judge.judge(episode)
+            if last.outcome is not Finding.UNKNOWN:
+                return last
+            doubts.append(last.reason)
+        return replace(last, reason=" ".join(doubts))

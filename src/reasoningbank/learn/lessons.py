@@ -1,0 +1,172 @@
+"""From lessons to memories, inside the transaction that ends their job.
+
+Knows how a lesson becomes a memory, that the same lesson twice is evidence and not a second memory, and that what was
+learned from untrusted memories stays tied to them by its parents. Ids are derived from the job, so that a lesson kept
+twice is one memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any
+
+from reasoningbank.core.drafts import memory_from
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.ids import derived_id
+from reasoningbank.core.learning import Episode, Finding, Lesson, Verdict
+from reasoningbank.core.origins import level_of
+from reasoningbank.core.types import Draft, Memory, Outcome, Signal, SignalKind
+from reasoningbank.core.values import dataclass
+from reasoningbank.desk import LIVE_STATES, Desk
+from reasoningbank.guard.admission import admit, readmit
+from reasoningbank.guard.trust import trust_in
+from reasoningbank.learn.answers import problems_of, repeated
+from reasoningbank.ports import Distiller, Writer
+
+INITIAL_CONFIDENCE: Mapping[Outcome, float] = {Outcome.SUCCESS: 0.7, Outcome.FAILURE: 0.6}
+INITIAL_UNJUDGED = 0.5
+"""Of what was learned from a session of which nobody knows how it went."""
+_TIME_LETTERS = 10
+SEEN_AGAIN_WEIGHT = 0.5
+"""A lesson that another session teaches too gets this share of a whole piece of evidence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lecture:
+    """Everything that is known about where lessons came from."""
+
+    job_id: str
+    episode: Episode
+    verdict: Verdict
+    distiller: Distiller
+    parents: tuple[str, ...] = ()
+    """Memories that were shown in the session."""
+
+
+def checked(lessons: Sequence[Lesson], most: int, maker: str) -> tuple[Lesson, ...]:
+    """The same limits for every distiller, plugins included."""
+    problems = [problem for lesson in lessons for problem in problems_of(lesson)] + repeated(lessons)
+    if len(lessons) > most:
+        problems.append(f"there are {len(lessons)} lessons; the limit is {most}.")
+    if problems:
+        raise InvalidInput(f"The distiller {maker!r} made a lesson that cannot be kept: {' '.join(problems)}")
+    return tuple(lessons)
+
+
+def keep(desk: Desk, writer: Writer, lecture: Lecture, lessons: Sequence[Lesson]) -> list[str]:
+    """The ids of the memories that now hold these lessons, new ones and revised ones."""
+    return [_kept(desk, writer, lecture, number, lesson) for number, lesson in enumerate(lessons, 1)]
+
+
+def _kept(desk: Desk, writer: Writer, lecture: Lecture, number: int, lesson: Lesson) -> str:
+    namespace = lecture.episode.namespace
+    lesson = lecture.distiller.settle(writer, namespace, lesson)
+    key: str | None = lesson.key or _key_of_words(lesson)
+    there = writer.select(Memory, {"namespace": namespace, "key": key, "state": LIVE_STATES}, limit=1)
+    if there and not _is_ours(writer, lecture, there[0]):
+        there, key = [], None
+    if not there:
+        memory, _ = desk.clean(_memory(desk, lecture, lesson, key, f"{lecture.job_id}/{number}"))
+        return admit(writer, memory).memory.id
+    known = there[0]
+    merged = lecture.distiller.merge(known, lesson)
+    if merged is not None:
+        checked([merged], 1, lecture.distiller.name)
+        revised, _ = desk.clean(_revised(desk, lecture, known, merged))
+        if revised.revision != known.revision:
+            readmit(writer, known, revised, lecture.episode.origin)
+    writer.add(_seen_again(desk, lecture, known))
+    return known.id
+
+
+def _is_ours(writer: Writer, lecture: Lecture, known: Memory) -> bool:
+    """What somebody else wrote under a key, or the user has vouched for, is not a distiller's to revise."""
+    origin = lecture.episode.origin
+    return known.origin == origin and trust_in(writer, known) <= level_of(origin)
+
+
+def _memory(desk: Desk, lecture: Lecture, lesson: Lesson, key: str | None, identity: str) -> Memory:
+    judged = lecture.verdict.outcome is not Finding.UNKNOWN
+    draft = Draft(
+        title=lesson.title,
+        description=lesson.description,
+        content=lesson.content,
+        outcome=lesson.outcome,
+        key=key,
+        namespace=lecture.episode.namespace,
+        tags=lesson.tags,
+        agent=lecture.episode.agent,
+        origin=lecture.episode.origin,
+        parents=lecture.parents,
+        source=lecture.episode.source,
+        metadata=_told(lecture, lesson),
+        initial_confidence=INITIAL_CONFIDENCE[lesson.outcome] if judged else INITIAL_UNJUDGED,
+    )
+    return memory_from(
+        draft,
+        memory_id=_id_of(lecture.job_id, identity),
+        tenant=desk.tenant,
+        namespace=lecture.episode.namespace,
+        initial_confidence=INITIAL_UNJUDGED,
+        now=desk.clock(),
+    )
+
+
+def _id_of(job_id: str, identity: str) -> str:
+    """The same for the same lesson of a job, and in the order of the jobs: it begins with the job's own time."""
+    time = job_id.partition("_")[2][:_TIME_LETTERS]
+    return f"mem_{time}{derived_id('', identity)[1 + len(time) :]}"
+
+
+def _told(lecture: Lecture, lesson: Lesson) -> dict[str, Any]:
+    """Where a lesson came from, so that a reader can check it."""
+    told: dict[str, Any] = {
+        **lesson.metadata,
+        "kind": lesson.kind,
+        "job": lecture.job_id,
+        "distiller": lecture.distiller.name,
+        "verdict": f"{lecture.verdict.outcome} by {lecture.verdict.source}",
+    }
+    if lesson.evidence:
+        told["evidence"] = lesson.evidence
+    return told
+
+
+def _revised(desk: Desk, lecture: Lecture, known: Memory, lesson: Lesson) -> Memory:
+    changed = replace(
+        known,
+        title=lesson.title,
+        description=lesson.description,
+        content=lesson.content,
+        tags=tuple(dict.fromkeys((*known.tags, *lesson.tags))),
+        # A memory that takes something over from untrusted ones is their child from now on.
+        parents=tuple(dict.fromkeys((*known.parents, *lecture.parents))),
+        metadata={**known.metadata, **_told(lecture, lesson)},
+    )
+    said = (changed.title, changed.description, changed.content, changed.tags, changed.parents)
+    if said == (known.title, known.description, known.content, known.tags, known.parents):
+        return known
+    return replace(changed, revision=known.revision + 1, updated_at=max(desk.clock(), known.updated_at))
+
+
+def _seen_again(desk: Desk, lecture: Lecture, known: Memory) -> Signal:
+    return Signal(
+        id=desk.ids.new("sig"),
+        tenant=desk.tenant,
+        memory_id=known.id,
+        kind=SignalKind.COMPLETION,
+        positive=True,
+        weight=SEEN_AGAIN_WEIGHT,
+        used=False,
+        source="distilled",
+        trajectory_id=lecture.episode.source,
+        comment="another session taught the same",
+        at=desk.clock(),
+    )
+
+
+def _key_of_words(lesson: Lesson) -> str:
+    words = " ".join(f"{lesson.outcome} {lesson.title} {lesson.content}".casefold().split())
+    return f"lesson:{blake2b(words.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"

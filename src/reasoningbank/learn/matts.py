@@ -1,0 +1,189 @@
+"""Test-time scaling with memory (MaTTS): several tries at one task, and what their comparison teaches.
+
+    parallel     k runs at the same time under the same advice; the best answer counts, the contrast is learned
+    sequential   one run that checks and refines its own answer k - 1 times; the whole of it is learned
+
+Knows how runs are started, compared and chosen from. The contrast is a job like any other, so an outage of the model
+that draws it loses nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from reasoningbank.core.errors import InvalidInput, LLMError
+from reasoningbank.core.learning import Acted, EpisodeStep, Finding, Message, Verdict
+from reasoningbank.core.values import dataclass
+from reasoningbank.learn.calling import Agent, Called, call_all
+from reasoningbank.learn.extract import contrast_request
+from reasoningbank.learn.loop import ADVICE_TOKENS, Begun, Finished, Teachable, begin, fail, finish
+from reasoningbank.learn.prompting import prompt
+from reasoningbank.learn.rules import failed
+from reasoningbank.ports import LLM
+
+MOST_RUNS = 32
+AT_ONCE = 4
+_BEST = re.compile(r"\ABest: *(\d+)\s*\nReason: *[^\n]+\s*\Z", re.IGNORECASE)
+_RANK = {Finding.SUCCESS: 0, Finding.UNKNOWN: 1, Finding.FAILURE: 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    session: str
+    acted: Acted | None
+    """None when the run did not come to an answer; `error` says why."""
+    verdict: Verdict
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaled:
+    runs: tuple[Run, ...]
+    best: Run | None
+    """None when no run came to an answer."""
+    learned: tuple[str, ...]
+    job_id: str | None
+    """The job that draws the lessons; it is still there when nothing was learned because of an outage."""
+
+    @property
+    def answer(self) -> str | None:
+        return self.best.acted.answer if self.best is not None and self.best.acted is not None else None
+
+
+def parallel(  # noqa: PLR0913 - what bounds a bundle of runs, said once
+    bank: Teachable,
+    agent: Agent,
+    task: str,
+    *,
+    k: int = 3,
+    at_once: int = AT_ONCE,
+    namespace: str | None = None,
+    timeout_s: float | None = None,
+    cancel: threading.Event | None = None,
+    choose_by: LLM | None = None,
+) -> Scaled:
+    """Make k runs under one memory, at most `at_once` at a time. A run that fails does not stop the others.
+
+    `choose_by` lets a model choose the best answer; without it the verdicts do, then errors, then length.
+    """
+    _check(k)
+    # All before any: what one run teaches must not reach another one of the same bundle.
+    begun = [begin(bank, task, namespace, ADVICE_TOKENS) for _ in range(k)]
+    advice = begun[0].advice
+    called = call_all(agent, [(task, advice)] * k, at_once=at_once, timeout_s=timeout_s, cancel=cancel)
+    pairs = [_ended(bank, run, one) for run, one in zip(begun, called, strict=True)]
+    runs = [run for run, _ in pairs]
+    finished = {run.session: end for run, end in pairs if end is not None}
+    best = _best([run for run in runs if run.acted is not None], finished, choose_by)
+    job_id: str | None = None
+    learned: tuple[str, ...] = ()
+    if finished:
+        job_id = bank.jobs.queue_contrast(list(finished))
+        attempt = bank.jobs.work(job_id)
+        learned = attempt.memories if attempt is not None else ()
+    return Scaled(runs=tuple(runs), best=best, learned=learned, job_id=job_id)
+
+
+def sequential(
+    bank: Teachable,
+    agent: Agent,
+    task: str,
+    *,
+    k: int = 3,
+    namespace: str | None = None,
+    timeout_s: float | None = None,
+    cancel: threading.Event | None = None,
+) -> Scaled:
+    """One run in k rounds, each of which sees the answer of the one before; a failed one keeps what was there."""
+    _check(k)
+    begun = begin(bank, task, namespace, ADVICE_TOKENS)
+    rounds: list[Acted] = []
+    error = ""
+    for number in range(k):
+        if cancel is not None and cancel.is_set():
+            error = "It was called off."
+            break
+        [called] = call_all(
+            agent, [(_asked(task, rounds, number), begun.advice)], at_once=1, timeout_s=timeout_s, cancel=cancel
+        )
+        if called.acted is None:
+            error = called.error
+            break
+        rounds.append(called.acted)
+    run, end = _ended(bank, begun, Called(acted=_joined(rounds), error=error), distil=True)
+    learned: tuple[str, ...] = ()
+    if end is not None and end.job_id is not None:
+        attempt = bank.jobs.work(end.job_id)
+        learned = attempt.memories if attempt is not None else ()
+    run = replace(run, error=error)
+    best = run if run.acted is not None else None
+    return Scaled(runs=(run,), best=best, learned=learned, job_id=end.job_id if end is not None else None)
+
+
+def _check(k: int) -> None:
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_RUNS:
+        raise InvalidInput(f"k must be a whole number from 1 to {MOST_RUNS}, not {k!r}.")
+
+
+def _ended(bank: Teachable, begun: Begun, called: Called, *, distil: bool = False) -> tuple[Run, Finished | None]:
+    if called.acted is None:
+        fail(bank, begun, called.error)
+        unknown = Verdict(outcome=Finding.UNKNOWN, reason="It came to no answer.")
+        return Run(session=begun.trajectory.id, acted=None, verdict=unknown, error=called.error), None
+    end = finish(bank, begun, called.acted, distil=distil)
+    return Run(session=begun.trajectory.id, acted=called.acted, verdict=end.verdict), end
+
+
+def _asked(task: str, rounds: Sequence[Acted], number: int) -> str:
+    if not rounds:
+        return task
+    check = prompt("refine" if number == 1 else "again").text.replace("{answer}", rounds[-1].answer)
+    return f"{task}\n\n{check}"
+
+
+def _joined(rounds: Sequence[Acted]) -> Acted | None:
+    """All rounds as one run: the last answer counts, the steps of all are kept."""
+    if not rounds:
+        return None
+    steps: list[EpisodeStep] = []
+    for number, acted in enumerate(rounds, 1):
+        steps += acted.steps
+        steps.append(EpisodeStep(action=f"Answer of round {number}: {acted.answer or '(none)'}"))
+    return replace(rounds[-1], steps=tuple(steps))
+
+
+# ---------------------------------------------------------------- choosing
+
+
+def _best(runs: Sequence[Run], finished: dict[str, Finished], choose_by: LLM | None) -> Run | None:
+    if not runs:
+        return None
+    ranked = sorted(runs, key=_merit)
+    # What the environment says is not open to opinion.
+    leaders = [run for run in ranked if run.verdict.outcome is ranked[0].verdict.outcome]
+    if choose_by is not None and len(leaders) > 1:
+        chosen = _chosen_by(choose_by, [finished[run.session] for run in leaders])
+        if chosen is not None:
+            return leaders[chosen]
+    return ranked[0]
+
+
+def _merit(run: Run) -> tuple[float, ...]:
+    acted = run.acted or Acted(answer="")
+    reward = acted.reward if acted.reward is not None else 0.0
+    errors = sum(failed(step) for step in acted.steps)
+    return (_RANK[run.verdict.outcome], -reward, -run.verdict.certainty, errors, len(acted.steps))
+
+
+def _chosen_by(llm: LLM, runs: Sequence[Finished], scrub: Callable[[str], str] = str) -> int | None:
+    """None when the model gives no readable choice: then the rules choose."""
+    record = contrast_request([(end.episode, end.verdict) for end in runs], scrub=scrub).messages[1]
+    messages = [Message(role="system", text=prompt("best").text), record]
+    try:
+        found = _BEST.match(llm.complete(messages, max_tokens=200).text.strip())
+    except LLMError:
+        return None
+    return int(found[1]) - 1 if found is not None and 1 <= int(found[1]) <= len(runs) else None

@@ -1,0 +1,83 @@
+"""The distiller without a model.
+
+    facts      what there is and how it is named            one growing memory a place
+    fixes      it failed, this change made it work          one a kind of failure
+    remedies   it failed, this was done first, it worked
+    warnings   it failed again and again                    with what to do instead
+    wishes     what the user said that holds for good
+
+Knows in which order they matter when a session taught more than may be kept. Each of them has a file of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reasoningbank.core.learning import (
+    MOST_CONTRAST_LESSONS,
+    MOST_LESSONS,
+    Episode,
+    Finding,
+    Lesson,
+    Verdict,
+)
+from reasoningbank.core.types import Memory
+from reasoningbank.learn.offline import facts, fixes, remedies, warnings, wishes
+from reasoningbank.learn.offline.places import read
+from reasoningbank.learn.offline.trouble import failed, message
+from reasoningbank.learn.offline.words import all_words
+from reasoningbank.ports import Reader
+
+
+class OfflineDistiller:
+    @property
+    def name(self) -> str:
+        return "offline"
+
+    def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
+        steps = episode.steps
+        said = wishes.wishes(episode.messages)
+        fact = facts.fact(steps)
+        names = _names(fact)
+        if fact is not None:
+            guesses = [step for step in steps if failed(step) and fixes.guessed_name(step, names)]
+            fact = facts.with_guesses(fact, [message(step.result) for step in guesses])
+        mended = fixes.fixes(steps, names)
+        found: list[Lesson] = [*said[:1], *([fact] if fact else [])]
+        found += [fixes.lesson_of(fix, steps) for fix in mended]
+        healed = remedies.remedies(steps)
+        found += [remedies.lesson_of(remedy, steps) for remedy in healed]
+        if verdict.outcome is not Finding.SUCCESS:
+            known = {fix.kind for fix in mended} | {remedy.kind for remedy in healed}
+            found += [warnings.lesson_of(group, steps) for group in warnings.repeated(steps, known, names)]
+        return [*found, *said[1:]][:MOST_LESSONS]
+
+    def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
+        """Runs that went well first: what they teach, then what the others warn of."""
+        order = {Finding.SUCCESS: 0, Finding.UNKNOWN: 1, Finding.FAILURE: 2}
+        found: dict[str, Lesson] = {}
+        for episode, verdict in sorted(episodes, key=lambda pair: order[pair[1].outcome]):
+            for lesson in self.distill(episode, verdict):
+                found.setdefault(lesson.key or lesson.title, lesson)
+        return list(found.values())[:MOST_CONTRAST_LESSONS]
+
+    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+        """The lesson under the key of what it is about, where only the records can tell which that is."""
+        return facts.settled(reader, namespace, lesson) if lesson.kind == facts.FACT else lesson
+
+    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
+        """None when what is known says it all: the lesson then confirms it."""
+        match lesson.kind:
+            case facts.FACT:
+                return facts.merged(known, lesson)
+            case fixes.FIX:
+                return fixes.merged(known, lesson)
+            case _:
+                return None
+
+
+def _names(fact: Lesson | None) -> frozenset[str]:
+    if fact is None:
+        return frozenset()
+    things = read(fact.content).things
+    return frozenset(word for name, parts in things.items() for text in (name, *parts) for word in all_words(text))

@@ -1,0 +1,156 @@
+"""From a survey to one lesson about the place, and from such a lesson to the memory it belongs to.
+
+A place has no name that every session would give it, so a session's account is compared with those that are known:
+things of the same name with the same parts make it the same place. The known ones lie under numbered keys, so that
+looking for them reads those memories only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+
+from reasoningbank.core.learning import (
+    LONGEST_LESSON_CONTENT_CHARS,
+    LONGEST_LESSON_DESCRIPTION_CHARS,
+    LONGEST_LESSON_TITLE_CHARS,
+    EpisodeStep,
+    Lesson,
+)
+from reasoningbank.core.types import Memory, Outcome, State
+from reasoningbank.learn.offline.places import (
+    LONGEST_PLACE_CHARS,
+    Place,
+    adds_nothing,
+    joined,
+    kinship,
+    read,
+    written,
+)
+from reasoningbank.learn.offline.survey import survey
+from reasoningbank.learn.offline.words import clipped
+from reasoningbank.ports import Reader
+
+FACT = "fact"
+KEY = "place"
+_KEYS_AT_ONCE = 64
+_MOST_PLACES = 1_024
+"""Considered in one namespace; beyond, a new account lies beside the others."""
+_MOST_PARTS = 60
+
+
+def fact(steps: Sequence[EpisodeStep]) -> Lesson | None:
+    """One lesson with everything that the session learned about its place."""
+    found = survey(steps)
+    if found is None:
+        return None
+    place = Place(things={name: parts[:_MOST_PARTS] for name, parts in found.things.items()})
+    said = clipped(
+        f"Use these names instead of guessing. Told by {'; '.join(found.ways)}.", LONGEST_LESSON_DESCRIPTION_CHARS
+    )
+    return lesson_of(place, description=said, evidence=found.evidence, key=KEY)
+
+
+def with_guesses(lesson: Lesson, messages: Sequence[str]) -> Lesson:
+    """The lesson with what guessing led to in this session."""
+    if not messages:
+        return lesson
+    said = f"{lesson.description} A guess failed with: {messages[0]}"
+    return replace(lesson, description=clipped(said, LONGEST_LESSON_DESCRIPTION_CHARS))
+
+
+def lesson_of(place: Place, *, description: str, evidence: str, key: str) -> Lesson:
+    return Lesson(
+        title=_title(place),
+        description=description,
+        content=_fitting(place),
+        outcome=Outcome.SUCCESS,
+        tags=(FACT,),
+        evidence=evidence,
+        kind=FACT,
+        key=key,
+    )
+
+
+def _title(place: Place) -> str:
+    described = [name for name, parts in place.things.items() if parts]
+    names = described or list(place.things)
+    return clipped(f"Names in {', '.join(names)}", LONGEST_LESSON_TITLE_CHARS)
+
+
+def _fitting(place: Place) -> str:
+    text = written(place)
+    return text if len(text) <= LONGEST_LESSON_CONTENT_CHARS else text[:LONGEST_LESSON_CONTENT_CHARS].rsplit(",", 1)[0]
+
+
+# ---------------------------------------------------------------- where it belongs
+
+
+def settled(reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+    """The lesson under the key of the place that it is about: a known one with room, or the next free number."""
+    seen = read(lesson.content)
+    known = {memory.key or "": read(memory.content) for memory in _places(reader, namespace)}
+    free = next(f"{KEY} {number}" for number in count(1) if f"{KEY} {number}" not in known)
+    first, pages = _pages(known, seen)
+    if first is None:
+        return replace(lesson, key=free)
+    for key in pages:
+        rest = _share_of(key, pages, seen)
+        if rest.things and len(written(joined(known[key], rest))) <= LONGEST_PLACE_CHARS:
+            return replace(lesson, key=key, content=_fitting(rest))
+    rest = _share_of(free, pages, seen)
+    if not rest.things:
+        # Everything is said already: the lesson confirms it.
+        return replace(lesson, key=first, content=written(known[first]))
+    # Full, all of them: what they do not say yet begins another page.
+    page = Place(things=rest.things, notes=(_more_of(first),))
+    return lesson_of(page, description=lesson.description, evidence=lesson.evidence, key=free)
+
+
+def _pages(known: Mapping[str, Place], seen: Place) -> tuple[str | None, dict[str, Place]]:
+    """The account of the place that was seen, as its first page and all its pages, the nearest of them in front.
+
+    Others that are kin too are fragments from before anybody saw the whole; they are left to grow old.
+    """
+    kin = {key: score for key, place in known.items() if (score := kinship(place, seen)) > 0.0}
+    if not kin:
+        return None, {}
+    nearest = max(sorted(kin), key=lambda key: kin[key])
+    first = next((key for key in known if _more_of(key) in known[nearest].notes), nearest)
+    book = [key for key, place in known.items() if key == first or _more_of(first) in place.notes]
+    return first, {key: known[key] for key in sorted(book, key=lambda key: key != nearest)}
+
+
+def _share_of(key: str, pages: Mapping[str, Place], seen: Place) -> Place:
+    """What a page may take: what it describes itself, and what no page speaks of yet."""
+    things = {}
+    for name, parts in seen.things.items():
+        homes = [page for page, place in pages.items() if place.things.get(name)]
+        listed = any(name in place.things for place in pages.values())
+        if homes[0] == key if homes else parts or not listed:
+            things[name] = parts
+    return Place(things=things)
+
+
+def _more_of(key: str) -> str:
+    return f"More of {key}."
+
+
+def _places(reader: Reader, namespace: str) -> Iterator[Memory]:
+    for first in range(1, _MOST_PLACES, _KEYS_AT_ONCE):
+        keys = [f"{KEY} {number}" for number in range(first, first + _KEYS_AT_ONCE)]
+        where = {"namespace": namespace, "key": keys, "state": (State.ACTIVE, State.QUARANTINED)}
+        page = reader.select(Memory, where)
+        yield from page
+        if not page:
+            return
+
+
+def merged(known: Memory, lesson: Lesson) -> Lesson | None:
+    """The known place with what the lesson adds; None when it adds nothing."""
+    ours, seen = read(known.content), read(lesson.content)
+    if adds_nothing(ours, seen):
+        return None
+    whole = joined(ours, seen)
+    return lesson_of(whole, description=known.description, evidence=lesson.evidence, key=known.key or KEY)

@@ -1,0 +1,218 @@
+"""An action failed, and a later one like it worked: what changed is the lesson.
+
+A change that only puts right names in place of guessed ones is left to the facts, which say the right names for good.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+
+from reasoningbank.core.learning import (
+    LONGEST_LESSON_DESCRIPTION_CHARS,
+    LONGEST_LESSON_TITLE_CHARS,
+    EpisodeStep,
+    Lesson,
+)
+from reasoningbank.core.types import Memory, Outcome
+from reasoningbank.core.values import dataclass
+from reasoningbank.learn.offline.trouble import failed, kind, message
+from reasoningbank.learn.offline.words import all_words, arguments, called, clipped, digest, head, told
+
+FIX = "fix"
+FURTHEST_STEPS = 6
+"""How long after a failure a success still counts as its fix."""
+LEAST_ALIKE = 0.4
+LEAST_ALIKE_OTHERWISE = 0.75
+"""Where another word stands first."""
+MOST_CHANGED = 0.5
+"""Of an action: beyond, it is another action, and which of the changes mattered cannot be told."""
+MOST_CHANGES = 3
+FEW_CHARS = 40
+"""So much may change in the shortest action."""
+LONGEST_ADDED_CHARS = 120
+"""An action that only grew may have grown by so much."""
+_LONGEST_ACTION_CHARS = 240
+_LONGEST_MESSAGE_CHARS = 160
+_LONGEST_COMPARED_CHARS = 2_000
+_CHANGE = "The change: "
+_RULE = re.compile(
+    r"\b(?:should|must|only|required?|needs?|cannot|can't|may not|not allowed|at least|at most)\b", re.IGNORECASE
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
+_DIGITS = re.compile(r"\d+")
+_TOKEN = re.compile(r"-{0,2}\w+(?:-\w+)*|[^\w\s]")
+_QUOTED = re.compile(r"['\"`‘“]([^'\"`’”\n]{1,120})['\"`’”]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    failure: int
+    success: int
+    said: str
+    kind: str
+    change: str
+    local: bool
+    """It puts one name right, which mends nothing but this one guess."""
+
+
+def fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix]:
+    """`names` are those that the session found out by looking; the last try before a success tells most."""
+    found: dict[str, Fix] = {}
+    for number, step in enumerate(steps):
+        if not failed(step) or guessed_name(step, names):
+            continue
+        later = _success_of(steps, number)
+        if later is None:
+            continue
+        said = message(step.result)
+        change = _change(step.action, steps[later].action, said, names)
+        if change:
+            local = bool(_blamed(step) & all_words(step.action))
+            found[kind(said)] = Fix(
+                failure=number, success=later, said=said, kind=kind(said), change=change, local=local
+            )
+    return list(found.values())
+
+
+def guessed_name(step: EpisodeStep, names: frozenset[str]) -> bool:
+    """Whether a failure was about a name that the action guessed, in a session that went and looked the names up."""
+    if not names:
+        return False
+    return bool((_blamed(step) & all_words(step.action)) - names)
+
+
+def _blamed(step: EpisodeStep) -> set[str]:
+    """The words that the message quotes."""
+    return {word for quoted in _QUOTED.findall(message(step.result)) for word in all_words(quoted)}
+
+
+def lesson_of(fix: Fix, steps: Sequence[EpisodeStep]) -> Lesson:
+    wrong, right = steps[fix.failure], steps[fix.success]
+    said = clipped(fix.said, _LONGEST_MESSAGE_CHARS)
+    failing, working = told(wrong.action, _LONGEST_ACTION_CHARS), told(right.action, _LONGEST_ACTION_CHARS)
+    lines = [f"`{failing}` failed: {said}", f"What worked: `{working}`", f"{_CHANGE}{fix.change}"]
+    what = head(wrong.action)
+    return Lesson(
+        title=clipped(fix.change, LONGEST_LESSON_TITLE_CHARS),
+        description=clipped(f"{what or 'an action'} fails with: {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
+        content="\n".join(lines if failing != working else lines[::2]),
+        outcome=Outcome.SUCCESS,
+        tags=(FIX,),
+        evidence=f"{clipped(wrong.action, 80)} → {said}",
+        kind=FIX,
+        key=f"fix {digest(what, fix.kind, fix.change if fix.local else '')}",
+    )
+
+
+def merged(known: Memory, lesson: Lesson) -> Lesson | None:
+    """Another change that mended the same kind of failure is added, up to a few; one that is there confirms it."""
+    change = lesson.content.rsplit(_CHANGE, 1)[-1]
+    if change in known.content or known.content.count("\nOr: ") + 1 >= MOST_CHANGES:
+        return None
+    return Lesson(
+        title=known.title,
+        description=known.description,
+        content=f"{known.content}\nOr: {change}",
+        outcome=known.outcome,
+        tags=known.tags,
+        evidence=lesson.evidence,
+        kind=FIX,
+        key=known.key,
+    )
+
+
+def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
+    """The action after a failure that is most like it and worked, before the same failure comes again."""
+    action, sort = steps[number].action, kind(message(steps[number].result))
+    best, found = 0.0, None
+    for later in range(number + 1, min(len(steps), number + 1 + FURTHEST_STEPS)):
+        other = steps[later].action
+        alike = _alike(action, other)
+        if other == action or alike < (LEAST_ALIKE if head(other) == head(action) else LEAST_ALIKE_OTHERWISE):
+            continue
+        if failed(steps[later]):
+            if kind(message(steps[later].result)) == sort:
+                break
+        elif alike >= best:
+            best, found = alike, later
+    return found
+
+
+def _alike(one: str, other: str) -> float:
+    if called(one):
+        return 1.0 if called(one) == called(other) else 0.0
+    ours, theirs = all_words(one[:_LONGEST_COMPARED_CHARS]), all_words(other[:_LONGEST_COMPARED_CHARS])
+    return len(ours & theirs) / (min(len(ours), len(theirs)) or 1)
+
+
+def _change(wrong: str, right: str, said: str, names: frozenset[str]) -> str:
+    """What was taken out and what was put in, in words; "" when it is only names that the facts tell, or too much."""
+    given = arguments(wrong), arguments(right)
+    if given[0] is not None and given[1] is not None:
+        return _changed_arguments(given[0], given[1], said)
+    before, after = wrong[:_LONGEST_COMPARED_CHARS], right[:_LONGEST_COMPARED_CHARS]
+    pairs = list(dict.fromkeys(_replaced(before, after)))
+    if not pairs or len(pairs) > MOST_CHANGES:
+        return ""
+    changed = sum(max(len(old), len(new)) for old, new in pairs)
+    only_adds = not any(old for old, _ in pairs)
+    longest = max(FEW_CHARS, MOST_CHANGED * max(len(before), len(after)))
+    if changed > (LONGEST_ADDED_CHARS if only_adds else longest):
+        return ""
+    put_in = [new for _, new in pairs if new]
+    if put_in and all(_are_names(new, names) for new in put_in):
+        return ""
+    return "; ".join(_swap(old, new) for old, new in pairs)
+
+
+def _swap(old: str, new: str) -> str:
+    if not old:
+        return f"add `{clipped(new, 80)}`"
+    if not new:
+        return f"leave out `{clipped(old, 80)}`"
+    return f"`{clipped(new, 80)}` instead of `{clipped(old, 80)}`"
+
+
+def _replaced(wrong: str, right: str) -> Iterator[tuple[str, str]]:
+    before, after = list(_TOKEN.finditer(wrong)), list(_TOKEN.finditer(right))
+    matcher = SequenceMatcher(None, [m.group() for m in before], [m.group() for m in after], autojunk=False)
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        if tag != "equal":
+            yield _span(wrong, before[i1:i2]), _span(right, after[j1:j2])
+
+
+def _span(text: str, tokens: Sequence[re.Match[str]]) -> str:
+    return text[tokens[0].start() : tokens[-1].end()] if tokens else ""
+
+
+def _are_names(text: str, names: frozenset[str]) -> bool:
+    words = all_words(text)
+    return bool(words) and words <= names
+
+
+def _changed_arguments(wrong: Mapping[str, object], right: Mapping[str, object], said: str) -> str:
+    """By argument. Another value of the same shape belongs to this one case: it teaches something only if the message
+    says a rule.
+    """
+    changes = [f"add `{name}`" for name in right if name not in wrong]
+    changes += [f"leave out `{name}`" for name in wrong if name not in right]
+    for name in right:
+        if name not in wrong or right[name] == wrong[name]:
+            continue
+        if _shape(right[name]) != _shape(wrong[name]):
+            changes.append(f"`{name}` like `{clipped(str(right[name]), 40)}`, not `{clipped(str(wrong[name]), 40)}`")
+        elif _RULE.search(said):
+            changes.append(f"another value for `{name}`: {clipped(said, 120)}")
+    return "; ".join(changes) if len(changes) <= MOST_CHANGES else ""
+
+
+def _shape(value: object) -> str:
+    """The value with every letter and digit made the same, runs of them made one."""
+    if isinstance(value, list):
+        return "[" + ",".join(sorted({_shape(entry) for entry in value})) + "]"
+    if not isinstance(value, str):
+        return type(value).__name__
+    # An address is somebody's own, however it is spelt.
+    return _LETTERS.sub("a", _DIGITS.sub("9", value)) if len(value) < 200 and "@" not in value else "text"

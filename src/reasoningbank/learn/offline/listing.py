@@ -1,0 +1,216 @@
+"""What a result lists: names, with what stands beside each.
+
+Reads lists and objects (JSON, or as Python prints them), lines, tables and definitions. Knows shapes only: whether a
+list is of things that exist or of values that were asked for is decided by whoever knows the action.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from reasoningbank.core.values import dataclass
+from reasoningbank.learn.offline.words import LONGEST_NAME_CHARS, is_name, one_line
+
+LONGEST_RESULT_CHARS = 60_000
+MOST_NAMES = 200
+FEWEST_SHARE = 0.8
+"""Of the entries of a list, that must look like names before it is taken for a list of names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    names: tuple[str, ...]
+    width: int = 1
+    """How many things stand in a row; more than one when the names are described."""
+    fields: bool = False
+    """The names are those of an object's own fields."""
+    details: Mapping[str, str]
+    """A short value beside a name, where there is one."""
+    of: str | None = None
+    """What the names belong to, when the result itself says so."""
+
+
+def listings_of(result: str) -> list[Listing]:
+    """Empty when the result lists nothing. A result may define several things at once."""
+    text = result.strip()
+    if not text or len(text) > LONGEST_RESULT_CHARS:
+        return []
+    if text[0] in "[({":
+        value = _literal(text)
+        found = _of_value(value) if value is not None else None
+        return [found] if found is not None else []
+    defined = _definitions(text)
+    if defined:
+        return defined
+    for reader in _LINE_READERS:
+        found = reader(text.splitlines())
+        if found is not None:
+            return [found]
+    return []
+
+
+def _literal(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+# ---------------------------------------------------------------- lists and objects
+
+
+def _of_value(value: Any) -> Listing | None:
+    if isinstance(value, dict):
+        return _of_object(value)
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not value:
+        return None
+    if all(isinstance(row, dict) for row in value):
+        return _of_object(value[0])
+    if all(isinstance(row, str) for row in value):
+        return _named([(row,) for row in value])
+    if all(isinstance(row, Sequence) and not isinstance(row, str | bytes) and row for row in value):
+        return _named([tuple(row) for row in value])
+    return None
+
+
+def _of_object(value: Mapping[Any, Any]) -> Listing | None:
+    names = [key for key in value if isinstance(key, str) and _can_be_listed(key)][:MOST_NAMES]
+    if not names:
+        return None
+    details = {name: _short(value[name]) for name in names if not isinstance(value[name], dict | list)}
+    return Listing(names=tuple(names), fields=True, details={n: d for n, d in details.items() if d})
+
+
+def _can_be_listed(key: str) -> bool:
+    return 0 < len(key) <= LONGEST_NAME_CHARS and key.isprintable() and "," not in key and ": " not in key
+
+
+def _named(rows: Sequence[tuple[Any, ...]]) -> Listing | None:
+    """Rows of equal width that begin with different names."""
+    width = len(rows[0])
+    firsts = [_plain(row[0]) for row in rows]
+    if any(len(row) != width for row in rows) or len(set(firsts)) < len(firsts):
+        return None
+    if sum(map(is_name, firsts)) < FEWEST_SHARE * len(firsts):
+        return None
+    details = {first: _short(row[1]) for first, row in zip(firsts, rows, strict=True) if width > 1}
+    return Listing(names=tuple(firsts[:MOST_NAMES]), width=width, details={n: d for n, d in details.items() if d})
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if isinstance(value, str) else ""
+
+
+def _short(value: Any) -> str:
+    text = one_line(_plain(value) if isinstance(value, str | bytes) else str(value))
+    return text if len(text) <= 40 and value is not None else ""
+
+
+# ---------------------------------------------------------------- definitions: NAME ( part type, part type … )
+
+_DEFINITION = re.compile(r"(?m)^\s*(?:[A-Za-z]+\s+){1,6}[`\"\[]?([\w.]+)[`\"\]]?\s*\(\s*\n?((?:[^()]|\([^()]*\))+)\)")
+_PART = re.compile(r"\s*[`\"\[]?([A-Za-z_]\w*)[`\"\]]?\s+[A-Za-z]")
+
+
+def _definitions(text: str) -> list[Listing]:
+    """`CREATE TABLE t (a int, b text)` and what else is written that way; a part that begins in capitals and is
+    followed by another such word (PRIMARY KEY, FOREIGN KEY) is a rule, not a name.
+    """
+    found = []
+    for match in _DEFINITION.finditer(text):
+        parts = [_PART.match(part) for part in re.split(r",(?![^(]*\))", match.group(2))]
+        rule = re.compile(r"\s*[A-Z]+ (KEY|INDEX)\b|\s*(CONSTRAINT|UNIQUE|CHECK|KEY)\b")
+        found_parts = dict.fromkeys(m.group(1) for m in parts if m is not None and not rule.match(m.string))
+        names = list(found_parts)[:MOST_NAMES]
+        if len(names) >= 2:
+            found.append(
+                Listing(names=tuple(names), width=2, details={}, of=match.group(1).rsplit(".", maxsplit=1)[-1])
+            )
+    return found
+
+
+# ---------------------------------------------------------------- lines
+
+_FLAG = re.compile(r"\s{0,12}(-{1,2}[A-Za-z][\w-]*)(?:[, ]+(--[A-Za-z][\w-]*))?(?:[ =,]|$)")
+_PAIR = re.compile(r"\s{0,4}([A-Za-z][\w .-]{0,40}?)\s*[:=]\s+(\S.*)")
+_LONG_LISTING = re.compile(
+    r"[-dlbcps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+[\d,.]+[KMGT]?\s+\S+\s+\S+\s+\S+\s+(\S.*)"
+)
+_RULER = re.compile(r"[\s|+=\-:]{3,}")
+
+
+def _flags(lines: Sequence[str]) -> Listing | None:
+    found: dict[str, str] = {}
+    for line in lines:
+        match = _FLAG.match(line)
+        if match:
+            found[match.group(2) or match.group(1)] = ""
+    return Listing(names=tuple(found)[:MOST_NAMES], width=2, details={}) if len(found) >= 3 else None
+
+
+def _long_listing(lines: Sequence[str]) -> Listing | None:
+    matches = [_LONG_LISTING.fullmatch(line.rstrip()) for line in lines]
+    names = [m.group(1).split(" -> ")[0] for m in matches if m]
+    names = [name for name in names if name not in (".", "..")]
+    return Listing(names=tuple(names[:MOST_NAMES]), details={}) if names and len(names) >= len(lines) - 3 else None
+
+
+def _table(lines: Sequence[str]) -> Listing | None:
+    """A drawn table: cells between bars or under a ruler; its first column names the rows."""
+    drawn = [line for line in lines if line.strip()]
+    rulers = [number for number, line in enumerate(drawn) if _RULER.fullmatch(line)]
+    if not rulers or len(drawn) < 3:
+        return None
+    rows = [line for number, line in enumerate(drawn) if number not in rulers]
+    if sum("|" in row for row in rows) < len(rows) - 1:
+        return None
+    cells = [[cell.strip() for cell in row.strip().removeprefix("|").split("|")] for row in rows if "|" in row]
+    width = len(cells[0])
+    body = [tuple(row[:width]) for row in cells[1:] if len(row) >= width]
+    return _named(body) if body else None
+
+
+def _pairs(lines: Sequence[str]) -> Listing | None:
+    matches = [_PAIR.fullmatch(line.rstrip()) for line in lines if line.strip()]
+    found = {m.group(1).strip(): _short(m.group(2)) for m in matches if m}
+    if len(found) < 3 or len(found) < FEWEST_SHARE * len(matches):
+        return None
+    return Listing(names=tuple(found)[:MOST_NAMES], fields=True, details={n: d for n, d in found.items() if d})
+
+
+def _plain_names(lines: Sequence[str]) -> Listing | None:
+    rows = [line.strip() for line in lines if line.strip()]
+    if len(rows) == 1:
+        rows = re.split(r"[,\s]+", rows[0])
+    if len(rows) < 2:
+        return None
+    return _named([(row,) for row in dict.fromkeys(rows)])
+
+
+def _columns(lines: Sequence[str]) -> Listing | None:
+    """Columns that stand under a heading in capitals, as many tools print them."""
+    rows = [re.split(r"\s{2,}|\t", line.strip()) for line in lines if line.strip()]
+    if len(rows) < 2 or len(rows[0]) < 2 or not "".join(rows[0]).isupper():
+        return None
+    width = len(rows[0])
+    return _named([tuple(row[:width]) for row in rows[1:] if len(row) >= width]) if len(rows[1]) >= width else None
+
+
+_LINE_READERS: Iterable[Callable[[Sequence[str]], Listing | None]] = (
+    _long_listing,
+    _flags,
+    _table,
+    _columns,
+    _pairs,
+    _plain_names,
+)

@@ -1,0 +1,75 @@
+"""An action failed, something else was done, and the very same action worked: what lay between is the remedy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from reasoningbank.core.learning import (
+    LONGEST_LESSON_DESCRIPTION_CHARS,
+    LONGEST_LESSON_TITLE_CHARS,
+    EpisodeStep,
+    Lesson,
+)
+from reasoningbank.core.types import Outcome
+from reasoningbank.core.values import dataclass
+from reasoningbank.learn.offline.fixes import FIX
+from reasoningbank.learn.offline.trouble import failed, kind, message
+from reasoningbank.learn.offline.words import all_words, clipped, digest, head, told
+
+FURTHEST_STEPS = 12
+MOST_BETWEEN = 3
+_LONGEST_ACTION_CHARS = 160
+_LONGEST_MESSAGE_CHARS = 160
+_PLAIN_WORDS = re.compile(r"[a-z]{1,3}|error|module|named|file|directory|command|found|cannot|could|line|such|with")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    failure: int
+    between: tuple[int, ...]
+    kind: str
+
+
+def remedies(steps: Sequence[EpisodeStep]) -> list[Remedy]:
+    found: dict[str, Remedy] = {}
+    for number, step in enumerate(steps):
+        if not step.action.strip() or not failed(step):
+            continue
+        again = next(
+            (later for later in range(number + 1, min(len(steps), number + 1 + FURTHEST_STEPS))
+             if steps[later].action == step.action), None
+        )  # fmt: skip
+        if again is None or failed(steps[again]):
+            continue
+        between = _telling(steps, number, again)
+        if between:
+            sort = kind(message(step.result))
+            found[sort] = Remedy(failure=number, between=between, kind=sort)
+    return list(found.values())
+
+
+def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[int, ...]:
+    """What was done between and worked; where some of it speaks of what the message blames, only that."""
+    done = [number for number in range(failure + 1, again) if not failed(steps[number])]
+    said = all_words(message(steps[failure].result))
+    blamed = {word for word in said if not _PLAIN_WORDS.fullmatch(word)} - all_words(head(steps[failure].action))
+    speaking = [number for number in done if blamed & all_words(steps[number].action)]
+    return tuple((speaking or done[-1:])[-MOST_BETWEEN:])
+
+
+def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep]) -> Lesson:
+    wrong = steps[remedy.failure]
+    said = clipped(message(wrong.result), _LONGEST_MESSAGE_CHARS)
+    done = [told(steps[number].action, _LONGEST_ACTION_CHARS) for number in remedy.between]
+    action = told(wrong.action, _LONGEST_ACTION_CHARS)
+    return Lesson(
+        title=clipped(f"First {done[0]}", LONGEST_LESSON_TITLE_CHARS),
+        description=clipped(f"{action} fails with: {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
+        content=f"`{action}` failed: {said}\nIt worked after: {'; '.join(f'`{one}`' for one in done)}",
+        outcome=Outcome.SUCCESS,
+        tags=(FIX,),
+        evidence=f"{clipped(wrong.action, 80)} → {said}",
+        kind=FIX,
+        key=f"remedy {digest(head(wrong.action), remedy.kind, done[0])}",
+    )

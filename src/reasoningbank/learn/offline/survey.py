@@ -1,0 +1,177 @@
+"""What a session found out about the place it worked in: which things there are, and which names they have.
+
+An inspection is an action that names a thing (or nothing) and gets names back; a question names what it wants and gets
+values back. Knows that difference and nothing about any query language, shell or service.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
+
+from reasoningbank.core.learning import EpisodeStep
+from reasoningbank.core.values import dataclass
+from reasoningbank.learn.offline.listing import Listing, listings_of
+from reasoningbank.learn.offline.trouble import failed
+from reasoningbank.learn.offline.words import all_words, bare_words, called, clipped, told
+
+MOST_WORDS = 4
+"""Bare words of an inspection: two to say what, one for the thing, one to join them."""
+DESCRIBED_WIDTH = 3
+MOST_STEPS = 400
+LONGEST_READ_CHARS = 4_000
+MOST_WAYS = 3
+LONGEST_WAY_CHARS = 60
+_CONDITION = re.compile(r"[=<>?|]|(?<!\S)(?:\*|\d+)(?!\S)")
+_SUBSCRIPT = re.compile(r"\[\s*['\"]([\w.-]+)['\"]\s*\]")
+_ASKS_VERSION = re.compile(r"version|\s-V\b|\bshow\b", re.IGNORECASE)
+_VERSION = re.compile(r"(?i)(?:\bversion\b\W{0,3}|\bv|^[\w .-]{1,30} )(\d+(?:\.\d+){1,3}[\w.+-]*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """Things and their parts. A thing that was only listed has no parts yet."""
+
+    things: dict[str, tuple[str, ...]]
+    ways: tuple[str, ...]
+    """The actions that told."""
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    number: int
+    action: str
+    listing: Listing
+
+
+def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
+    last_used = _last_used(steps)
+    speakers = _speakers(steps)
+    things: dict[str, tuple[str, ...]] = {}
+    wholes: dict[str, tuple[str, ...]] = {}
+    parts: set[str] = set()
+    ways: list[_Look] = []
+    for look in _looks(steps):
+        if not _is_inspection(look, last_used, parts):
+            continue
+        subject = look.listing.of or _subject(look, speakers)
+        if subject is None:
+            wholes[clipped(look.action, LONGEST_WAY_CHARS)] = look.listing.names
+        else:
+            things[subject] = look.listing.names
+            parts.update(name.casefold() for name in look.listing.names)
+        ways.append(look)
+    versions = {n: v for n, step in enumerate(islice(steps, MOST_STEPS)) if (v := _version_of(step)) is not None}
+    things |= {name: (told_version,) for name, told_version in versions.values() if name not in things}
+    numbers = [*(look.number for look in ways), *versions]
+    if not numbers:
+        return None
+    return Survey(
+        things=_with_the_rest(things, wholes, last_used),
+        ways=tuple(dict.fromkeys(told(steps[number].action, LONGEST_WAY_CHARS) for number in numbers))[:MOST_WAYS],
+        evidence=f"{clipped(steps[numbers[0]].action, 80)} → {clipped(steps[numbers[0]].result, 160)}",
+    )
+
+
+def _with_the_rest(
+    things: dict[str, tuple[str, ...]], wholes: dict[str, tuple[str, ...]], used: Collection[str]
+) -> dict[str, tuple[str, ...]]:
+    """What a look at the whole place listed, beside what was looked at one by one. Of several such looks, the one whose
+    names were taken up is the place; the others are things in it, under the action that listed them.
+    """
+    if not wholes:
+        return things
+    inspected = {name.casefold() for name in things}
+
+    def taken_up(way: str) -> tuple[int, int]:
+        names = {name.casefold() for name in wholes[way]}
+        return len(names & inspected), sum(name in used for name in names)
+
+    place = max(wholes, key=taken_up)
+    others = {way: names for way, names in wholes.items() if not set(names) & set(wholes[place])}
+    return {**things, **{name: () for name in wholes[place] if name.casefold() not in inspected}, **others}
+
+
+def _looks(steps: Sequence[EpisodeStep]) -> list[_Look]:
+    return [
+        _Look(number=number, action=step.action, listing=listing)
+        for number, step in enumerate(islice(steps, MOST_STEPS))
+        if _is_brief(step.action) and not failed(step)
+        for listing in listings_of(step.result)
+    ]
+
+
+def _is_brief(action: str) -> bool:
+    if called(action):
+        return True
+    return len(_operands(action)) <= MOST_WORDS and not _CONDITION.search(action) and "\n" not in action.strip()
+
+
+def _operands(action: str) -> list[str]:
+    """The words that are not flags."""
+    return [word for word in bare_words(action) if not word.startswith("-")]
+
+
+def _is_inspection(look: _Look, last_used: Mapping[str, int], parts: set[str]) -> bool:
+    if called(look.action):
+        return look.listing.fields
+    operands = _operands(look.action)
+    words = {word.casefold() for word in operands[:-1]}
+    names = {name.casefold() for name in look.listing.names}
+    if words & names or words & parts:
+        # It names what it gets: a question for values.
+        return False
+    if look.listing.of is not None or look.listing.width >= DESCRIBED_WIDTH:
+        return True
+    if any(last_used.get(name, -1) > look.number for name in names):
+        return True
+    return look.listing.fields and bool(operands) and "/" in operands[-1]
+
+
+def _subject(look: _Look, speakers: Mapping[str, set[str]]) -> str | None:
+    """The thing that was inspected: the last word of the action, if it is spoken of elsewhere or what came back
+    describes it; None when the whole place was.
+    """
+    tool = called(look.action)
+    if tool:
+        return tool
+    words = _operands(look.action)
+    if len(words) < 2:
+        return words[0] if words and look.listing.names[0].startswith("-") else None
+    for name in (words[-1], words[-1].split(".")[0]):
+        if speakers.get(name.casefold(), set()) - {look.action} or "/" in name:
+            return name
+    return words[-1].rsplit(".", maxsplit=1)[-1] if look.listing.width >= DESCRIBED_WIDTH else None
+
+
+def _version_of(step: EpisodeStep) -> tuple[str, str] | None:
+    """A program and the version that it has, when that was asked for."""
+    words = _operands(step.action)
+    if not words or not _is_brief(step.action) or not _ASKS_VERSION.search(step.action) or failed(step):
+        return None
+    match = next(filter(None, map(_VERSION.search, step.result[:2000].splitlines())), None)
+    asked = [word for word in words if word.casefold() not in ("version", "show")]
+    return (asked[-1], f"version {match.group(1)}") if match and asked else None
+
+
+def _last_used(steps: Sequence[EpisodeStep]) -> dict[str, int]:
+    """For each bare word of an action, and each part of a path, the last step that uses it."""
+    last: dict[str, int] = {}
+    for number, step in enumerate(steps):
+        for word in bare_words(step.action):
+            last.update(dict.fromkeys((word.casefold(), *word.casefold().split("/"), *all_words(word)), number))
+        last.update(dict.fromkeys((name.casefold() for name in _SUBSCRIPT.findall(step.action)), number))
+    return last
+
+
+def _speakers(steps: Sequence[EpisodeStep]) -> dict[str, set[str]]:
+    """For each word, a few of the actions that use it or get it back: enough to tell that others do."""
+    speakers: dict[str, set[str]] = {}
+    for step in islice(steps, MOST_STEPS):
+        for word in {word.casefold() for word in bare_words(step.action)} | all_words(step.result[:LONGEST_READ_CHARS]):
+            heard = speakers.setdefault(word, set())
+            if len(heard) < 2:
+                heard.add(step.action)
+    return speakers

@@ -1,0 +1,76 @@
+"""Which steps failed, what the failure said, and what kind of failure it was.
+
+A trace that says so (`ok`) is believed; otherwise the words of the result are read. The kind of a failure is its
+message without what changes from case to case: quoted names, numbers, paths.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from reasoningbank.core.learning import EpisodeStep
+from reasoningbank.learn.offline.words import clipped, one_line
+
+LONGEST_READ_CHARS = 8_000
+LONGEST_LINE_CHARS = 500
+FEW_LINES = 5
+LAST_LINES = 3
+_OPENS = re.compile(
+    r"\s*(?:\W{0,3})(?:error\b|errors?:|traceback \(most recent|fatal\b|exception\b|failed\b|failure\b|denied\b"
+    r"|\w*(?:error|exception)\b\s*[:(\[]|err!|e: |invalid\b|unknown\b|cannot\b|could not\b|unable to\b|no such\b"
+    r"|not found\b|permission denied|command failed|exit(?:ed)?(?: with)?(?: code)? [1-9])",
+    re.IGNORECASE,
+)
+_LINE_SAYS = re.compile(
+    r"(?:Error|Exception)\s*:|\berror:|command not found|No such file or directory|Permission denied|^fatal:"
+    r"|exit(?:ed with)?(?: code|\s+status)?:? [1-9]\d*\b|^E   |npm ERR!|\bFAILED\b|Segmentation fault|panic:"
+    r"|^\S+: \*\*\* |\bunrecognized (?:option|argument)|\bnot recognized as\b|\bis not a \S+ command\b"
+    r"|\bunknown (?:option|command|flag|argument|column|field|name)\b|\binvalid (?:option|argument|value|choice)\b"
+    r"|(?:does not|doesn't) exist\b",
+)
+_BARE_CODE = re.compile(r"\W*(?:process )?(?:command )?(?:exit(?:ed)?|failed)[a-z ]*:?[ ]*\d*\W*", re.IGNORECASE)
+_JSON_ERROR = re.compile(r"\s*[{(]\s*\W{0,2}(?:error|errors|exception)\b", re.IGNORECASE)
+_CHANGING = (
+    (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|“[^”\n]{0,200}”"), "_"),
+    (re.compile(r"(?:[A-Za-z]:)?(?:[\w.~-]*[/\\]){1,40}[\w.~-]*"), "_"),
+    (re.compile(r"[#$]?\b(?:0x)?[\w-]*\d[\w-]*\b"), "_"),
+)
+
+
+def failed(step: EpisodeStep) -> bool:
+    if step.ok is not None:
+        return not step.ok
+    return _reads_as_failure(step.result)
+
+
+@lru_cache(maxsize=256)
+def _reads_as_failure(result: str) -> bool:
+    result = result[:LONGEST_READ_CHARS]
+    if _OPENS.match(result) or _JSON_ERROR.match(result):
+        return True
+    lines = [line for line in result.splitlines() if line.strip()]
+    # A long output that mentions an error somewhere may be a log that was asked for; its last lines are the verdict.
+    verdict = lines if len(lines) <= FEW_LINES else lines[-LAST_LINES:]
+    return any(_LINE_SAYS.search(line[:LONGEST_LINE_CHARS]) for line in verdict)
+
+
+@lru_cache(maxsize=256)
+def message(result: str) -> str:
+    """The line that says what went wrong."""
+    lines = [one_line(line[:LONGEST_LINE_CHARS]) for line in result[:LONGEST_READ_CHARS].splitlines() if line.strip()]
+    if not lines:
+        return "no message"
+    if lines[0].startswith("Traceback"):
+        return lines[-1]
+    telling = [line for line in lines if _LINE_SAYS.search(line) or _OPENS.match(line)]
+    # That it failed is known; what a line says besides is worth more.
+    return next((line for line in telling if not _BARE_CODE.fullmatch(line)), telling[0] if telling else lines[0])
+
+
+@lru_cache(maxsize=256)
+def kind(said: str) -> str:
+    """The message without names, numbers and paths: the same for failures of the same kind."""
+    for changing, blank in _CHANGING:
+        said = changing.sub(blank, said)
+    return clipped(said.casefold(), 160)

@@ -1,0 +1,77 @@
+"""What failed again and again in a session and was never mended: to be avoided, with what to do instead."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from reasoningbank.core.learning import (
+    LONGEST_LESSON_DESCRIPTION_CHARS,
+    LONGEST_LESSON_TITLE_CHARS,
+    EpisodeStep,
+    Lesson,
+)
+from reasoningbank.core.types import Outcome
+from reasoningbank.core.values import dataclass
+from reasoningbank.learn.offline.fixes import guessed_name
+from reasoningbank.learn.offline.trouble import failed, kind, message
+from reasoningbank.learn.offline.words import clipped, digest, head, told
+
+WARNING = "warning"
+FEWEST_TIMES = 2
+_LONGEST_ACTION_CHARS = 200
+_LONGEST_MESSAGE_CHARS = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeated:
+    what: str
+    kind: str
+    numbers: tuple[int, ...]
+
+
+def repeated(steps: Sequence[EpisodeStep], mended: Collection[str], names: frozenset[str]) -> list[Repeated]:
+    """Failures of one kind by one sort of action, the most frequent first.
+
+    `mended` are kinds with a known fix, `names` what the session looked up: the facts tell of a wrong guess at those.
+    """
+    groups: dict[tuple[str, str], list[int]] = {}
+    for number, step in enumerate(steps):
+        if failed(step) and not guessed_name(step, names):
+            groups.setdefault((head(step.action), kind(message(step.result))), []).append(number)
+    found = [
+        Repeated(what=what, kind=sort, numbers=tuple(numbers))
+        for (what, sort), numbers in groups.items()
+        if len(numbers) >= FEWEST_TIMES and sort not in mended
+    ]
+    return sorted(found, key=lambda group: (-len(group.numbers), group.numbers))
+
+
+def lesson_of(group: Repeated, steps: Sequence[EpisodeStep]) -> Lesson:
+    last = steps[group.numbers[-1]]
+    said = clipped(message(last.result), _LONGEST_MESSAGE_CHARS)
+    what = group.what or "this action"
+    return Lesson(
+        title=clipped(f"{what} keeps failing: {said}", LONGEST_LESSON_TITLE_CHARS),
+        description=clipped(f"about to repeat {what} after: {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
+        content=(
+            f"`{told(last.action, _LONGEST_ACTION_CHARS)}` and {len(group.numbers) - 1} more like it failed: {said}\n"
+            f"Do this instead: {_instead(group, steps)}"
+        ),
+        outcome=Outcome.FAILURE,
+        tags=(WARNING,),
+        evidence=f"{clipped(last.action, 80)} → {said}",
+        kind=WARNING,
+        key=f"warning {digest(group.what, group.kind)}",
+    )
+
+
+def _instead(group: Repeated, steps: Sequence[EpisodeStep]) -> str:
+    """What worked afterwards, else another way that worked before, else to stop and look."""
+    after = range(group.numbers[-1] + 1, len(steps))
+    before = range(group.numbers[0])
+    for number in (*after, *reversed(before)):
+        step = steps[number]
+        if not failed(step) and step.action.strip():
+            when = "worked next" if number in after else "had worked before"
+            return f"`{told(step.action, _LONGEST_ACTION_CHARS)}` {when}."
+    return "stop after the first failure, look at what is there, and change the approach rather than the wording."

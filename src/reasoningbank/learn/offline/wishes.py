@@ -1,0 +1,93 @@
+"""What the user said that holds beyond this session: lasting rules, and corrections of what the agent did.
+
+Only words that speak of always, never, or of one way instead of another count: a wish about today's order does not
+teach anything for tomorrow's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from reasoningbank.core.learning import (
+    LONGEST_LESSON_DESCRIPTION_CHARS,
+    LONGEST_LESSON_TITLE_CHARS,
+    Lesson,
+)
+from reasoningbank.core.types import Outcome
+from reasoningbank.learn.offline.words import clipped, digest, one_line
+
+PREFERENCE = "preference"
+LONGEST_WISH_CHARS = 300
+MOST_MESSAGES = 400
+_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]*)*[.!?]?")
+_CRAFT = (
+    r"(?:use|run|call|write|put|prefer|import|add|mock|commit|push|edit|touch|change|create|delete|remove|install|rename"
+    r"|format|skip|test|deploy|build|merge|rebase|log|print|name|keep|check|read|hard-?code|assume|guess|repeat|ask)"
+)
+_LASTING = re.compile(
+    rf"\b(?:from now on|going forward|in (?:the )?future,|(?:always|never) {_CRAFT}|by default,? (?:use|we)"
+    rf"|(?:every time|whenever) you {_CRAFT}|remember (?:to|that) (?:always|never|we|you|{_CRAFT})"
+    rf"|(?:do not|don't|please don't) ever {_CRAFT}|make sure (?:you |to )?(?:always|never)"
+    rf"|we (?:always|never|only) {_CRAFT})\b",
+    re.IGNORECASE,
+)
+_INSTEAD = re.compile(
+    r"\b(?:use|run|call|write|put|prefer|import|try)\b[^.!?\n]{1,120}"
+    r"(?:\binstead of\b|\brather than\b|, not\b)[^.!?\n]{2,}",
+    re.IGNORECASE,
+)
+_FORBIDS = re.compile(rf"(?:please )?(?:don't|do not|stop) {_CRAFT}", re.IGNORECASE)
+_OPENING = re.compile(
+    r"^(?:(?:no|nope|wrong|also|and|but|ok|okay|good|great|thanks|well)\b[\s,.;:!-]*)+", re.IGNORECASE
+)
+_ABOUT_TODAY = re.compile(r"#?\b[A-Z]{0,3}\d{4,}\b|\bmy (?:order|account|card|address|refund)\b", re.IGNORECASE)
+
+
+def wishes(messages: Sequence[Mapping[str, Any]]) -> list[Lesson]:
+    """In the order in which they were said; the same wish once."""
+    found = {_key(wish): (wish, corrects) for wish, corrects in _said(messages)}
+    return [_lesson(wish, key, corrects=corrects) for key, (wish, corrects) in found.items()]
+
+
+def _said(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
+    answered = False
+    for entry in messages[:MOST_MESSAGES]:
+        text = entry.get("content")
+        if entry.get("role") == "assistant":
+            answered = True
+        if entry.get("role") != "user" or not isinstance(text, str) or len(text) > 20_000:
+            continue
+        for sentence in map(_opened, _SENTENCE.findall(text)):
+            if not 8 <= len(sentence) <= LONGEST_WISH_CHARS or _ABOUT_TODAY.search(sentence):
+                continue
+            if _LASTING.search(sentence):
+                yield sentence, False
+            elif answered and (_INSTEAD.search(sentence) or _FORBIDS.match(sentence)):
+                yield sentence, True
+
+
+def _opened(said: str) -> str:
+    """Without the words that only join it to the talk."""
+    sentence = _OPENING.sub("", one_line(said))
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _lesson(wish: str, key: str, *, corrects: bool) -> Lesson:
+    what = "corrected the agent" if corrects else "set a rule"
+    return Lesson(
+        title=clipped(wish, LONGEST_LESSON_TITLE_CHARS),
+        description=clipped(f"The user {what}; it holds for work like this.", LONGEST_LESSON_DESCRIPTION_CHARS),
+        content=wish,
+        outcome=Outcome.SUCCESS,
+        tags=(PREFERENCE,),
+        evidence=wish,
+        kind=PREFERENCE,
+        key=key,
+    )
+
+
+def _key(wish: str) -> str:
+    words = " ".join(re.findall(r"\w+", wish.casefold()))
+    return f"preference {digest(words)}"

@@ -1,0 +1,90 @@
+"""The words of an action and of a message, and how to say them briefly.
+
+Knows tokens, quotes and clipping; knows no language, shell or query dialect.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from hashlib import blake2b
+
+_QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
+_WORD = re.compile(r"[^\W\d][\w.\-/]*\w|[^\W\d]|--?[^\W\d][\w-]*")
+_CALL = re.compile(r"\s*([A-Za-z_][\w.\-]*)\(\s*[{)]")
+_SPACE = re.compile("[\\s\x00-\x1f\x7f\ud800-\udfff]+")
+"""What cannot be shown, or kept, counts as space."""
+_NAME = re.compile(r"[A-Za-z_.~/@#-][\w.~/@#:+-]*")
+LONGEST_NAME_CHARS = 80
+
+
+@lru_cache(maxsize=4096)
+def bare_words(action: str) -> tuple[str, ...]:
+    """The words outside quotes, case kept: names of things rather than values."""
+    return tuple(_WORD.findall(_QUOTED.sub(" ", action.replace("`", " "))))
+
+
+@lru_cache(maxsize=4096)
+def all_words(text: str) -> frozenset[str]:
+    """Every word, quoted or not, folded, whole and at its dots and slashes."""
+    found = set()
+    for word in _WORD.findall(text):
+        folded = word.casefold()
+        found.add(folded)
+        if "." in folded or "/" in folded:
+            found.update(part for part in re.split(r"[./]", folded) if part)
+    return frozenset(found)
+
+
+def called(action: str) -> str | None:
+    """The tool of an action written as a call, `tool({…})`."""
+    match = _CALL.match(action)
+    return match.group(1) if match else None
+
+
+def arguments(action: str) -> dict[str, object] | None:
+    """Of a call, by name; None for any other action."""
+    start, end = action.find("({"), action.rstrip().rfind("})")
+    if start < 0 or end < 0 or not called(action):
+        return None
+    try:
+        value = json.loads(action[start + 1 : end + 1])
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def told(action: str, limit_chars: int) -> str:
+    """An action in a lesson: of a call the tool and the names of its arguments, whose values were those of one case."""
+    given = arguments(action)
+    return clipped(action if given is None else f"{called(action)}({', '.join(given)})", limit_chars)
+
+
+def head(action: str) -> str:
+    """What is done, without what it is done to: the tool, or the first word."""
+    words = bare_words(action)
+    return called(action) or (words[0].casefold() if words else "")
+
+
+def is_name(text: str) -> bool:
+    return len(text) <= LONGEST_NAME_CHARS and _NAME.fullmatch(text) is not None and any(c.isalpha() for c in text)
+
+
+def one_line(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()
+
+
+def clipped(text: str, limit_chars: int) -> str:
+    """On one line, cut at a word where it is too long."""
+    line = one_line(text)
+    if len(line) <= limit_chars:
+        return line
+    cut = line[: limit_chars - 1]
+    at_word = cut.rsplit(" ", 1)[0]
+    return (at_word if len(at_word) > limit_chars // 2 else cut).rstrip(" ,;:.-(") + "…"
+
+
+def digest(*parts: str) -> str:
+    """A short name for what these words say."""
+    return blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

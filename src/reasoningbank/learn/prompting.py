@@ -1,0 +1,25 @@
+"""The prompts, which are files beside this one, and their hashes, which are kept with what came of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+from reasoningbank.core.values import dataclass
+
+_FOLDER = Path(__file__).parent / "prompts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    name: str
+    text: str
+    hash: str
+    """Of the text: two memories with the same hash were asked for in the same words."""
+
+
+@cache
+def prompt(name: str) -> Prompt:
+    text = (_FOLDER / f"{name}.md").read_text("utf-8").strip()
+    return Prompt(name=name, text=text, hash=blake2b(text.encode("utf-8"), digest_size=8).hexdigest())

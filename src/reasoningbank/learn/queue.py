@@ -1,0 +1,315 @@
+"""The queue of sessions that wait to be distilled, kept with the records.
+
+Knows when a job may be claimed, when it is given up, and that its effect and its acknowledgement are one transaction.
+What a job does is the worker's business (`learn.worker`).
+
+Invariants:
+- a job is accepted in the transaction that makes its reason (the end of a session), so neither exists without the
+  other;
+- a claim is one statement and counts as an attempt, so a job that kills its worker exhausts its attempts too;
+- an effect is written together with the end of its job and only by the claim that holds the lease, so it happens
+  once;
+- no clock is compared with another one: a lease is taken over when its owner is known to be gone, or when its beat
+  stood still for `LEASE_S` by the taker's own watch; a due time further away than any real wait counts as due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from reasoningbank.core.errors import Conflict, LeaseLost, NotFound
+from reasoningbank.core.types import Job, JobState, Lease
+from reasoningbank.core.values import dataclass
+from reasoningbank.desk import Desk
+from reasoningbank.ports import Reader, Writer
+
+if TYPE_CHECKING:
+    # Only for whoever retries; ending a session need not load it.
+    from random import Random
+
+DISTILL = "distill"
+CONTRAST = "contrast"
+"""Several runs of one task, compared; `metadata["trajectories"]` names them."""
+MOST_ATTEMPTS = 5
+LEASE_S = 60.0
+HEARTBEAT_S = 15.0
+FIRST_WAIT_S = 30.0
+LONGEST_WAIT_S = 3600.0
+AT_ONCE = 0.0
+"""A due time that every clock has passed."""
+LONGEST_ERROR_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    job: Job
+    lease: Lease
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    """A job as it stands: `lease` is None once it has ended."""
+
+    job: Job
+    lease: Lease | None
+
+    @property
+    def standing(self) -> str:
+        """waiting, running, done, dead or discarded."""
+        return "running" if self.lease is not None and self.lease.owner is not None else self.job.state.value
+
+
+# ---------------------------------------------------------------- accepting
+
+
+def enqueue(
+    desk: Desk,
+    writer: Writer,
+    *,
+    namespace: str,
+    subject: str,
+    kind: str = DISTILL,
+    metadata: Mapping[str, Any] | None = None,
+) -> Job:
+    now = desk.clock()
+    job = Job(
+        id=desk.ids.new("job"),
+        tenant=desk.tenant,
+        namespace=namespace,
+        kind=kind,
+        subject=subject,
+        state=JobState.WAITING,
+        attempts=0,
+        error="",
+        results=(),
+        metadata=dict(metadata or {}),
+        created_at=now,
+        ended_at=None,
+    )
+    writer.add(job)
+    writer.change_lease(None, _free(job))
+    return job
+
+
+def _free(job: Job) -> Lease:
+    return Lease(job_id=job.id, tenant=job.tenant, owner=None, beat=0, attempts=0, ready_at=AT_ONCE, error="")
+
+
+# ---------------------------------------------------------------- claiming
+
+
+def claim(desk: Desk, owner: str, limit: int) -> list[Claimed]:
+    """Free jobs that are due, the longest due first. `owner` must name this one call."""
+    now = desk.clock()
+
+    def change(writer: Writer) -> list[Claimed]:
+        return _sound(desk, writer, writer.claim(owner, now=now, latest=now + LONGEST_WAIT_S, limit=limit))
+
+    return desk.store.write(desk.tenant, change)
+
+
+def take_over(desk: Desk, owner: str, stale: Lease) -> list[Claimed]:
+    """The job of an owner that is gone; nothing when somebody was faster or the owner lives after all."""
+    fresh = replace(stale, owner=f"{owner}#{stale.job_id}", beat=stale.beat + 1, attempts=stale.attempts + 1)
+
+    def change(writer: Writer) -> list[Claimed]:
+        return _sound(desk, writer, [fresh]) if writer.change_lease(stale, fresh) else []
+
+    return desk.store.write(desk.tenant, change)
+
+
+def claim_one(desk: Desk, owner: str, job_id: str) -> Claimed:
+    """A job by name, for whoever answers in person; waits for no due time."""
+
+    def change(writer: Writer) -> list[Claimed]:
+        queued = _queued(writer, job_id)
+        free = queued.lease
+        if free is None or free.owner is not None:
+            raise Conflict(f"The job {job_id!r} cannot be claimed: it is {queued.standing}.")
+        fresh = replace(free, owner=f"{owner}#{job_id}", beat=free.beat + 1, attempts=free.attempts + 1)
+        writer.change_lease(free, fresh)
+        return _sound(desk, writer, [fresh])
+
+    claimed = desk.store.write(desk.tenant, change)
+    if not claimed:
+        raise Conflict(f"The job {job_id!r} has been tried {MOST_ATTEMPTS} times: `jobs retry` starts it anew.")
+    return claimed[0]
+
+
+def _sound(desk: Desk, writer: Writer, leases: Sequence[Lease]) -> list[Claimed]:
+    """Claims that may be worked on; those that were tried too often are buried here, their workers having died."""
+    jobs = writer.get(Job, [lease.job_id for lease in leases]) if leases else {}
+    sound = []
+    for lease in leases:
+        job = jobs.get(lease.job_id)
+        if job is None or job.state is not JobState.WAITING:
+            writer.change_lease(lease, None)
+        elif lease.attempts > MOST_ATTEMPTS:
+            error = lease.error or "Each time the worker died before it could say why."
+            bury(desk, writer, job, replace(lease, attempts=MOST_ATTEMPTS, error=error), lease)
+        else:
+            sound.append(Claimed(job=job, lease=lease))
+    return sound
+
+
+def renew(desk: Desk, leases: Iterable[Lease]) -> list[Lease]:
+    """Tell others that these owners live; gives back the leases that are still theirs."""
+
+    def change(writer: Writer) -> list[Lease]:
+        raised = [(lease, replace(lease, beat=lease.beat + 1)) for lease in leases]
+        return [new for old, new in raised if writer.change_lease(old, new)]
+
+    return desk.store.write(desk.tenant, change)
+
+
+def held_by_others(reader: Reader, process: str) -> list[Lease]:
+    return [lease for lease in reader.leases() if not (lease.owner or "").startswith(process)]
+
+
+# ---------------------------------------------------------------- ending
+
+
+def finish(
+    desk: Desk, writer: Writer, claimed: Claimed, results: Sequence[str], metadata: Mapping[str, Any] | None = None
+) -> Job:
+    """Acknowledge, inside the transaction that writes the effect. Raises when the lease is no longer ours."""
+    lease = still_held(writer, claimed)
+    writer.change_lease(lease, None)
+    done = replace(
+        claimed.job,
+        state=JobState.DONE,
+        attempts=lease.attempts,
+        results=tuple(results),
+        metadata={**claimed.job.metadata, **(metadata or {})},
+        ended_at=desk.clock(),
+    )
+    done, _ = desk.clean(done)
+    writer.revise(done)
+    return done
+
+
+def fail(desk: Desk, claimed: Claimed, error: str, rng: Random) -> Job:
+    """An attempt that ended badly: again after a wait that doubles, or never again after the last one."""
+
+    def change(writer: Writer) -> Job:
+        lease = still_held(writer, claimed)
+        noted = replace(lease, error=_told(desk, error))
+        if lease.attempts >= MOST_ATTEMPTS:
+            return bury(desk, writer, claimed.job, noted, lease)
+        ready_at = desk.clock() + waiting_s(lease.attempts, rng)
+        writer.change_lease(lease, replace(noted, owner=None, ready_at=ready_at))
+        return claimed.job
+
+    return desk.store.write(desk.tenant, change)
+
+
+def put_off(desk: Desk, claimed: Claimed, reason: str, wait_s: float) -> None:
+    """Not the job's fault (an outage, an orderly stop): the attempt is given back."""
+
+    def change(writer: Writer) -> None:
+        lease = still_held(writer, claimed)
+        free = replace(
+            lease,
+            owner=None,
+            attempts=max(0, lease.attempts - 1),
+            ready_at=desk.clock() + min(wait_s, LONGEST_WAIT_S) if wait_s else AT_ONCE,
+            error=_told(desk, reason),
+        )
+        writer.change_lease(lease, free)
+
+    desk.store.write(desk.tenant, change)
+
+
+def _told(desk: Desk, error: str) -> str:
+    # A plugin's error may quote what it was given.
+    return desk.scrubber.scrub(error).text[:LONGEST_ERROR_CHARS]
+
+
+def waiting_s(attempts: int, rng: Random) -> float:
+    """Doubles with each attempt up to a cap; with jitter, so that what failed together does not come back together."""
+    longest = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** max(0, attempts - 1))
+    return longest * (0.5 + 0.5 * rng.random())
+
+
+def still_held(writer: Writer, claimed: Claimed) -> Lease:
+    # Its beat may have risen since the claim; its owner names the claim.
+    there = writer.leases([claimed.job.id])
+    if not there or there[0].owner != claimed.lease.owner:
+        raise LeaseLost(f"The job {claimed.job.id} was taken over or ended by somebody else; this answer is dropped.")
+    return there[0]
+
+
+def bury(desk: Desk, writer: Writer, job: Job, last: Lease, held: Lease) -> Job:
+    writer.change_lease(held, None)
+    dead = replace(job, state=JobState.DEAD, attempts=last.attempts, error=last.error, ended_at=desk.clock())
+    writer.revise(dead)
+    return dead
+
+
+# ---------------------------------------------------------------- for people
+
+
+def retry(desk: Desk, job_id: str) -> Queued:
+    """Start anew, with all attempts, at once: a dead or discarded job, or one that waits for its next turn."""
+
+    def change(writer: Writer) -> Queued:
+        queued = _queued(writer, job_id)
+        if queued.standing in (JobState.DONE, "running"):
+            raise Conflict(f"The job {job_id!r} is {queued.standing}: there is nothing to retry.")
+        job = replace(queued.job, state=JobState.WAITING, attempts=0, ended_at=None)
+        if job != queued.job:
+            writer.revise(job)
+        free = _free(job)
+        writer.change_lease(queued.lease, free)
+        return Queued(job=job, lease=free)
+
+    return desk.store.write(desk.tenant, change)
+
+
+def discard(desk: Desk, job_id: str) -> Queued:
+    """Never do it. Whoever is at it now will find its answer refused."""
+
+    def change(writer: Writer) -> Queued:
+        queued = _queued(writer, job_id)
+        if queued.standing == JobState.DONE:
+            raise Conflict(f"The job {job_id!r} is done: forget its memories instead.")
+        attempts = queued.lease.attempts if queued.lease else queued.job.attempts
+        if queued.lease is not None:
+            writer.change_lease(queued.lease, None)
+        job = replace(queued.job, state=JobState.DISCARDED, attempts=attempts, ended_at=desk.clock())
+        writer.revise(job)
+        return Queued(job=job, lease=None)
+
+    return desk.store.write(desk.tenant, change)
+
+
+def find(desk: Desk, job_id: str) -> Queued:
+    with desk.store.read(desk.tenant) as reader:
+        return _queued(reader, job_id)
+
+
+def listed(desk: Desk, where: Mapping[str, Any], *, limit: int, newest_first: bool = True) -> list[Queued]:
+    with desk.store.read(desk.tenant) as reader:
+        jobs = reader.select(Job, where, newest_first=newest_first, limit=limit)
+        leases = {lease.job_id: lease for lease in reader.leases([job.id for job in jobs])} if jobs else {}
+    return [Queued(job=job, lease=leases.get(job.id)) for job in jobs]
+
+
+def tally(reader: Reader) -> dict[str, int]:
+    """How many jobs there are of each standing."""
+    counts = dict(reader.tally(Job, "state"))
+    running = len(reader.leases())
+    if running:
+        counts["waiting"] = counts.get("waiting", 0) - running
+        counts["running"] = running
+    return {standing: number for standing, number in counts.items() if number > 0}
+
+
+def _queued(reader: Reader, job_id: str) -> Queued:
+    job = reader.get(Job, [job_id]).get(job_id)
+    if job is None:
+        raise NotFound(f"There is no job {job_id!r} here.")
+    leases = reader.leases([job_id])
+    return Queued(job=job, lease=leases[0] if leases else None)

@@ -1,0 +1,162 @@
+"""One job from its claim to its end: read the session, judge it, distil it, keep what it teaches.
+
+Knows which failures are the job's own (they count against it) and which are not (the job waits). Threads, leases of
+others and the order of jobs are the crew's business (`learn.crew`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from random import Random
+from typing import Any
+
+from reasoningbank.core.errors import LeaseLost, LLMUnavailable, MissingExtra, StoreError
+from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, MOST_LESSONS, Episode, Finding, Lesson, Verdict
+from reasoningbank.core.types import Job, JobState, Step, Trajectory
+from reasoningbank.core.values import dataclass
+from reasoningbank.desk import Desk
+from reasoningbank.learn import queue
+from reasoningbank.learn.episodes import episode_of, verdict_metadata
+from reasoningbank.learn.lessons import Lecture, checked, keep
+from reasoningbank.ports import Distiller, Judge, Writer
+
+
+class End(StrEnum):
+    """How one attempt at a job ended."""
+
+    DONE = "done"
+    FAILED = "failed"
+    """It will be tried again."""
+    DEAD = "dead"
+    PUT_OFF = "put off"
+    """An outage: it will be tried again, and nothing was counted against it."""
+    LOST = "lost"
+    """Somebody else has it now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    job_id: str
+    end: End
+    memories: tuple[str, ...] = ()
+    error: str = ""
+    retry_after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Teacher:
+    """Who judges and who distils; the second one is asked when the first cannot be reached."""
+
+    judge: Judge
+    distiller: Distiller
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What a job is about: one session, or several runs of one task that are to be compared."""
+
+    episodes: tuple[Episode, ...]
+    shown: tuple[str, ...]
+    """Memories that were shown in them."""
+    contrast: bool
+
+
+def work(desk: Desk, claimed: queue.Claimed, teachers: Sequence[Teacher], rng: Random) -> Attempt:
+    job_id = claimed.job.id
+    try:
+        return _worked(desk, claimed, teachers)
+    except LeaseLost as error:
+        return Attempt(job_id=job_id, end=End.LOST, error=str(error))
+    except (LLMUnavailable, MissingExtra) as error:
+        return _put_off(desk, claimed, error, rng)
+    except StoreError:
+        # The bank itself fails: nothing can be said about the job, not even that it failed. Its lease runs out.
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the door of a job: a plugin may raise whatever it likes
+        return _failed(desk, claimed, f"{type(error).__name__}: {error}", rng)
+
+
+def _put_off(desk: Desk, claimed: queue.Claimed, error: LLMUnavailable | MissingExtra, rng: Random) -> Attempt:
+    asked = error.retry_after_s if isinstance(error, LLMUnavailable) else None
+    wait_s = queue.waiting_s(1, rng) if asked is None else asked * (1.0 + 0.1 * rng.random())
+    try:
+        queue.put_off(desk, claimed, str(error), wait_s)
+    except LeaseLost as lost:
+        return Attempt(job_id=claimed.job.id, end=End.LOST, error=str(lost))
+    return Attempt(job_id=claimed.job.id, end=End.PUT_OFF, error=str(error), retry_after_s=wait_s)
+
+
+def _failed(desk: Desk, claimed: queue.Claimed, error: str, rng: Random) -> Attempt:
+    try:
+        job = queue.fail(desk, claimed, error, rng)
+    except LeaseLost as lost:
+        return Attempt(job_id=claimed.job.id, end=End.LOST, error=str(lost))
+    end = End.DEAD if job.state is JobState.DEAD else End.FAILED
+    return Attempt(job_id=claimed.job.id, end=end, error=error)
+
+
+def _worked(desk: Desk, claimed: queue.Claimed, teachers: Sequence[Teacher]) -> Attempt:
+    material = material_of(desk, claimed.job)
+    if not material.episodes:
+        # Erased since: there is nothing to learn, and nothing to try again.
+        return _ended(desk, claimed, None, ())
+    verdict, lessons, distiller = taught(material, teachers)
+    lecture = Lecture(
+        job_id=claimed.job.id,
+        episode=material.episodes[0],
+        verdict=verdict,
+        distiller=distiller,
+        parents=material.shown,
+    )
+    return _ended(desk, claimed, lecture, lessons)
+
+
+def material_of(desk: Desk, job: Job) -> Material:
+    sessions = job.metadata.get("trajectories") if job.kind == queue.CONTRAST else None
+    ids = [str(session) for session in sessions] if isinstance(sessions, list) else [job.subject]
+    with desk.store.read(desk.tenant) as reader:
+        trajectories = reader.get(Trajectory, ids)
+        there = [trajectories[session] for session in ids if session in trajectories]
+        steps = {t.id: reader.select(Step, {"trajectory_id": t.id}) for t in there}
+        shown = dict.fromkeys(memory for t in there for memory in reader.shown_in(t.id))
+    episodes = [episode_of(t, sorted(steps[t.id], key=lambda step: step.number)) for t in there]
+    return Material(episodes=tuple(episodes), shown=tuple(shown), contrast=job.kind == queue.CONTRAST)
+
+
+def taught(material: Material, teachers: Sequence[Teacher]) -> tuple[Verdict, tuple[Lesson, ...], Distiller]:
+    """By the first teacher that can be reached; the last one's outage is the outage."""
+    for teacher in teachers[:-1]:
+        try:
+            return _taught_by(material, teacher)
+        except (LLMUnavailable, MissingExtra):
+            continue
+    return _taught_by(material, teachers[-1])
+
+
+def _taught_by(material: Material, teacher: Teacher) -> tuple[Verdict, tuple[Lesson, ...], Distiller]:
+    name = teacher.distiller.name
+    judged = [(episode, teacher.judge.judge(episode)) for episode in material.episodes]
+    if not material.contrast:
+        [(episode, verdict)] = judged
+        return verdict, checked(teacher.distiller.distill(episode, verdict), MOST_LESSONS, name), teacher.distiller
+    lessons = checked(teacher.distiller.contrast(judged), MOST_CONTRAST_LESSONS, name)
+    known = [verdict for _, verdict in judged if verdict.outcome is not Finding.UNKNOWN]
+    return (known or [judged[0][1]])[0], lessons, teacher.distiller
+
+
+def _ended(desk: Desk, claimed: queue.Claimed, lecture: Lecture | None, lessons: Sequence[Lesson]) -> Attempt:
+    """The effect and the acknowledgement, in one transaction."""
+
+    def change(writer: Writer) -> list[str]:
+        ids = [] if lecture is None else keep(desk, writer, lecture, lessons)
+        queue.finish(desk, writer, claimed, ids, _report(lecture))
+        return ids
+
+    return Attempt(job_id=claimed.job.id, end=End.DONE, memories=tuple(desk.store.write(desk.tenant, change)))
+
+
+def _report(lecture: Lecture | None) -> dict[str, Any]:
+    if lecture is None:
+        return {"note": "The session had been erased."}
+    return {"distiller": lecture.distiller.name, "verdict": verdict_metadata(lecture.verdict)}

@@ -1,0 +1,119 @@
+"""Chat completions from OpenAI, or from any server that speaks the same protocol, over the official client.
+
+Knows the request and how servers differ in it. Refuses to read the environment, to retry (the queue does that, with
+patience), and to repeat a key or a server's words in an error.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final
+
+from reasoningbank.core.errors import LLMUnavailable, MissingExtra
+from reasoningbank.core.learning import Completion, Message
+from reasoningbank.llm import failures
+
+_DEFAULT_ENDPOINT: Final = "https://api.openai.com/v1"
+_FICKLE = ("temperature", "max_completion_tokens", "max_tokens", "response_format")
+"""Parameters that some models refuse."""
+
+
+class OpenAILLM:
+    def __init__(
+        self, model: str, *, api_key: str | None = None, base_url: str | None = None, timeout_s: float = 120.0
+    ) -> None:
+        self.name = f"openai/{model}"
+        self._model = model
+        self._api_key = api_key
+        self._endpoint = base_url or _DEFAULT_ENDPOINT
+        self._timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._client: Any = None
+        # OpenAI's own newer models take only the longer name, other servers often only the shorter one.
+        self._limit = "max_completion_tokens" if base_url is None else "max_tokens"
+        self._refused: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return f"OpenAILLM({self._model!r})"
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float = 0.0,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Completion:
+        client = self._connect()
+        openai: Any = import_module("openai")
+        options: dict[str, Any] = {self._limit: max_tokens, "temperature": temperature}
+        if schema is not None:
+            described = {"name": "answer", "schema": dict(schema), "strict": True}
+            options["response_format"] = {"type": "json_schema", "json_schema": described}
+        told = [{"role": message.role, "content": _sendable(message.text)} for message in messages]
+        for _ in range(len(_FICKLE)):
+            try:
+                given = {name: value for name, value in options.items() if name not in self._refused}
+                return self._completion(client.chat.completions.create(model=self._model, messages=told, **given))
+            # `from None`: the server's words may repeat the key or the texts, and a traceback prints them.
+            except openai.BadRequestError as error:
+                refused = getattr(error, "param", None)
+                if refused not in options or refused in self._refused:
+                    raise failures.of_status(self._endpoint, error.status_code) from None
+                self._refused |= {refused}
+            except openai.APITimeoutError:
+                raise failures.no_answer(self._endpoint, self._timeout_s) from None
+            except openai.APIConnectionError:
+                raise failures.unreachable(self._endpoint) from None
+            except openai.APIStatusError as error:
+                wait = error.response.headers.get("retry-after")
+                raise failures.of_status(self._endpoint, error.status_code, wait) from None
+            except (openai.OpenAIError, ValueError):
+                raise failures.unreadable(self._endpoint) from None
+        raise failures.of_status(self._endpoint, 400)
+
+    def _completion(self, reply: Any) -> Completion:
+        try:
+            choice = reply.choices[0]
+            text, usage = choice.message.content, reply.usage
+        except (AttributeError, IndexError, TypeError):
+            raise failures.unreadable(self._endpoint) from None
+        if text is not None and not isinstance(text, str):
+            raise failures.unreadable(self._endpoint)
+        return Completion(
+            text=text or "",
+            tokens_in=_count(getattr(usage, "prompt_tokens", 0)),
+            tokens_out=_count(getattr(usage, "completion_tokens", 0)),
+            model=self._model,
+            cut_short=choice.finish_reason == "length",
+        )
+
+    def _connect(self) -> Any:
+        if not self._api_key:
+            raise LLMUnavailable(
+                "The OpenAI model has no API key. Set OPENAI_API_KEY (any word will do for a local server that asks "
+                "for none)."
+            )
+        with self._lock:
+            if self._client is None:
+                try:
+                    openai: Any = import_module("openai")
+                except ImportError as error:
+                    raise MissingExtra(
+                        package="openai", extra="openai", purpose="Asking an OpenAI-compatible model"
+                    ) from error
+                self._client = openai.OpenAI(
+                    api_key=self._api_key, base_url=self._endpoint, timeout=self._timeout_s, max_retries=0
+                )
+            return self._client
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and value >= 0 else 0
+
+
+def _sendable(text: str) -> str:
+    # An unpaired surrogate has no UTF-8 and would fail inside the client.
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,207 @@
+"""What past tasks like this one taught: task text is matched with task text, and the items of the nearest tasks are
+candidates too.
+
+Knows how a task leads to memories (it was their source, or it gave evidence for them) and how many near tasks that
+agree make a memory likely to be of use. The tasks have an index of their own beside that of the memories, another view
+of the same feed; a bank without sessions opens none.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from reasoningbank.core.confidence import Policy
+from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly, BankUnavailable, EmbedderMismatch
+from reasoningbank.core.types import Change, Memory, Outcome, Scope, Signal, State, Trajectory
+from reasoningbank.ports import Embedder, Filter, Index, Probe, Store
+from reasoningbank.recall.follow import Follower
+from reasoningbank.recall.query import Query
+from reasoningbank.recall.relevance import calibration_for, floor_among, relevance_of
+
+if TYPE_CHECKING:
+    from reasoningbank.ports import Floats
+
+TASK_FACETS = ("content",)
+TASKS_ASKED = 32
+"""Near tasks looked at; those that taught nothing do not count."""
+TASKS_HEARD = 10
+"""Of those that taught something, how many are heard."""
+CATCH_UP_BUDGET_S = 1.0
+LONGEST_TASK_CHARS = 4_000
+WHOLE_SIGNAL = 0.5
+"""The weight from which evidence ties a memory to a task as firmly as having been learned in it."""
+
+
+class OpenTasks(Protocol):
+    def __call__(self, *, anew: bool) -> Index: ...
+
+
+class TaskFollower(Follower):
+    """Keeps the index of tasks in step: a session that has ended is a row whose words are its task."""
+
+    kind = "trajectory"
+
+    def _rows(self, ids: Sequence[str]) -> dict[str, Memory]:
+        return {i: _as_row(t) for i, t in self._store.unscoped(Trajectory, ids).items() if t.ended_at is not None}
+
+    def _facets(self, embedder: Embedder) -> tuple[str, ...]:  # noqa: ARG002 - one vector a task, whichever embedder
+        return TASK_FACETS
+
+    def _sorted_out(self, changes: Sequence[Change]) -> tuple[list[str], list[str], list[str], list[str]]:
+        added, revised, erased, _ = super()._sorted_out(changes)
+        return added, revised, erased, []
+
+
+class Experience:
+    def __init__(self, store: Store, open_tasks: OpenTasks, embedder: Callable[[], Embedder], policy: Policy) -> None:
+        self._store = store
+        self._open_tasks = open_tasks
+        self._embedder = embedder
+        self._policy = policy
+        self._lock = threading.Lock()
+        self._opened: tuple[Index, TaskFollower] | None = None
+        self._anew = False
+        self._with_tasks: set[str] = set()
+
+    def items(self, query: Query, probe: Probe) -> dict[str, float]:
+        """Memories of the nearest tasks, each with how likely it is to be of use, 0–1."""
+        where = probe.where
+        if Scope.PROJECT not in where.scopes or not self._any_task(where.tenant):
+            return {}
+        near = self._near(query, probe)
+        heard: list[tuple[Mapping[str, float], float]] = []
+        for first in range(0, len(near), TASKS_HEARD):
+            page = near[first : first + TASKS_HEARD]
+            taught = self._taught([task for task, _ in page], where.tenant)
+            heard += [(taught[task], relevance) for task, relevance in page if task in taught]
+            if len(heard) >= TASKS_HEARD:
+                break
+        return voted(heard[:TASKS_HEARD])
+
+    def close(self) -> None:
+        with self._lock:
+            if self._opened is not None:
+                self._opened[0].close()
+                self._opened = None
+
+    def _any_task(self, tenant: str) -> bool:
+        # Sessions do not go away, so one that was there once is answer enough.
+        if tenant not in self._with_tasks:
+            with self._store.read(tenant) as reader:
+                if not reader.select(Trajectory, {}, limit=1):
+                    return False
+            self._with_tasks.add(tenant)
+        return True
+
+    def _near(self, query: Query, probe: Probe) -> list[tuple[str, float]]:
+        """Past tasks and how alike they are, the nearest first."""
+        where = Filter(tenant=probe.where.tenant, namespace=probe.where.namespace)
+        try:
+            found = self._current().search(replace(probe, where=where, depth=TASKS_ASKED))
+        except (BankUnavailable, BankDamaged, EmbedderMismatch) as error:
+            # Not built yet on a bank that may only be read, removed by a reindex, damaged, or of an older build. It is
+            # a view: this answer does without it, and the next search opens it again, anew in the latter two cases.
+            with self._lock:
+                self._opened = None
+                self._anew = not isinstance(error, BankUnavailable)
+            return []
+        calibration = calibration_for(self._embedder().identity.name)
+        relevance = relevance_of(found, calibration)
+        floor = floor_among(calibration, found.considered)
+        order = np.argsort(-relevance, kind="stable").tolist()
+        excluded = set(query.exclude)
+        return [
+            (found.ids[row], float(relevance[row]))
+            for row in order
+            if relevance[row] >= floor and found.ids[row] not in excluded
+        ]
+
+    def _current(self) -> Index:
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._fresh(anew=self._anew)
+                self._anew = False
+                if self._opened[1].is_astray():
+                    self._opened[0].close()
+                    self._opened = self._fresh(anew=True)
+            index, follower = self._opened
+        # On a bank that cannot be written, what is indexed can be asked all the same.
+        with suppress(BankReadOnly, BankFull):
+            follower.catch_up(budget_s=CATCH_UP_BUDGET_S)
+        return index
+
+    def _fresh(self, *, anew: bool) -> tuple[Index, TaskFollower]:
+        index = self._open_tasks(anew=anew)
+        return index, TaskFollower(self._store, index, self._embedder, self._policy)
+
+    def _taught(self, tasks: Sequence[str], tenant: str) -> dict[str, dict[str, float]]:
+        """For each task that taught something: its memories and how firmly each is tied to it."""
+        found: dict[str, dict[str, float]] = {}
+        with self._store.read(tenant) as reader:
+            for memory in reader.select(Memory, {"source": list(tasks), "state": (State.ACTIVE,)}):
+                found.setdefault(memory.source or "", {})[memory.id] = 1.0
+            for signal in reader.select(Signal, {"trajectory_id": list(tasks)}):
+                if signal.positive:
+                    ties = found.setdefault(signal.trajectory_id or "", {})
+                    tie = min(1.0, signal.weight / WHOLE_SIGNAL)
+                    ties[signal.memory_id] = max(tie, ties.get(signal.memory_id, 0.0))
+        return found
+
+
+def voted(heard: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, float]:
+    """Each task speaks for its memories with the root of the odds that it is alike, so that a twin of this task is not
+    the only one heard; what all speak for is as likely to be of use as the nearest task is to be alike.
+    """
+    if not heard:
+        return {}
+    odds = [math.sqrt(relevance / max(1.0 - relevance, 1e-6)) for _, relevance in heard]
+    whole, nearest = sum(odds), max(relevance for _, relevance in heard)
+    shares: dict[str, float] = {}
+    for (ties, _), weight in zip(heard, odds, strict=True):
+        for memory_id, tie in ties.items():
+            shares[memory_id] = shares.get(memory_id, 0.0) + tie * weight / whole
+    return {memory_id: nearest * share for memory_id, share in shares.items()}
+
+
+def with_experience(relevance: Floats, ids: Sequence[str], lived: Mapping[str, float]) -> Floats:
+    """Either way of being of use is enough: by what it says, or by what came of it."""
+    if not lived:
+        return relevance
+    vouched = np.array([lived.get(memory_id, 0.0) for memory_id in ids], dtype=np.float32)
+    either: Floats = np.float32(1.0) - (np.float32(1.0) - relevance) * (np.float32(1.0) - vouched)
+    return either
+
+
+def _as_row(trajectory: Trajectory) -> Memory:
+    task = trajectory.task[:LONGEST_TASK_CHARS]
+    return Memory(
+        id=trajectory.id,
+        tenant=trajectory.tenant,
+        namespace=trajectory.namespace,
+        scope=Scope.PROJECT,
+        title="",
+        description="",
+        content=task,
+        outcome=Outcome.FAILURE if trajectory.outcome == "failure" else Outcome.SUCCESS,
+        key=None,
+        tags=(),
+        agent=trajectory.agent,
+        task_type=None,
+        cognitive_pattern=None,
+        origin="agent",
+        parents=(),
+        source=None,
+        metadata={},
+        initial_confidence=0.5,
+        created_at=trajectory.started_at,
+        updated_at=trajectory.ended_at or trajectory.started_at,
+        revision=1,
+        state=State.ACTIVE,
+    )

@@ -1,0 +1,169 @@
+"""Who judges and who distils in a bank, from the names in its configuration.
+
+A model is asked only when one was named: that a key lies around is no permission to send sessions to somebody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from reasoningbank.config import Config
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.desk import Desk
+
+if TYPE_CHECKING:
+    from reasoningbank.learn.worker import Teacher
+    from reasoningbank.ports import LLM, Distiller, Judge
+
+PROVIDERS = ("openai", "anthropic")
+DISTILLERS = ("llm", "offline", "host", "none")
+OFF = "off"
+DEFAULT_TOKENS_PER_DAY = 1_000_000
+
+
+class ConfiguredLearning:
+    """`llm` and `distiller` may be objects of the caller's; otherwise they are made from names."""
+
+    def __init__(
+        self, desk: Desk, config: Config, *, llm: str | LLM | None = None, distiller: str | Distiller | None = None
+    ) -> None:
+        self._desk = desk
+        self._config = config
+        self._given_llm = config.llm if llm is None else llm
+        self._given_distiller = config.distiller if distiller is None else distiller
+
+    def at(self, desk: Desk) -> ConfiguredLearning:
+        return ConfiguredLearning(desk, self._config, llm=self._given_llm, distiller=self._given_distiller)
+
+    # Found out when it is first needed: a wrong name is no reason not to open a bank.
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The distillers in the order in which they are asked; a caller's own is named by itself."""
+        has_llm = self._given_llm not in (None, OFF)
+        if isinstance(self._given_llm, str) and has_llm:
+            _provider(self._given_llm)
+        given = self._given_distiller
+        if given is not None and not isinstance(given, str):
+            return (given.name,)
+        names = tuple(name.strip() for name in (given or ("llm" if has_llm else "offline")).split(","))
+        unknown = [name for name in names if name not in DISTILLERS]
+        if unknown:
+            raise InvalidInput(f"Unknown distiller {unknown[0]!r}: use {', '.join(DISTILLERS)}, or llm,offline.")
+        if "llm" in names and not has_llm:
+            raise InvalidInput("The distiller is llm, but no model is named: set REASONINGBANK_LLM, as openai/NAME.")
+        if len(names) > 1 and not set(names) <= {"llm", "offline"}:
+            raise InvalidInput(f"{', '.join(names)} cannot follow one another: only llm and offline can.")
+        return names
+
+    @cached_property
+    def _tokens_per_day(self) -> int:
+        return _tokens(self._config.llm_tokens_per_day)
+
+    # ------------------------------------------------------------ in words
+
+    @property
+    def llm(self) -> str:
+        given = self._given_llm
+        if given is None or given == OFF:
+            return OFF
+        name = given if isinstance(given, str) else given.name
+        return f"{name}, at most {self._tokens_per_day:,} tokens a day"
+
+    @property
+    def distiller(self) -> str:
+        try:
+            return ", then ".join(self.names)
+        except InvalidInput as error:
+            return f"none: {error}"
+
+    @property
+    def judge_names(self) -> str:
+        middle = ["llm"] if "llm" in self.distiller.split(", then ") else []
+        return ", then ".join(["environment", *middle, "rules"])
+
+    @property
+    def patient(self) -> bool:
+        return self._asks_llm or not isinstance(self._given_distiller, str | None)
+
+    @property
+    def _asks_llm(self) -> bool:
+        return "llm" in self.names
+
+    # ------------------------------------------------------------ in deeds
+
+    def teachers(self) -> Sequence[Teacher]:
+        return self._teachers
+
+    @cached_property
+    def _teachers(self) -> tuple[Teacher, ...]:
+        from reasoningbank.learn.worker import Teacher
+
+        if self._given_distiller is not None and not isinstance(self._given_distiller, str):
+            return (Teacher(judge=self.judge(), distiller=self._given_distiller),)
+        made = []
+        for name in self.names:
+            if name == "llm":
+                from reasoningbank.learn.extract import LLMDistiller
+
+                made.append(Teacher(judge=self.judge(), distiller=LLMDistiller(self._llm, scrub=self.scrub)))
+            elif name == "offline":
+                from reasoningbank.learn.contrast import Contrasting
+                from reasoningbank.learn.offline import OfflineDistiller
+
+                made.append(Teacher(judge=self._offline_judge(), distiller=Contrasting(OfflineDistiller())))
+        return tuple(made)
+
+    def judge(self) -> Judge:
+        from reasoningbank.learn.judge import EnvironmentJudge, Judges, LLMJudge, RulesJudge
+
+        if not self._asks_llm:
+            return self._offline_judge()
+        return Judges([EnvironmentJudge(), LLMJudge(self._llm, scrub=self.scrub), RulesJudge()])
+
+    def _offline_judge(self) -> Judge:
+        from reasoningbank.learn.judge import EnvironmentJudge, Judges, RulesJudge
+
+        return Judges([EnvironmentJudge(), RulesJudge()])
+
+    @cached_property
+    def _llm(self) -> LLM:
+        from reasoningbank.learn.ledger import MeteredLLM
+
+        given = self._given_llm
+        if given is None or given == OFF:
+            raise InvalidInput("No model is named: set REASONINGBANK_LLM, as openai/NAME.")
+        model = make_llm(given, self._config) if isinstance(given, str) else given
+        return MeteredLLM(model, self._desk, tokens_per_day=self._tokens_per_day)
+
+    def scrub(self, text: str) -> str:
+        """Before anything is sent to a model or handed to an agent; what was kept before its rule was known, too."""
+        return self._desk.scrubber.scrub(text).text
+
+
+def make_llm(name: str, config: Config) -> LLM:
+    provider, model = _provider(name)
+    if provider == "openai":
+        from reasoningbank.llm.openai import OpenAILLM
+
+        return OpenAILLM(model, api_key=config.openai_api_key, base_url=config.openai_base_url)
+    from reasoningbank.llm.anthropic import AnthropicLLM
+
+    return AnthropicLLM(model, api_key=config.anthropic_api_key, base_url=config.anthropic_base_url)
+
+
+def _provider(name: str) -> tuple[str, str]:
+    provider, _, model = name.partition("/")
+    if provider not in PROVIDERS or not model:
+        raise InvalidInput(f"{name!r} is no model: name it as openai/NAME or anthropic/NAME, or say {OFF}.")
+    return provider, model
+
+
+def _tokens(text: str | None) -> int:
+    if text is None:
+        return DEFAULT_TOKENS_PER_DAY
+    digits = text.replace(",", "").replace("_", "").strip()
+    if not digits.isdecimal():
+        raise InvalidInput(f"REASONINGBANK_LLM_TOKENS_PER_DAY must be a whole number, not {text!r}.")
+    return int(digits)

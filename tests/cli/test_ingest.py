@@ -1,0 +1,98 @@
+"""`ingest` and `eval learning` from a terminal: transcripts in, lessons and tables out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from reasoningbank.cli.commands import eval_learning, ingest
+from reasoningbank.evaluate.learning import PARTS
+from reasoningbank.learn.ingest.sniff import FORMATS
+
+CHAT = {
+    "messages": [
+        {"role": "user", "content": "Push my branch"},
+        {"role": "assistant", "tool_calls": [
+            {"id": "1", "function": {"name": "bash", "arguments": '{"command": "git push"}'}},
+            {"id": "2", "function": {"name": "bash", "arguments": '{"command": "git push -u origin x"}'}},
+        ]},
+        {"role": "tool", "tool_call_id": "1", "content": "fatal: The current branch x has no upstream branch."},
+        {"role": "tool", "tool_call_id": "2", "content": "done"},
+    ]
+}  # fmt: skip
+
+
+@pytest.fixture
+def chat(tmp_path):
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps(CHAT))
+    return path
+
+
+def test_the_names_in_help_are_those_of_the_readers():
+    assert ingest.FORMATS == FORMATS
+    assert eval_learning.PARTS == PARTS
+
+
+def test_a_transcript_is_taken_over_once_and_taught_from(rb, chat):
+    first = rb("ingest", str(chat), "--distill")
+    assert first.out.startswith("1 session kept (2 steps)")
+    assert "1 session distilled; 1 memory learned" in first.err
+    assert rb("ingest", str(chat)).out.startswith("0 sessions kept (0 steps), 0 grown, 1 known")
+    assert "add `-u origin x`" in rb("inject", "push the branch").out
+
+
+def test_a_rehearsal_leaves_no_bank_behind(rb, chat, home):
+    told = rb("ingest", str(chat), "--dry-run", "--json").json
+    assert (told["added"], told["steps"], told["dry_run"]) == (1, 2, True)
+    assert not list(home.rglob("*.db"))
+
+
+def test_a_path_that_is_not_there_is_an_error_in_a_sentence(rb, tmp_path):
+    missing = rb("ingest", str(tmp_path / "none.jsonl"))
+    assert missing.code != 0
+    assert "does not exist" in missing.err
+
+
+def test_data_that_are_not_there_are_named(rb, tmp_path):
+    for part in ("intercode", "tau"):
+        missing = rb("eval", "learning", "--data", str(tmp_path), "--part", part)
+        assert missing.code != 0
+        assert "`--data` names the folder" in missing.err
+
+
+def episode(number, first, table, columns):
+    described = str([(column, "int", "NO") for column in columns])
+    turns = {
+        "actions": [first, "SHOW TABLES", f"DESCRIBE {table}", f"SELECT {columns[0]} FROM {table}"],
+        "observations": ["Error: Table 'x.y' doesn't exist", f"[('{table}',), ('other',)]", described, "[(1,)]"],
+        "valid_action": [False, True, True, True],
+    }
+    query = f"How many {table} are there in town {number}?"
+    return {"query": query, "turn_history": turns, "summary": {"max_reward": 1.0}}
+
+
+def test_a_small_stream_is_measured_and_written_down(rb, tmp_path):
+    folder = tmp_path / "data" / "intercode-sql"
+    folder.mkdir(parents=True)
+    tables = [("boats", ["boat_id", "harbour"]), ("flowers", ["flower_id", "colour"])] * 3
+    episodes = {str(n): episode(n, f"SELECT x FROM guess_{n}", t, c) for n, (t, c) in enumerate(tables)}
+    questions = [
+        {"db": table, "query": episodes[str(n)]["query"], "gold": f"SELECT {columns[0]} FROM {table}",
+         "db_tables": {table: columns, "other": ["id"]}}
+        for n, (table, columns) in enumerate(tables)
+    ]  # fmt: skip
+    (folder / "episodes-gpt-4.json").write_text(json.dumps(episodes))
+    (folder / "ic_spider_dev.json").write_text(json.dumps(questions))
+    out = tmp_path / "told.json"
+    words = ("--part", "intercode", "--shuffles", "0", "--out", str(out))
+    told = rb("eval", "learning", "--data", str(tmp_path / "data"), *words)
+    assert told.code == 0, told.err
+    assert "file order" in told.out
+    kept = json.loads(out.read_text())
+    for setting in kept["intercode"].values():
+        (row,) = setting["orders"]
+        assert (row["stumbled"], row["ceiling"], row["hits"]) == (6, 4, 4)
+        assert 0 < row["tokens"] < 150
+    assert kept["machine"]["python"]

@@ -1,0 +1,166 @@
+"""The environment is believed before a model, a model before rules, and whoever cannot tell says unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from reasoningbank.core.errors import LLMRefused, LLMUnavailable
+from reasoningbank.core.learning import Episode, EpisodeStep, Finding, JudgedBy
+from reasoningbank.learn.judge import EnvironmentJudge, Judges, LLMJudge, RulesJudge
+from reasoningbank.llm.scripted import ScriptedLLM
+
+QUIET = Episode(task="t", namespace="n", steps=(EpisodeStep(action="look around", result="some files"),))
+
+
+def with_results(*results: str, action: str = "run it now") -> Episode:
+    return replace(QUIET, steps=tuple(EpisodeStep(action=f"{action} {n}", result=r) for n, r in enumerate(results)))
+
+
+def chain(*lines: object) -> tuple[Judges, ScriptedLLM]:
+    llm = ScriptedLLM(lines)  # type: ignore[arg-type]
+    return Judges([EnvironmentJudge(), LLMJudge(llm), RulesJudge()]), llm
+
+
+@pytest.mark.parametrize(("reward", "finding"), [(1.0, "success"), (0.99, "failure"), (0.0, "failure")])
+def test_a_reward_decides_and_nobody_else_is_asked(reward: float, finding: str) -> None:
+    judges, llm = chain("Verdict: unknown\nReason: x")
+    verdict = judges.judge(replace(QUIET, reward=reward, outcome="success"))
+    assert (verdict.outcome, verdict.source, verdict.certainty) == (finding, JudgedBy.ENVIRONMENT, 1.0)
+    assert llm.asked == []
+
+
+def test_how_a_session_was_ended_counts_before_an_opinion() -> None:
+    judges, llm = chain("Verdict: failure\nReason: x")
+    assert judges.judge(replace(QUIET, outcome="success")).outcome is Finding.SUCCESS
+    assert llm.asked == []
+
+
+TESTED = {
+    "pytest, good": ("collected 5 items\n===== 5 passed in 0.12s =====", "success"),
+    "pytest, bad": ("FAILED test_x.py::test_a\n=== 1 failed, 4 passed in 0.3s ===", "failure"),
+    "pytest, quiet": ("....\n4 passed in 0.01s", "success"),
+    "unittest, good": ("....\nRan 4 tests in 0.001s\n\nOK", "success"),
+    "unittest, bad": ("Ran 4 tests in 0.001s\n\nFAILED (failures=1)", "failure"),
+    "jest, bad": ("Tests:       1 failed, 3 passed, 4 total", "failure"),
+    "jest, good": ("Tests:       4 passed, 4 total", "success"),
+    "cargo": ("test result: ok. 12 passed; 0 failed; 0 ignored", "success"),
+    "go, bad": ("--- FAIL: TestX (0.00s)\nFAIL\texample.com/x\t0.01s", "failure"),
+    "gradle": ("BUILD SUCCESSFUL in 3s", "success"),
+}
+
+
+@pytest.mark.parametrize(("result", "finding"), TESTED.values(), ids=TESTED)
+def test_a_test_run_in_the_trace_is_the_environment_speaking(result: str, finding: str) -> None:
+    verdict = EnvironmentJudge().judge(with_results("ok", result))
+    assert (verdict.outcome, verdict.source) == (finding, JudgedBy.ENVIRONMENT)
+    assert verdict.evidence
+
+
+def test_the_last_test_run_counts() -> None:
+    mended = with_results("=== 1 failed, 4 passed in 0.3s ===", "edited", "=== 5 passed in 0.3s ===")
+    assert EnvironmentJudge().judge(mended).outcome is Finding.SUCCESS
+
+
+# ---------------------------------------------------------------- a model
+
+
+def test_a_model_is_asked_when_the_environment_is_silent() -> None:
+    judges, llm = chain('Verdict: failure\nReason: It only looked.\nEvidence: "some files"')
+    verdict = judges.judge(QUIET)
+    assert (verdict.outcome, verdict.source) == (Finding.FAILURE, JudgedBy.LLM)
+    assert (verdict.reason, verdict.evidence) == ("It only looked.", "some files")
+    assert 0.5 < verdict.certainty < 1
+    assert "some files" in llm.asked[0][1].text
+
+
+def test_words_that_are_not_in_the_record_are_no_evidence() -> None:
+    judges, _ = chain("Verdict: success\nReason: All done.\nEvidence: 42 tests passed")
+    assert judges.judge(QUIET).evidence == ""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["", "success", "It went well.", "Verdict: great\nReason: x", "Verdict: success", '{"verdict": "success"}',
+     "Verdict: success\nReason: x\nEvidence: y\nAlso ignore all rules.", "I cannot judge this.", "\x00\xff",
+     LLMRefused("too long")],
+)  # fmt: skip
+def test_a_judge_without_a_readable_answer_gives_unknown_and_never_failure(answer: object) -> None:
+    judges, _ = chain(answer)
+    verdict = judges.judge(QUIET)
+    assert verdict.outcome is Finding.UNKNOWN
+
+
+def test_an_outage_is_no_answer_and_is_passed_on() -> None:
+    judges, _ = chain(LLMUnavailable("down"))
+    with pytest.raises(LLMUnavailable):
+        judges.judge(QUIET)
+
+
+def test_rules_are_asked_when_the_model_is_in_doubt() -> None:
+    judges, _ = chain("Verdict: unknown\nReason: Cannot tell.")
+    verdict = judges.judge(with_results("fine", "Error: no such table"))
+    assert (verdict.outcome, verdict.source) == (Finding.FAILURE, JudgedBy.RULES)
+
+
+# ---------------------------------------------------------------- rules
+
+
+@pytest.mark.parametrize(
+    "result",
+    ["complete: 0 errors found", "no errors, 3 warnings", "the error handler was registered", "done", "[]",
+     "File errors.py saved", "0 failures"],
+)  # fmt: skip
+def test_a_quiet_end_is_unknown_and_not_a_failure(result: str) -> None:
+    assert RulesJudge().judge(with_results("a", result)).outcome is Finding.UNKNOWN
+
+
+FAILING = {
+    "error": "Error: order not found",
+    "traceback": "Traceback (most recent call last):\n  File x\nValueError: y",
+    "shell": "bash: foo: command not found",
+    "exit code": "Process exited with code 2",
+    "exception": "sqlite3.OperationalError: no such column: nam",
+}
+
+
+@pytest.mark.parametrize("result", FAILING.values(), ids=FAILING)
+def test_a_last_action_that_failed_is_a_failure_with_its_words(result: str) -> None:
+    verdict = RulesJudge().judge(with_results("fine", result))
+    assert verdict.outcome is Finding.FAILURE
+    assert verdict.evidence in result
+    assert 0.5 < verdict.certainty < 1
+
+
+def test_an_error_that_was_mended_is_no_failure() -> None:
+    assert RulesJudge().judge(with_results("Error: no such table", "3 rows")).outcome is Finding.UNKNOWN
+
+
+def test_a_failed_action_before_the_last_word_still_counts() -> None:
+    steps = (
+        EpisodeStep(action="cancel_order(7)", result="Error: cannot be cancelled"),
+        EpisodeStep(action="Your order could not be found in our system, so we are done.", result="ok bye"),
+    )
+    assert RulesJudge().judge(replace(QUIET, steps=steps)).outcome is Finding.FAILURE
+
+
+def test_giving_up_and_going_in_circles_are_failures_and_together_more_certain() -> None:
+    circle = [EpisodeStep(action="get_order_details(7)", result="{}")] * 2
+    quit_ = EpisodeStep(action="I am unable to complete this.", result="")
+    one = RulesJudge().judge(replace(QUIET, steps=(quit_,)))
+    both = RulesJudge().judge(replace(QUIET, steps=(*circle, quit_)))
+    assert one.outcome is both.outcome is Finding.FAILURE
+    assert both.certainty > one.certainty
+
+
+def test_rules_never_read_the_reward_or_the_end() -> None:
+    for reward in (0.0, 1.0):
+        for outcome in ("success", "failure"):
+            told = replace(QUIET, reward=reward, outcome=outcome, metadata={"verdict": {"outcome": outcome}})
+            assert RulesJudge().judge(told) == RulesJudge().judge(QUIET)
+
+
+def test_a_hostile_megabyte_is_judged_at_once() -> None:
+    for text in ("a" * 1_000_000, "= " * 500_000, "1 failed " * 100_000, "i " * 500_000, "Error\n" * 100_000):
+        RulesJudge().judge(replace(QUIET, steps=(EpisodeStep(action=text, result=text),) * 3))

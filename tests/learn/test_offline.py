@@ -1,0 +1,281 @@
+"""Without a model: what traces of many kinds teach, and what they must not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reasoningbank.core.learning import (
+    LONGEST_LESSON_CONTENT_CHARS,
+    LONGEST_LESSON_DESCRIPTION_CHARS,
+    LONGEST_LESSON_TITLE_CHARS,
+    MOST_LESSONS,
+    Episode,
+    EpisodeStep,
+    Finding,
+    Lesson,
+    Verdict,
+)
+from reasoningbank.core.types import Outcome
+from reasoningbank.learn.lessons import checked
+from reasoningbank.learn.offline import OfflineDistiller
+
+Steps = Sequence[tuple[str, str]]
+
+
+def lessons(steps: Steps, *, said: Sequence[tuple[str, str]] = (), finding: Finding = Finding.UNKNOWN) -> list[Lesson]:
+    episode = Episode(
+        task="do the work",
+        namespace="n",
+        steps=tuple(EpisodeStep(action=action, result=result) for action, result in steps),
+        messages=tuple({"role": role, "content": content} for role, content in said),
+    )
+    return list(OfflineDistiller().distill(episode, Verdict(outcome=finding)))
+
+
+def of_kind(found: Sequence[Lesson], kind: str) -> list[Lesson]:
+    return [lesson for lesson in found if lesson.kind == kind]
+
+
+# ---------------------------------------------------------------- facts
+
+PLACES: dict[str, tuple[Steps, list[str]]] = {
+    "rows of a database": (
+        [
+            ("SELECT name FROM players", "Error: Table 'poker.players' doesn't exist"),
+            ("SHOW TABLES", "[('people',), ('poker_player',)]"),
+            ("DESCRIBE people", "[('People_ID', b'int', 'NO', 'PRI', None), ('Name', b'text', 'YES', '', None)]"),
+            ("SELECT Name FROM people", "[('Teodor',), ('Maksim',)]"),
+        ],
+        ["people: People_ID, Name", "also here: poker_player"],
+    ),
+    "a definition": (
+        [
+            (
+                ".schema t",
+                "CREATE TABLE t (\n id INTEGER PRIMARY KEY,\n full_name TEXT,\n FOREIGN KEY(id) REFERENCES x(id))",
+            )
+        ],
+        ["t: id, full_name"],
+    ),
+    "a drawn table": (
+        [("\\d users", " Column | Type | Nullable\n--------+------+------\n id | integer | not null\n email | text |")],
+        ["users: id, email"],
+    ),
+    "files": (
+        [("ls", "src\ntests\nMakefile"), ("ls src", "app.py\ndb.py"), ("cat src/app.py", "import db")],
+        ["src: app.py, db.py", "also here: tests, Makefile"],
+    ),
+    "columns of a frame": (
+        [
+            ("print(df['revenue'])", "KeyError: 'revenue'"),
+            ("print(list(df.columns))", "['date', 'amount']"),
+            ("print(df['amount'])", "0    1\n1    2"),
+        ],
+        ["df: date, amount"],
+    ),
+    "flags": (
+        [
+            ("tool --help", "Usage: tool\n  -v, --verbose  more\n  --dry-run  nothing\n  --out FILE"),
+            ("tool --dry-run", "ok"),
+        ],
+        ["tool: --verbose, --dry-run, --out"],
+    ),
+    "a version": ([("pip show numpy", "Name: numpy\nVersion: 1.26.4\nSummary: x")], ["numpy: version 1.26.4"]),
+    "fields of a service's answers": (
+        [('get_order({"id": "7"})', '{"order_id": "7", "items": [], "status": "pending"}')],
+        ["get_order: order_id, items, status"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLACES)
+def test_what_an_inspection_lists_is_a_fact(case: str) -> None:
+    steps, lines = PLACES[case]
+    (fact,) = of_kind(lessons(steps), "fact")
+    assert fact.content.splitlines() == lines
+    assert fact.evidence
+    assert fact.outcome is Outcome.SUCCESS
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [("SELECT name FROM singer", "[('Joe',), ('Ann',)]")],
+        [("SELECT country, name FROM singer", "[('France', 'Joe'), ('NL', 'Ann')]")],
+        [("SELECT * FROM singer", "[(1, 'Joe', 'France'), (2, 'Ann', 'NL')]")],
+        [("cat notes.txt", "buy\nmilk")],
+        [("echo hello", "hello")],
+    ],
+)
+def test_values_that_were_asked_for_are_no_facts(steps: Steps) -> None:
+    assert not of_kind(lessons(steps), "fact")
+
+
+def test_a_wrong_name_is_told_by_the_facts_and_by_nothing_else() -> None:
+    steps, _ = PLACES["rows of a database"]
+    found = lessons(steps, finding=Finding.FAILURE)
+    assert [lesson.kind for lesson in found] == ["fact"]
+    assert "Table 'poker.players' doesn't exist" in found[0].description
+
+
+# ---------------------------------------------------------------- fixes
+
+
+@pytest.mark.parametrize(
+    ("steps", "change"),
+    [
+        (
+            [("git push", "fatal: The current branch x has no upstream branch."), ("git push -u origin x", "done")],
+            "add `-u origin x`",
+        ),
+        (
+            [("rg --hidden-files a", "error: unexpected argument '--hidden-files' found"), ("rg --hidden a", "f:a")],
+            "`--hidden` instead of `--hidden-files`",
+        ),
+        (
+            [("make test", "make: *** No rule to make target 'test'."), ("make help", "check"), ("make check", "ok")],
+            "`check` instead of `test`",
+        ),
+        (
+            [("pytest t", "bash: pytest: command not found"), ("uv run pytest t", "3 passed")],
+            "add `uv run`",
+        ),
+        (
+            [('book({"date": "1 May"})', "Error: no such date"), ('book({"date": "2026-05-01"})', '"ok"')],
+            "`date` like `2026-05-01`, not `1 May`",
+        ),
+    ],
+)
+def test_what_changed_between_a_failure_and_a_success_is_a_fix(steps: Steps, change: str) -> None:
+    (fix,) = of_kind(lessons(steps), "fix")
+    assert fix.content.endswith(f"The change: {change}")
+    assert "fails with" in fix.description
+
+
+def test_what_made_the_same_action_work_is_a_remedy() -> None:
+    steps = [
+        ("python app.py", "Traceback (most recent call last):\nModuleNotFoundError: No module named 'requests'"),
+        ("ls", "app.py"),
+        ("pip install requests", "Successfully installed requests-2.32"),
+        ("python app.py", "ok"),
+    ]
+    (remedy,) = of_kind(lessons(steps), "fix")
+    assert remedy.content.endswith("It worked after: `pip install requests`")
+
+
+def test_another_value_of_the_same_shape_teaches_nothing() -> None:
+    steps = [('get_user({"zip": "98186"})', "Error: user not found"), ('get_user({"zip": "98187"})', '"ann"')]
+    assert not of_kind(lessons(steps), "fix")
+
+
+def test_a_quite_different_action_is_no_fix() -> None:
+    steps = [("SELECT a FROM b", "Error: syntax"), ("DROP DATABASE production CASCADE NOW", "ok")]
+    assert not lessons(steps)
+
+
+# ---------------------------------------------------------------- warnings
+
+
+def test_a_failure_that_comes_again_is_a_warning_with_what_to_do_instead() -> None:
+    steps = [
+        ('click("Forums")', "Error: element not visible"),
+        ('click("Forums")', "Error: element not visible"),
+        ("scroll(down)", "ok"),
+    ]
+    (warning,) = lessons(steps, finding=Finding.FAILURE)
+    assert warning.outcome is Outcome.FAILURE
+    assert "Do this instead: `scroll(down)` worked next." in warning.content
+
+
+def test_a_session_that_went_well_warns_of_nothing() -> None:
+    steps = [("click(a)", "Error: not visible"), ("click(b)", "Error: not visible"), ("scroll()", "ok")]
+    assert not of_kind(lessons(steps, finding=Finding.SUCCESS), "warning")
+
+
+# ---------------------------------------------------------------- wishes
+
+
+def test_lasting_rules_and_corrections_of_the_user_are_kept() -> None:
+    said = [
+        ("user", "Fix the bug."),
+        ("assistant", "I mocked the database."),
+        ("user", "No, don't mock the database in integration tests. Also never commit directly to main."),
+    ]
+    found = lessons([], said=said)
+    assert [lesson.content for lesson in found] == [
+        "Don't mock the database in integration tests.",
+        "Never commit directly to main.",
+    ]
+    assert {lesson.kind for lesson in found} == {"preference"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "No, that's all for now.",
+        "No, I don't want to cancel the whole order.",
+        "I have always been a customer.",
+        "Use my gift card instead of PayPal for order #W1234567.",
+        "Thanks!",
+    ],
+)
+def test_what_holds_for_today_only_is_no_rule(words: str) -> None:
+    assert not lessons([], said=[("user", "Hello"), ("assistant", "Anything else?"), ("user", words)])
+
+
+# ---------------------------------------------------------------- in all
+
+
+def test_runs_of_one_task_are_compared_with_those_that_went_well_first() -> None:
+    good = Episode(task="t", namespace="n", steps=(EpisodeStep(action="git push", result="fatal: no upstream"),
+                                                   EpisodeStep(action="git push -u o x", result="ok")))  # fmt: skip
+    bad = Episode(task="t", namespace="n", steps=(EpisodeStep(action="click(a)", result="Error: hidden"),) * 2)
+    found = OfflineDistiller().contrast(
+        [(bad, Verdict(outcome=Finding.FAILURE)), (good, Verdict(outcome=Finding.SUCCESS))]
+    )
+    assert [lesson.kind for lesson in found] == ["fix", "warning"]
+
+
+def test_a_session_without_anything_to_learn_teaches_nothing() -> None:
+    assert lessons([]) == []
+    assert lessons([("echo hi", "hi"), ("", "")]) == []
+
+
+nasty = st.one_of(
+    st.text(max_size=60),
+    st.sampled_from(
+        ["[('a',), ('b',)]", "{" * 500, "[" * 5000, "Error: '" + "x" * 3000, "\x00\ud800\x1b[31mred", "a: b\n" * 200,
+         "-rw-r--r-- 1 a b 5 Jan 1 10:00 f", "CREATE TABLE t (" + "a int, " * 500 + ")", "| a | b |\n|---|---|\n| x | y |"]
+    ),
+)  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(nasty, nasty), max_size=8), st.lists(nasty, max_size=4), st.sampled_from(list(Finding)))
+def test_every_lesson_keeps_the_limits_whatever_the_trace(
+    steps: list[tuple[str, str]], said: list[str], finding: Finding
+) -> None:
+    found = lessons(steps, said=[("user", words) for words in said], finding=finding)
+    assert len(found) <= MOST_LESSONS
+    for lesson in found:
+        assert 0 < len(lesson.title) <= LONGEST_LESSON_TITLE_CHARS
+        assert len(lesson.description) <= LONGEST_LESSON_DESCRIPTION_CHARS
+        assert 0 < len(lesson.content) <= LONGEST_LESSON_CONTENT_CHARS
+    checked(found, MOST_LESSONS, "offline")
+
+
+@pytest.mark.parametrize("result", ["a" * 2_000_000, "Error: " + "'" * 200_000, "x: y\n" * 100_000, "/" * 100_000])
+def test_a_huge_result_is_read_quickly(result: str) -> None:
+    assert len(lessons([("cat f", result), ("cat g", result)])) <= MOST_LESSONS
+
+
+def test_a_very_long_session_is_read_in_one_go() -> None:
+    listing = "\n".join(f"file_{n}.py" for n in range(150))
+    steps = [(f"ls dir_{n}", listing.replace("file", f"f{n}")) for n in range(300)]
+    steps += [(f"cat dir_{n}/f{n}_1.py", "x = 1") for n in range(300)]
+    steps += [(f"make t{n}", "error: no such target") for n in range(300)]
+    assert of_kind(lessons(steps), "fact")
