@@ -316,11 +316,30 @@ class Bank:
         """`search("how do I …", limit=5, scope="all", outcome="all", min_confidence=0.3, profile="balanced")`."""
         # Before the embedder, which may be somebody else's machine, and before the log of what was shown.
         asked = self._desk.shown(_query(query, options))
+        if asked.rerank:
+            return self._reranked(asked)
         found = self._engine.using(
             lambda searcher: searcher.search(asked, tenant=self._desk.tenant, namespace=self._desk.namespace)
         )
         hits = tuple(self._shown_hit(hit) for hit in found.memories)
         return found if hits == found.memories else replace(found, memories=hits)
+
+    def _reranked(self, asked: Query) -> Found:
+        """As `search`, with the best hits in the order in which the configured model finds them of use."""
+        from reasoningbank.recall.rerank import LOOKED_AT, reordered
+
+        desk, llm = self._desk, self.learning.model()
+        wider = replace(asked, limit=max(asked.limit, LOOKED_AT))
+
+        def search(searcher: Searcher) -> Found:
+            found = searcher.search(wider, tenant=desk.tenant, namespace=desk.namespace, noted=False)
+            shown = [self._shown_hit(hit) for hit in found.memories]
+            order = reordered(asked.text, shown, llm, self.learning.scrub)
+            hits = order.hits[: asked.limit]
+            searcher.note(asked, hits, desk.tenant)
+            return replace(found, memories=hits, reranked_by=order.by, tokens_used=sum(hit.tokens for hit in hits))
+
+        return self._engine.using(search)
 
     def _shown_hit(self, hit: Recalled) -> Recalled:
         memory = self._desk.shown(hit.memory)

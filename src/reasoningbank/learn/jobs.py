@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reasoningbank.learn.crew import Crew, Shift
     from reasoningbank.learn.host import Handed
     from reasoningbank.learn.worker import Attempt, Teacher
-    from reasoningbank.ports import Judge, Writer
+    from reasoningbank.ports import LLM, Judge, Writer
 
 DEFAULT_LIMIT = 50
 
@@ -49,6 +49,10 @@ class Learning(Protocol):
         ...
 
     def judge(self) -> Judge: ...
+
+    def model(self) -> LLM:
+        """The language model, with its budget and ledger; an error that says what to set when there is none."""
+        ...
 
     def scrub(self, text: str) -> str: ...
 

@@ -53,6 +53,8 @@ class Query:
     """The relevance below which a memory is not shown; None is the calibrated one, lower in a small bank, and 0 shows
     anything that matches.
     """
+    rerank: bool = False
+    """Let the configured language model order the best hits anew."""
     session: str | None = None
     """The trajectory to which what is shown is charged."""
     trust: str = ANY
@@ -83,6 +85,8 @@ class Found:
     """True when nothing fits the query well enough to be shown."""
     embedder: str
     profile: str
+    reranked_by: str = ""
+    """The language model that ordered the hits, if one was asked and answered."""
     not_yet_indexed: int
     """Changes and vectors that the index still owes; 0 means that everything stored could be found."""
 

@@ -99,7 +99,7 @@ class Searcher:
         hits, tokens_used = self._fetch(query, where, candidates, rows, reasons, now, quota)
         reasons += Counter(candidates.filtered_out)
         if noted:
-            self._note(query, hits, tenant, now)
+            self.note(query, hits, tenant)
             self._shown.note_gap(query, where, now, vain=current and not passed)
         return Found(
             memories=hits,
@@ -248,7 +248,9 @@ class Searcher:
             trust=trust,
         )
 
-    def _note(self, query: Query, hits: Sequence[Recalled], tenant: str, now: float) -> None:
+    def note(self, query: Query, hits: Sequence[Recalled], tenant: str) -> None:
+        """That these were shown. `search` does so by itself, unless it is told not to."""
+        now = self._clock()
         digest = blake2b(query.text.encode("utf-8", "replace"), digest_size=8).hexdigest()
         self._shown.note(
             [

@@ -127,6 +127,10 @@ class ConfiguredLearning:
 
         return Judges([EnvironmentJudge(), RulesJudge()])
 
+    def model(self) -> LLM:
+        """The configured language model, with its budget and ledger."""
+        return self._llm
+
     @cached_property
     def _llm(self) -> LLM:
         from reasoningbank.learn.ledger import MeteredLLM
