@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from bench import storm
 
         return storm.main(given[1:])
-    if given[:1] in (["learn"], ["jobs"], ["judge"], ["model"]):
+    if given[:1] in (["learn"], ["jobs"], ["judge"], ["model"], ["rerank"]):
         return import_module(f"bench.{given[0]}").main(given[1:])
     if given[:1] == ["scrub"]:
         from bench import scrub

@@ -48,3 +48,16 @@ def test_what_is_far_less_likely_to_be_of_use_than_the_best_is_left_out(bank: Re
     asked = "configure the retry policy of the http client"
     assert "[DO] Client list" not in bank.inject(asked)
     assert "[DO] Client list" in bank.inject(asked, floor=0.0)
+
+
+def test_a_fact_that_nobody_vouches_for_is_quoted_as_data(bank: ReasoningBank) -> None:
+    bank.record(title="Known", content="the retry policy lives in client.toml", tags=["fact"])
+    assert "[KNOWN] confidence 0.80, from user\nthe retry policy lives in client.toml" in bank.inject(
+        "the retry policy"
+    )
+    bank.erase(bank.list()[0].id)
+    bank.record(title="Known", content="the retry policy lives in client.toml", tags=["fact"], origin="tool:web")
+    text = bank.inject("the retry policy")
+    assert "[KNOWN]" not in text
+    assert "tool:web" in text
+    assert "\nthe retry policy lives in client.toml" not in text

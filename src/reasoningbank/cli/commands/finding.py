@@ -21,7 +21,9 @@ from reasoningbank.view import found_json
 PROFILES = ("balanced", "four-factor", "semantic", "boosted")
 """Named here too, since the ranking imports numpy and help must not; a test holds them together."""
 _DEFAULT_TOKENS = 500
-_ASKED = ("limit", "scope", "outcome", "min_confidence", "agent", "task_type", "profile", "floor", "session", "trust")
+_ASKED = (
+    "limit", "scope", "outcome", "min_confidence", "agent", "task_type", "profile", "floor", "session", "trust", "rerank",
+)  # fmt: skip
 
 
 def _query_options(parser: ArgumentParser) -> None:
@@ -64,6 +66,7 @@ def _add_filters(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--floor", type=float, metavar="0..1", help="the least relevance; 0 shows anything that matches"
     )
+    parser.add_argument("--rerank", action="store_true", help="let the configured language model order the best hits")
     parser.add_argument("--all-namespaces", action="store_true", help="of every project")
     parser.add_argument("--session", metavar="ID", help="charge what is shown to this session")
 
