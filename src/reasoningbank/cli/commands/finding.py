@@ -22,8 +22,18 @@ PROFILES = ("balanced", "four-factor", "semantic", "boosted")
 """Named here too, since the ranking imports numpy and help must not; a test holds them together."""
 _DEFAULT_TOKENS = 500
 _ASKED = (
-    "limit", "scope", "outcome", "min_confidence", "agent", "task_type", "profile", "floor", "session", "trust", "rerank",
-)  # fmt: skip
+    "limit",
+    "scope",
+    "outcome",
+    "min_confidence",
+    "agent",
+    "task_type",
+    "profile",
+    "floor",
+    "session",
+    "trust",
+    "rerank",
+)
 
 
 def _query_options(parser: ArgumentParser) -> None:
