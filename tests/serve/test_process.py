@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -109,7 +110,10 @@ def test_what_was_acknowledged_before_the_end_is_kept(start, path):
     under_way = threading.Event()
 
     def client(number: int) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=60)
+        with closing(http.client.HTTPConnection("127.0.0.1", api.port, timeout=60)) as connection:
+            hammer(connection, number)
+
+    def hammer(connection: http.client.HTTPConnection, number: int) -> None:
         for turn in range(100_000):
             body = json.dumps({"title": f"{number} {turn}", "content": "x"})
             try:
