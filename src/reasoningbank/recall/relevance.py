@@ -54,7 +54,7 @@ class Calibration:
 
 
 _CROWDED = 1000
-_LEAST_SHARE = 0.35
+_LEAST_SHARE = 0.2
 """Of the floor, however few there are: what has nothing to do with a question stays below that."""
 
 
