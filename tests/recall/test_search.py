@@ -157,7 +157,8 @@ def test_every_score_is_explained_by_its_parts(bank: ReasoningBank, varied: dict
                 (weights.usage, parts.usage),
             ):
                 product *= 1 - weight + weight * part
-            score = weights.mmr_lambda * product - (1 - weights.mmr_lambda) * (1 - parts.diversity)
+            repeated = max(0.0, 1 - parts.diversity - weights.redundant_from) / (1 - weights.redundant_from)
+            score = weights.mmr_lambda * product - (1 - weights.mmr_lambda) * repeated
         assert parts.score == pytest.approx(score, abs=1e-5)
 
 

@@ -89,6 +89,8 @@ class Weights:
     """Recency is exp(−rate · age_days)."""
     mmr_lambda: float = 1.0
     """1 means no MMR."""
+    redundant_from: float = 0.0
+    """Only read by a product: likeness up to this is none, for two answers to one question are always somewhat alike."""
     project: float = 1.0
     team: float = 0.9
     org: float = 0.8
@@ -100,7 +102,8 @@ class Weights:
 
 # `balanced` is mild on purpose. Full doubt halves a match and great age takes a tenth of it, so relevance
 # leads; half of the recency is gone after 180 days, the half-life of evidence. With λ 0.9 an exact duplicate
-# falls behind a stranger whose product is up to 0.11 (0.1 / 0.9) lower, and nothing moves further than that.
+# falls behind a stranger whose product is up to 0.11 (0.1 / 0.9) lower, and nothing moves further than that; what is
+# merely about the same thing (a cosine up to 0.75) does not move at all, which is worth 0.005 of nDCG on SciFact.
 _PROFILES: Mapping[str, Weights] = MappingProxyType(
     {
         weights.name: weights
@@ -113,6 +116,7 @@ _PROFILES: Mapping[str, Weights] = MappingProxyType(
                 recency=0.1,
                 recency_rate_per_day=math.log(2.0) / 180.0,
                 mmr_lambda=0.9,
+                redundant_from=0.75,
             ),
             Weights(
                 name="four-factor",
@@ -237,7 +241,8 @@ def _base(columns: _Columns, weights: Weights) -> Array:
 def _scores(base: Array, redundancy: Array, scope_weight: Array, weights: Weights) -> Array:
     if weights.combine == "sum":
         return _discounted(base + weights.diversity * (1.0 - redundancy), scope_weight)
-    return weights.mmr_lambda * base - (1.0 - weights.mmr_lambda) * redundancy
+    repeated = np.maximum(redundancy - weights.redundant_from, 0.0) / (1.0 - weights.redundant_from)
+    return weights.mmr_lambda * base - (1.0 - weights.mmr_lambda) * repeated
 
 
 def _discounted(value: Array, factor: Array) -> Array:
