@@ -90,7 +90,7 @@ class Weights:
     mmr_lambda: float = 1.0
     """1 means no MMR."""
     redundant_from: float = 0.0
-    """Only read by a product: likeness up to this is none, for two answers to one question are always somewhat alike."""
+    """Only read by a product: likeness up to this is none. Two answers to one question are always somewhat alike."""
     project: float = 1.0
     team: float = 0.9
     org: float = 0.8
