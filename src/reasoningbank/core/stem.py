@@ -7,8 +7,11 @@ Stems are for comparing, not for reading: "relational" and "relate" both become 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _SHORTEST = 3
+_MOST_REMEMBERED = 1 << 16
+"""Words; a language has about as many that occur twice, and each takes as long as looking up a hundred."""
 _C = "[^aeiou]"
 _V = "[aeiouy]"
 _WORD = re.compile("[a-z]+")
@@ -42,6 +45,7 @@ _THIRD_SUFFIX = _suffix(list(_THIRD))
 _FOURTH_SUFFIX = _suffix(list(_FOURTH))
 
 
+@lru_cache(maxsize=_MOST_REMEMBERED)
 def stem(word: str) -> str:
     """The stem of a lower-case word."""
     if len(word) < _SHORTEST or not _WORD.fullmatch(word):

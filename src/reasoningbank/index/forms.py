@@ -22,7 +22,7 @@ PACKED = np.dtype(f"V{2 * WORDS * TEXTS}")
 
 _NOTHING, _SLOT = 0, 1
 _END = -1
-_MOST_REMEMBERED = 40_000
+_MOST_REMEMBERED = 1 << 16
 _PADDING = array("H", [_NOTHING]) * WORDS
 _ALL = np.uint32(0xFFFFFFFF)
 _known: dict[str, tuple[int, int]] = {}
@@ -83,7 +83,9 @@ def _remembered(piece: str) -> tuple[int, int]:
     if piece in SENTENCE_ENDS:
         codes = _END, _END
     else:
-        codes = _code(word_of(piece, first=False)), _code(word_of(piece, first=True))
+        inside = _code(word_of(piece, first=False))
+        # Only a capital means something else at the beginning of a sentence.
+        codes = inside, inside if piece.islower() else _code(word_of(piece, first=True))
     if len(_known) >= _MOST_REMEMBERED:
         _known.clear()
     _known[piece] = codes

@@ -13,7 +13,7 @@ from reasoningbank.core.stem import stem
 from reasoningbank.core.text import LONGEST_TERM, forms
 
 ABSENT = 0
-_MOST_REMEMBERED = 40_000
+_MOST_REMEMBERED = 1 << 16
 
 
 def _digest(text: str, size: int) -> int:
