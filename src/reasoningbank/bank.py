@@ -333,6 +333,9 @@ class Bank:
 
         def search(searcher: Searcher) -> Found:
             found = searcher.search(wider, tenant=desk.tenant, namespace=desk.namespace, noted=False)
+            if not found.memories:
+                # Asked again, so that the question is noted as one in vain.
+                return searcher.search(asked, tenant=desk.tenant, namespace=desk.namespace)
             shown = [self._shown_hit(hit) for hit in found.memories]
             order = reordered(asked.text, shown, llm, self.learning.scrub)
             hits = order.hits[: asked.limit]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.core.stem import stem
+from reasoningbank.core.stem import remembered, stem
 
 # From the examples in Porter's paper, one or more for each rule.
 PAPER = {
@@ -44,3 +44,11 @@ def test_what_is_not_an_english_word_stays_as_it_is(word: str) -> None:
 def test_a_long_run_of_letters_is_stemmed_in_no_time() -> None:
     assert stem("a" * 5_000 + "ing")
     assert stem("bcd" * 2_000 + "ational")
+
+
+def test_a_word_too_long_to_be_one_is_neither_stemmed_nor_remembered() -> None:
+    before = remembered()
+    for number in range(50):
+        word = f"{'abc' * 100}{'x' * number}ing"
+        assert stem(word) == word
+    assert remembered() == before

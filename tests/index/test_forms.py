@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reasoningbank.core.text import LONGEST_TERM
+from reasoningbank.index import forms
 from reasoningbank.index.forms import WORDS, likeness, packed
 
 words = st.lists(st.sampled_from(["show", "the", "order", "of", "Ann", "3", "list", "."]), max_size=40).map(" ".join)
@@ -62,3 +64,11 @@ def test_nothing_is_alike_to_nothing() -> None:
     assert alike("", "") == 0.0
     assert alike("...", "?!") == 0.0
     assert len(likeness("anything", packed([]))[0]) == 0
+
+
+def test_endless_words_are_known_by_their_beginning_and_take_no_room() -> None:
+    before = len(forms._known)
+    for number in range(50):
+        packed([("z" * 10_000 + str(number), "")])
+    assert len(forms._known) <= before + 1
+    assert all(len(piece) <= LONGEST_TERM for piece in forms._known)

@@ -80,3 +80,11 @@ def test_a_secret_in_a_memory_does_not_reach_the_model(path: Path) -> None:
     with bank:
         bank.search(f"{QUERY} with {token}", rerank=True)
         assert token not in "".join(message.text for asked in model.asked for message in asked)
+
+
+def test_a_question_in_vain_is_a_gap_whoever_would_have_ordered_the_hits(path: Path) -> None:
+    bank, model = opened(path, "1")
+    with bank:
+        assert bank.search("zeppelin hangar altitude", rerank=True).abstained
+        assert [gap.question for gap in bank.gaps().open] == ["zeppelin hangar altitude"]
+        assert model.asked == []

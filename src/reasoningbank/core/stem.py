@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_SHORTEST = 3
+_SHORTEST, _LONGEST = 3, 64
 _MOST_REMEMBERED = 1 << 16
 """Words; a language has about as many that occur twice, and each takes as long as looking up a hundred."""
 _C = "[^aeiou]"
@@ -45,11 +45,20 @@ _THIRD_SUFFIX = _suffix(list(_THIRD))
 _FOURTH_SUFFIX = _suffix(list(_FOURTH))
 
 
-@lru_cache(maxsize=_MOST_REMEMBERED)
 def stem(word: str) -> str:
     """The stem of a lower-case word."""
-    if len(word) < _SHORTEST or not _WORD.fullmatch(word):
+    if not _SHORTEST <= len(word) <= _LONGEST or not _WORD.fullmatch(word):
         return word
+    return _stemmed(word)
+
+
+def remembered() -> int:
+    """How many words are kept with their stems: a bound on memory that a hostile text must not lift."""
+    return _stemmed.cache_info().currsize
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _stemmed(word: str) -> str:
     word = _past_and_progressive(_plural(word))
     if word.endswith("y") and _VOWEL.match(word[:-1]):
         word = word[:-1] + "i"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.form import SENTENCE_ENDS, SLOT, pieces, word_of
+from reasoningbank.core.text import LONGEST_TERM
 
 WORDS = 32
 """Words of a text that are compared; tasks and titles are shorter."""
@@ -72,7 +73,7 @@ def _codes(text: str) -> list[int]:
     first = True
     known = _known.get
     for piece in pieces(text):
-        code = (known(piece) or _remembered(piece))[first]
+        code = (known(piece) or _remembered(piece[:LONGEST_TERM]))[first]
         first = code == _END
         if code > _SLOT or (code == _SLOT and (not found or found[-1] != _SLOT)):
             found.append(code)
