@@ -63,6 +63,11 @@ def _unspaced() -> re.Pattern[str]:
     return re.compile(f"[{_UNSPACED}]")
 
 
+def encodable(text: str) -> str:
+    """Without unpaired surrogates, which have no UTF-8 and would fail inside a client that sends them."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def terms(text: str, *, stem: Stem | None = None) -> list[str]:
     """Every term of a text, in order, repeated as often as it occurs."""
     return [term for token in tokens(text) for term in forms(token, stem=stem)]

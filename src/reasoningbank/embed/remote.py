@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.errors import EmbedderError, InvalidInput, MissingExtra
+from reasoningbank.core.text import encodable
 from reasoningbank.core.types import EmbedderIdentity
 
 LONGEST_TEXT_CHARS: Final = 8_000
@@ -70,7 +71,7 @@ class OpenAIEmbedder:
         rows = np.zeros((len(texts), self.identity.dimension), dtype=np.float32)
         worded = [place for place, text in enumerate(texts) if text[:LONGEST_TEXT_CHARS].strip()]
         for places in _batches(worded, self._batch_size):
-            rows[places] = self._request([_sendable(texts[place]) for place in places])
+            rows[places] = self._request([encodable(texts[place][:LONGEST_TEXT_CHARS]) for place in places])
         return rows
 
     def _request(self, texts: list[str]) -> NDArray[np.float32]:
@@ -153,8 +154,3 @@ class OpenAIEmbedder:
 def _batches(places: Sequence[int], size: int) -> Iterator[list[int]]:
     for first in range(0, len(places), size):
         yield list(places[first : first + size])
-
-
-def _sendable(text: str) -> str:
-    # An unpaired surrogate has no UTF-8 and would fail inside the client.
-    return text[:LONGEST_TEXT_CHARS].encode("utf-8", "replace").decode("utf-8")

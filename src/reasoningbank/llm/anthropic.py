@@ -6,16 +6,16 @@ temperature is not sent: newer models refuse it, and newer clients no longer kno
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any, Final
 
-from reasoningbank.core.errors import LLMUnavailable, MissingExtra
 from reasoningbank.core.learning import Completion, Message
+from reasoningbank.core.text import encodable
 from reasoningbank.llm import failures
+from reasoningbank.llm.connection import Connection, counted
 
 _DEFAULT_ENDPOINT: Final = "https://api.anthropic.com"
+_WITHOUT_KEY: Final = "The Anthropic model has no API key. Set ANTHROPIC_API_KEY."
 
 
 class AnthropicLLM:
@@ -24,11 +24,15 @@ class AnthropicLLM:
     ) -> None:
         self.name = f"anthropic/{model}"
         self._model = model
-        self._api_key = api_key
-        self._endpoint = base_url or _DEFAULT_ENDPOINT
-        self._timeout_s = timeout_s
-        self._lock = threading.Lock()
-        self._client: Any = None
+        self._endpoint, self._timeout_s = base_url or _DEFAULT_ENDPOINT, timeout_s
+        self._connection = Connection(
+            "anthropic",
+            "Anthropic",
+            api_key=api_key,
+            without_key=_WITHOUT_KEY,
+            endpoint=self._endpoint,
+            timeout_s=timeout_s,
+        )
 
     def __repr__(self) -> str:
         return f"AnthropicLLM({self._model!r})"
@@ -42,13 +46,12 @@ class AnthropicLLM:
         schema: Mapping[str, Any] | None = None,
     ) -> Completion:
         del temperature, schema
-        client = self._connect()
-        anthropic: Any = import_module("anthropic")
+        client, anthropic = self._connection.client(), self._connection.library()
         system = "\n\n".join(message.text for message in messages if message.role == "system")
-        told = [{"role": m.role, "content": _sendable(m.text)} for m in messages if m.role != "system"]
+        told = [{"role": m.role, "content": encodable(m.text)} for m in messages if m.role != "system"]
         try:
             reply = client.messages.create(
-                model=self._model, system=_sendable(system), messages=told, max_tokens=max_tokens
+                model=self._model, system=encodable(system), messages=told, max_tokens=max_tokens
             )
         # `from None`: the server's words may repeat the key or the texts, and a traceback prints them.
         except anthropic.APITimeoutError:
@@ -72,32 +75,8 @@ class AnthropicLLM:
             raise failures.unreadable(self._endpoint)
         return Completion(
             text="".join(texts),
-            tokens_in=_count(getattr(usage, "input_tokens", 0)),
-            tokens_out=_count(getattr(usage, "output_tokens", 0)),
+            tokens_in=counted(usage, "input_tokens"),
+            tokens_out=counted(usage, "output_tokens"),
             model=self._model,
             cut_short=getattr(reply, "stop_reason", None) == "max_tokens",
         )
-
-    def _connect(self) -> Any:
-        if not self._api_key:
-            raise LLMUnavailable("The Anthropic model has no API key. Set ANTHROPIC_API_KEY.")
-        with self._lock:
-            if self._client is None:
-                try:
-                    anthropic: Any = import_module("anthropic")
-                except ImportError as error:
-                    raise MissingExtra(
-                        package="anthropic", extra="anthropic", purpose="Asking an Anthropic model"
-                    ) from error
-                self._client = anthropic.Anthropic(
-                    api_key=self._api_key, base_url=self._endpoint, timeout=self._timeout_s, max_retries=0
-                )
-            return self._client
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and value >= 0 else 0
-
-
-def _sendable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -6,16 +6,18 @@ patience), and to repeat a key or a server's words in an error.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any, Final
 
-from reasoningbank.core.errors import LLMUnavailable, MissingExtra
 from reasoningbank.core.learning import Completion, Message
+from reasoningbank.core.text import encodable
 from reasoningbank.llm import failures
+from reasoningbank.llm.connection import Connection, counted
 
 _DEFAULT_ENDPOINT: Final = "https://api.openai.com/v1"
+_WITHOUT_KEY: Final = (
+    "The OpenAI model has no API key. Set OPENAI_API_KEY (any word will do for a local server that asks for none)."
+)
 _FICKLE = ("temperature", "max_completion_tokens", "max_tokens", "response_format")
 """Parameters that some models refuse."""
 
@@ -26,11 +28,10 @@ class OpenAILLM:
     ) -> None:
         self.name = f"openai/{model}"
         self._model = model
-        self._api_key = api_key
-        self._endpoint = base_url or _DEFAULT_ENDPOINT
-        self._timeout_s = timeout_s
-        self._lock = threading.Lock()
-        self._client: Any = None
+        self._endpoint, self._timeout_s = base_url or _DEFAULT_ENDPOINT, timeout_s
+        self._connection = Connection(
+            "openai", "OpenAI", api_key=api_key, without_key=_WITHOUT_KEY, endpoint=self._endpoint, timeout_s=timeout_s
+        )
         # OpenAI's own newer models take only the longer name, other servers often only the shorter one.
         self._limit = "max_completion_tokens" if base_url is None else "max_tokens"
         self._refused: frozenset[str] = frozenset()
@@ -46,13 +47,12 @@ class OpenAILLM:
         temperature: float = 0.0,
         schema: Mapping[str, Any] | None = None,
     ) -> Completion:
-        client = self._connect()
-        openai: Any = import_module("openai")
+        client, openai = self._connection.client(), self._connection.library()
         options: dict[str, Any] = {self._limit: max_tokens, "temperature": temperature}
         if schema is not None:
             described = {"name": "answer", "schema": dict(schema), "strict": True}
             options["response_format"] = {"type": "json_schema", "json_schema": described}
-        told = [{"role": message.role, "content": _sendable(message.text)} for message in messages]
+        told = [{"role": message.role, "content": encodable(message.text)} for message in messages]
         for _ in range(len(_FICKLE)):
             try:
                 given = {name: value for name, value in options.items() if name not in self._refused}
@@ -84,36 +84,8 @@ class OpenAILLM:
             raise failures.unreadable(self._endpoint)
         return Completion(
             text=text or "",
-            tokens_in=_count(getattr(usage, "prompt_tokens", 0)),
-            tokens_out=_count(getattr(usage, "completion_tokens", 0)),
+            tokens_in=counted(usage, "prompt_tokens"),
+            tokens_out=counted(usage, "completion_tokens"),
             model=self._model,
             cut_short=choice.finish_reason == "length",
         )
-
-    def _connect(self) -> Any:
-        if not self._api_key:
-            raise LLMUnavailable(
-                "The OpenAI model has no API key. Set OPENAI_API_KEY (any word will do for a local server that asks "
-                "for none)."
-            )
-        with self._lock:
-            if self._client is None:
-                try:
-                    openai: Any = import_module("openai")
-                except ImportError as error:
-                    raise MissingExtra(
-                        package="openai", extra="openai", purpose="Asking an OpenAI-compatible model"
-                    ) from error
-                self._client = openai.OpenAI(
-                    api_key=self._api_key, base_url=self._endpoint, timeout=self._timeout_s, max_retries=0
-                )
-            return self._client
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and value >= 0 else 0
-
-
-def _sendable(text: str) -> str:
-    # An unpaired surrogate has no UTF-8 and would fail inside the client.
-    return text.encode("utf-8", "replace").decode("utf-8")
