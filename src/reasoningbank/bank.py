@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from reasoningbank import records
 from reasoningbank.core.drafts import clean_namespace, clean_tenant
@@ -33,22 +33,20 @@ from reasoningbank.core.types import (
     Edge,
     EmbedderIdentity,
     Gap,
-    Memory,
     Remembered,
     Ruling,
-    Signal,
     SignalKind,
     State,
     Step,
     Trajectory,
 )
-from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
+from reasoningbank.engine import Engine
 from reasoningbank.graph.link import DEFAULT_WEIGHT, link, unlink
 from reasoningbank.guard import scrubbing
 from reasoningbank.guard.fields import scrubbed_json
 from reasoningbank.guard.scrubbing import Scrubbing
-from reasoningbank.ports import Damage, IndexInfo, StoreInfo, Writer
+from reasoningbank.ports import Damage, Writer
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -72,64 +70,12 @@ if TYPE_CHECKING:
     from reasoningbank.recall.gaps import Gaps
     from reasoningbank.recall.query import Found, Query, Recalled
     from reasoningbank.recall.search import Searcher
+    from reasoningbank.status import Status
 
 T = TypeVar("T")
 
 DEFAULT_LIST_LIMIT = 50
 _UNIT_WITHIN = 1e-5
-
-
-class Engine(Protocol):
-    """The searching side, opened only when something is searched."""
-
-    @property
-    def identity(self) -> EmbedderIdentity: ...
-
-    @property
-    def first_facet(self) -> str:
-        """The facet that a vector given by a caller is of."""
-        ...
-
-    def using(self, use: Callable[[Searcher], T]) -> T:
-        """Run `use`, again on a fresh index if this one was removed or turns out to be damaged."""
-        ...
-
-    def index_info(self) -> IndexInfo | None:
-        """What is known of the index without opening it for search; None when there is none yet."""
-        ...
-
-    def reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity: ...
-
-    def flush_shown(self) -> None:
-        """Write the log of what was shown down now."""
-        ...
-
-    def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
-    store: StoreInfo
-    tenant: str
-    namespace: str
-    embedder: EmbedderIdentity
-    policy: str
-    distiller: str
-    judge: str
-    llm: str
-    jobs: Mapping[str, int]
-    """By standing: waiting, running, done, dead, discarded."""
-    scrubbing: str
-    """What is taken out of every text before it is kept, in words."""
-    index: IndexInfo | None
-    changes: int
-    memories: Mapping[str, int]
-    """By state."""
-    namespaces: Mapping[str, int]
-    """Active memories by namespace."""
-    signals: int
-    trajectories: int
-    edges: int
 
 
 class Bank:
@@ -661,33 +607,10 @@ class Bank:
         self._desk.store.backup(Path(target), progress)
 
     def status(self) -> Status:
-        from reasoningbank.learn.queue import tally
+        """What is in force and what the bank holds."""
+        from reasoningbank.status import status_of
 
-        store = self._desk.store
-        with store.read(self._desk.tenant) as reader:
-            # Grouping by state sorts every row; by namespace they lie sorted already, and few are not active.
-            namespaces = reader.tally(Memory, "namespace", {"state": State.ACTIVE.value})
-            active = {State.ACTIVE.value: sum(namespaces.values())} if namespaces else {}
-            others = reader.tally(Memory, "state", {"state": tuple(s for s in State if s is not State.ACTIVE)})
-            return Status(
-                store=store.info,
-                tenant=self._desk.tenant,
-                namespace=self._desk.namespace,
-                embedder=self._engine.identity,
-                policy=self._desk.policy.name,
-                distiller=self.learning.distiller,
-                judge=self.learning.judge_names,
-                llm=self.learning.llm,
-                jobs=tally(reader),
-                scrubbing=self._desk.scrubber.in_words(),
-                index=self._engine.index_info(),
-                changes=store.head(),
-                memories={**active, **others},
-                namespaces=namespaces,
-                signals=reader.count(Signal, {}),
-                trajectories=reader.count(Trajectory, {}),
-                edges=reader.count(Edge, {}),
-            )
+        return status_of(self._desk, self._engine, self.learning)
 
 
 class SharedBank(Bank):

@@ -20,7 +20,6 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
 
-from reasoningbank.bank import Status
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import location_of, no_bank_at
 from reasoningbank.cli.command import Command
@@ -29,6 +28,7 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import from_environment
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.status import Status
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_SQLITE = (3, 51, 3)

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.bank import Status
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.status import Status
 
 _MOST_NAMESPACES = 8
 

@@ -1,0 +1,43 @@
+"""The searching side of a bank as the verbs see it; `wiring` makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.ports import IndexInfo
+
+if TYPE_CHECKING:
+    from reasoningbank.recall.follow import Progress
+    from reasoningbank.recall.search import Searcher
+
+T = TypeVar("T")
+
+
+class Engine(Protocol):
+    """The searching side, opened only when something is searched."""
+
+    @property
+    def identity(self) -> EmbedderIdentity: ...
+
+    @property
+    def first_facet(self) -> str:
+        """The facet that a vector given by a caller is of."""
+        ...
+
+    def using(self, use: Callable[[Searcher], T]) -> T:
+        """Run `use`, again on a fresh index if this one was removed or turns out to be damaged."""
+        ...
+
+    def index_info(self) -> IndexInfo | None:
+        """What is known of the index without opening it for search; None when there is none yet."""
+        ...
+
+    def reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity: ...
+
+    def flush_shown(self) -> None:
+        """Write the log of what was shown down now."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,70 @@
+"""What is in force in a bank and what it holds, told truthfully."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from reasoningbank.core.types import Edge, EmbedderIdentity, Memory, Signal, State, Trajectory
+from reasoningbank.core.values import dataclass
+from reasoningbank.desk import Desk
+from reasoningbank.engine import Engine
+from reasoningbank.ports import IndexInfo, StoreInfo
+
+if TYPE_CHECKING:
+    from reasoningbank.learn.jobs import Learning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    store: StoreInfo
+    tenant: str
+    namespace: str
+    embedder: EmbedderIdentity
+    policy: str
+    distiller: str
+    judge: str
+    llm: str
+    jobs: Mapping[str, int]
+    """By standing: waiting, running, done, dead, discarded."""
+    scrubbing: str
+    """What is taken out of every text before it is kept, in words."""
+    index: IndexInfo | None
+    changes: int
+    memories: Mapping[str, int]
+    """By state."""
+    namespaces: Mapping[str, int]
+    """Active memories by namespace."""
+    signals: int
+    trajectories: int
+    edges: int
+
+
+def status_of(desk: Desk, engine: Engine, learning: Learning) -> Status:
+    from reasoningbank.learn.queue import tally
+
+    store = desk.store
+    with store.read(desk.tenant) as reader:
+        # Grouping by state sorts every row; by namespace they lie sorted already, and few are not active.
+        namespaces = reader.tally(Memory, "namespace", {"state": State.ACTIVE.value})
+        active = {State.ACTIVE.value: sum(namespaces.values())} if namespaces else {}
+        others = reader.tally(Memory, "state", {"state": tuple(s for s in State if s is not State.ACTIVE)})
+        return Status(
+            store=store.info,
+            tenant=desk.tenant,
+            namespace=desk.namespace,
+            embedder=engine.identity,
+            policy=desk.policy.name,
+            distiller=learning.distiller,
+            judge=learning.judge_names,
+            llm=learning.llm,
+            jobs=tally(reader),
+            scrubbing=desk.scrubber.in_words(),
+            index=engine.index_info(),
+            changes=store.head(),
+            memories={**active, **others},
+            namespaces=namespaces,
+            signals=reader.count(Signal, {}),
+            trajectories=reader.count(Trajectory, {}),
+            edges=reader.count(Edge, {}),
+        )
