@@ -16,23 +16,21 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from reasoningbank import records
 from reasoningbank.core.drafts import clean_namespace, clean_tenant
-from reasoningbank.core.errors import BankError, InvalidInput, NotFound
+from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.origins import USER
 from reasoningbank.core.types import (
-    EVERY_NAMESPACE,
     Change,
     Confidence,
     Draft,
     Edge,
     EmbedderIdentity,
-    Gap,
     Remembered,
     Ruling,
     SignalKind,
@@ -68,14 +66,13 @@ if TYPE_CHECKING:
     from reasoningbank.ports import Candidates, Floats
     from reasoningbank.recall.follow import Progress
     from reasoningbank.recall.gaps import Gaps
-    from reasoningbank.recall.query import Found, Query, Recalled
-    from reasoningbank.recall.search import Searcher
+    from reasoningbank.recall.query import Found, Query
+    from reasoningbank.run import Run
     from reasoningbank.status import Status
 
 T = TypeVar("T")
 
 DEFAULT_LIST_LIMIT = 50
-_UNIT_WITHIN = 1e-5
 
 
 class Bank:
@@ -145,8 +142,10 @@ class Bank:
         wanted = records.draft_of(draft, options)
         if vector is None:
             return records.record(self._desk, wanted)
+        from reasoningbank.finding import unit_vector
+
         identity = self._engine.identity
-        vectors = {self._engine.first_facet: _unit_vector(vector, identity.dimension)}
+        vectors = {self._engine.first_facet: unit_vector(vector, identity.dimension)}
         return records.record(self._desk, wanted, identity=identity, vectors=vectors)
 
     def store(self, key: str, value: str, **options: Any) -> Remembered:
@@ -260,90 +259,35 @@ class Bank:
 
     def search(self, query: str | Query, **options: Any) -> Found:
         """`search("how do I …", limit=5, scope="all", outcome="all", min_confidence=0.3, profile="balanced")`."""
-        # Before the embedder, which may be somebody else's machine, and before the log of what was shown.
-        asked = self._desk.shown(_query(query, options))
-        if asked.rerank:
-            return self._reranked(asked)
-        found = self._engine.using(
-            lambda searcher: searcher.search(asked, tenant=self._desk.tenant, namespace=self._desk.namespace)
-        )
-        hits = tuple(self._shown_hit(hit) for hit in found.memories)
-        return found if hits == found.memories else replace(found, memories=hits)
+        from reasoningbank import finding
 
-    def _reranked(self, asked: Query) -> Found:
-        """As `search`, with the best hits in the order in which the configured model finds them of use."""
-        from reasoningbank.recall.rerank import LOOKED_AT, reordered
-
-        desk, llm = self._desk, self.learning.model()
-        wider = replace(asked, limit=max(asked.limit, LOOKED_AT))
-
-        def search(searcher: Searcher) -> Found:
-            found = searcher.search(wider, tenant=desk.tenant, namespace=desk.namespace, noted=False)
-            if not found.memories:
-                # Asked again, so that the question is noted as one in vain.
-                return searcher.search(asked, tenant=desk.tenant, namespace=desk.namespace)
-            shown = [self._shown_hit(hit) for hit in found.memories]
-            order = reordered(asked.text, shown, llm, self.learning.scrub)
-            hits = order.hits[: asked.limit]
-            searcher.note(asked, hits, desk.tenant)
-            return replace(found, memories=hits, reranked_by=order.by, tokens_used=sum(hit.tokens for hit in hits))
-
-        return self._engine.using(search)
-
-    def _shown_hit(self, hit: Recalled) -> Recalled:
-        memory = self._desk.shown(hit.memory)
-        return hit if memory is hit.memory else replace(hit, memory=memory)
+        return finding.search(self._desk, self._engine, self.learning, finding.query_of(query, options))
 
     def candidates(self, query: str | Query, *, depth: int = 200) -> Candidates:
         """What the vectors and the words find on their own, at most `depth` each, before ranking: for evaluation."""
-        asked, desk = self._desk.shown(_query(query, {})), self._desk
-        return self._engine.using(
-            lambda searcher: searcher.candidates(asked, tenant=desk.tenant, namespace=desk.namespace, depth=depth)
-        )
+        from reasoningbank import finding
+
+        return finding.candidates(self._desk, self._engine, finding.query_of(query, {}), depth)
 
     def gaps(
         self, *, namespace: str | None = None, since: float | None = None, limit: int = DEFAULT_LIST_LIMIT
     ) -> Gaps:
         """What was asked for in vain and would still be, most asked first; `since` is when it was asked last."""
-        from reasoningbank.recall import gaps
+        from reasoningbank import finding
 
-        most, wanted = records.checked_limit(limit), records.in_namespace(self._desk, namespace).get("namespace")
-        self._engine.flush_shown()
-        logged = [
-            gap
-            for gap in self._desk.store.gaps(self._desk.tenant)
-            if (since is None or gap.last_at >= since)
-            and (wanted is None or gap.namespace in (wanted, EVERY_NAMESPACE))
-        ]
-        if not logged:
-            return gaps.Gaps(open=(), answered=0, unchecked=0)
-        return self._engine.using(lambda searcher: gaps.listed(logged, self._answers(searcher), searcher.embed, most))
-
-    def _answers(self, searcher: Searcher) -> Callable[[Gap], bool]:
-        from reasoningbank.recall.gaps import asked_again
-
-        desk = self._desk
-
-        def found_for(gap: Gap) -> bool:
-            asked = asked_again(gap)
-            return not searcher.search(asked, tenant=desk.tenant, namespace=desk.namespace, noted=False).abstained
-
-        return found_for
+        return finding.gaps(self._desk, self._engine, namespace=namespace, since=since, limit=limit)
 
     def forget_gap(self, gap_id: str) -> int:
         """Drop a gap, with every wording that a listing shows under it; says how many log lines that were."""
-        known = {gap.id: gap.ids for gap in self.gaps(namespace=EVERY_NAMESPACE, limit=records.MOST_LISTED).open}
-        ids = next((ids for ids in known.values() if gap_id in ids), (gap_id,))
-        dropped = self._desk.store.drop_gaps(self._desk.tenant, ids)
-        if not dropped:
-            raise NotFound(f"There is no gap {gap_id!r} here: `gaps` lists them.")
-        return dropped
+        from reasoningbank import finding
+
+        return finding.forget_gap(self._desk, self._engine, gap_id)
 
     def clear_gaps(self) -> int:
         """Drop every gap of this tenant; says how many there were."""
-        self._engine.flush_shown()
-        ids = [gap.id for gap in self._desk.store.gaps(self._desk.tenant)]
-        return self._desk.store.drop_gaps(self._desk.tenant, ids) if ids else 0
+        from reasoningbank import finding
+
+        return finding.clear_gaps(self._desk, self._engine)
 
     def inject(self, task: str, *, max_tokens: int = 500, **options: Any) -> str:
         """Prompt-ready text within a budget, or "" when nothing fits."""
@@ -399,6 +343,8 @@ class Bank:
 
         A block that raises ends as a failure; one that ends without `finish` as unknown.
         """
+        from reasoningbank.run import Run
+
         run = Run(self, self.start_session(task, **options))
         try:
             yield run
@@ -618,66 +564,3 @@ class SharedBank(Bank):
 
     def close(self) -> None:
         pass
-
-
-class Run:
-    """A session in progress."""
-
-    def __init__(self, bank: Bank, trajectory: Trajectory) -> None:
-        self._bank = bank
-        self._ended = False
-        self.id = trajectory.id
-        self.task = trajectory.task
-        self.namespace = trajectory.namespace
-
-    def search(self, query: str | None = None, **options: Any) -> Found:
-        """Search for this task (or for `query`); what is shown is charged to this session."""
-        options.setdefault("namespace", self.namespace)
-        return self._bank.search(query or self.task, **options, session=self.id)
-
-    def inject(self, query: str | None = None, *, max_tokens: int = 500, **options: Any) -> str:
-        options.setdefault("namespace", self.namespace)
-        return self._bank.inject(query or self.task, max_tokens=max_tokens, **options, session=self.id)
-
-    def step(self, action: str, result: str = "", metadata: Mapping[str, Any] | None = None) -> Step:
-        return self._bank.add_step(self.id, action, result, metadata)
-
-    def finish(self, outcome: str, *, used: Sequence[str] = ()) -> Ended:
-        """Ends the session and credits the memories that were shown; `used` names those that really helped or hurt."""
-        ended = self._bank.end_session(self.id, outcome, used=used)
-        self._ended = True
-        return ended
-
-    def finish_once(self, outcome: str) -> None:
-        if not self._ended:
-            self.finish(outcome)
-
-
-def _query(query: str | Query, options: Mapping[str, Any]) -> Query:
-    from reasoningbank.recall.query import Query
-
-    known = {f.name for f in fields(Query)} - {"text"}
-    unknown = sorted(set(options) - known)
-    if unknown:
-        raise InvalidInput(f"A search has no option {', '.join(unknown)}: use {', '.join(sorted(known))}.")
-    if isinstance(query, Query):
-        return replace(query, **options) if options else query
-    return Query(text=query, **options)
-
-
-def _unit_vector(vector: ArrayLike, dimension: int) -> bytes:
-    import numpy as np
-
-    try:
-        # What is too large becomes infinite, and is refused as such.
-        with np.errstate(over="ignore"):
-            row = np.asarray(vector, dtype=np.float32)
-            square = float(np.vdot(row, row)) if row.shape == (dimension,) else 0.0
-    except (TypeError, ValueError, OverflowError):
-        square = 0.0
-    if not 0.0 < square < float("inf"):
-        raise InvalidInput(f"vector must hold {dimension} finite numbers that are not all 0.")
-    # Most callers' vectors have length one already; every step saved is one that other threads need not wait behind.
-    if abs(square - 1.0) > _UNIT_WITHIN:
-        row = row / np.float32(square**0.5)
-    return row.astype("<f4", copy=False).tobytes()
