@@ -73,8 +73,7 @@ def episode(number, first, table, columns):
     return {"query": query, "turn_history": turns, "summary": {"max_reward": 1.0}}
 
 
-def test_a_small_stream_is_measured_and_written_down(rb, tmp_path):
-    folder = tmp_path / "data" / "intercode-sql"
+def lay_out(folder, sessions_name, questions_name):
     folder.mkdir(parents=True)
     tables = [("boats", ["boat_id", "harbour"]), ("flowers", ["flower_id", "colour"])] * 3
     episodes = {str(n): episode(n, f"SELECT x FROM guess_{n}", t, c) for n, (t, c) in enumerate(tables)}
@@ -83,16 +82,58 @@ def test_a_small_stream_is_measured_and_written_down(rb, tmp_path):
          "db_tables": {table: columns, "other": ["id"]}}
         for n, (table, columns) in enumerate(tables)
     ]  # fmt: skip
-    (folder / "episodes-gpt-4.json").write_text(json.dumps(episodes))
-    (folder / "ic_spider_dev.json").write_text(json.dumps(questions))
+    (folder / sessions_name).write_text(json.dumps(episodes))
+    (folder / questions_name).write_text(json.dumps(questions))
+
+
+@pytest.mark.parametrize(
+    ("folder", "sessions", "questions"),
+    [("intercode-sql", "episodes-gpt-4.json", "ic_spider_dev.json"), ("other-databases", "told.json", "asked.json")],
+)
+def test_a_small_stream_is_measured_and_written_down_whatever_its_files_are_called(
+    rb, tmp_path, folder, sessions, questions
+):
+    lay_out(tmp_path / "data" / folder, sessions, questions)
     out = tmp_path / "told.json"
     words = ("--part", "intercode", "--shuffles", "0", "--out", str(out))
     told = rb("eval", "learning", "--data", str(tmp_path / "data"), *words)
     assert told.code == 0, told.err
     assert "file order" in told.out
     kept = json.loads(out.read_text())
-    for setting in kept["intercode"].values():
+    for setting in kept["intercode"][folder].values():
         (row,) = setting["orders"]
         assert (row["stumbled"], row["ceiling"], row["hits"]) == (6, 4, 4)
         assert 0 < row["tokens"] < 150
     assert kept["machine"]["python"]
+
+
+def test_two_models_on_the_same_questions_are_two_sets(rb, tmp_path):
+    folder = tmp_path / "data" / "databases"
+    lay_out(folder, "one-model.json", "questions.json")
+    (folder / "other-model.json").write_bytes((folder / "one-model.json").read_bytes())
+    out = tmp_path / "told.json"
+    words = ("--part", "intercode", "--shuffles", "0", "--episodes", "2", "--out", str(out))
+    assert rb("eval", "learning", "--data", str(tmp_path / "data"), *words).code == 0
+    assert set(json.loads(out.read_text())["intercode"]) == {"databases/one-model", "databases/other-model"}
+
+
+def test_runs_with_a_reward_are_measured_whatever_their_folder_is_called(rb, tmp_path):
+    folder = tmp_path / "data" / "tau-elsewhere"
+    folder.mkdir(parents=True)
+    runs = [
+        {"task_id": task, "reward": float((task + trial) % 2), "trial": trial, "info": {},
+         "traj": [{"role": "user", "content": f"Please change order {task} of mine."},
+                  {"role": "assistant", "content": None, "tool_calls": [
+                      {"id": "c1", "type": "function",
+                       "function": {"name": f"change_order_{trial}", "arguments": "{}"}}]},
+                  {"role": "tool", "tool_call_id": "c1", "content": "done"}]}
+        for task in range(8) for trial in range(4)
+    ]  # fmt: skip
+    (folder / "some-model.json").write_text(json.dumps(runs))
+    out = tmp_path / "told.json"
+    parts = ("--part", "tau", "--part", "judge")
+    told = rb("eval", "learning", "--data", str(tmp_path / "data"), *parts, "--out", str(out))
+    assert told.code == 0, told.err
+    assert "tau-elsewhere: the rules judge 0% of 32 sessions" in told.out
+    rows = json.loads(out.read_text())["tau"]["tau-elsewhere"]["by_flip"]
+    assert [row["flipped"] for row in rows] == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]

@@ -5,18 +5,19 @@ This is the examiner: it knows tables, columns and the gold queries. The bank th
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from reasoningbank.core.errors import NotFound
 from reasoningbank.core.learning import Episode
 from reasoningbank.core.values import dataclass
+from reasoningbank.evaluate.episodes import intercode_sets
 from reasoningbank.learn.ingest.benchmarks import intercode_in
 
-FOLDER = "intercode-sql"
-_UNKNOWN_NAME = re.compile(r"Unknown column|doesn't exist")
+_UNKNOWN_NAME = re.compile(
+    r"Unknown column|doesn't exist|no such (?:table|column)|(?:relation|column) .* does not exist"
+)
 _DESCRIBES = re.compile(
     r"\s*(?:DESCRIBE|DESC|SHOW (?:FULL )?COLUMNS (?:FROM|IN))\s+[`']?(?:\w+\.)?(\w+)", re.IGNORECASE
 )
@@ -34,29 +35,21 @@ class Exam:
     """Its first action failed on an unknown table or column."""
 
 
-def exams(data: Path) -> list[Exam]:
-    folder = data / FOLDER
-    if not folder.is_dir():
-        raise NotFound(f"There is no {FOLDER} in {data}. `--data` names the folder that holds the evaluation sets.")
-    told = json.loads((folder / "episodes-gpt-4.json").read_bytes())
-    questions = json.loads((folder / "ic_spider_dev.json").read_bytes())
-    ordered = [told[key] for key in sorted(told, key=int)]
-    return [_exam(episode, question) for episode, question in zip(ordered, questions, strict=True)]
+def exams(data: Path) -> dict[str, list[Exam]]:
+    """By the name of the set, in file order."""
+    return {name: [_exam(told, asked) for told, asked in pairs] for name, pairs in intercode_sets(data).items()}
 
 
-def _exam(told: Mapping[str, object], question: Mapping[str, object]) -> Exam:
+def _exam(told: Mapping[str, Any], question: Mapping[str, Any]) -> Exam:
     database = str(question["db"])
     (episode,) = intercode_in([told], database)
-    tables = question["db_tables"]
     gold = str(question["gold"])
-    if not isinstance(tables, Mapping):
-        raise NotFound(f"The question {question.get('query')!r} names no tables.")
     return Exam(
         episode=episode,
         database=database,
         needed={
             table.lower(): tuple(column.lower() for column in columns if _word(column).search(gold))
-            for table, columns in tables.items()
+            for table, columns in question["db_tables"].items()
             if _word(table).search(gold)
         },
         described=frozenset(

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate import tau, throughput
+from reasoningbank.evaluate import tau, throughput, verdicts
 from reasoningbank.evaluate.figures import machine
-from reasoningbank.evaluate.intercode import exams
+from reasoningbank.evaluate.intercode import Exam, exams
 from reasoningbank.evaluate.rivals import AppendOnly, RawTraces
 from reasoningbank.evaluate.stream import ONE_NAMESPACE, Setting, orders, run, summary
 
-PARTS = ("intercode", "ablations", "tau", "throughput")
+PARTS = ("intercode", "ablations", "tau", "judge", "throughput")
 Tell = Callable[[str], None]
 
 
@@ -59,26 +59,38 @@ def report(plan: Plan, tell: Tell) -> dict[str, Any]:
     if "ablations" in plan.parts:
         told["ablations"] = _streams(plan, ablations(), plan.ablation_shuffles, tell)
     if "tau" in plan.parts:
-        tell("tau-retail: calibration and ranking")
-        found = tau.runs(plan.data)
-        told["tau"] = tau.report(found if plan.episodes is None else tau.fewer(found, plan.episodes), plan.seeds)
+        told["tau"] = {}
+        for name, found in tau.runs(plan.data).items():
+            tell(f"{name}: calibration and ranking")
+            fewer = found if plan.episodes is None else tau.fewer(found, plan.episodes)
+            told["tau"][name] = tau.report(fewer, plan.seeds)
+    if "judge" in plan.parts:
+        tell("verdicts of the judge that needs no model")
+        told["judge"] = verdicts.report(plan.data, plan.episodes)
     if "throughput" in plan.parts:
         tell("throughput")
-        found_exams = exams(plan.data)[: plan.episodes]
-        told["throughput"] = throughput.measure(
-            [replace(exam.episode, namespace=ONE_NAMESPACE) for exam in found_exams]
-        )
+        longest = max(exams(plan.data).values(), key=len)[: plan.episodes]
+        told["throughput"] = throughput.measure([replace(exam.episode, namespace=ONE_NAMESPACE) for exam in longest])
     return told
 
 
 def _streams(plan: Plan, settings: Sequence[Setting], shuffles: int, tell: Tell) -> dict[str, Any]:
-    found = exams(plan.data)[: plan.episodes]
+    """By the name of the set, then by that of the setting."""
+    return {
+        name: _settings(f"{name}: ", found[: plan.episodes], settings, shuffles, tell)
+        for name, found in exams(plan.data).items()
+    }
+
+
+def _settings(
+    prefix: str, found: Sequence[Exam], settings: Sequence[Setting], shuffles: int, tell: Tell
+) -> dict[str, Any]:
     told: dict[str, Any] = {}
     for setting in settings:
         counts = []
         for name, order in orders(len(found), shuffles):
             count = run(found, order, setting)
             counts.append((name, count))
-            tell(f"{setting.name}, {name}: {count.hits} of {count.ceiling} at {count.tokens:.0f} tokens")
+            tell(f"{prefix}{setting.name}, {name}: {count.hits} of {count.ceiling} at {count.tokens:.0f} tokens")
         told[setting.name] = summary(counts)
     return told

@@ -11,7 +11,6 @@ Rewards are flipped with a given probability before the bank hears of them; what
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 import tempfile
@@ -19,16 +18,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.core.errors import NotFound
 from reasoningbank.core.learning import Episode
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
+from reasoningbank.evaluate.episodes import tau_sets
 from reasoningbank.evaluate.figures import calibration_error, spread
 from reasoningbank.learn.ingest.benchmarks import tau_runs_in
 from reasoningbank.learn.lessons import INITIAL_CONFIDENCE
 from reasoningbank.wiring import ReasoningBank
 
-FOLDER = "tau-retail"
 FLIPS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 LATER = 0.5
 """The share of the stream after which predictions count as those on later runs."""
@@ -46,14 +44,9 @@ class Run:
     """What it changed, for telling whether two runs did the same."""
 
 
-def runs(data: Path) -> list[Run]:
-    folder = data / FOLDER
-    if not folder.is_dir():
-        raise NotFound(f"There is no {FOLDER} in {data}. `--data` names the folder that holds the evaluation sets.")
-    episodes = [
-        episode for file in sorted(folder.glob("*.json")) for episode in tau_runs_in(json.loads(file.read_bytes()), "n")
-    ]
-    return [_run(episode) for episode in episodes]
+def runs(data: Path) -> dict[str, list[Run]]:
+    """By the name of the set."""
+    return {name: [_run(episode) for episode in tau_runs_in(told, "n")] for name, told in tau_sets(data).items()}
 
 
 def _run(episode: Episode) -> Run:

@@ -12,13 +12,15 @@ from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import BankError, InvalidInput
 
-PARTS = ("intercode", "ablations", "tau", "throughput")
+PARTS = ("intercode", "ablations", "tau", "judge", "throughput")
 """Named here too, since help must not load the evaluation; a test holds them together."""
 _SHUFFLES = 5
 
 
 def _options(parser: ArgumentParser) -> None:
-    parser.add_argument("--data", metavar="DIR", required=True, help="the folder with intercode-sql and tau-retail")
+    parser.add_argument(
+        "--data", metavar="DIR", required=True, help="a folder with sets of episodes, known by their shape"
+    )
     parser.add_argument("--part", choices=PARTS, action="append", help="only this; may be repeated")
     parser.add_argument(
         "--shuffles", type=int, default=_SHUFFLES, metavar="N", help=f"orders beside file order (default {_SHUFFLES})"
@@ -48,10 +50,14 @@ def _run(args: Namespace, terminal: Terminal) -> int:
 
 def _tables(told: dict[str, Any], terminal: Terminal) -> None:
     for part in ("intercode", "ablations"):
-        if part in told:
-            _streams(told[part], terminal)
-    if "tau" in told:
-        _tau(told["tau"], terminal)
+        for name, settings in told.get(part, {}).items():
+            terminal.say(f"{name}, {part}" if part != name else name)
+            _streams(settings, terminal)
+    for name, found in told.get("tau", {}).items():
+        terminal.say(name)
+        _tau(found, terminal)
+    for name, found in told.get("judge", {}).items():
+        _judge(name, found, terminal)
     for name, value in told.get("throughput", {}).items():
         terminal.say(f"{name.replace('_', ' ')}: {value:,}")
 
@@ -97,6 +103,17 @@ def _tau(told: dict[str, Any], terminal: Terminal) -> None:
         [Column(name="POLICY"), Column(name="CALIBRATION ERROR", right=True)],
         [[name, _ranged(value)] for name, value in policies.items()],
     )
+    terminal.say()
+
+
+def _judge(name: str, told: dict[str, Any], terminal: Terminal) -> None:
+    share, right = told["judged"] / told["episodes"], told["right"] / max(1, told["judged"])
+    terminal.say(
+        f"{name}: the rules judge {share:.0%} of {told['episodes']:,} sessions and are right in {right:.0%} of these; "
+        f"always saying the commoner would be in {told['always_the_commoner']:.0%}."
+    )
+    for row in told["by_certainty"]:
+        terminal.say(f"  certain to {row['claimed']:.2f}: right in {row['right']:.2f} of {row['verdicts']}")
     terminal.say()
 
 

@@ -1,0 +1,100 @@
+"""Which sets of episodes lie in a folder, told by the shape of their files and never by a name.
+
+    {"0": {"query", "turn_history"}, …} beside [{"query", "db", "gold", "db_tables"}…]     InterCode, about databases
+    [{"traj", "reward", "task_id"}…], any number of files                                  tau-bench, one set a folder
+
+Knows files and shapes. What is asked of the episodes is the business of `intercode` and `tau`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from reasoningbank.core.errors import NotFound
+from reasoningbank.evaluate.reading import json_of
+from reasoningbank.learn.ingest.benchmarks import is_intercode, is_tau_run
+
+LARGEST_FILE_BYTES = 500_000_000
+T = TypeVar("T")
+Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""A session, and the question it was about."""
+
+
+def intercode_sets(data: Path) -> dict[str, list[Pair]]:
+    """By name: every file of sessions with the file of questions that lies beside it."""
+    found = _sets(data, _pairs_in)
+    if not found:
+        raise NotFound(
+            f"No InterCode sessions with their questions lie in {data}. `--data` names the folder that holds the "
+            "evaluation sets; docs/evaluation.md lists the shapes."
+        )
+    return found
+
+
+def tau_sets(data: Path) -> dict[str, list[Mapping[str, Any]]]:
+    found = _sets(data, _runs_in)
+    if not found:
+        raise NotFound(
+            f"No tau-bench runs lie in {data}. `--data` names the folder that holds the evaluation sets; "
+            "docs/evaluation.md lists the shapes."
+        )
+    return found
+
+
+def _sets(data: Path, sets_in: Callable[[Path], Iterator[tuple[str, list[T]]]]) -> dict[str, list[T]]:
+    if not data.is_dir():
+        raise NotFound(f"There is no folder {data}. `--data` names the folder that holds the evaluation sets.")
+    folders = [data, *sorted(path for path in data.iterdir() if path.is_dir() and not path.name.startswith("."))]
+    return dict(found for folder in folders for found in sets_in(folder))
+
+
+def _pairs_in(folder: Path) -> Iterator[tuple[str, list[Pair]]]:
+    values = [(path, _listed(json_of(path))) for path in _json_files(folder)]
+    questions = [rows for _, rows in values if rows and all(_is_question(row) for row in rows)]
+    told = [(path, rows) for path, rows in values if rows and all(is_intercode(row) for row in rows)]
+    for path, sessions in told:
+        for asked in questions:
+            pairs = _paired(sessions, asked)
+            if pairs:
+                yield (folder.name if len(told) == 1 else f"{folder.name}/{path.stem}"), pairs
+                break
+
+
+def _runs_in(folder: Path) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    values = [_listed(json_of(path)) for path in _json_files(folder)]
+    runs = [run for rows in values if rows and all(is_tau_run(row) for row in rows) for run in rows]
+    if runs:
+        yield folder.name, runs
+
+
+def _json_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*.json") if path.stat().st_size <= LARGEST_FILE_BYTES)
+
+
+def _listed(value: object) -> list[Any]:
+    """The rows of a file, whether it lists or numbers them."""
+    if isinstance(value, Mapping) and all(key.isdecimal() for key in value):
+        return [value[key] for key in sorted(value, key=int)]
+    return value if isinstance(value, list) else []
+
+
+def _is_question(row: object) -> bool:
+    return (
+        isinstance(row, Mapping)
+        and isinstance(row.get("db_tables"), Mapping)
+        and all(isinstance(row.get(name), str) for name in ("query", "db", "gold"))
+    )
+
+
+def _paired(sessions: Sequence[Mapping[str, Any]], questions: Sequence[Mapping[str, Any]]) -> list[Pair]:
+    """In the order of the sessions. Two databases may be asked the same, so the place counts before the words."""
+    by_words = {question["query"]: question for question in reversed(questions)}
+    pairs: list[Pair] = []
+    for number, session in enumerate(sessions):
+        there = questions[number] if number < len(questions) else None
+        asked = there if there and there["query"] == session.get("query") else by_words.get(session.get("query", ""))
+        if asked is not None:
+            pairs.append((session, asked))
+    return pairs

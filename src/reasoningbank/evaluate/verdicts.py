@@ -1,0 +1,52 @@
+"""How often the judge that needs no model is right, against the rewards of real sessions.
+
+The reward is kept from the judge: it sees the trace alone. Told are how many sessions it dares to judge, how many of
+these verdicts are right, and whether a certainty of 0.8 means right four times in five.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.core.learning import Episode, Finding, Verdict
+from reasoningbank.evaluate.episodes import tau_sets
+from reasoningbank.learn.ingest.benchmarks import tau_runs_in
+from reasoningbank.learn.rules import judged
+
+BINS = ((0.0, 0.8), (0.8, 0.9), (0.9, 1.01))
+
+
+def report(data: Path, most: int | None) -> dict[str, Any]:
+    """By the name of the set."""
+    return {name: told(list(tau_runs_in(runs, name))[:most]) for name, runs in tau_sets(data).items()}
+
+
+def told(episodes: Sequence[Episode]) -> dict[str, Any]:
+    verdicts = [(judged(replace(one, outcome=None, reward=None)), one.outcome == "success") for one in episodes]
+    spoken = [(verdict, rewarded) for verdict, rewarded in verdicts if verdict.outcome is not Finding.UNKNOWN]
+    rewarded_share = sum(rewarded for _, rewarded in verdicts) / len(verdicts)
+    return {
+        "episodes": len(verdicts),
+        "judged": len(spoken),
+        "right": sum(_right(*one) for one in spoken),
+        "always_the_commoner": round(max(rewarded_share, 1 - rewarded_share), 4),
+        "by_certainty": [row for low, high in BINS if (row := _bin(spoken, low, high))],
+    }
+
+
+def _bin(spoken: Sequence[tuple[Verdict, bool]], low: float, high: float) -> dict[str, Any]:
+    inside = [one for one in spoken if low <= one[0].certainty < high]
+    if not inside:
+        return {}
+    return {
+        "verdicts": len(inside),
+        "claimed": round(sum(verdict.certainty for verdict, _ in inside) / len(inside), 4),
+        "right": round(sum(_right(*one) for one in inside) / len(inside), 4),
+    }
+
+
+def _right(verdict: Verdict, rewarded: bool) -> bool:
+    return (verdict.outcome is Finding.SUCCESS) == rewarded
