@@ -289,13 +289,12 @@ class Bank:
 
         return finding.clear_gaps(self._desk, self._engine)
 
-    def inject(self, task: str, *, max_tokens: int = 500, **options: Any) -> str:
-        """Prompt-ready text within a budget, or "" when nothing fits."""
-        from reasoningbank.recall.query import checked_budget
-        from reasoningbank.recall.render import leading, render
+    def inject(self, task: str | Query, *, max_tokens: int = 500, **options: Any) -> str:
+        """Prompt-ready text within a budget, or "" when nothing fits. What the text leaves out was not shown."""
+        from reasoningbank import finding
 
-        budget = checked_budget(max_tokens)
-        return render(leading(self.search(task, **options).memories, options.get("floor")), budget)
+        asked = finding.query_of(task, options)
+        return finding.inject(self._desk, self._engine, self.learning, asked, max_tokens)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Vectors of this bank's embedder, one row a text."""

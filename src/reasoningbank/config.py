@@ -23,6 +23,7 @@ VARIABLES: dict[str, str] = {
     "REASONINGBANK_LLM": "model that judges and distils, as openai/NAME or anthropic/NAME; off (the default) asks none",
     "REASONINGBANK_LLM_TOKENS_PER_DAY": "what that model may cost a day, in tokens (default 1,000,000)",
     "REASONINGBANK_DISTILLER": "llm, offline, host or none; llm,offline falls back (default: llm if there is one)",
+    "REASONINGBANK_HOLDOUT": "chance of withholding a memory from a session, to learn its worth (default 0)",
     "OPENAI_API_KEY": "key for the openai embedder and model",
     "OPENAI_BASE_URL": "any OpenAI-compatible endpoint, for the openai embedder and model",
     "ANTHROPIC_API_KEY": "key for an anthropic model",
@@ -43,6 +44,7 @@ class Config:
     llm: str | None = None
     llm_tokens_per_day: str | None = None
     distiller: str | None = None
+    holdout: str | None = None
 
 
 def from_environment(directory: Path | None = None) -> Config:
@@ -59,6 +61,7 @@ def from_environment(directory: Path | None = None) -> Config:
         llm=variables.get("REASONINGBANK_LLM") or None,
         llm_tokens_per_day=variables.get("REASONINGBANK_LLM_TOKENS_PER_DAY") or None,
         distiller=variables.get("REASONINGBANK_DISTILLER") or None,
+        holdout=variables.get("REASONINGBANK_HOLDOUT") or None,
     )
 
 

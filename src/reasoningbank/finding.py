@@ -5,7 +5,7 @@ Knows who asks and where; how hits are found and ranked is `recall`'s business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import EVERY_NAMESPACE, Gap
 from reasoningbank.desk import Desk
 from reasoningbank.engine import Engine
-from reasoningbank.recall.query import Found, Query, Recalled
+from reasoningbank.recall.query import Found, Query, Recalled, checked_budget
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reasoningbank.learn.jobs import Learning
     from reasoningbank.ports import Candidates
     from reasoningbank.recall.gaps import Gaps
-    from reasoningbank.recall.search import Searcher
+    from reasoningbank.recall.search import Choice, Searcher
 
 _UNIT_WITHIN = 1e-5
 
@@ -37,17 +37,22 @@ def query_of(query: str | Query, options: Mapping[str, Any]) -> Query:
     return Query(text=query, **options)
 
 
-def search(desk: Desk, engine: Engine, learning: Learning, query: Query) -> Found:
+def search(desk: Desk, engine: Engine, learning: Learning, query: Query, choice: Choice = tuple) -> Found:
+    """`choice` says which of the hits will really be shown, where that is not all of them."""
     # Before the embedder, which may be somebody else's machine, and before the log of what was shown.
     asked = desk.shown(query)
+
+    def chosen(hits: Sequence[Recalled]) -> Sequence[Recalled]:
+        return choice([_shown_hit(desk, hit) for hit in hits])
+
     if asked.rerank:
-        return _reranked(desk, engine, learning, asked)
-    found = engine.using(lambda searcher: searcher.search(asked, tenant=desk.tenant, namespace=desk.namespace))
-    hits = tuple(_shown_hit(desk, hit) for hit in found.memories)
-    return found if hits == found.memories else replace(found, memories=hits)
+        return _reranked(desk, engine, learning, asked, chosen)
+    return engine.using(
+        lambda searcher: searcher.search(asked, tenant=desk.tenant, namespace=desk.namespace, choice=chosen)
+    )
 
 
-def _reranked(desk: Desk, engine: Engine, learning: Learning, asked: Query) -> Found:
+def _reranked(desk: Desk, engine: Engine, learning: Learning, asked: Query, choice: Choice) -> Found:
     """As `search`, with the best hits in the order in which the configured model finds them of use."""
     from reasoningbank.recall.rerank import LOOKED_AT, reordered
 
@@ -61,11 +66,20 @@ def _reranked(desk: Desk, engine: Engine, learning: Learning, asked: Query) -> F
             return searcher.search(asked, tenant=desk.tenant, namespace=desk.namespace)
         shown = [_shown_hit(desk, hit) for hit in found.memories]
         order = reordered(asked.text, shown, llm, learning.scrub)
-        hits = order.hits[: asked.limit]
-        searcher.note(asked, hits, desk.tenant)
+        hits = searcher.show(asked, order.hits[: asked.limit], desk.tenant, choice)
         return replace(found, memories=hits, reranked_by=order.by, tokens_used=sum(hit.tokens for hit in hits))
 
     return engine.using(look)
+
+
+def inject(desk: Desk, engine: Engine, learning: Learning, query: Query, max_tokens: int) -> str:
+    """Prompt-ready text. What the text leaves out was not shown."""
+    from reasoningbank.recall.render import fitting, leading, render
+
+    budget = checked_budget(max_tokens)
+    return render(
+        search(desk, engine, learning, query, lambda hits: fitting(leading(hits, query.floor), budget)).memories
+    )
 
 
 def _shown_hit(desk: Desk, hit: Recalled) -> Recalled:

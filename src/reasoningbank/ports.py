@@ -96,11 +96,21 @@ class Reader(Protocol):
         ...
 
     def shown(self, ids: Sequence[str]) -> dict[str, int]:
-        """How often each memory was shown."""
+        """How often each memory was shown; what was withheld was not."""
         ...
 
     def shown_in(self, trajectory_id: str) -> list[str]:
         """The memories that were shown during a trajectory, in the order in which they first were."""
+        ...
+
+    def shown_among(self, trajectory_ids: Sequence[str], memory_ids: Sequence[str]) -> dict[str, set[str]]:
+        """For each of these memories, those of the trajectories in which it was shown."""
+        ...
+
+    def like_tasks(self, namespace: str | None, kind: str | None, limit: int) -> dict[str, bool]:
+        """The latest trajectories that ended in success (true) or failure: of a namespace and a kind of task
+        (`core.kinds`), or of any.
+        """
         ...
 
     def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from reasoningbank.core.errors import BankError, Conflict, InvalidInput, NotFound, StoreError
+from reasoningbank.core.kinds import kind_of
 from reasoningbank.core.types import (
     AccessToken,
     Edge,
@@ -101,8 +102,8 @@ def a_signal(number: int, memory_id: str, *, tenant: str = "t", positive: bool =
     )
 
 
-def a_trajectory(number: int = 1, *, tenant: str = "t") -> Trajectory:
-    return Trajectory(
+def a_trajectory(number: int = 1, *, tenant: str = "t", **changes: object) -> Trajectory:
+    made = Trajectory(
         id=f"trj_{tenant}_{number}",
         tenant=tenant,
         namespace="n",
@@ -113,6 +114,7 @@ def a_trajectory(number: int = 1, *, tenant: str = "t") -> Trajectory:
         started_at=1.0,
         ended_at=None,
     )
+    return replace(made, **changes)  # type: ignore[arg-type]
 
 
 def a_step(number: int, trajectory_id: str, *, tenant: str = "t") -> Step:
@@ -399,8 +401,9 @@ def test_removing_a_trajectory_takes_its_steps(store: Store) -> None:
 # ---------------------------------------------------------------- beside the records
 
 
-def exposure(memory_id: str, *, tenant: str = "t", trajectory_id: str | None = None, rank: int = 1) -> Exposure:
-    return Exposure(memory_id=memory_id, tenant=tenant, trajectory_id=trajectory_id, query_hash="q", rank=rank, at=3.0)
+def exposure(memory_id: str, **changes: object) -> Exposure:
+    line = Exposure(memory_id=memory_id, tenant="t", trajectory_id=None, query_hash="q", rank=1, at=3.0)
+    return replace(line, **changes)  # type: ignore[arg-type]
 
 
 def test_kept_vectors_are_replaced_by_new_ones_and_dropped_when_the_text_changes(store: Store) -> None:
@@ -430,6 +433,57 @@ def test_what_was_shown_is_counted_and_listed_in_order(store: Store) -> None:
         assert reader.shown(["mem_t_000001", "mem_t_000002", "mem_x"]) == {"mem_t_000001": 1, "mem_t_000002": 2}
         assert reader.shown_in("trj") == ["mem_t_000002", "mem_t_000001"]
         assert reader.shown_in("other") == []
+
+
+def test_what_was_withheld_was_not_shown_but_is_known(store: Store) -> None:
+    held = exposure("mem_t_000001", trajectory_id="trj", withheld=True, holdout=0.25)
+    store.log_shown([held, exposure("mem_t_000002", trajectory_id="trj", holdout=0.25)])
+    with store.read("t") as reader:
+        assert reader.shown(["mem_t_000001", "mem_t_000002"]) == {"mem_t_000002": 1}
+        assert reader.shown_in("trj") == ["mem_t_000002"]
+        assert reader.shown_among(["trj"], ["mem_t_000001", "mem_t_000002"]) == {
+            "mem_t_000001": set(),
+            "mem_t_000002": {"trj"},
+        }
+        assert reader.beside(Exposure)[0] == held
+        assert reader.beside(Exposure)[0].withheld is True
+
+
+def test_like_tasks_are_the_latest_of_a_kind_that_ended_well_or_badly(store: Store) -> None:
+    ended = [
+        a_trajectory(n, task=task, outcome=outcome, ended_at=float(n), namespace=namespace)
+        for n, (task, outcome, namespace) in enumerate(
+            [
+                ("how many rows has Ann?", "success", "n"),
+                ("how many rows has Bo?", "failure", "n"),
+                ("how many rows has Cy?", "unknown", "n"),
+                ("drop the table", "failure", "n"),
+                ("how many rows has Di?", "success", "m"),
+            ],
+            start=1,
+        )
+    ]
+    add(store, *ended)
+    first, second, _, fourth, fifth = (trajectory.id for trajectory in ended)
+    with store.read("t") as reader:
+        assert reader.like_tasks("n", kind_of(ended[2]), 9) == {second: False, first: True}
+        assert list(reader.like_tasks("n", None, 9)) == [fourth, second, first]
+        assert list(reader.like_tasks(None, None, 2)) == [fifth, fourth]
+    with store.read("u") as reader:
+        assert reader.like_tasks(None, None, 9) == {}
+
+
+def test_a_session_that_ends_becomes_a_like_task_and_goes_with_its_erasure(store: Store) -> None:
+    runs = a_trajectory(1, outcome=None, ended_at=None)
+    add(store, runs)
+    for outcome, expected in (("success", {runs.id: True}), ("failure", {runs.id: False}), ("unknown", {})):
+        revise(store, replace(runs, outcome=outcome, ended_at=5.0))
+        with store.read("t") as reader:
+            assert reader.like_tasks("n", None, 9) == expected
+    revise(store, replace(runs, outcome="success", ended_at=5.0))
+    store.write("t", lambda w: w.remove(Trajectory, runs.id))
+    with store.read("t") as reader:
+        assert reader.like_tasks(None, None, 9) == {}
 
 
 def a_gap(gap_id: str, at: float = 1.0, *, tenant: str = "t") -> Gap:

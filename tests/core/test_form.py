@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.core.form import SLOT, pieces, without_parameters, word_of
+from reasoningbank.core.form import SLOT, form_of, pieces, without_parameters, word_of
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,13 @@ def test_words_are_compared_by_their_stems() -> None:
 def test_hostile_text_is_cut_into_pieces_all_the_same(text: str) -> None:
     assert isinstance(pieces(text), list)
     assert isinstance(without_parameters(text), str)
+
+
+def test_tasks_that_differ_only_in_parameters_have_one_form() -> None:
+    assert form_of("How many commits did Ann make on 3/2?") == form_of("how many commits did Bo Lee make on 4/17")
+    assert form_of("How many commits did Ann make?") != form_of("How many issues did Ann close?")
+
+
+@pytest.mark.parametrize("text", ["", "\0", "a." * 9_000, "\ud800 x", "🙂" * 5_000])
+def test_any_text_has_a_form(text: str) -> None:
+    assert isinstance(form_of(text), str)

@@ -61,3 +61,22 @@ def test_a_fact_that_nobody_vouches_for_is_quoted_as_data(bank: ReasoningBank) -
     assert "[KNOWN]" not in text
     assert "tool:web" in text
     assert "\nthe retry policy lives in client.toml" not in text
+
+
+def test_what_the_budget_leaves_out_was_not_shown(bank: ReasoningBank) -> None:
+    for n in range(4):
+        bank.record(title=f"Step {n}", content=f"configure the retry policy, step {n} " + "and wait " * 30)
+    with bank.session(task="configure the retry policy") as run:
+        text = run.inject(max_tokens=120, floor=0.0)
+        ended = run.finish("success")
+    assert text.count("[DO]") == 1
+    assert [f"[DO] {bank.get(s.memory_id).title} " in text for s in ended.signals] == [True]
+    assert sum(hit.shown for hit in bank.list()) == 1
+
+
+def test_what_is_left_out_behind_the_best_was_not_shown(bank: ReasoningBank) -> None:
+    best = bank.record(title="Retry policy", content="configure the retry policy of the http client with jitter")
+    bank.record(title="Client list", content="the client asked for a list of invoices")
+    with bank.session(task="configure the retry policy of the http client") as run:
+        assert "Client list" not in run.inject()
+        assert [s.memory_id for s in run.finish("failure").signals] == [best.id]

@@ -12,6 +12,8 @@ from reasoningbank.core.stem import stem
 
 SLOT = ""
 """Stands for a parameter, and for several in a row."""
+LONGEST_FORM_CHARS = 1_000
+"""Two tasks that begin alike for so long are of one form."""
 SENTENCE_ENDS = frozenset(".?!")
 
 _QUOTED = re.compile(r'"[^"\n]{1,200}"|\u201c[^\u201d\n]{1,200}\u201d|`[^`\n]{1,200}`|(?<!\w)\'[^\'\n]{1,200}\'(?!\w)')
@@ -31,6 +33,19 @@ def pieces(text: str) -> list[str]:
 def word_of(piece: str, *, first: bool) -> str:
     """The stem of a piece, or `SLOT` when it is a parameter; `first` in a sentence, a capital says nothing."""
     return SLOT if _is_parameter(piece, first=first) else stem(piece.casefold())
+
+
+def form_of(text: str) -> str:
+    """The words in order, with a slot for each run of parameters: the same for two tasks of one form."""
+    words: list[str] = []
+    first = True
+    for piece in pieces(text[:LONGEST_FORM_CHARS]):
+        ends = piece in SENTENCE_ENDS
+        word = "" if ends else word_of(piece, first=first)
+        if not ends and not (word == SLOT and words and words[-1] == SLOT):
+            words.append(word)
+        first = ends
+    return " ".join(word or _PLACEHOLDER for word in words)
 
 
 def without_parameters(text: str) -> str:

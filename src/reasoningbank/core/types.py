@@ -262,7 +262,9 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
-    """A memory was shown to somebody. A log line, not a record: it is written after the read and never hashed."""
+    """A memory was shown to somebody, or would have been. A log line, not a record: written after the read, never
+    hashed.
+    """
 
     memory_id: str
     tenant: str
@@ -270,6 +272,10 @@ class Exposure:
     query_hash: str
     rank: int
     at: float
+    withheld: bool = False
+    """Left out on purpose, by chance, to learn what the memory is worth."""
+    holdout: float = 0.0
+    """The chance that it had of being left out; 0 says nothing about its worth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

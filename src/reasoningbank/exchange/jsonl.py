@@ -172,7 +172,7 @@ _TEXTS = {
 _LONG_TEXTS = {"task", "action", "result", "text", "evidence", "comment"}
 _TIMES = {"created_at", "updated_at", "at", "started_at", "ended_at"}
 _WHOLE = {"revision", "number", "rank"}
-_FLAGS = {"positive", "used"}
+_FLAGS = {"positive", "used", "withheld"}
 _OPTIONAL = {
     Memory: {"key", "agent", "task_type", "cognitive_pattern", "source"},
     Signal: {"trajectory_id"},
@@ -195,7 +195,7 @@ def _typed(  # noqa: C901, PLR0911, PLR0912 - one branch for each type of field
         return clean_text(value, name, MAX_CONTENT_CHARS)
     if name in _TIMES:
         return clean_time(value, name)
-    if name == "initial_confidence" or (name == "weight" and kind is Edge):
+    if name in ("initial_confidence", "holdout") or (name == "weight" and kind is Edge):
         return clean_fraction(value, name)
     if name == "weight":
         if clean_time(value, name) < 0:

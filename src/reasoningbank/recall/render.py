@@ -8,6 +8,7 @@ opposite.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
@@ -16,26 +17,30 @@ from reasoningbank.guard.envelope import enveloped, plain_origin
 from reasoningbank.guard.hidden import visible
 from reasoningbank.recall.query import Recalled
 
+H = TypeVar("H", bound=Remembered)
+
 HEADING = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
-
-
 LEADING_SHARE = 0.5
 """Of the relevance of the best: what is less likely than that to be of use is left out. More is worse in a prompt."""
 FACT = "fact"
 """The tag of a memory that says what is there; it needs no word on when to use it."""
 
 
-def render(hits: Sequence[Remembered], max_tokens: int) -> str:
-    """Prompt-ready text, or "" when nothing fits."""
-    parts = [HEADING]
+def render(hits: Sequence[Remembered]) -> str:
+    """Prompt-ready text, or "" for nothing."""
+    return "\n\n".join([HEADING, *map(_entry, hits)]) if hits else ""
+
+
+def fitting(hits: Sequence[H], max_tokens: int) -> list[H]:
+    """Those that `render` gets into the budget, the first ones first."""
+    kept = []
     spent = count_tokens(HEADING)
     for hit in hits:
-        entry = _entry(hit)
-        cost = count_tokens(entry) + 1
+        cost = count_tokens(_entry(hit)) + 1
         if spent + cost <= max_tokens:
-            parts.append(entry)
+            kept.append(hit)
             spent += cost
-    return "\n\n".join(parts) if len(parts) > 1 else ""
+    return kept
 
 
 def leading(hits: Sequence[Recalled], floor: float | None) -> Sequence[Recalled]:

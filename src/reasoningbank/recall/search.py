@@ -29,6 +29,7 @@ from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.experience import Experience, with_experience
 from reasoningbank.recall.follow import Follower
+from reasoningbank.recall.holdout import divided, on_trial
 from reasoningbank.recall.plan import planned
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
 from reasoningbank.recall.quota import Quota
@@ -44,6 +45,8 @@ CANDIDATES_PER_HIT = 6
 RANKED_PER_HIT = 2
 FEWEST_RANKED = 24
 DEEPER_BY = 8
+Choice = Callable[[Sequence[Recalled]], Sequence[Recalled]]
+"""Which of the hits the caller will really show: all of them, or those that fit into a prompt."""
 _DUG_BEHIND = ("min_confidence", "excluded", "trust", "trust_quota")
 """What these leave out may hide others that fit."""
 
@@ -72,6 +75,7 @@ class Searcher:
         shown: ShownLog,
         clock: Callable[[], float],
         experience: Experience | None = None,
+        holdout: float = 0.0,
     ) -> None:
         self._store = store
         self._index = index
@@ -80,10 +84,18 @@ class Searcher:
         self._shown = shown
         self._clock = clock
         self._experience = experience
+        self._holdout = holdout
         self.follower = Follower(store, index, embedder, policy)
 
     def search(
-        self, query: Query, *, tenant: str, namespace: str, budget_s: float = CATCH_UP_BUDGET_S, noted: bool = True
+        self,
+        query: Query,
+        *,
+        tenant: str,
+        namespace: str,
+        budget_s: float = CATCH_UP_BUDGET_S,
+        noted: bool = True,
+        choice: Choice = tuple,
     ) -> Found:
         """With `noted` false it leaves no trace: neither in the log of what was shown nor in that of the gaps."""
         query = checked(query)
@@ -99,7 +111,8 @@ class Searcher:
         hits, tokens_used = self._fetch(query, where, candidates, rows, reasons, now, quota)
         reasons += Counter(candidates.filtered_out)
         if noted:
-            self.note(query, hits, tenant)
+            hits = self.show(query, hits, tenant, choice)
+            tokens_used = sum(hit.tokens for hit in hits)
             self._shown.note_gap(query, where, now, vain=current and not passed)
         return Found(
             memories=hits,
@@ -248,18 +261,32 @@ class Searcher:
             trust=trust,
         )
 
-    def note(self, query: Query, hits: Sequence[Recalled], tenant: str) -> None:
-        """That these were shown. `search` does so by itself, unless it is told not to."""
+    def show(self, query: Query, hits: Sequence[Recalled], tenant: str, choice: Choice = tuple) -> tuple[Recalled, ...]:
+        """Of the hits, those that the caller chooses to show, without what is held out; noted as shown or withheld.
+
+        `search` does so by itself, unless it is told not to.
+        """
+        shown, withheld = divided(choice(hits), query.session, self._holdout)
         now = self._clock()
         digest = blake2b(query.text.encode("utf-8", "replace"), digest_size=8).hexdigest()
+        held_out = 0.0 if query.session is None else self._holdout
         self._shown.note(
             [
                 Exposure(
-                    memory_id=hit.id, tenant=tenant, trajectory_id=query.session, query_hash=digest, rank=rank_, at=now
+                    memory_id=hit.id,
+                    tenant=tenant,
+                    trajectory_id=query.session,
+                    query_hash=digest,
+                    rank=rank_,
+                    at=now,
+                    withheld=hits_are_withheld,
+                    holdout=held_out if on_trial(hit) else 0.0,
                 )
-                for rank_, hit in enumerate(hits, start=1)
+                for hits_are_withheld, group in ((False, shown), (True, withheld))
+                for rank_, hit in enumerate(group, start=1)
             ]
         )
+        return tuple(shown)
 
 
 def _columns(standings: Sequence[Standing]) -> Mapping[str, NDArray[Any]]:

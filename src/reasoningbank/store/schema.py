@@ -256,5 +256,25 @@ _BY_TASK = (
     "CREATE INDEX signals_by_trajectory ON signals (tenant, trajectory_id) WHERE trajectory_id IS NOT NULL",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK)
+# What was withheld on purpose, and a view of the sessions that ended well or badly, by the kind of their task. The form
+# of a task is not known to SQL: sessions from before this migration count for their namespace only.
+_CREDIT = (
+    "ALTER TABLE exposures ADD COLUMN withheld INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE exposures ADD COLUMN holdout REAL NOT NULL DEFAULT 0",
+    """CREATE TABLE tasks (
+  trajectory_id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  succeeded INTEGER NOT NULL,
+  ended_at REAL NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX tasks_by_kind ON tasks (tenant, namespace, kind, ended_at, succeeded)",
+    "CREATE INDEX tasks_by_namespace ON tasks (tenant, namespace, ended_at, succeeded)",
+    "CREATE INDEX tasks_by_tenant ON tasks (tenant, ended_at, succeeded)",
+    """INSERT INTO tasks
+  SELECT id, tenant, namespace, '', outcome = 'success', ended_at FROM trajectories
+    WHERE outcome IN ('success', 'failure') AND ended_at IS NOT NULL""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT)
 SCHEMA_VERSION = len(MIGRATIONS)

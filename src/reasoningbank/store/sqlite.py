@@ -430,9 +430,12 @@ class SqliteStore:
             return
         with self._logging() as connection:
             connection.executemany(
-                "INSERT INTO exposures (tenant, memory_id, trajectory_id, query_hash, rank, at) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                [(e.tenant, e.memory_id, e.trajectory_id, e.query_hash, e.rank, e.at) for e in exposures],
+                "INSERT INTO exposures (tenant, memory_id, trajectory_id, query_hash, rank, at, withheld, holdout) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (e.tenant, e.memory_id, e.trajectory_id, e.query_hash, e.rank, e.at, e.withheld, e.holdout)
+                    for e in exposures
+                ],
             )
 
     def log_gaps(self, gaps: Sequence[Gap]) -> None:

@@ -134,6 +134,10 @@ BESIDE: dict[type[Sidecar], tuple[str, str]] = {
 """Table and order of what is kept beside the records."""
 
 
+def decoded_beside(values: dict[str, Any]) -> dict[str, Any]:
+    return {**values, "withheld": bool(values["withheld"])} if "withheld" in values else values
+
+
 @lru_cache(maxsize=1)
 def tables() -> dict[type[Record], Table[Any]]:
     listed: tuple[Table[Any], ...] = (

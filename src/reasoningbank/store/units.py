@@ -30,11 +30,11 @@ from reasoningbank.core.types import (
     Step,
     Trajectory,
 )
-from reasoningbank.store import leases
+from reasoningbank.store import leases, task_rows
 from reasoningbank.store.access import drop_replies_about, put_reply, reply_in
 from reasoningbank.store.faults import translated
 from reasoningbank.store.pending import Insert, Pending
-from reasoningbank.store.tables import BESIDE, Table, table_of
+from reasoningbank.store.tables import BESIDE, Table, decoded_beside, table_of
 
 R = TypeVar("R", bound=Record)
 S = TypeVar("S", bound=Sidecar)
@@ -175,7 +175,7 @@ class SqliteReader:
     def shown(self, ids: Sequence[str]) -> dict[str, int]:
         rows = self._connection.execute(
             "SELECT memory_id, count(*) FROM exposures WHERE memory_id IN (SELECT value FROM json_each(?)) "
-            "AND tenant = ? GROUP BY memory_id",
+            "AND tenant = ? AND NOT withheld GROUP BY memory_id",
             (json.dumps(list(ids)), self._tenant),
         )
         return dict(rows)
@@ -183,10 +183,16 @@ class SqliteReader:
     def shown_in(self, trajectory_id: str) -> list[str]:
         rows = self._connection.execute(
             "SELECT memory_id FROM exposures WHERE trajectory_id = ? AND tenant = ? "
-            "GROUP BY memory_id ORDER BY min(num)",
+            "AND NOT withheld GROUP BY memory_id ORDER BY min(num)",
             (trajectory_id, self._tenant),
         )
         return [memory_id for (memory_id,) in rows]
+
+    def shown_among(self, trajectory_ids: Sequence[str], memory_ids: Sequence[str]) -> dict[str, set[str]]:
+        return task_rows.shown_among(self._connection, self._tenant, trajectory_ids, memory_ids)
+
+    def like_tasks(self, namespace: str | None, kind: str | None, limit: int) -> dict[str, bool]:
+        return task_rows.like_tasks(self._connection, self._tenant, namespace, kind, limit)
 
     def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
         return leases.leases(self._connection, self._tenant, job_ids)
@@ -226,7 +232,7 @@ class SqliteReader:
         rows = self._connection.execute(
             f"SELECT {', '.join(columns)} FROM {name} WHERE tenant = ? ORDER BY {order}", (self._tenant,)
         )
-        return [kind(**dict(zip(columns, row, strict=True))) for row in rows]
+        return [kind(**decoded_beside(dict(zip(columns, row, strict=True)))) for row in rows]
 
 
 class SqliteWriter(SqliteReader):
@@ -261,6 +267,8 @@ class SqliteWriter(SqliteReader):
             raise translated(error, self._location) from error
         self._note(table.noun, Op.ADD, record.id)
         self._added.add(record.id)
+        if isinstance(record, Trajectory) and (row := task_rows.row_of(record)):
+            self._pending.add(task_rows.TASK, row)
 
     def revise(self, record: Record) -> None:
         self._own(record)
@@ -276,6 +284,8 @@ class SqliteWriter(SqliteReader):
             raise NotFound(f"There is no {table.noun} {record.id!r} here.")
         if isinstance(record, Memory) and current is not None:
             self._set_aside(current, record)
+        if isinstance(record, Trajectory):
+            task_rows.renew(connection, record)
         self._note(table.noun, Op.REVISE, record.id)
 
     def _set_aside(self, current: Memory, coming: Memory) -> None:
@@ -377,6 +387,9 @@ class SqliteWriter(SqliteReader):
         elif kind is Trajectory:
             for step in self.select(Step, {"trajectory_id": record_id}):
                 self.remove(Step, step.id)
+            self._connection.execute(
+                "DELETE FROM tasks WHERE trajectory_id = ? AND tenant = ?", (record_id, self._tenant)
+            )
 
     def claim(self, owner: str, *, now: float, latest: float, limit: int) -> list[Lease]:
         return leases.claim(self._connection, self._tenant, owner, now=now, latest=latest, limit=limit)

@@ -17,6 +17,7 @@ from reasoningbank.core.ids import IdSource
 from reasoningbank.core.types import DEFAULT_TENANT
 from reasoningbank.desk import Desk
 from reasoningbank.guard.scrubbing import scrubber_for
+from reasoningbank.recall.holdout import checked_share
 from reasoningbank.store.sqlite import SqliteStore
 from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, EMBEDDERS, identity_of
 from reasoningbank.wiring.engine import EmbeddedEngine
@@ -49,6 +50,7 @@ class ReasoningBank(Bank):
         read_only: bool = False,
         llm: str | LLM | None = None,
         distiller: str | Distiller | None = None,
+        holdout: float | None = None,
         clock: Callable[[], float] = time.time,
     ) -> ReasoningBank:
         """`bank` is a path, `sqlite:///path` or ":memory:"; without it, the bank of this user.
@@ -56,7 +58,8 @@ class ReasoningBank(Bank):
         `embedder` and `dimension` are chosen for a new bank and remembered by it; naming others for an existing bank is
         an error, not a silent change. A `policy` is remembered too, and may be changed: it only reads the signals.
         `llm` ("openai/NAME", "anthropic/NAME", "off" or your own) and `distiller` ("llm", "offline", "llm,offline",
-        "host", "none" or your own) say who judges and distils; they belong to this opening and are not kept.
+        "host", "none" or your own) say who judges and distils; they belong to this opening and are not kept. So does
+        `holdout`, the chance that a memory which would have been shown in a session is withheld, to learn its worth.
         """
         config = from_environment()
         path = sqlite_path(str(bank) if bank is not None else config.bank)
@@ -75,7 +78,8 @@ class ReasoningBank(Bank):
                 policy=policy_named(_agreed_policy(store, policy)),
                 scrubber=scrubber,
             )
-            engine = EmbeddedEngine(store, path, config, desk.policy, clock)
+            share = checked_share(config.holdout or 0.0 if holdout is None else holdout)
+            engine = EmbeddedEngine(store, path, config, desk.policy, clock, holdout=share)
             engine.agree_on(embedder, dimension, for_new=config.embedder)
         except BaseException:
             store.close()

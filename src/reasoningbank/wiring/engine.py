@@ -39,7 +39,16 @@ class EmbeddedEngine:
     setting, so there is no moment without a whole index and two models never meet in one.
     """
 
-    def __init__(self, store: Store, path: str, config: Config, policy: Policy, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        path: str,
+        config: Config,
+        policy: Policy,
+        clock: Callable[[], float],
+        *,
+        holdout: float = 0.0,
+    ) -> None:
         self._store = store
         self._config = config
         self._clock = clock
@@ -52,6 +61,7 @@ class EmbeddedEngine:
         self._folder = Path(f"{path}.index") if path != ":memory:" else None
         self._identity = identity_of(DEFAULT_EMBEDDER)
         self._policy = policy
+        self._holdout = holdout
 
     # ------------------------------------------------------------ which one
 
@@ -209,7 +219,7 @@ class EmbeddedEngine:
             return EmbeddedIndex.open(tasks_place, identity, TASK_FACETS, read_only=read_only)
 
         experience = Experience(self._store, tasks, embedder, self._policy)
-        return Searcher(self._store, index, embedder, self._policy, self._shown, self._clock, experience)
+        return Searcher(self._store, index, embedder, self._policy, self._shown, self._clock, experience, self._holdout)
 
     def index_info(self) -> IndexInfo | None:
         from reasoningbank.index.peek import peek

@@ -95,7 +95,7 @@ def _asked(args: Namespace, terminal: Terminal, **more: Any) -> Query:
 
 
 def _found(opened_bank: Opened, query: Query) -> Found:
-    if opened_bank.missing:
+    if not _ready(opened_bank, query):
         # Nothing is there to be found, so no model is loaded to find it.
         return Found(
             memories=(),
@@ -107,10 +107,16 @@ def _found(opened_bank: Opened, query: Query) -> Found:
             profile=query.profile,
             not_yet_indexed=0,
         )
+    return opened_bank.bank.search(query)
+
+
+def _ready(opened_bank: Opened, query: Query) -> bool:
+    if opened_bank.missing:
+        return False
     if query.session is not None:
         opened_bank.bank.trajectory(query.session)
     _without_a_pool_of_threads()
-    return opened_bank.bank.search(query)
+    return True
 
 
 def _without_a_pool_of_threads() -> None:
@@ -139,13 +145,10 @@ def _query(args: Namespace, terminal: Terminal) -> int:
 
 
 def _inject(args: Namespace, terminal: Terminal) -> int:
-    from reasoningbank.recall.render import leading, render
-
     query = _asked(args, terminal)
     checked(Query(text=query.text, max_tokens=args.max_tokens))
     with opened(args) as bank:
-        found = _found(bank, query)
-    text = render(leading(found.memories, query.floor), args.max_tokens)
+        text = bank.bank.inject(query, max_tokens=args.max_tokens) if _ready(bank, query) else ""
     if terminal.as_json:
         terminal.json({"text": text, "tokens": count_tokens(text), "abstained": not text})
     elif text:

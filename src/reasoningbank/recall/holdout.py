@@ -1,0 +1,50 @@
+"""Withholding a memory now and then, so that what it is worth can be known and not only guessed.
+
+Whether a memory is withheld from a session is a matter of chance and of nothing else: not of the task, the agent or
+what else was found. So the sessions that did without it differ from those that had it in that one thing, and the
+difference between their outcomes is what it is worth (`learn.uplift`). The chance is drawn from the two ids: the
+same search again in one session gives the same answer, in any process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TypeVar
+
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.types import Remembered
+
+H = TypeVar("H", bound=Remembered)
+
+LARGEST_SHARE = 0.5
+NEVER_WITHHELD = "preference"
+"""The tag of what the user asked for: that is not up for trial."""
+
+
+def checked_share(value: object) -> float:
+    try:
+        share = float(str(value))
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= LARGEST_SHARE:
+        raise InvalidInput(f"holdout must be a number from 0 (off) to {LARGEST_SHARE:g}, not {value!r}.")
+    return share
+
+
+def divided(hits: Sequence[H], session: str | None, share: float) -> tuple[list[H], list[H]]:
+    """What is shown, and what would have been. Outside a session no outcome could tell, so nothing is withheld."""
+    if session is None or not share:
+        return list(hits), []
+    held = {hit.id for hit in hits if on_trial(hit) and drawn(session, hit.id) < share}
+    return [hit for hit in hits if hit.id not in held], [hit for hit in hits if hit.id in held]
+
+
+def on_trial(hit: Remembered) -> bool:
+    return NEVER_WITHHELD not in hit.tags
+
+
+def drawn(session: str, memory_id: str) -> float:
+    """Evenly between 0 and 1; a session's id is random enough to make it so."""
+    digest = blake2b(f"{session} {memory_id}".encode("utf-8", "surrogatepass"), digest_size=7).digest()
+    return int.from_bytes(digest, "big") / (1 << 56)
