@@ -23,9 +23,10 @@ import reasoningbank
 from bench.corpus import Corpus
 from reasoningbank import ReasoningBank
 from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.wiring.embedders import facets_of
 
 NAMESPACE = "web"
-_SHAPING = ("store", "index", "embed", "core")
+_SHAPING = ("store", "index", "embed", "core", "recall", "wiring")
 _SAMPLE = 3000
 _PER_UNIT = 500
 
@@ -122,16 +123,16 @@ def _sample(corpus: Corpus) -> np.ndarray:
 def _plant(path: Path, bank: ReasoningBank, ids: list[str], corpus: Corpus) -> None:
     """Keep vectors of both facets with the records, from where the index takes them without asking the model."""
     identity = bank.status().embedder
-    facets = zip(local_vectors(corpus, len(ids), 0), local_vectors(corpus, len(ids), 1), strict=True)
+    vectors = zip(local_vectors(corpus, len(ids), 0), local_vectors(corpus, len(ids), 1), strict=True)
     store = SqliteStore(path, durability="normal")
     waiting = iter(ids)
     try:
-        for content, context in facets:
-            unit = list(zip(islice(waiting, len(content)), content, context, strict=True))
+        for text, context in vectors:
+            unit = list(zip(islice(waiting, len(text)), text, context, strict=True))
 
             def keep(writer, unit=unit) -> None:
                 for memory_id, first, second in unit:
-                    blobs = {"content": first.tobytes(), "context": second.tobytes()}
+                    blobs = dict(zip(facets_of("local"), (first.tobytes(), second.tobytes()), strict=True))
                     writer.keep_vectors(identity, memory_id, blobs)
 
             store.write(bank.tenant, keep)

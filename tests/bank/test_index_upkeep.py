@@ -233,3 +233,15 @@ def test_an_index_with_the_facets_of_an_older_build_is_built_anew(path: Path, fi
     about.write_bytes(b"%08x\n%s" % (zlib.crc32(older), older))
     with opened(path) as bank:
         assert found(bank) == filled
+
+
+@pytest.mark.parametrize("blob_bytes", [4 * 1024, 8])
+def test_a_kept_vector_that_is_no_longer_of_use_does_not_leave_a_memory_without_one(path, blob_bytes):
+    with opened(path) as bank:
+        kept = bank.record(title="boats", content="moor the boats before the storm")
+        identity, facet = identity_of("hash"), "text" if blob_bytes == 8 else "facet-of-an-older-version"
+        bank.desk.store.write(
+            bank.tenant, lambda writer: writer.keep_vectors(identity, kept.id, {facet: bytes(blob_bytes)})
+        )
+        (hit,) = bank.search("moor the boats before the storm", floor=0.0)
+        assert hit.parts.cosine > 0.5

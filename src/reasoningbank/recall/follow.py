@@ -183,11 +183,13 @@ class Follower:
         embedder = self._embedder()
         memories = {i: self._at_hand.pop(i) for i in ids if i in self._at_hand}
         memories.update(self._rows([i for i in ids if i not in memories]))
-        kept = self._kept(memories)
         dimension = embedder.identity.dimension
+        facets = self._facets(embedder)
+        # A caller gives the first facet alone. Without it, what was kept is of another version and says nothing here.
+        whole = 4 * dimension
+        kept = {i: blobs for i, blobs in self._kept(memories).items() if len(blobs.get(facets[0], b"")) == whole}
         made: dict[str, Floats] = {}
         lacking = [i for i in ids if i in memories and i not in kept]
-        facets = self._facets(embedder)
         texts = {facet: [facet_text(memories[i], facet) for i in lacking] for facet in facets}
         # A short memory says the same in every facet: embedded once.
         place = {text: row for row, text in enumerate(dict.fromkeys(chain.from_iterable(texts.values())))}
@@ -199,7 +201,7 @@ class Follower:
                 rows[[position[i] for i in lacking]] = fresh[[place[text] for text in texts[facet]]]
             for row, memory_id in enumerate(ids):
                 blob = kept.get(memory_id, {}).get(facet)
-                if blob is not None and len(blob) == 4 * dimension:
+                if blob is not None and len(blob) == whole:
                     rows[row] = np.frombuffer(blob, dtype="<f4")
             made[facet] = rows
         if embedder.costly and lacking:
