@@ -239,6 +239,10 @@ class Store(Protocol):
         """Keep `value` unless there is one already; returns the one that counts, whoever was first."""
         ...
 
+    def jobs_by_tenant(self) -> dict[str, int]:
+        """How many jobs of each tenant wait or are in hand: for workers that serve them all."""
+        ...
+
     def token(self, token_id: str) -> AccessToken | None: ...
 
     def tokens(self) -> list[AccessToken]:

@@ -11,7 +11,7 @@ from tests.serve.conftest import served
 
 def test_health_and_readiness_need_nobody(shared):
     assert shared("GET", "/healthz").json == {"status": "ok"}
-    assert shared("GET", "/readyz").json == {"status": "ready"}
+    assert shared("GET", "/readyz").json == {"status": "ready", "distilling": True}
     assert shared("POST", "/healthz").status == 405
 
 

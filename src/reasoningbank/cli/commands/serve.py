@@ -15,6 +15,8 @@ from reasoningbank.core.errors import InvalidInput, MissingExtra
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8710
+DEFAULT_WORKERS = 2
+MOST_WORKERS = 64
 
 
 def _options(parser: ArgumentParser) -> None:
@@ -38,6 +40,13 @@ def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--rate", type=float, default=200.0, metavar="N", help="requests a second for each token; 0 is no limit (200)"
     )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=DEFAULT_WORKERS,
+        metavar="N",
+        help=f"how many distil finished sessions meanwhile; 0 is nobody ({DEFAULT_WORKERS})",
+    )
     parser.add_argument("--traces", action="store_true", help="send OpenTelemetry spans; OTEL_… variables say where")
 
 
@@ -56,7 +65,7 @@ def _serve_mcp(args: Namespace, terminal: Terminal) -> int:
 
     stdio.require_sdk()
     with opened(args, create=True) as found:
-        stdio.serve(found.bank)
+        stdio.serve(found.bank, workers=args.workers > 0)
     return 0
 
 
@@ -86,11 +95,14 @@ def _wishes(args: Namespace) -> Any:
     from reasoningbank.serve.http.limits import Limits
     from reasoningbank.serve.http.start import Wishes
     from reasoningbank.serve.oauth import checked_settings
+    from reasoningbank.serve.workers import Staffing
 
     if bool(args.oauth_issuer) != bool(args.oauth_keys):
         raise InvalidInput("--oauth-issuer and --oauth-keys go together.")
     if bool(args.tls_cert) != bool(args.tls_key):
         raise InvalidInput("--tls-cert and --tls-key go together.")
+    if not 0 <= args.workers <= MOST_WORKERS:
+        raise InvalidInput(f"--workers must be from 0 to {MOST_WORKERS}, not {args.workers}.")
     if not 0 <= args.rate < 1e9:
         raise InvalidInput("--rate must be a number from 0 on.")
     oauth = None
@@ -108,6 +120,7 @@ def _wishes(args: Namespace) -> Any:
         tls=(args.tls_cert, args.tls_key) if args.tls_cert else None,
         traces=args.traces,
         limits=replace(Limits(), requests_per_s=args.rate, burst=2 * args.rate),
+        staffing=Staffing(workers=args.workers),
     )
 
 
@@ -141,13 +154,23 @@ def _tell(
     lines += [
         f"{'bank':11} {status.store.location} ({figures.counted(active, 'memory', 'memories')} of {status.tenant})",
         f"{'embedder':11} {status.embedder}",
-        f"{'distiller':11} {status.distiller}",
+        f"{'distiller':11} {status.distiller}" + _hands(status.distiller, wishes.staffing.workers),
         f"{'durability':11} {status.store.durability}",
         f"{'access':11} " + _access(wishes, open_to_local=open_to_local),
     ]
     terminal.tell("\n".join(lines))
     if not open_to_local and wishes.tls is None and (wishes.public_url or "").partition(":")[0] != "https":
         terminal.tell("Tokens travel unencrypted: put a proxy with https in front, or use --tls-cert and --tls-key.")
+
+
+def _hands(distiller: str, workers: int) -> str:
+    if distiller == "host":
+        return "; finished sessions wait for an agent that asks for them"
+    if distiller.startswith("none"):
+        return ""
+    if not workers:
+        return "; nobody distils here (--workers 0)"
+    return f", {figures.counted(workers, 'worker')} at work while it serves"
 
 
 def _access(wishes: Any, *, open_to_local: bool) -> str:

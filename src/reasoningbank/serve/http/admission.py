@@ -21,6 +21,7 @@ from reasoningbank.serve.http.routes import ENDPOINTS
 from reasoningbank.serve.identity import LOCAL_USER, Principal, Resolver
 from reasoningbank.serve.oauth import OAuthSettings
 from reasoningbank.serve.tokens import PREFIX
+from reasoningbank.serve.workers import Staffing
 
 PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json"})
 METADATA = "/.well-known/oauth-protected-resource"
@@ -40,6 +41,7 @@ class Setup:
     mounted: Mapping[str, App]
     """Other applications behind the same checks, by path: they find the principal in scope["state"]."""
     traces: bool = False
+    staffing: Staffing = Staffing()
 
 
 class Admission:

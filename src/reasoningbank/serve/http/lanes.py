@@ -77,8 +77,10 @@ class Lane:
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._most_waiting = most_waiting
         self._embed_together = embed_together
+        self._working = [False] * threads
+        """By thread, each of which writes its own place: a count would need a lock."""
         self._threads = [
-            threading.Thread(target=self._work, name=f"reasoningbank-{name}-{number}", daemon=True)
+            threading.Thread(target=self._work, args=(number,), name=f"reasoningbank-{name}-{number}", daemon=True)
             for number in range(threads)
         ]
         for thread in self._threads:
@@ -88,6 +90,10 @@ class Lane:
     def waiting(self) -> int:
         return self._jobs.qsize()
 
+    @property
+    def busy(self) -> bool:
+        return any(self._working) or not self._jobs.empty()
+
     def submit(self, work: Callable[[], Any], text: str | None = None) -> asyncio.Future[Any]:
         if self._jobs.qsize() >= self._most_waiting:
             raise Problem(503, "busy", "Too much is waiting already: try again.", ((b"retry-after", b"1"),))
@@ -96,12 +102,14 @@ class Lane:
         self._jobs.put(Job(work, loop, future, text))
         return future
 
-    def _work(self) -> None:
+    def _work(self, number: int) -> None:
         while (job := self._jobs.get()) is not None:
+            self._working[number] = True
             if job.text is None or self._embed_together is None or self._jobs.empty():
                 job.run()
             elif not self._run_together(job, self._embed_together):
                 return
+            self._working[number] = False
 
     def _run_together(self, first: Job, embed: Callable[[Sequence[str]], object]) -> bool:
         """Embed what is asked by all who wait now, then answer each. False when told to end."""

@@ -17,8 +17,9 @@ _MOST_SERIES = 2_000
 
 
 class Metrics:
-    def __init__(self, gauges: Mapping[str, tuple[str, Callable[[], float]]]) -> None:
-        """`gauges` by name: what each says, and how to read it now."""
+    def __init__(self, gauges: Mapping[str, tuple[str, Callable[[], float]]], ends: Counter[str]) -> None:
+        """`gauges` by name: what each says, and how to read it now. `ends`: how jobs ended here, counted elsewhere."""
+        self._ends = ends
         self._gauges = dict(gauges)
         self._requests: Counter[tuple[str, str, int]] = Counter()
         self._durations: dict[str, list[int]] = {}
@@ -39,7 +40,7 @@ class Metrics:
     def refused(self, code: str) -> None:
         self._refused[code] += 1
 
-    def text(self) -> str:
+    def text(self, *, jobs_waiting: int) -> str:
         lines = [
             *_head("reasoningbank_requests_total", "counter", "Requests answered."),
             *(
@@ -52,6 +53,10 @@ class Metrics:
             *self._histograms(),
             *_head("reasoningbank_requests_in_flight", "gauge", "Requests being answered now."),
             f"reasoningbank_requests_in_flight {self.in_flight}",
+            *_head("reasoningbank_jobs_waiting", "gauge", "Sessions that wait to be distilled or are in hand, of all."),
+            f"reasoningbank_jobs_waiting {jobs_waiting}",
+            *_head("reasoningbank_jobs_total", "counter", "Attempts of this server to distil a session, by their end."),
+            *(f'reasoningbank_jobs_total{{end="{end}"}} {count}' for end, count in sorted(self._ends.items())),
         ]
         for name, (about, read) in self._gauges.items():
             lines += [*_head(name, "gauge", about), f"{name} {read():g}"]

@@ -186,6 +186,6 @@ _BY_HAND: dict[str, dict[str, Any]] = {
     },
     "/metrics": {"get": _streamed("get_metrics", "Counters for Prometheus", "text/plain", "operator", ())},
     "/healthz": {"get": _public("get_health", "The process answers", status=schemas.TEXT)},
-    "/readyz": {"get": _public("get_ready", "The bank can be read", status=schemas.TEXT)},
+    "/readyz": {"get": _public("get_ready", "The bank can be read", status=schemas.TEXT, distilling=schemas.FLAG)},
 }
 STREAMED_PATHS = tuple(_BY_HAND)

@@ -283,5 +283,6 @@ COMPONENTS: dict[str, Schema] = {
         signals=COUNT,
         sessions=COUNT,
         edges=COUNT,
+        jobs=COUNTS,
     ),
 }

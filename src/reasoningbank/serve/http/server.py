@@ -1,7 +1,8 @@
 """A service on a socket, from the first connection to the last answer.
 
-Knows uvicorn. Ends in order: no new connections, every request that was taken is answered, then the lanes and the bank
-are closed. What was acknowledged is durable by then, because an answer is sent after the commit.
+Knows uvicorn. Ends in order: no new connections, jobs that are not done are given back, every request that was taken is
+answered, then the lanes and the bank are closed. What was acknowledged is durable by then, because an answer is sent
+after the commit.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        self.service.workers.start()
         self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.service.hub.end()
+        self.service.end()
         await super().shutdown(sockets)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +32,11 @@ from reasoningbank.serve.http.request import Request
 from reasoningbank.serve.http.routes import ENDPOINTS
 from reasoningbank.serve.http.seal import KEY_BYTES, Seal
 from reasoningbank.serve.http.special import Special
+from reasoningbank.serve.workers import Workers
 
+MAKE_WAY_S = 0.25
+"""A job waits for a moment without searches, and for no longer than this: under constant load it gets its turn too."""
+_MOMENT_S = 0.005
 _FAULT = Problem(500, "internal", "A fault of this server; its log says more.")
 _log = logging.getLogger("reasoningbank.serve")
 
@@ -42,10 +47,16 @@ class Service:
         seal = Seal(bytes.fromhex(store.agree_setting("cursor_key", os.urandom(KEY_BYTES).hex())))
         self.lanes = _lanes(bank, limits.waiting)
         self.hub = Hub(store, self.lanes["reading"], seal, limits)
-        self.metrics = Metrics(_gauges(self.lanes, self.hub))
-        self._admission = Admission(setup, self.lanes["slow"])
         counter = Counter(bank, seal, self.lanes, limits, self.hub.nudge)
-        special = Special(setup, counter, self.hub, self.metrics, self._admission)
+        self.workers = Workers(
+            store,
+            lambda tenant: counter.bank_of(tenant, None),
+            setup.staffing,
+            make_way=lambda stopping: _make_way(self.lanes["searching"], stopping),
+        )
+        self.metrics = Metrics(_gauges(self.lanes, self.hub, self.workers), self.workers.ends)
+        self._admission = Admission(setup, self.lanes["slow"])
+        special = Special(setup, counter, self.hub, self.metrics, self._admission, self.workers)
         routes = _routes(counter, special, setup)
         self._inner: App = Router(routes=routes, default=_nowhere, redirect_slashes=False)
         if setup.traces:
@@ -104,7 +115,13 @@ class Service:
             raise cause or error
         await send_problem(send, self._admission.challenged(problem, request, method))
 
+    def end(self) -> None:
+        """Take on nothing that lasts: streams end, jobs are given back."""
+        self.hub.end()
+        self.workers.stop()
+
     def close(self) -> None:
+        self.workers.close()
         for lane in self.lanes.values():
             lane.close()
 
@@ -120,7 +137,13 @@ def _lanes(bank: Bank, most_waiting: int) -> dict[str, Lane]:
     }
 
 
-def _gauges(lanes: dict[str, Lane], hub: Hub) -> dict[str, tuple[str, Callable[[], float]]]:
+def _make_way(searching: Lane, stopping: threading.Event) -> None:
+    until = time.monotonic() + MAKE_WAY_S
+    while searching.busy and time.monotonic() < until and not stopping.wait(_MOMENT_S):
+        pass
+
+
+def _gauges(lanes: dict[str, Lane], hub: Hub, workers: Workers) -> dict[str, tuple[str, Callable[[], float]]]:
     def waiting(lane: Lane) -> Callable[[], float]:
         return lambda: lane.waiting
 
@@ -128,7 +151,11 @@ def _gauges(lanes: dict[str, Lane], hub: Hub) -> dict[str, tuple[str, Callable[[
         f"reasoningbank_waiting_{name}": (f"Requests that wait for a thread, {name}.", waiting(lane))
         for name, lane in lanes.items()
     }
-    return {**gauges, "reasoningbank_streams": ("Open event streams.", lambda: hub.streams)}
+    return {
+        **gauges,
+        "reasoningbank_streams": ("Open event streams.", lambda: hub.streams),
+        "reasoningbank_crews": ("Tenants whose sessions are being distilled here.", lambda: workers.crews),
+    }
 
 
 def _routes(counter: Counter, special: Special, setup: Setup) -> list[BaseRoute]:

@@ -16,14 +16,22 @@ from reasoningbank.serve.http.idempotency import as_bytes
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.request import Request, parameters
 from reasoningbank.serve.identity import require
+from reasoningbank.serve.workers import Workers
 
 _LINES = frozenset({b"application/x-ndjson", b"application/jsonl", b"application/jsonlines"})
 
 
 class Special:
     def __init__(
-        self, setup: Setup, counter: Counter, hub: Hub, metrics: metering.Metrics, admission: Admission
+        self,
+        setup: Setup,
+        counter: Counter,
+        hub: Hub,
+        metrics: metering.Metrics,
+        admission: Admission,
+        workers: Workers,
     ) -> None:
+        self._workers = workers
         self._setup = setup
         self._counter = counter
         self._hub = hub
@@ -95,7 +103,8 @@ class Special:
     async def _metrics_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive
         _allowed(scope, "operator")
-        await send_text(send, self._metrics.text(), metering.MEDIA_TYPE)
+        jobs = await self._counter.lanes["reading"].submit(self._counter.bank.desk.store.jobs_by_tenant)
+        await send_text(send, self._metrics.text(jobs_waiting=sum(jobs.values())), metering.MEDIA_TYPE)
 
     async def _health(self, scope: Scope, receive: Receive, send: Send) -> None:
         del scope, receive
@@ -110,7 +119,7 @@ class Special:
                 await self._counter.lanes["reading"].submit(self._counter.bank.desk.store.head)
         except TimeoutError:
             raise Problem(503, "busy", "The bank does not answer in time.", ((b"retry-after", b"1"),)) from None
-        await send_json(send, 200, as_bytes({"status": "ready"}))
+        await send_json(send, 200, as_bytes({"status": "ready", "distilling": self._workers.at_work}))
 
     async def _openapi(self, scope: Scope, receive: Receive, send: Send) -> None:
         del scope, receive

@@ -19,6 +19,7 @@ from reasoningbank.serve.http.origins import bracketed, doorplate, is_loopback, 
 from reasoningbank.serve.http.service import Service
 from reasoningbank.serve.identity import Resolver
 from reasoningbank.serve.oauth import OAuth, OAuthSettings
+from reasoningbank.serve.workers import Staffing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,7 @@ class Wishes:
     tls: tuple[str, str] | None = None
     traces: bool = False
     limits: Limits = Limits()
+    staffing: Staffing = Staffing()
 
 
 def needs_token(wishes: Wishes) -> bool:
@@ -65,5 +67,6 @@ def service_for(
         oauth=wishes.oauth,
         mounted=mounted,
         traces=wishes.traces,
+        staffing=wishes.staffing,
     )
     return Service(bank, setup)

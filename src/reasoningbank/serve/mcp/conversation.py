@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,20 +23,25 @@ from pydantic import ValidationError
 
 from reasoningbank.serve.mcp.caller import LOCAL, Caller
 from reasoningbank.serve.mcp.server import Context, build
+from reasoningbank.serve.workers import MakeWay, Staffing, Workers
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
     from reasoningbank.serve.mcp.stdio import Line
 
+CALM_S = 1.0
+"""For so long nothing must have been asked before a job is begun."""
+LONGEST_WAIT_S = 60.0
+"""A client that asks all the time does not keep jobs waiting for ever."""
 FINISH_WITHIN_S = 30.0
 """How long requests that were taken may still run when the client has closed its end or a signal has come."""
 
 
-def talk(line: Line, bank: Bank) -> None:
-    asyncio.run(_talk(line, bank))
+def talk(line: Line, bank: Bank, *, workers: bool) -> None:
+    asyncio.run(_talk(line, bank, workers=workers))
 
 
-async def _talk(line: Line, bank: Bank) -> None:
+async def _talk(line: Line, bank: Bank, *, workers: bool) -> None:
     inbox = Inbox()
     loop = asyncio.get_running_loop()
     local = replace(LOCAL, tenant=bank.tenant)
@@ -62,10 +69,28 @@ async def _talk(line: Line, bank: Bank) -> None:
 
     line.connect(deliver)
     stopper = asyncio.create_task(stop_in_peace())
+    idle_hands = Workers(bank.desk.store, lambda _: bank, _staffing(bank, workers=workers), make_way=_when_calm(line))
+    idle_hands.start()
     try:
         await server.run(inbox, Outbox(line), server.create_initialization_options())
     finally:
         stopper.cancel()
+        idle_hands.close()
+
+
+def _staffing(bank: Bank, *, workers: bool) -> Staffing:
+    """One job at a time: a client that asks again meets at most the rest of one."""
+    return Staffing(workers=1 if workers else 0, batch=1, tenants=1, only=bank.tenant)
+
+
+def _when_calm(line: Line) -> MakeWay:
+    def wait(stopping: threading.Event) -> None:
+        until = time.monotonic() + LONGEST_WAIT_S
+        while (left := CALM_S - line.calm_for_s()) > 0 and time.monotonic() < until:
+            if stopping.wait(left):
+                return
+
+    return wait
 
 
 def _arrival(inbox: Inbox, message: dict[str, Any]) -> Callable[[], None]:

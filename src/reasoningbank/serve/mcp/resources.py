@@ -108,6 +108,7 @@ def _statistics(bank: Bank) -> dict[str, Any]:
         "embedder": str(status.embedder),
         "policy": status.policy,
         "distiller": status.distiller,
+        "jobs": dict(status.jobs),
     }
 
 

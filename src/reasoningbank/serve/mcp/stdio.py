@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -30,8 +31,11 @@ def require_sdk() -> None:
         raise MissingExtra(package="mcp", extra="mcp", purpose="Serving MCP")
 
 
-def serve(bank: Bank) -> None:
-    """Until the client closes its end, stops reading, or the process is asked to end."""
+def serve(bank: Bank, *, workers: bool = True) -> None:
+    """Until the client closes its end, stops reading, or the process is asked to end.
+
+    With `workers`, finished sessions are distilled while the client has nothing to ask.
+    """
     require_sdk()
     # Until the SDK's loop takes over nothing has been begun, so there is nothing to finish.
     signal.signal(signal.SIGTERM, _leave)
@@ -40,7 +44,7 @@ def serve(bank: Bank) -> None:
     from reasoningbank.serve.mcp.conversation import talk
 
     try:
-        talk(line, bank)
+        talk(line, bank, workers=workers)
     finally:
         line.close()
 
@@ -62,6 +66,7 @@ class Line:
         self._early: list[dict[str, Any] | None] = []
         self._deliver: Callable[[dict[str, Any] | None], None] | None = None
         self._first = True
+        self._touched_at = time.monotonic()
         self._version: str | None = None
         """Of the revision that a greeted client speaks."""
 
@@ -89,6 +94,10 @@ class Line:
         with self._state:
             self._state.wait_for(lambda: not self._in_flight and not self._unwritten, timeout_s)
 
+    def calm_for_s(self) -> float:
+        """For how long nothing has been asked or answered."""
+        return 0.0 if self._in_flight or self._unwritten else time.monotonic() - self._touched_at
+
     def close(self) -> None:
         self._pipe.close()
 
@@ -109,6 +118,7 @@ class Line:
         request_id = message["id"]
         with self._state:
             self._state.wait_for(lambda: len(self._in_flight) + self._unwritten < MOST_IN_FLIGHT)
+            self._touched_at = time.monotonic()
             repeated = request_id in self._in_flight
             self._in_flight.add(request_id)
         if repeated:
@@ -157,6 +167,7 @@ class Line:
     def _written(self) -> None:
         with self._state:
             self._unwritten -= 1
+            self._touched_at = time.monotonic()
             self._state.notify_all()
 
     def _cancelled(self, request_id: object) -> None:

@@ -25,6 +25,7 @@ def _status(call: Call) -> Reply:
             "signals": status.signals,
             "sessions": status.trajectories,
             "edges": status.edges,
+            "jobs": dict(status.jobs),
         }
     )
 
