@@ -87,7 +87,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "view",
         "wiring",
     },
+    "agents": {"core"},
     "cli": {
+        "agents",
         "status",
         "core",
         "evaluate",

@@ -17,6 +17,8 @@ class Entry(NamedTuple):
 COMMANDS: dict[str, Entry] = {
     "demo": Entry("start", "the main job in half a minute, in a temporary bank", "demo"),
     "doctor": Entry("start", "check this installation and this bank", "doctor"),
+    "install": Entry("start", "set a coding agent up: hooks and MCP server", "install"),
+    "uninstall": Entry("start", "take hooks and MCP server out again", "install"),
     "store": Entry("remember", "keep a value under a key", "storing"),
     "record": Entry("remember", "keep a strategy: title, when, advice, outcome", "storing"),
     "import": Entry("remember", "take over memories from a file or folder", "exchange"),

@@ -116,9 +116,13 @@ class Terminal(NamedTuple):
         text = plain.safe(text)
         return text if self.unicode else plain.in_ascii(text)
 
+    def attended(self) -> bool:
+        """Whether a person is there to answer."""
+        return sys.stdin is not None and sys.stdin.isatty() and self.err.isatty()
+
     def confirmed(self, question: str) -> bool:
         """Ask a person; nobody there is a no."""
-        if not (sys.stdin is not None and sys.stdin.isatty() and self.err.isatty()):
+        if not self.attended():
             return False
         self.out.flush()
         self.err.write(f"{self._fit(question)} Type yes to go on: ")

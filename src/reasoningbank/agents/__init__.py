@@ -1,0 +1,1 @@
+"""Coding agents: what their hooks ask and tell, and what their transcripts teach."""

@@ -1,0 +1,136 @@
+"""Hook entries in the settings of Claude Code and Codex, which share a shape, and of Cursor, which has its own.
+
+    {"hooks": {EVENT: [{"matcher": …, "hooks": [{"type": "command", "command": …, "timeout": …}]}]}}
+    {"version": 1, "hooks": {EVENT: [{"command": …, "matcher": …, "timeout": …}]}}
+
+Knows which entries are ours by what they call, whoever installed them. Everything else in the file is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from reasoningbank.agents.install.json_text import parsed, with_item, with_member, without, without_if_bare
+from reasoningbank.agents.install.program import is_ours
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.values import dataclass
+
+HOOKS = "hooks"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    event: str
+    command: str
+    timeout_s: int
+    matcher: str | None = None
+    background: bool = False
+    """The agent need not wait for it."""
+
+
+# ---------------------------------------------------------------- groups of hooks, as Claude Code has them
+
+
+def grouped(hook: Hook) -> dict[str, Any]:
+    call: dict[str, Any] = {"type": "command", "command": hook.command, "timeout": hook.timeout_s}
+    if hook.background:
+        call["async"] = True
+    return {**({} if hook.matcher is None else {"matcher": hook.matcher}), HOOKS: [call]}
+
+
+def with_groups(text: str, hooks: Sequence[Hook]) -> str:
+    """Exactly these of ours; a text that has them already comes back as it is."""
+    wanted = [(hook.event, grouped(hook)) for hook in hooks]
+    there = [(event, group) for event, _, group in _groups(text) if any(map(_calls_us, group[HOOKS]))]
+    if _same(there, wanted):
+        return text
+    text = without_groups(text)
+    for event, group in wanted:
+        text = with_item(text, [HOOKS, event], group)
+    return text
+
+
+def without_groups(text: str) -> str:
+    found = [
+        (event, index, number)
+        for event, index, group in _groups(text)
+        for number, call in enumerate(group[HOOKS])
+        if _calls_us(call)
+    ]
+    for event, index, number in reversed(found):
+        text = without(text, [HOOKS, event, index, HOOKS, number])
+        if not parsed(text)[HOOKS][event][index][HOOKS]:
+            text = without(text, [HOOKS, event, index])
+    return _tidied(text, {event for event, _, _ in found})
+
+
+def _groups(text: str) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    for event, entries in _events(text).items():
+        for index, group in enumerate(entries):
+            if isinstance(group, Mapping) and isinstance(group.get(HOOKS), list):
+                yield event, index, group
+
+
+# ---------------------------------------------------------------- a flat list of hooks, as Cursor has them
+
+
+def flat(hook: Hook) -> dict[str, Any]:
+    entry: dict[str, Any] = {"command": hook.command, "timeout": hook.timeout_s}
+    return entry if hook.matcher is None else {**entry, "matcher": hook.matcher}
+
+
+def with_entries(text: str, hooks: Sequence[Hook]) -> str:
+    wanted = [(hook.event, flat(hook)) for hook in hooks]
+    there = [(event, entry) for event, entries in _events(text).items() for entry in entries if _calls_us(entry)]
+    if _same(there, wanted):
+        return text
+    text = without_entries(text)
+    if "version" not in parsed(text):
+        text = with_member(text, ["version"], 1)
+    for event, entry in wanted:
+        text = with_item(text, [HOOKS, event], entry)
+    return text
+
+
+def without_entries(text: str) -> str:
+    found = [
+        (event, index)
+        for event, entries in _events(text).items()
+        for index, entry in enumerate(entries)
+        if _calls_us(entry)
+    ]
+    for event, index in reversed(found):
+        text = without(text, [HOOKS, event, index])
+    return _tidied(text, {event for event, _ in found})
+
+
+# ---------------------------------------------------------------- both
+
+
+def _events(text: str) -> dict[str, list[Any]]:
+    whole = parsed(text)
+    if not isinstance(whole, dict):
+        raise InvalidInput("the whole of it is not an object")
+    events = whole.get(HOOKS, {})
+    if not isinstance(events, dict):
+        raise InvalidInput(f"{HOOKS} is not an object")
+    for event, entries in events.items():
+        if not isinstance(entries, list):
+            raise InvalidInput(f"{HOOKS}.{event} is not a list")
+    return events
+
+
+def _calls_us(call: object) -> bool:
+    return isinstance(call, Mapping) and is_ours(call.get("command"))
+
+
+def _same(there: Sequence[tuple[str, Any]], wanted: Sequence[tuple[str, Any]]) -> bool:
+    return sorted(there, key=lambda pair: pair[0]) == sorted(wanted, key=lambda pair: pair[0])
+
+
+def _tidied(text: str, events: set[str]) -> str:
+    """Without the lists that we leave empty."""
+    for event in events:
+        text = without_if_bare(text, [HOOKS, event])
+    return without_if_bare(text, [HOOKS]) if events else text

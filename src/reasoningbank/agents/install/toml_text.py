@@ -1,0 +1,158 @@
+"""TOML that belongs to somebody else, changed as text: comments, order and spacing of the rest stay.
+
+Knows whole tables with a header of their own and single keys in them; whatever is written in another way (dotted keys,
+inline tables) is refused rather than guessed at. Every change is checked by parsing what came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+from reasoningbank.core.errors import InvalidInput
+
+_HEADER = re.compile(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]{1,2}\s*(?:#.*)?$")
+_LONG_STRINGS = ('"""', "'''")
+_CANNOT = "it is laid out in a way that cannot be changed safely"
+
+
+def parsed(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"it is not valid TOML: {error}") from error
+
+
+def with_table(text: str, name: Sequence[str], values: Mapping[str, object]) -> str:
+    """The table `name` holding exactly `values` besides tables of its own, at the end when it is new."""
+    expected = deepcopy(parsed(text))
+    holder = expected
+    for part in name[:-1]:
+        holder = holder.setdefault(part, {})
+    known = holder.get(name[-1])
+    is_new = known is None
+    holder[name[-1]] = {**{key: value for key, value in (known or {}).items() if isinstance(value, dict)}, **values}
+    line = _newline(text)
+    told = line.join([f"[{'.'.join(name)}]", *(f"{key} = {_told(value)}" for key, value in values.items())])
+    if is_new:
+        changed = f"{_ended(text, line)}{told}{line}"
+    else:
+        start, end = _span(text, name)
+        changed = f"{text[:start]}{told}{line}{text[end:]}"
+    return _checked(changed, expected)
+
+
+def without_table(text: str, name: Sequence[str]) -> str:
+    expected = deepcopy(parsed(text))
+    holder = expected
+    for part in name[:-1]:
+        holder = holder[part]
+    del holder[name[-1]]
+    start, end = _span(text, name)
+    # The empty line before the last table came with it.
+    before = text[:start] if text[end:].strip() else re.sub(r"(\r?\n)\r?\n\Z", r"\1", text[:start])
+    changed = before + text[end:]
+    remaining = parsed(changed)
+    if name[0] not in remaining and not expected.get(name[0], True):
+        del expected[name[0]]
+    return _checked(changed, expected)
+
+
+def with_key(text: str, table: str, key: str, value: object) -> str:
+    """One key of a top-level table, at the end of the table when it is new."""
+    there = parsed(text).get(table)
+    if there is None:
+        return with_table(text, [table], {key: value})
+    expected = deepcopy(parsed(text))
+    if not isinstance(expected[table], dict):
+        raise InvalidInput(f"{table} is not a table")
+    expected[table][key] = value
+    start, end = _span(text, [table])
+    body = text[start:end]
+    told = f"{key} = {_told(value)}"
+    if key in there:
+        body = re.sub(
+            rf"(?m)^(\s*){re.escape(key)}\s*=\s*[^\r\n#]*?(?=[ \t]*(?:#|\r?$))", rf"\g<1>{told}", body, count=1
+        )
+    else:
+        kept = body.rstrip()
+        body = f"{kept}{_newline(text)}{told}{body[len(kept) :] or _newline(text)}"
+    return _checked(text[:start] + body + text[end:], expected)
+
+
+def without_key(text: str, table: str, key: str) -> str:
+    """The table goes too when nothing else is in it."""
+    expected = deepcopy(parsed(text))
+    del expected[table][key]
+    if not expected[table]:
+        return without_table(text, [table])
+    start, end = _span(text, [table])
+    body = re.sub(rf"(?m)^[ \t]*{re.escape(key)}\s*=[^\r\n]*\r?\n?", "", text[start:end], count=1)
+    return _checked(text[:start] + body + text[end:], expected)
+
+
+def _span(text: str, name: Sequence[str]) -> tuple[int, int]:
+    """From the header of a table to the next header, or the comment lines right above that."""
+    start: int | None = None
+    position = 0
+    open_string: str | None = None
+    loose = 0
+    """Where the blank and comment lines begin that stand right before the next header."""
+    for line in text.splitlines(keepends=True):
+        inside = open_string is not None
+        open_string = _still_open(line, open_string)
+        header = None if inside else _HEADER.match(line)
+        if header is not None:
+            if start is not None:
+                return start, loose
+            if _parts(header[1]) == list(name):
+                start = position
+        position += len(line)
+        if inside or (line.strip() and not line.lstrip().startswith("#")):
+            loose = position
+    if start is None:
+        raise InvalidInput(_CANNOT)
+    return start, position
+
+
+def _still_open(line: str, open_string: str | None) -> str | None:
+    if open_string is not None:
+        return None if open_string in line else open_string
+    for quotes in _LONG_STRINGS:
+        if line.count(quotes) % 2:
+            return quotes
+    return None
+
+
+def _parts(header: str) -> list[str]:
+    return [part.strip().strip("\"'") for part in header.split(".")]
+
+
+def _told(value: object) -> str:
+    # What JSON says of a string, a number, a boolean and a list of them is TOML too.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _ended(text: str, line: str) -> str:
+    """Ready for another table: with an empty line at its end."""
+    if not text:
+        return text
+    return f"{text}{'' if text.endswith(chr(10)) else line}{line}"
+
+
+def _checked(changed: str, expected: Mapping[str, Any]) -> str:
+    try:
+        same = tomllib.loads(changed) == expected
+    except tomllib.TOMLDecodeError:
+        same = False
+    if not same:
+        raise InvalidInput(_CANNOT)
+    return changed
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

@@ -1,0 +1,126 @@
+"""`install` and `uninstall`: our hooks and our MCP server in the settings of a coding agent.
+
+Shows every change before it is made, and asks when a person is there to answer.
+"""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from importlib.util import find_spec
+from typing import Any
+
+from reasoningbank.agents.install.changing import Change, Written, installing, uninstalling, write
+from reasoningbank.agents.install.targets import AGENTS, Target
+from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.places import add_scope, places, program
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.guard.secrets import Scrubber
+
+_NAMES = {"claude-code": "Claude Code", "codex": "Codex", "cursor": "Cursor"}
+_TRUST = "Codex runs new hooks only after you have looked at them: start it and type /hooks."
+_NEXT = "Start it anew to let it take effect; `reasoningbank doctor` checks the whole way."
+_SHARED = "These settings name a path of this machine: do not commit them, or put reasoningbank on the PATH and repeat."
+
+
+def _options(parser: ArgumentParser) -> None:
+    parser.add_argument("agents", metavar="AGENT", nargs="+", choices=tuple(AGENTS), help=", ".join(AGENTS))
+    add_scope(parser)
+    parser.add_argument("--dry-run", action="store_true", help="show the change, and write nothing")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _install(args: Namespace, terminal: Terminal) -> int:
+    notes = []
+    if find_spec("mcp") is None:
+        notes.append("The MCP server is left out: it needs `pip install 'reasoningbank[mcp]'`. Then repeat this.")
+    targets = [target for target in _targets(args) if find_spec("mcp") is not None or target.holds == "hooks"]
+    if args.project and program(args).words[0] != PROGRAM:
+        notes.append(_SHARED)
+    if "codex" in args.agents:
+        notes.append(_TRUST)
+    return _carried_out(args, terminal, installing(targets), notes=[*notes, _NEXT])
+
+
+def _uninstall(args: Namespace, terminal: Terminal) -> int:
+    return _carried_out(args, terminal, uninstalling(_targets(args)), notes=[])
+
+
+def _targets(args: Namespace) -> list[Target]:
+    where, what = places(project=args.project), program(args)
+    return [target for agent in dict.fromkeys(args.agents) for target in AGENTS[agent](where, what)]
+
+
+def _carried_out(args: Namespace, terminal: Terminal, changes: list[Change], notes: list[str]) -> int:
+    wanted = [change for change in changes if change.kind != "unchanged"]
+    if not terminal.as_json:
+        for change in wanted:
+            terminal.say(_shown(change.diff))
+    agreed = bool(wanted) and not args.dry_run and _agreed(args, terminal)
+    written = write(changes, time.time()) if agreed else []
+    if terminal.as_json:
+        terminal.json(_as_json(changes, written, notes if agreed else []))
+    else:
+        _tell(args, terminal, changes, written)
+        for note in notes if agreed else ():
+            terminal.tell(note)
+    return 0
+
+
+def _agreed(args: Namespace, terminal: Terminal) -> bool:
+    """A person is asked; a program that calls this has decided already."""
+    return args.yes or terminal.as_json or not terminal.attended() or terminal.confirmed("Write this?")
+
+
+def _shown(diff: str) -> str:
+    """The lines around ours are somebody else's and may hold a key."""
+    return Scrubber().scrub(diff).text
+
+
+def _tell(args: Namespace, terminal: Terminal, changes: list[Change], written: list[Written]) -> None:
+    for change in changes:
+        if change.kind == "unchanged":
+            there = "is not there" if change.was.data is None else "is as it should be"
+            terminal.tell(f"{change.target.path} {there} ({change.target.holds}).")
+    for done in written:
+        if done.change.kind != "unchanged":
+            kept = f"; the file from before is {done.backup.name}" if done.backup else ""
+            terminal.tell(f"{done.change.target.path} {done.change.kind} ({done.change.target.holds}){kept}.")
+    names = ", ".join(_NAMES[agent] for agent in dict.fromkeys(args.agents))
+    if all(change.kind == "unchanged" for change in changes):
+        terminal.tell(f"Nothing to change for {names}.")
+    elif not written:
+        terminal.tell("Nothing was written.")
+
+
+def _as_json(changes: list[Change], written: list[Written], notes: list[str]) -> dict[str, Any]:
+    backups = {done.change.target.path: done.backup for done in written}
+    return {
+        "written": bool(written),
+        "files": [
+            {
+                "path": str(change.target.path),
+                "holds": change.target.holds,
+                "change": change.kind,
+                "diff": _shown(change.diff),
+                "backup": str(backup) if (backup := backups.get(change.target.path)) else None,
+            }
+            for change in changes
+        ],
+        "notes": notes,
+    }
+
+
+COMMANDS = {
+    "install": Command(
+        run=_install,
+        options=_options,
+        about="Hooks that recall and capture, and the MCP server. Other entries of the settings stay as they are, "
+        "the file from before is kept beside it, and doing it twice changes nothing.",
+    ),
+    "uninstall": Command(
+        run=_uninstall,
+        options=_options,
+        about="Takes out exactly what `install` put in; where nothing else was changed since, the file is what it was.",
+    ),
+}

@@ -1,0 +1,54 @@
+"""Where the coding agents of this user keep their settings, and how they would start this very program."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from shutil import which
+
+from reasoningbank.agents.install.program import NAME, Program, program_in
+from reasoningbank.agents.install.targets import Places
+
+WINDOWS = sys.platform == "win32"
+
+
+def add_scope(parser: ArgumentParser) -> None:
+    scope = parser.add_mutually_exclusive_group()
+    scope.add_argument("--user", action="store_true", help="for every project of this user (the default)")
+    scope.add_argument("--project", action="store_true", help="for the repository around you only")
+
+
+def places(*, project: bool = False) -> Places:
+    return Places(
+        home=Path.home(),
+        claude=_folder("CLAUDE_CONFIG_DIR"),
+        codex=_folder("CODEX_HOME"),
+        project=_repository() if project else None,
+    )
+
+
+def program(args: Namespace) -> Program:
+    """How to start this installation, with the bank that was named, if one was.
+
+    In a project's settings, which others may share, by name alone if the name leads here.
+    """
+    options = ("--bank", str(Path(args.bank).expanduser().absolute())) if args.bank else ()
+    here = program_in(Path(sysconfig.get_path("scripts")), sys.executable, windows=WINDOWS, options=options)
+    named = which(NAME)
+    if args.project and named is not None and Path(named).resolve() == Path(here.words[0]).resolve():
+        return Program(words=(NAME,), options=options, windows=WINDOWS)
+    return here
+
+
+def _folder(variable: str) -> Path | None:
+    chosen = os.environ.get(variable)
+    return Path(chosen).expanduser() if chosen else None
+
+
+def _repository() -> Path:
+    """The root of the repository around us; without one, this folder."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)

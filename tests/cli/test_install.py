@@ -1,0 +1,230 @@
+"""Our entries go into an agent's settings and out again; what others wrote there stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tomllib
+
+import pytest
+
+from reasoningbank.agents.install import writing
+
+SETTINGS = """{
+  "model": "opus", // the good one
+  "hooks": {
+    "Stop": [
+      {"hooks": [{"type": "command", "command": "say done"}]}
+    ]
+  },
+  "permissions": {"allow": ["Bash(ls:*)"]}
+}
+"""
+AGENTS = ("claude-code", "codex", "cursor")
+
+
+@pytest.fixture(autouse=True)
+def user(tmp_path, monkeypatch):
+    folder = tmp_path / "user"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("USERPROFILE", str(folder))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+@pytest.fixture
+def settings(user):
+    (user / ".claude").mkdir()
+    path = user / ".claude" / "settings.json"
+    path.write_text(SETTINGS)
+    return path
+
+
+def files_under(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_installing_twice_changes_nothing_and_uninstalling_leaves_nothing(rb, user, agent):
+    assert rb("install", agent).code == 0
+    first = files_under(user)
+    assert len(first) == 2
+    again = rb("install", agent)
+    assert "Nothing to change" in again.err
+    assert files_under(user) == first
+    assert rb("uninstall", agent).code == 0
+    assert files_under(user) == {}
+    assert "Nothing to change" in rb("uninstall", agent).err
+
+
+def test_entries_of_others_and_comments_stay_and_a_copy_is_kept(rb, settings):
+    result = rb("install", "claude-code")
+    assert "+" in result.out
+    text = settings.read_text()
+    assert "// the good one" in text
+    assert '{"hooks": [{"type": "command", "command": "say done"}]},' in text
+    copies = list(settings.parent.glob("settings.json.reasoningbank-backup-*"))
+    assert [copy.read_text() for copy in copies] == [SETTINGS]
+    assert copies[0].name in result.err
+
+
+def test_uninstalling_gives_back_the_very_bytes_when_nothing_else_changed(rb, settings, user):
+    for text in (SETTINGS, '{"hooks":{},"a":[]}', "{\n}\n", ""):
+        settings.write_text(text)
+        before = files_under(user)
+        rb("install", "claude-code")
+        rb("uninstall", "claude-code")
+        assert files_under(user) == before
+
+
+def test_what_was_added_since_survives_uninstalling(rb, settings):
+    rb("install", "claude-code")
+    grown = settings.read_text().replace('"model": "opus"', '"model": "sonnet"')
+    settings.write_text(grown)
+    rb("uninstall", "claude-code")
+    text = settings.read_text()
+    assert text == SETTINGS.replace("opus", "sonnet")
+    assert "reasoningbank" not in text
+
+
+def test_an_installation_from_elsewhere_is_replaced_not_doubled(rb, settings):
+    old = {"hooks": [{"type": "command", "command": "/old/bin/reasoningbank hook claude-code", "timeout": 9}]}
+    mixed = {"hooks": [*old["hooks"], {"type": "command", "command": "mine"}]}
+    settings.write_text(json.dumps({"hooks": {"Stop": [old], "Notification": [mixed]}}))
+    rb("install", "claude-code")
+    hooks = json.loads(settings.read_text())["hooks"]
+    assert "/old/bin" not in settings.read_text()
+    assert len(hooks["Stop"]) == 1
+    assert hooks["Notification"] == [{"hooks": [{"type": "command", "command": "mine"}]}]
+    # The copy from before holds entries of ours too: it must not be what uninstalling goes back to.
+    rb("uninstall", "claude-code")
+    assert "reasoningbank" not in settings.read_text()
+
+
+def test_a_dry_run_shows_the_change_and_writes_nothing(rb, settings, user):
+    before = files_under(user)
+    result = rb("install", "claude-code", "codex", "cursor", "--dry-run")
+    assert result.out.count("+++ ") == 6
+    assert "Nothing was written" in result.err
+    assert files_under(user) == before
+
+
+@pytest.mark.parametrize("broken", ['{"hooks": ', '{"hooks": []}', '{"hooks": {"Stop": {}}}', "\xff", "[]"])
+def test_settings_that_cannot_be_read_leave_every_file_alone(rb, settings, user, broken):
+    settings.write_bytes(broken.encode("latin-1"))
+    before = files_under(user)
+    result = rb("install", "codex", "claude-code")
+    assert result.code == 2
+    assert str(settings) in result.err
+    assert "Nothing was written" in result.err
+    assert files_under(user) == before
+
+
+def test_a_failing_write_takes_the_others_back(rb, settings, user, monkeypatch):
+    before = files_under(user)
+    write = writing._write
+
+    def refuse(path, data):
+        if path.name == ".claude.json":
+            raise OSError(28, "No space left on device")
+        write(path, data)
+
+    monkeypatch.setattr(writing, "_write", refuse)
+    result = rb("install", "claude-code")
+    assert result.code == 1
+    assert "No space left" in result.err
+    left = {path: data for path, data in files_under(user).items() if "backup" not in path.name}
+    assert left == before
+
+
+def test_a_link_is_followed_and_the_mode_is_kept(rb, settings, tmp_path):
+    real = tmp_path / "dotfiles.json"
+    settings.rename(real)
+    real.chmod(0o640)
+    settings.symlink_to(real)
+    rb("install", "claude-code")
+    assert settings.is_symlink()
+    assert "reasoningbank" in real.read_text()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    rb("uninstall", "claude-code")
+    assert real.read_text() == SETTINGS
+
+
+def test_the_folders_that_variables_name_are_used(rb, user, tmp_path, monkeypatch):
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "c"))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "x"))
+    rb("install", "claude-code", "codex")
+    assert set(map(str, files_under(tmp_path / "c"))) == {"settings.json", ".claude.json"}
+    assert set(map(str, files_under(tmp_path / "x"))) == {"hooks.json", "config.toml"}
+    assert files_under(user) == {}
+
+
+def test_a_project_has_settings_of_its_own(rb, user, tmp_path, monkeypatch):
+    root = tmp_path / "repo"
+    (root / ".git").mkdir(parents=True)
+    (root / "src").mkdir()
+    monkeypatch.chdir(root / "src")
+    result = rb("install", *AGENTS, "--project")
+    names = {str(path) for path in files_under(root)}
+    assert names == {
+        ".claude/settings.json", ".mcp.json", ".codex/hooks.json", ".codex/config.toml",
+        ".cursor/hooks.json", ".cursor/mcp.json",
+    }  # fmt: skip
+    assert "do not commit" in result.err
+    assert files_under(user) == {}
+
+
+def test_the_bank_that_is_named_is_the_bank_of_the_hooks(rb, settings, user, tmp_path):
+    rb("install", "claude-code", "codex", "--bank", tmp_path / "my bank.db")
+    assert f"--bank '{tmp_path}/my bank.db' hook claude-code" in settings.read_text()
+    server = tomllib.loads((user / ".codex" / "config.toml").read_text())["mcp_servers"]["reasoningbank"]
+    assert server["args"][-4:] == ["--bank", str(tmp_path / "my bank.db"), "serve", "--mcp"]
+
+
+def test_a_secret_beside_our_entry_is_not_printed(rb, user):
+    key = "ghp_" + "0123456789abcdefABCDEF0123456789abcd"
+    (user / ".claude.json").write_text(json.dumps({"token": key, "mcpServers": {}}, indent=1))
+    result = rb("install", "claude-code")
+    assert key not in result.out
+    assert key in (user / ".claude.json").read_text()
+
+
+def test_a_file_that_changes_meanwhile_is_not_overwritten(rb, settings, monkeypatch):
+    from reasoningbank.agents.install import changing
+
+    def late(was, now):
+        settings.write_text('{"model": "newer"}')
+
+    monkeypatch.setattr(changing, "back_up", late)
+    result = rb("install", "claude-code")
+    assert result.code == 4
+    assert settings.read_text() == '{"model": "newer"}'
+
+
+def test_the_lock_of_claude_code_is_waited_for(rb, user, monkeypatch):
+    monkeypatch.setattr(writing, "_LOCK_WAIT_S", 0.1)
+    (user / ".claude.json.lock").mkdir()
+    assert rb("install", "claude-code").code == 4
+    assert not (user / ".claude.json").exists()
+    os.utime(user / ".claude.json.lock", (1, 1))
+    assert rb("install", "claude-code").code == 0
+    assert not (user / ".claude.json.lock").exists()
+
+
+def test_copies_do_not_pile_up_and_the_first_one_stays(rb, settings):
+    for number in range(8):
+        settings.write_text(SETTINGS.replace("opus", f"m{number}"))
+        rb("install", "claude-code")
+    copies = sorted(settings.parent.glob("*backup*"))
+    assert len(copies) == 5
+    assert '"m0"' in copies[0].read_text()
+
+
+def test_json_says_what_was_done(rb, user):
+    said = rb("install", "cursor", "--json").json
+    assert said["written"] is True
+    assert [file["change"] for file in said["files"]] == ["created", "created"]
+    assert rb("install", "cursor", "--json").json["written"] is False
