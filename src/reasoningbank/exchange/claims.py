@@ -47,7 +47,8 @@ def received(claims: Claims, item: Record | Sidecar) -> Record | Sidecar:
     """What a file gives, as far as a file is believed."""
     if claims.restore or not isinstance(item, Memory):
         return item
-    return replace(item, origin=stamp(claims, item.origin))
+    origin = stamp(claims, item.origin)
+    return item if origin == item.origin else replace(item, origin=origin)
 
 
 def settled(claims: Claims, there: Record, coming: Record) -> Record:

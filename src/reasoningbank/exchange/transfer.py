@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TypeVar, cast
 
 from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.core.ids import is_own
 from reasoningbank.core.types import (
     Edge,
     Exposure,
@@ -146,7 +147,8 @@ def _coming(
         return item, ()
     try:
         if isinstance(item, Line):
-            records: Sequence[Record | Sidecar] = (replace(item.record, tenant=desk.tenant),)
+            same = item.record.tenant == desk.tenant
+            records: Sequence[Record | Sidecar] = (item.record if same else replace(item.record, tenant=desk.tenant),)
         else:
             records = records_of(desk, item)
         return item, [_clean(desk, received(claims, record), tally) for record in records]
@@ -157,7 +159,8 @@ def _coming(
 def _clean(desk: Desk, record: R, tally: Imported) -> R:
     """Without secrets. An id is never rewritten, so a record with a secret for its id is refused."""
     for name in ("id", "memory_id", "source_id", "target_id", "trajectory_id"):
-        if desk.scrubber.scrub(getattr(record, name, None) or "").found:
+        given = getattr(record, name, None)
+        if given and not is_own(given) and desk.scrubber.scrub(given).found:
             raise InvalidInput(f"its {name} holds a secret")
     clean, found = desk.clean(record)
     tally.scrubbed.update(found)

@@ -28,7 +28,8 @@ SHARE_OF_EITHER = 0.5
 """A copy with additions holds at least this much of the original, an excerpt gives at least this much of itself."""
 _SEAM_CHARS = 120
 """So much of the content is marked together with the headline before it."""
-_WORD = r"[^\W_]+"
+_SPACED = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)) + bytes(128)
+"""From ASCII to its letters and digits in lower case; everything else parts words."""
 _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 """Scripts without spaces: each character counts as a word."""
 _WORD_OR_CHARACTER = rf"[{_ALONE}]|(?:(?![{_ALONE}])[^\W_])+"
@@ -44,17 +45,18 @@ def shingles(text: str) -> list[int]:
     if not words:
         return []
     if len(words) < WORDS_PER_SHINGLE:
-        return [crc32(" ".join(words).encode())]
-    return [
-        crc32(" ".join(words[i : i + WORDS_PER_SHINGLE]).encode()) for i in range(len(words) - WORDS_PER_SHINGLE + 1)
-    ]
+        return [crc32(b" ".join(words))]
+    # The checksum of three words with spaces between them, each going on from that of the words before.
+    spaced = [word + b" " for word in words[:-1]]
+    return list(map(crc32, words[2:], map(crc32, spaced[1:], map(crc32, spaced))))
 
 
-def _words(text: str) -> list[str]:
+def _words(text: str) -> list[bytes]:
     if text.isascii():
-        return _pattern(_WORD).findall(text.casefold())[:MOST_WORDS]
+        # As the pattern would find them, in a fraction of the time.
+        return text.encode("ascii").translate(_SPACED).split()[:MOST_WORDS]
     shown = unicodedata.normalize("NFKC", visible(text, markup=False)).casefold()
-    return _pattern(_WORD_OR_CHARACTER).findall(shown)[:MOST_WORDS]
+    return [word.encode() for word in _pattern(_WORD_OR_CHARACTER).findall(shown)[:MOST_WORDS]]
 
 
 # Compiled when the first text of a stranger comes: most starts meet none.
@@ -70,7 +72,23 @@ def marks(text: str) -> list[int]:
 def _thinned(hashes: Sequence[int]) -> set[int]:
     if len(hashes) <= WINDOW:
         return {min(hashes)} if hashes else set()
-    return {min(hashes[i : i + WINDOW]) for i in range(len(hashes) - WINDOW + 1)}
+    least, at = _last_least(hashes, 0)
+    kept = {least}
+    for end in range(WINDOW, len(hashes)):
+        if hashes[end] <= least:
+            least, at = hashes[end], end
+            kept.add(least)
+        elif end - at >= WINDOW:
+            least, at = _last_least(hashes, end - WINDOW + 1)
+            kept.add(least)
+    return kept
+
+
+def _last_least(hashes: Sequence[int], start: int) -> tuple[int, int]:
+    """The least of a window and the last place where it stands."""
+    window = hashes[start : start + WINDOW]
+    least = min(window)
+    return least, start + WINDOW - 1 - window[::-1].index(least)
 
 
 def marks_of(memory: Memory) -> Sequence[int]:

@@ -17,6 +17,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, MAX_TITLE_CHARS
+from reasoningbank.core.ids import is_own
 from reasoningbank.guard.secrets import Scrubber
 
 V = TypeVar("V", bound=Hashable)
@@ -73,9 +74,11 @@ def _joined(values: tuple[Any, ...]) -> str:
             continue
         kind = type(value)
         if kind is str:
-            parts.append(value)
+            # An id of ours is long enough to be a token and none: it would cost a clean record the closer look.
+            if not is_own(value):
+                parts.append(value)
         elif kind is tuple:
-            parts += [part for part in value if type(part) is str]
+            parts += [part for part in value if type(part) is str and not is_own(part)]
         elif isinstance(value, Mapping):
             parts.append(json.dumps(value, default=str, ensure_ascii=False))
     return "\n".join(parts)

@@ -10,15 +10,15 @@ import base64
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.hidden import hidden
+from reasoningbank.guard.needs import signs_of_text, signs_of_word, worth_asking
 from reasoningbank.guard.tells import TELLS, tells
 
 MODEL = Path(__file__).parent / "suspicion.json"
@@ -29,7 +29,13 @@ MOST_WINDOWS = 24
 HIDDEN = "hides"
 FEATURES = (*(name for name, _, _ in TELLS), HIDDEN)
 _WORD = re.compile(r"[^\W_]+(?:'\w+)?|[%@#/|]")
+_SIGNS = "%@#/|"
+_SPACED = bytes(code if chr(code).isalnum() or chr(code) in f"{_SIGNS}'" else 32 for code in range(128)) + bytes(128)
+_SENTENCES = (*(sentence for _, sentence, _ in TELLS), "hides text")
+_MOST_CHARS = MOST_WINDOWS * WORDS_PER_WINDOW * 12
 _MOST_REASONS = 3
+_MOST_KEPT = 1 << 15
+_LONGEST_KEPT = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,59 +50,124 @@ def suspicion(text: str) -> Advice:
     model = _model()
     best: float = 0.0
     why: tuple[str, ...] = ()
-    for window in windows(text):
-        score, reasons = _scored(model, window)
+    for window, lower, words in _read(text):
+        score, reasons = _scored(model, window, lower, words)
         if score > best:
             best, why = score, reasons
-    if best < model["threshold"]:
+    if best < model.threshold:
         return Advice(score=best, sentences=(), is_suspicious=False)
     return Advice(score=best, sentences=(f"suspicious: {best:.2f}", *why), is_suspicious=True)
 
 
 def windows(text: str) -> Iterator[str]:
     """Pieces of a text that are long enough to mean something, so that a long text hides no short one."""
-    ends = [match.end() for match in _WORD.finditer(text[: MOST_WINDOWS * WORDS_PER_WINDOW * 12])]
-    if len(ends) <= WORDS_PER_WINDOW:
-        yield text[: MOST_WINDOWS * WORDS_PER_WINDOW * 12]
+    return (window for window, _, _ in _read(text))
+
+
+def _read(text: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Each window with itself in lower case and the words of that."""
+    read = text[:_MOST_CHARS]
+    lower = read.lower()
+    words = _words(lower)
+    # Some letters grow in lower case and may then be two words; those are counted as they stand.
+    if (len(words) if len(lower) == len(read) else len(_WORD.findall(read))) <= WORDS_PER_WINDOW:
+        yield read, lower, words
         return
+    ends = [match.end() for match in _WORD.finditer(read)]
     step = WORDS_PER_WINDOW // 2
     starts = [0, *ends]
     for number, first in enumerate(range(0, len(ends) - step, step)):
         if number >= MOST_WINDOWS:
             return
-        yield text[starts[first] : ends[min(first + WORDS_PER_WINDOW, len(ends)) - 1]]
+        window = text[starts[first] : ends[min(first + WORDS_PER_WINDOW, len(ends)) - 1]]
+        lower = window.lower()
+        yield window, lower, _words(lower)
+
+
+def _words(text: str) -> list[str]:
+    """`_WORD.findall`, which takes seven times as long for plain text."""
+    if not text.isascii() or ("'" in text and "_" in text):
+        return _WORD.findall(text)
+    spaced = text.encode("ascii").translate(_SPACED).decode("ascii")
+    for sign in _SIGNS:
+        if sign in spaced:
+            spaced = spaced.replace(sign, f" {sign} ")
+    words = spaced.split()
+    if "'" not in spaced:
+        return words
+    return [part for word in words for part in (_WORD.findall(word) if "'" in word else (word,))]
 
 
 def words_of(text: str) -> set[int]:
-    """The buckets of the words and word pairs of a window. Numbers are all one word: which one it is says nothing."""
-    words = ["0" if word.isdigit() else word for word in _WORD.findall(text.casefold())]
-    pairs = (f"{one} {other}" for one, other in pairwise(words))
-    return {crc32(term.encode("utf-8", "surrogatepass")) % BUCKETS for term in (*words, *pairs)}
+    """The buckets of the words and word pairs of a window."""
+    return _buckets(_words(text.casefold()))
 
 
 def tells_of(text: str) -> list[int]:
     """The places in `FEATURES` of the tells in a window."""
     lower = text.lower()
-    found = [place for place, (_, _, pattern) in enumerate(tells()) if pattern.search(lower)]
+    return _tells(text, lower, _words(lower))
+
+
+class _Lexicon(dict[str, tuple[int, bytes, int, int]]):
+    """What is known of a word for good: its bucket, its bytes, the checksum from which that of a pair goes on, and
+    what it means for the tells. The same few thousand words make up most texts.
+    """
+
+    def __missing__(self, word: str) -> tuple[int, bytes, int, int]:
+        # Numbers are all one word: which one it is says nothing.
+        encoded = b"0" if word.isdigit() else word.encode("utf-8", "surrogatepass")
+        learned = (crc32(encoded) % BUCKETS, encoded, crc32(b" ", crc32(encoded)), signs_of_word(word))
+        if len(word) <= _LONGEST_KEPT:
+            if len(self) >= _MOST_KEPT:
+                self.clear()
+            self[word] = learned
+        return learned
+
+
+_lexicon = _Lexicon()
+
+
+def _buckets(words: Sequence[str]) -> set[int]:
+    if not words:
+        return set()
+    buckets, encoded, before, _ = zip(*map(_lexicon.__getitem__, words), strict=True)
+    return {*buckets, *[pair % BUCKETS for pair in map(crc32, encoded[1:], before)]}
+
+
+def _tells(text: str, lower: str, words: Sequence[str]) -> list[int]:
+    signs = signs_of_text(lower)
+    for of_word in {_lexicon[word][3] for word in words}:
+        signs |= of_word
+    patterns = tells()
+    found = [place for place in worth_asking(signs) if patterns[place][2].search(lower)]
     return [*found, len(FEATURES) - 1] if hidden(text) else found
 
 
-def _scored(model: dict[str, Any], text: str) -> tuple[float, tuple[str, ...]]:
-    buckets = words_of(text)
-    weights: bytes = model["words"]
-    # Bytes hold −128 … 127.
-    total = sum(((weights[bucket] + 128) & 255) - 128 for bucket in buckets)
-    found = tells_of(text)
-    value = model["bias"] + model["step"] * total / math.sqrt(max(1, len(buckets)))
-    value += sum(model["tells"][place] for place in found)
-    strongest = sorted(found, key=lambda place: -model["tells"][place])[:_MOST_REASONS]
-    sentences = {place: sentence for place, (_, sentence, _) in enumerate(TELLS)}
-    reasons = tuple(sentences.get(place, "hides text") for place in strongest if model["tells"][place] > 0)
+def _scored(model: _Model, text: str, lower: str, words: Sequence[str]) -> tuple[float, tuple[str, ...]]:
+    folded = lower if text.isascii() else text.casefold()
+    buckets = _buckets(words if folded == lower else _words(folded))
+    found = _tells(text, lower, words)
+    total = sum(map(model.words.__getitem__, buckets))
+    value = model.bias + model.step * total / math.sqrt(max(1, len(buckets)))
+    value += sum(model.tells[place] for place in found)
+    strongest = sorted(found, key=lambda place: -model.tells[place])[:_MOST_REASONS]
+    reasons = tuple(_SENTENCES[place] for place in strongest if model.tells[place] > 0)
     return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, value)))), reasons
 
 
+class _Model(NamedTuple):
+    threshold: float
+    bias: float
+    step: float
+    words: tuple[int, ...]
+    """A weight for each bucket, in steps."""
+    tells: tuple[float, ...]
+
+
 @cache
-def _model() -> dict[str, Any]:
-    model: dict[str, Any] = json.loads(MODEL.read_bytes())
-    model["words"] = base64.b64decode(model["words"])
-    return model
+def _model() -> _Model:
+    kept: dict[str, Any] = json.loads(MODEL.read_bytes())
+    # Bytes hold −128 … 127.
+    words = tuple((byte ^ 128) - 128 for byte in base64.b64decode(kept["words"]))
+    return _Model(kept["threshold"], kept["bias"], kept["step"], words, tuple(kept["tells"]))
