@@ -4,7 +4,7 @@
     gaps  forget_gap  clear_gaps        candidates
     get  list  edit  changes            session  start_session …     link  unlink  neighbours
     forget  restore  erase              import_from  export_lines    reindex  verify  backup  status
-    distill  jobs  loop  scale
+    distill  jobs  loop  scale         consolidate  prune  promote  faded  undo_consolidation  consolidations
     scrub  secrets_in  scrubbing
     approve  reject  revoke  undo  rulings  trust  origins
 
@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     from reasoningbank.judging import Provenance, Source
     from reasoningbank.learn.calling import Agent
     from reasoningbank.learn.capture import Ended
+    from reasoningbank.learn.consolidate.plan import Consolidated, Undone
+    from reasoningbank.learn.consolidate.plan import Run as Upkeep
+    from reasoningbank.learn.consolidate.pruning import Faded
     from reasoningbank.learn.crew import Shift
     from reasoningbank.learn.evidence import History
     from reasoningbank.learn.ingest.take import Ingested
@@ -445,6 +448,50 @@ class Bank:
         if how not in ways:
             raise InvalidInput(f"how {how!r} is unknown: use one of {', '.join(ways)}.")
         return ways[how](self, agent, task, **options)
+
+    # ------------------------------------------------------------ upkeep
+
+    def consolidate(self, *, progress: Callable[[int, int], None] | None = None, **wish: Any) -> Consolidated:
+        """Merge what says the same, link what belongs or clashes together, archive and promote what has earned it.
+
+        `dry_run`, `namespace`, `only` (merge, conflicts, links, prune, promote), `if_due`.
+        """
+        from reasoningbank.learn.consolidate import run
+        from reasoningbank.learn.consolidate.pairs import Space
+
+        space = Space(embedder=self._engine.identity.name, vectors=self._vectors)
+        return run.consolidate(self._desk, space, run.wish_of(wish), progress=progress)
+
+    def prune(self, *, dry_run: bool = False, namespace: str | None = None) -> Consolidated:
+        """Archive what proved wrong: confidence below 0.3, with evidence against it."""
+        return self.consolidate(only=("prune",), dry_run=dry_run, namespace=namespace)
+
+    def promote(self, *, dry_run: bool = False, namespace: str | None = None) -> Consolidated:
+        """Offer what has proved itself in enough tasks to the team, and then to the organisation."""
+        return self.consolidate(only=("promote",), dry_run=dry_run, namespace=namespace)
+
+    def faded(self, *, namespace: str | None = None) -> builtins.list[Faded]:
+        """What has lost confidence to age alone, the most first. Nothing is written: the confidence itself forgets."""
+        from reasoningbank.learn.consolidate.run import faded
+
+        return faded(self._desk, namespace)
+
+    def undo_consolidation(self, run_id: str, *, source: str = USER) -> Undone:
+        """Put back what a run of `consolidate`, `prune` or `promote` has changed, and say what cannot be."""
+        from reasoningbank.learn.consolidate.undoing import undo
+
+        return undo(self._desk, run_id, source)
+
+    def consolidations(self) -> builtins.list[Upkeep]:
+        """Every run, newest first."""
+        from reasoningbank.learn.consolidate.undoing import history
+
+        with self._desk.store.read(self._desk.tenant) as reader:
+            return history(reader)
+
+    def _vectors(self, ids: Sequence[str]) -> Floats:
+        self.catch_up()
+        return self._engine.using(lambda searcher: searcher.vectors_of(ids, self._desk.tenant))
 
     # ------------------------------------------------------------ links
 

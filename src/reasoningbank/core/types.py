@@ -260,6 +260,29 @@ class Ruling:
     at: float
 
 
+class ConsolidationKind(StrEnum):
+    CONSOLIDATE = "consolidate"
+    PRUNE = "prune"
+    PROMOTE = "promote"
+    UNDO = "undo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidation:
+    """One unit of upkeep, written in the transaction that made its changes, so that it can be explained and undone."""
+
+    id: str
+    tenant: str
+    run: str
+    """The run that this unit was a part of: the id of its first unit."""
+    kind: ConsolidationKind
+    namespace: str
+    changes: Mapping[str, Any]
+    """Ids and numbers only, never a text: what is erased must not live on here."""
+    source: str
+    at: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
     """A memory was shown to somebody, or would have been. A log line, not a record: written after the read, never
@@ -345,7 +368,7 @@ class KeptReply:
     at: float
 
 
-Record = Memory | Signal | Trajectory | Step | Edge | Ruling | Job | Spending
+Record = Memory | Signal | Trajectory | Step | Edge | Ruling | Job | Spending | Consolidation
 """The truth: hashed, numbered in the feed."""
 Sidecar = Exposure | KeptVector | Tombstone
 """Kept beside the records, without hash or feed number."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust, clean_origin, level_of
-from reasoningbank.core.types import Exposure, KeptVector, Memory, Record, Ruling, Sidecar, Signal
+from reasoningbank.core.types import Consolidation, Exposure, KeptVector, Memory, Record, Ruling, Sidecar, Signal
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.admission import admit, examined, put_back, readmit
 from reasoningbank.guard.trust import check_may_revise, trust_in
@@ -93,8 +93,8 @@ def reason_against(claims: Claims, reader: Reader, item: Record | Sidecar) -> st
     if claims.restore:
         return None
     match item:
-        case Ruling():
-            return "a file's rulings count only when the user restores an export of the user's own"
+        case Ruling() | Consolidation():
+            return "a file's rulings and consolidations count only when the user restores an export of the user's own"
         case Signal() | KeptVector() | Exposure() if _is_believed(reader, item.memory_id):
             return f"{item.memory_id} is believed more than a file: only a restore may add to it"
         case _:

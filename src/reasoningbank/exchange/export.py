@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from reasoningbank.core.types import (
+    Consolidation,
     Edge,
     Exposure,
     KeptVector,
@@ -34,6 +35,7 @@ def export_lines(desk: Desk, namespace: str | None = None) -> Iterator[str]:
             yield record_line(noun, desk.shown(record))
         if namespace is None:
             yield from (record_line("ruling", ruling) for ruling in _pages(reader, Ruling))
+            yield from (record_line("consolidation", unit) for unit in _pages(reader, Consolidation))
             yield from (record_line("erased", tombstone) for tombstone in reader.beside(Tombstone))
 
 

@@ -30,6 +30,9 @@ from reasoningbank.core.drafts import (
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.types import (
+    EVERY_NAMESPACE,
+    Consolidation,
+    ConsolidationKind,
     Draft,
     Edge,
     EdgeKind,
@@ -63,6 +66,7 @@ KINDS: dict[str, type[Record | Sidecar]] = {
     "vector": KeptVector,
     "shown": Exposure,
     "ruling": Ruling,
+    "consolidation": Consolidation,
     "erased": Tombstone,
 }
 """In the order of an export: what others refer to comes first."""
@@ -71,6 +75,7 @@ _ENUMS: dict[type[Record | Sidecar], dict[str, Any]] = {
     Signal: {"kind": SignalKind},
     Edge: {"kind": EdgeKind},
     Ruling: {"kind": RulingKind},
+    Consolidation: {"kind": ConsolidationKind},
 }
 _DRAFT_FIELDS = {f.name for f in fields(Draft)}
 _DRAFT_NEEDS = [f.name for f in fields(Draft) if f.default is MISSING and f.default_factory is MISSING]
@@ -213,13 +218,14 @@ def _typed(  # noqa: C901, PLR0911, PLR0912 - one branch for each type of field
         return clean_tags(value)
     if name == "parents":
         return tuple(clean_name(parent, "a parent") for parent in value)
-    if name == "metadata":
+    if name in ("metadata", "changes"):
         return _metadata(value)
     if name == "memories":
         return {clean_name(memory_id, "a memory"): one_of(State, state, "state") for memory_id, state in value.items()}
     if name == "vector":
         return base64.b64decode(value, validate=True)
-    return clean_namespace(value) if name == "namespace" else clean_name(value, name)
+    everywhere = kind is Consolidation and value == EVERY_NAMESPACE
+    return clean_namespace(value) if name == "namespace" and not everywhere else clean_name(value, name)
 
 
 def _metadata(value: Any) -> Any:

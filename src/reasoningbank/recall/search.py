@@ -141,6 +141,16 @@ class Searcher:
         self._caught_up(CATCH_UP_BUDGET_S)
         return self._index.search(self._probe(query, filter_for(query, tenant, namespace), depth))
 
+    def vectors_of(self, ids: Sequence[str], tenant: str) -> Floats:
+        """The vectors that the index keeps of active memories, a row for each id; zeros where it has none."""
+        where = Filter(tenant=tenant)
+        found = self._index.search(Probe(vector=None, text="", where=where, depth=0, also=tuple(ids)))
+        rows = {memory_id: row for row, memory_id in enumerate(ids)}
+        vectors = np.zeros((len(ids), self._index.identity.dimension), np.float32)
+        if found.ids:
+            vectors[[rows[memory_id] for memory_id in found.ids]] = self._index.vectors(found.handles)
+        return vectors
+
     def index_is_damaged(self) -> bool:
         """Asks the index alone, without a record."""
         where = Filter(tenant="", states=())

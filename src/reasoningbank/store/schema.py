@@ -276,5 +276,22 @@ _CREDIT = (
     WHERE outcome IN ('success', 'failure') AND ended_at IS NOT NULL""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT)
+_CONSOLIDATIONS = (
+    """CREATE TABLE consolidations (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  tenant TEXT NOT NULL,
+  run TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  changes TEXT NOT NULL,
+  source TEXT NOT NULL,
+  at REAL NOT NULL,
+  hash BLOB NOT NULL)""",
+    "CREATE INDEX consolidations_by_run ON consolidations (tenant, run)",
+    # A memory that loses a parent again is found under it no more.
+    "CREATE INDEX kin_by_memory ON kin (tenant, memory_id)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS)
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -16,6 +16,8 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
 from reasoningbank.core.types import (
+    Consolidation,
+    ConsolidationKind,
     Edge,
     EdgeKind,
     Exposure,
@@ -59,6 +61,7 @@ _ENCODERS: dict[str, Callable[[Any], Any]] = {
     "results": lambda results: _to_json(results) if results else "[]",
     "metadata": lambda metadata: _to_json(dict(metadata)) if metadata else "{}",
     "memories": lambda memories: _to_json(dict(memories)),
+    "changes": lambda changes: _to_json(dict(changes)),
     "positive": int,
     "used": int,
     # SQLite keeps −0.0 as 0.0, so it must be hashed as that too.
@@ -71,6 +74,7 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
     "results": _tuple_from_json,
     "metadata": _mapping_from_json,
     "memories": _mapping_from_json,
+    "changes": _mapping_from_json,
     "positive": bool,
     "used": bool,
 }
@@ -149,6 +153,7 @@ def tables() -> dict[type[Record], Table[Any]]:
         Table(Ruling, "ruling", "rulings", {"kind": RulingKind}),
         Table(Job, "job", "jobs", {"state": JobState}),
         Table(Spending, "spending", "spending", {}),
+        Table(Consolidation, "consolidation", "consolidations", {"kind": ConsolidationKind}),
     )
     return {table.kind: table for table in listed}
 

@@ -365,6 +365,12 @@ class SqliteWriter(SqliteReader):
     def keep_trust(self, memory: Memory, level: int, marks: Sequence[int] = ()) -> None:
         self._own(memory)
         self._pending.add(_TRUST, (self._tenant, memory.id, int(level)))
+        if memory.revision > 1:
+            self._connection.execute(
+                "DELETE FROM kin WHERE tenant = ? AND memory_id = ?"
+                f" AND parent_id NOT IN ({', '.join('?' * len(memory.parents))})",
+                (self._tenant, memory.id, *memory.parents),
+            )
         for parent in memory.parents:
             self._pending.add(_KIN, (self._tenant, parent, memory.id))
         for mark in marks:

@@ -1,0 +1,291 @@
+"""Carry a plan out, a few acts to a transaction.
+
+Every act looks again before it touches anything: a memory that somebody has changed since the plan was made is left
+alone, so two runs at once do nothing twice. The unit's own record is written in the same transaction; a kill between
+two units leaves a sound bank, and the next run does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from reasoningbank.core.drafts import MAX_TAGS
+from reasoningbank.core.origins import Trust, level_of
+from reasoningbank.core.types import (
+    Consolidation,
+    ConsolidationKind,
+    Edge,
+    EdgeKind,
+    Memory,
+    Scope,
+    Signal,
+    State,
+)
+from reasoningbank.core.values import dataclass
+from reasoningbank.desk import Desk
+from reasoningbank.guard.admission import readmit
+from reasoningbank.guard.trust import levels_of, trust_in, trust_of
+from reasoningbank.learn.consolidate.edges import DISCOVERED
+from reasoningbank.learn.consolidate.inheriting import inherited
+from reasoningbank.learn.consolidate.plan import Act, Archival, Link, Merge, Plan, Promotion
+from reasoningbank.ports import Writer
+
+ACTS_PER_UNIT = 100
+MERGED_PER_UNIT = 500
+MADE_FROM = "consolidated"
+"""The name in the metadata of the run that made a memory out of several."""
+_OWN_EDGES = frozenset({EdgeKind.SUPERSEDES, EdgeKind.DERIVED_FROM})
+
+
+class _Changed(Exception):
+    """Somebody was faster; never seen by a caller."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Under which name a plan is carried out."""
+
+    run: str
+    kind: ConsolidationKind
+    namespace: str
+    source: str
+
+
+def carry_out(
+    desk: Desk, plan: Plan, order: Order, progress: Callable[[int, int], None] | None = None
+) -> tuple[int, list[str]]:
+    """How many acts were done, and what was left and why."""
+    done, left, first = 0, list[str](), True
+    revisions, total = dict(plan.revisions), len(plan.acts)
+    for chunk in _chunks(_whole_units(plan.acts)):
+        unit_id = order.run if first else desk.ids.new("con")
+        changes = desk.store.write(desk.tenant, partial(_unit, desk, order, unit_id, chunk, revisions))
+        revisions.update((memory_id, after) for memory_id, (_, after) in changes.touched.items())
+        first = first and not changes.acts
+        done += len(changes.acts)
+        left += changes.left
+        if progress is not None:
+            progress(min(done + len(left), total), total)
+    return done, left
+
+
+def _whole_units(acts: Iterable[Act]) -> Iterator[Act]:
+    """With merges of very many cut into several."""
+    for act in acts:
+        if isinstance(act, Merge) and len(act.merged) > MERGED_PER_UNIT:
+            for start in range(0, len(act.merged), MERGED_PER_UNIT):
+                part = slice(start, start + MERGED_PER_UNIT)
+                yield replace(act, merged=act.merged[part], likeness=act.likeness[part])
+        else:
+            yield act
+
+
+def _chunks(acts: Iterable[Act]) -> Iterator[list[Act]]:
+    iterator = iter(acts)
+    while chunk := list(islice(iterator, ACTS_PER_UNIT)):
+        yield chunk
+
+
+class _Changes:
+    """What a unit did, gathered while it does it."""
+
+    def __init__(self, revisions: Mapping[str, int]) -> None:
+        self._before = revisions
+        self.acts: list[dict[str, Any]] = []
+        self.touched: dict[str, list[int]] = {}
+        self.signals: dict[str, str] = {}
+        self.edges: list[str] = []
+        self.left: list[str] = []
+
+    def revision_of(self, memory_id: str) -> int:
+        return self.touched[memory_id][1] if memory_id in self.touched else self._before[memory_id]
+
+    def revised(self, before: Memory, after: Memory) -> None:
+        earliest = self.touched.get(before.id, [before.revision])[0]
+        self.touched[before.id] = [earliest, after.revision]
+
+    def told(self) -> Mapping[str, Any]:
+        return {"acts": self.acts, "touched": self.touched, "signals": self.signals, "edges": self.edges}
+
+
+def _unit(
+    desk: Desk,
+    order: Order,
+    unit_id: str,
+    acts: Sequence[Act],
+    revisions: Mapping[str, int],
+    writer: Writer,
+) -> _Changes:
+    changes = _Changes(revisions)
+    for act in acts:
+        try:
+            changes.acts.append(_do(desk, writer, order, act, changes))
+        except _Changed as changed:
+            changes.left.append(str(changed))
+    if changes.acts:
+        writer.add(
+            Consolidation(
+                id=unit_id,
+                tenant=desk.tenant,
+                run=order.run,
+                kind=order.kind,
+                namespace=order.namespace,
+                changes=changes.told(),
+                source=order.source,
+                at=desk.clock(),
+            )
+        )
+    return changes
+
+
+def _do(desk: Desk, writer: Writer, order: Order, act: Act, changes: _Changes) -> dict[str, Any]:
+    match act:
+        case Merge():
+            return _merge(desk, writer, order, act, changes)
+        case Link():
+            return _link(desk, writer, act, changes)
+        case Archival():
+            memory = _unchanged(writer, changes, act.id)
+            changes.revised(memory, put(desk, writer, memory, state=State.ARCHIVED))
+            return {"act": "archive", "id": act.id, "confidence": round(act.confidence, 4)}
+        case Promotion():
+            memory = _unchanged(writer, changes, act.id)
+            if trust_in(writer, memory) is Trust.UNTRUSTED or memory.scope is not act.before:
+                raise _Changed(f"{act.id} may not be promoted any more.")
+            changes.revised(memory, put(desk, writer, memory, scope=act.after))
+            scopes: tuple[Scope, Scope] = (act.before, act.after)
+            return {"act": "promote", "id": act.id, "from": scopes[0].value, "to": scopes[1].value}
+
+
+def _merge(desk: Desk, writer: Writer, order: Order, act: Merge, changes: _Changes) -> dict[str, Any]:
+    kept = _unchanged(writer, changes, act.kept)
+    others = []
+    for memory_id in act.merged:
+        try:
+            others.append(_unchanged(writer, changes, memory_id))
+        except _Changed as changed:
+            changes.left.append(str(changed))
+    levels = levels_of(writer, [kept, *others])
+    others = [other for other in others if trust_of(other, levels) is trust_of(kept, levels)]
+    if not others:
+        raise _Changed(f"{act.kept} has nothing left to be merged with.")
+    signals: dict[str, list[Signal]] = {memory.id: [] for memory in (kept, *others)}
+    for signal in writer.select(Signal, {"memory_id": list(signals)}):
+        signals[signal.memory_id].append(signal)
+    for copy in inherited(kept, others, signals, partial(desk.ids.new, "sig")):
+        writer.add(copy.signal)
+        changes.signals[copy.signal.id] = copy.original
+    changes.revised(kept, _grown(desk, writer, order, act, kept, others))
+    cosines = {memory_id: cosine for memory_id, (cosine, _) in zip(act.merged, act.likeness, strict=True)}
+    for other in others:
+        changes.revised(other, put(desk, writer, other, state=State.SUPERSEDED))
+        text = "The first says the same as the second and stands for both."
+        _join(desk, writer, (kept.id, other.id), EdgeKind.SUPERSEDES, max(0.85, cosines[other.id]), text, changes)
+    _take_over_edges(desk, writer, kept, others, changes)
+    return {
+        "act": "merge",
+        "kept": kept.id,
+        "merged": [other.id for other in others],
+        "likeness": [list(map(float, pair)) for pair in act.likeness],
+    }
+
+
+def _grown(desk: Desk, writer: Writer, order: Order, act: Merge, kept: Memory, others: Sequence[Memory]) -> Memory:
+    tags = dict.fromkeys((*kept.tags, *(tag for other in others for tag in other.tags)))
+    parents = dict.fromkeys((*kept.parents, *(other.id for other in others)))
+    fields: dict[str, Any] = {
+        "tags": tuple(tags)[:MAX_TAGS],
+        "parents": tuple(parent for parent in parents if parent != kept.id),
+        "metadata": {**kept.metadata, MADE_FROM: order.run},
+    }
+    if act.text is not None:
+        fields |= {"title": act.text.title, "description": act.text.description, "content": act.text.content}
+        fields["metadata"]["rewritten_by"] = act.text.by
+        after, _ = desk.clean(_next(desk, kept, **fields))
+        return readmit(writer, kept, after, kept.origin).memory
+    return put(desk, writer, kept, **fields)
+
+
+def _link(desk: Desk, writer: Writer, act: Link, changes: _Changes) -> dict[str, Any]:
+    ends = writer.get(Memory, [act.source, act.target])
+    if len(ends) < 2 or any(end.state is not State.ACTIVE for end in ends.values()):
+        raise _Changed(f"{act.source} or {act.target} is not there to be linked any more.")
+    edge = _join(desk, writer, (act.source, act.target), act.kind, act.weight, act.text, changes, act.evidence)
+    if edge is None:
+        raise _Changed(f"{act.source} and {act.target} are linked already.")
+    return {"act": "link", "edge": edge.id, "source": act.source, "target": act.target, "kind": act.kind.value}
+
+
+def _join(
+    desk: Desk,
+    writer: Writer,
+    ends: tuple[str, str],
+    kind: EdgeKind,
+    weight: float,
+    text: str,
+    changes: _Changes,
+    evidence: str = "",
+) -> Edge | None:
+    where = {"source_id": ends[0], "target_id": ends[1], "kind": kind.value}
+    if ends[0] == ends[1] or writer.select(Edge, where, limit=1):
+        return None
+    edge, _ = desk.clean(
+        Edge(
+            id=desk.ids.new("edg"),
+            tenant=desk.tenant,
+            source_id=ends[0],
+            target_id=ends[1],
+            kind=kind,
+            text=text,
+            weight=min(1.0, round(weight, 3)),
+            tags=(DISCOVERED,),
+            evidence=evidence,
+            created_at=desk.clock(),
+        )
+    )
+    writer.add(edge)
+    changes.edges.append(edge.id)
+    return edge
+
+
+def _take_over_edges(desk: Desk, writer: Writer, kept: Memory, others: Sequence[Memory], changes: _Changes) -> None:
+    """What was linked with a merged memory is linked with the one that stands for it; the old edges stay too."""
+    ids = [other.id for other in others]
+    inside = {kept.id, *ids}
+    edges = (*writer.select(Edge, {"source_id": ids}), *writer.select(Edge, {"target_id": ids}))
+    for edge in edges:
+        if edge.kind in _OWN_EDGES or {edge.source_id, edge.target_id} <= inside:
+            continue
+        ends = tuple(kept.id if end in inside else end for end in (edge.source_id, edge.target_id))
+        where = {"source_id": ends[0], "target_id": ends[1], "kind": edge.kind.value}
+        if writer.select(Edge, where, limit=1):
+            continue
+        copy = replace(edge, id=desk.ids.new("edg"), source_id=ends[0], target_id=ends[1], created_at=desk.clock())
+        writer.add(copy)
+        changes.edges.append(copy.id)
+
+
+def _unchanged(writer: Writer, changes: _Changes, memory_id: str) -> Memory:
+    """A memory as the plan saw it, or as this run has left it."""
+    memory = writer.get(Memory, [memory_id]).get(memory_id)
+    if memory is None or memory.state is not State.ACTIVE:
+        raise _Changed(f"{memory_id} is not active any more.")
+    if memory.revision != changes.revision_of(memory_id):
+        raise _Changed(f"{memory_id} was changed meanwhile.")
+    return memory
+
+
+def put(desk: Desk, writer: Writer, memory: Memory, **fields: Any) -> Memory:
+    """A new revision that says the same, by whoever may make one without making it more or less believed."""
+    after = _next(desk, memory, **fields)
+    level = trust_in(writer, memory)
+    editor = memory.origin if level is Trust.UNTRUSTED and level_of(memory.origin) is level else "user"
+    return readmit(writer, memory, after, editor).memory
+
+
+def _next(desk: Desk, memory: Memory, **fields: Any) -> Memory:
+    return replace(memory, **fields, revision=memory.revision + 1, updated_at=max(desk.clock(), memory.updated_at))

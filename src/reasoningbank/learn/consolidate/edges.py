@@ -1,0 +1,82 @@
+"""The edges that are there, and room for more.
+
+Knows that a memory with a hundred links is linked to nothing: each gets a few discovered ones, the strongest first, and
+what somebody has linked, or has unlinked again, stays so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from reasoningbank.core.types import Edge, EdgeKind
+from reasoningbank.learn.consolidate.plan import Link
+from reasoningbank.learn.consolidate.pool import Settled
+from reasoningbank.ports import Reader
+
+DISCOVERED = "discovered"
+"""The tag of an edge that nobody made by hand."""
+MOST_LINKS = 5
+_ROWS_PER_PAGE = 2_000
+_EITHER_WAY = frozenset({EdgeKind.CONFLICTS, EdgeKind.ALTERNATIVE, EdgeKind.ANALOGY, EdgeKind.RELATES})
+
+
+class Web:
+    """Grows while links are taken; a link that is there already, or finds no room, is not."""
+
+    def __init__(
+        self,
+        edges: Iterable[Edge],
+        before: Settled,
+        stands_for: Mapping[str, str],
+        most: int = MOST_LINKS,
+    ) -> None:
+        """`stands_for` says which memory will have the edges of another."""
+        self._most = most
+        self._there: set[tuple[str, str, str]] = set(before.unlinked)
+        self._joined: set[frozenset[str]] = set()
+        self._degree: Counter[str] = Counter()
+        for edge in edges:
+            if edge.kind is EdgeKind.SUPERSEDES:
+                continue
+            ends = (stands_for.get(edge.source_id, edge.source_id), stands_for.get(edge.target_id, edge.target_id))
+            fresh = (*ends, edge.kind.value) not in self._there
+            self._there.add((*ends, edge.kind.value))
+            self._joined.add(frozenset(ends))
+            if DISCOVERED in edge.tags and fresh:
+                self._degree.update(ends)
+
+    def are_joined(self, one: str, other: str) -> bool:
+        """By an edge of any kind."""
+        return frozenset((one, other)) in self._joined
+
+    def take(self, link: Link) -> bool:
+        kind = link.kind.value
+        ways = {(link.source, link.target, kind)}
+        if link.kind in _EITHER_WAY:
+            ways.add((link.target, link.source, kind))
+        if ways & self._there or link.source == link.target:
+            return False
+        if max(self._degree[link.source], self._degree[link.target]) >= self._most:
+            return False
+        self._there |= ways
+        self._joined.add(frozenset((link.source, link.target)))
+        self._degree.update((link.source, link.target))
+        return True
+
+
+def edges_in(reader: Reader) -> list[Edge]:
+    found: list[Edge] = []
+    after: str | None = None
+    while page := reader.select(Edge, {}, after=after, limit=_ROWS_PER_PAGE):
+        found += page
+        after = page[-1].id
+    return found
+
+
+def day_of(at: float) -> str:
+    try:
+        return datetime.fromtimestamp(at, UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return "an unknown day"

@@ -1,0 +1,267 @@
+"""Links that the records show: what a text says about another memory, what was used together, what resembles what.
+
+Each has a sentence, a weight in its band and the evidence for it. Better none than a wrong one: a cue must name the
+other memory's title, a purpose must be the same and rare, a use must have happened several times.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+from reasoningbank.core.origins import Trust
+from reasoningbank.core.types import EdgeKind, Outcome
+from reasoningbank.core.values import dataclass
+from reasoningbank.learn.consolidate.agreement import contradiction, says_the_same
+from reasoningbank.learn.consolidate.edges import Web
+from reasoningbank.learn.consolidate.pairs import Pair
+from reasoningbank.learn.consolidate.plan import Link
+from reasoningbank.learn.consolidate.pool import FACT, Member
+from reasoningbank.learn.consolidate.wording import terms_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """How sure a link must be."""
+
+    title_terms: int = 2
+    """A title of fewer words names too much."""
+    title_share: float = 0.8
+    """Of a title's words that a cue must hold."""
+    cue_words: int = 12
+    tasks_together: int = 3
+    share_together: float = 0.5
+    succeeded_together: float = 0.8
+    purpose_terms: int = 4
+    purpose_share: float = 0.8
+    purpose_advice_share: float = 0.5
+    purpose_holders: int = 3
+    analogy_strong_cosine: float = 0.75
+    analogy_neighbours: int = 3
+
+
+DISCOVERY = Discovery()
+MOST_USED_TOGETHER = 20
+"""A task that used more says little about any two of them."""
+_NAMED = 5
+_QUOTED_CHARS = 200
+
+_CUES: tuple[tuple[EdgeKind, bool, re.Pattern[str], str], ...] = tuple(
+    (kind, forward, re.compile(rf"\b(?:{cue})\s+(?P<named>[^.;\n]{{4,200}})", re.IGNORECASE), sentence)
+    for kind, forward, cue, sentence in (
+        (EdgeKind.REQUIRES, True, r"requires?|needs|depends on|relies on|presupposes", "The first needs the second."),
+        (EdgeKind.CAUSES, True, r"causes|leads to|results in|triggers", "The first leads to the second."),
+        (EdgeKind.CAUSES, False, r"caused by|because of|due to|results from", "The first leads to the second."),
+        (
+            EdgeKind.ENHANCES,
+            True,
+            r"improves|enhances|speeds up|strengthens|complements|builds on|extends",
+            "The first makes the second better.",
+        ),
+        (
+            EdgeKind.ALTERNATIVE,
+            True,
+            r"instead of|alternative to|rather than|in place of|replaces|substitutes for",
+            "Either of them can be used.",
+        ),
+    )
+)
+
+
+def links_among(
+    members: Sequence[Member],
+    pairs: Sequence[Pair],
+    across: Sequence[Pair],
+    web: Web,
+    how: Discovery = DISCOVERY,
+) -> list[Link]:
+    """The surest kinds first, since room is limited. `across` are near pairs of two projects."""
+    believed = [_takes_part(member) for member in members]
+    ways: tuple[Iterable[Link], ...] = (
+        _by_cue(members, believed, how),
+        _by_use(members, believed, how),
+        _by_purpose(members, believed, pairs, how),
+        _by_analogy(members, believed, across, how),
+    )
+    found: list[Link] = []
+    for way in ways:
+        surest = sorted(way, key=lambda link: (-link.weight, link.source, link.target))
+        found += [link for link in surest if not web.are_joined(link.source, link.target) and web.take(link)]
+    return found
+
+
+def _takes_part(member: Member) -> bool:
+    return member.trust is not Trust.UNTRUSTED and FACT not in member.memory.tags
+
+
+# ---------------------------------------------------------------- what a text says
+
+
+def _by_cue(members: Sequence[Member], believed: Sequence[bool], how: Discovery) -> Iterator[Link]:
+    titles = [terms_of(member.memory.title) for member in members]
+    holders: defaultdict[str, list[int]] = defaultdict(list)
+    for row, title in enumerate(titles):
+        if believed[row] and len(title) >= how.title_terms:
+            for term in title:
+                holders[term].append(row)
+    for row, member in enumerate(members):
+        if not believed[row]:
+            continue
+        for kind, forward, quote, named, sentence in _cues(member, how):
+            other = _named_by(named, row, members, titles, holders, how)
+            if other is None:
+                continue
+            source, target = (member, members[other]) if forward else (members[other], member)
+            share = len(named & titles[other]) / len(titles[other])
+            strong = kind in (EdgeKind.REQUIRES, EdgeKind.CAUSES)
+            yield Link(
+                source=source.id,
+                target=target.id,
+                kind=kind,
+                weight=round((0.85 if strong else 0.55) + 0.15 * share, 3),
+                text=sentence,
+                evidence=f"{member.id} says: “{quote}”",
+                titles=(source.memory.title, target.memory.title),
+            )
+
+
+def _cues(member: Member, how: Discovery) -> Iterator[tuple[EdgeKind, bool, str, frozenset[str], str]]:
+    told = f"{member.memory.title}. {member.memory.description}. {member.memory.content[:4000]}"
+    for kind, forward, cue, sentence in _CUES:
+        for found in cue.finditer(told):
+            named = " ".join(found["named"].split()[: how.cue_words])
+            quote = " ".join(found.group().split())[:_QUOTED_CHARS]
+            yield kind, forward, quote, terms_of(named), sentence
+
+
+def _named_by(
+    named: frozenset[str],
+    own: int,
+    members: Sequence[Member],
+    titles: Sequence[frozenset[str]],
+    holders: Mapping[str, list[int]],
+    how: Discovery,
+) -> int | None:
+    """The one memory of the same project whose title is named; None when there is none, or more than one."""
+    met: Counter[int] = Counter()
+    for term in named:
+        met.update(holders.get(term, ()))
+    namespace = members[own].memory.namespace
+    fitting = [
+        (count / len(titles[row]), count, row)
+        for row, count in met.items()
+        if row != own
+        and count >= how.title_terms
+        and count >= how.title_share * len(titles[row])
+        and members[row].memory.namespace == namespace
+        and titles[row] != titles[own]
+    ]
+    fitting.sort(reverse=True)
+    if not fitting or (len(fitting) > 1 and fitting[0][:2] == fitting[1][:2]):
+        return None
+    return fitting[0][2]
+
+
+# ---------------------------------------------------------------- what was used together
+
+
+def _by_use(members: Sequence[Member], believed: Sequence[bool], how: Discovery) -> Iterator[Link]:
+    tasks: defaultdict[str, dict[int, bool]] = defaultdict(dict)
+    for row, member in enumerate(members):
+        for signal in member.signals if believed[row] else ():
+            if signal.used and signal.trajectory_id is not None:
+                tasks[signal.trajectory_id][row] = tasks[signal.trajectory_id].get(row, True) and signal.positive
+    uses: Counter[int] = Counter(row for used in tasks.values() for row in used)
+    together: defaultdict[tuple[int, int], list[tuple[str, bool]]] = defaultdict(list)
+    for task, used in tasks.items():
+        if len(used) <= MOST_USED_TOGETHER:
+            for one, other in combinations(sorted(used), 2):
+                together[one, other].append((task, used[one] and used[other]))
+    for (one, other), shared in together.items():
+        count, succeeded = len(shared), sum(well for _, well in shared)
+        if count < how.tasks_together or count < how.share_together * min(uses[one], uses[other]):
+            continue
+        if succeeded < how.succeeded_together * count:
+            continue
+        helper, helped = (one, other) if uses[one] < uses[other] else (other, one)
+        yield Link(
+            source=members[helper].id,
+            target=members[helped].id,
+            kind=EdgeKind.ENHANCES,
+            weight=round(0.55 + 0.2 * min(1.0, (count - how.tasks_together) / 10), 3),
+            text=f"Used together in {count} tasks, {succeeded} of which went well.",
+            evidence=f"tasks {', '.join(task for task, _ in shared[:_NAMED])}",
+            titles=(members[helper].memory.title, members[helped].memory.title),
+        )
+
+
+# ---------------------------------------------------------------- what resembles what
+
+
+def _by_purpose(
+    members: Sequence[Member], believed: Sequence[bool], pairs: Iterable[Pair], how: Discovery
+) -> Iterator[Link]:
+    """Two ways to do the same: one purpose, told in a description that few others share, and different advice."""
+    purposes = [terms_of(member.memory.description) for member in members]
+    holders = Counter(purposes)
+    for a, b, cosine in pairs:
+        one, other = members[a], members[b]
+        mine, theirs = purposes[a], purposes[b]
+        if not (believed[a] and believed[b]) or one.memory.outcome is not other.memory.outcome:
+            continue
+        if one.memory.outcome is Outcome.FAILURE or min(len(mine), len(theirs)) < how.purpose_terms:
+            continue
+        if max(holders[mine], holders[theirs]) > how.purpose_holders or _share(mine, theirs) < how.purpose_share:
+            continue
+        if _share(terms_of(one.memory.content), terms_of(other.memory.content)) > how.purpose_advice_share:
+            continue
+        if contradiction(one.wording, other.wording) is not None:
+            continue
+        yield Link(
+            source=max(one.id, other.id),
+            target=min(one.id, other.id),
+            kind=EdgeKind.ALTERNATIVE,
+            weight=round(0.55 + 0.2 * _share(mine, theirs) * max(0.0, min(1.0, cosine)), 3),
+            text="Two ways to reach the same: both apply in the same case and advise differently.",
+            evidence=f"both say when to apply in the same words ({', '.join(sorted(mine & theirs)[:_NAMED])})",
+            titles=(members[b].memory.title, members[a].memory.title),
+        )
+
+
+def _by_analogy(
+    members: Sequence[Member], believed: Sequence[bool], across: Iterable[Pair], how: Discovery
+) -> Iterator[Link]:
+    """The same approach in another project: near in meaning, each among the nearest of the other, not the same."""
+    near = [
+        (a, b, cosine)
+        for a, b, cosine in across
+        if believed[a] and believed[b] and members[a].memory.outcome is members[b].memory.outcome
+    ]
+    nearest: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
+    for a, b, cosine in near:
+        nearest[a].append((-cosine, b))
+        nearest[b].append((-cosine, a))
+    few = {row: {other for _, other in sorted(found)[: how.analogy_neighbours]} for row, found in nearest.items()}
+    for a, b, cosine in near:
+        one, other = members[a], members[b]
+        if b not in few[a] or a not in few[b] or says_the_same(one.wording, other.wording) is not None:
+            continue
+        shared = sorted(one.wording.words & other.wording.words)
+        if not shared or contradiction(one.wording, other.wording) is not None:
+            continue
+        strong = cosine >= how.analogy_strong_cosine
+        yield Link(
+            source=max(one.id, other.id),
+            target=min(one.id, other.id),
+            kind=EdgeKind.ANALOGY,
+            weight=round((0.55 if strong else 0.25) + 0.2 * min(1.0, max(0.0, cosine)), 3),
+            text=f"The same approach in two projects, {one.memory.namespace} and {other.memory.namespace}.",
+            evidence=f"cosine {cosine:.2f}; in common: {', '.join(shared[:_NAMED])}",
+            titles=(members[b].memory.title, members[a].memory.title),
+        )
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one or other else 0.0

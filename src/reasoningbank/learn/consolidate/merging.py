@@ -1,0 +1,118 @@
+"""Which memories say the same, and which one of them is kept.
+
+Knows who may be merged with whom: the same project, scope, outcome, audience and trust, and the same advice to the
+letter where letters count. The one with the most evidence is kept; the others are compared with that one, never with
+each other, so a chain of small differences does not become a large one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from reasoningbank.core.origins import Trust
+from reasoningbank.learn.consolidate.agreement import says_the_same
+from reasoningbank.learn.consolidate.pairs import Pair
+from reasoningbank.learn.consolidate.plan import Merge
+from reasoningbank.learn.consolidate.pool import FACT, PINNED, Member, Settled
+
+Kin = dict[str, dict[str, tuple[float, float]]]
+"""By id: those that say the same, with cosine and share of words."""
+
+
+def merges_among(members: Sequence[Member], pairs: Iterable[Pair], before: Settled) -> list[Merge]:
+    """`pairs` are those that are near enough to say the same."""
+    kin = _kin(members, pairs, before)
+    by_id = {member.id: member for member in members}
+    taken: set[str] = set()
+    found: list[Merge] = []
+    for leader in sorted((by_id[i] for i in kin), key=_standing, reverse=True):
+        if leader.id in taken:
+            continue
+        others = [i for i in sorted(kin[leader.id]) if i not in taken and _may_go(by_id[i])]
+        if not others:
+            continue
+        taken.update((leader.id, *others))
+        likeness = tuple(kin[leader.id][i] for i in others)
+        found.append(
+            Merge(
+                kept=leader.id,
+                merged=tuple(others),
+                title=leader.memory.title,
+                likeness=likeness,
+                why=_why(leader, likeness),
+            )
+        )
+    return found
+
+
+def _kin(members: Sequence[Member], pairs: Iterable[Pair], before: Settled) -> Kin:
+    kin: Kin = {}
+
+    def join(one: Member, other: Member, likeness: tuple[float, float]) -> None:
+        if frozenset((one.id, other.id)) not in before.apart:
+            kin.setdefault(one.id, {})[other.id] = likeness
+            kin.setdefault(other.id, {})[one.id] = likeness
+
+    for leader, *copies in _the_very_same(members):
+        for copy in copies:
+            join(members[leader], members[copy], (1.0, 1.0))
+    for a, b, cosine in pairs:
+        one, other = members[a], members[b]
+        if audience(one) != audience(other) or (one.is_named and other.is_named):
+            continue
+        share = says_the_same(one.wording, other.wording)
+        if share is not None:
+            join(one, other, (cosine, share))
+    return kin
+
+
+def _the_very_same(members: Sequence[Member]) -> list[list[int]]:
+    """Rows whose texts differ in nothing but case and spacing, and need no vector; the one to keep comes first."""
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for row, member in enumerate(members):
+        if not member.is_named:
+            groups.setdefault((audience(member), member.wording.whole), []).append(row)
+    several = [rows for rows in groups.values() if len(rows) > 1]
+    return [sorted(rows, key=lambda row: _standing(members[row]), reverse=True) for rows in several]
+
+
+def audience(member: Member) -> tuple[object, ...]:
+    """What two memories must have in common to be one. Two strangers do not vouch for each other."""
+    memory = member.memory
+    if FACT in memory.tags:
+        return (memory.id,)
+    stranger = memory.origin if member.trust is Trust.UNTRUSTED else ""
+    return (
+        memory.namespace,
+        memory.scope,
+        memory.outcome,
+        memory.agent,
+        memory.task_type,
+        memory.cognitive_pattern,
+        member.trust,
+        stranger,
+    )
+
+
+def _may_go(member: Member) -> bool:
+    return not member.is_named and PINNED not in member.memory.tags
+
+
+def _standing(member: Member) -> tuple[object, ...]:
+    """Who is kept: one that is asked for by name, then the most evidence, then the oldest."""
+    positive = sum(signal.weight for signal in member.signals if signal.positive)
+    return (
+        not _may_go(member),
+        member.used,
+        positive,
+        round(member.confidence, 6),
+        len(member.signals),
+        -member.memory.created_at,
+        member.id,
+    )
+
+
+def _why(leader: Member, likeness: Sequence[tuple[float, float]]) -> str:
+    cosines, shares = zip(*likeness, strict=True)
+    evidence = f"{leader.used} uses, confidence {leader.confidence:.2f}" if leader.signals else "the oldest"
+    return f"cosine {min(cosines):.2f}, {min(shares):.0%} of the words in common; kept: {evidence}"

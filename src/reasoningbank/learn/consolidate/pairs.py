@@ -1,0 +1,101 @@
+"""Which memories are near each other, from the vectors that the index keeps.
+
+A blocked matrix product: no vector is made here, and no loop over pairs runs in Python. Each row keeps its nearest few,
+so that a bank of ten thousand copies of one text costs no more than any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from reasoningbank.core.values import dataclass
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reasoningbank.ports import Floats
+
+MOST_NEIGHBOURS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearness:
+    """The cosines from which two memories are worth comparing, by words, for each purpose."""
+
+    same: float
+    opposed: float
+    analogous: float
+
+
+NEARNESS: Mapping[str, Nearness] = {
+    "local": Nearness(same=0.80, opposed=0.60, analogous=0.62),
+    # Here a cosine counts common words and letters; it knows nothing of meaning.
+    "hash": Nearness(same=0.45, opposed=0.30, analogous=0.65),
+}
+"""By embedder; another one is taken to be like `local`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """Where the memories lie: the embedder's name, and the vectors that the index keeps."""
+
+    embedder: str
+    vectors: Callable[[Sequence[str]], Floats]
+    """A row for each id, zeros where there is none."""
+
+    @property
+    def nearness(self) -> Nearness:
+        return NEARNESS.get(self.embedder, NEARNESS["local"])
+
+
+_CELLS = 1 << 23
+"""Of one block of the product: 32 MB."""
+Pair = tuple[int, int, float]
+
+
+def near_pairs(
+    vectors: Floats,
+    least: float,
+    *,
+    groups: NDArray[np.int64],
+    within: bool = True,
+    most: int = MOST_NEIGHBOURS,
+) -> list[Pair]:
+    """(row, row, cosine), the lower row first, each pair once: rows of one group, or with `within` false of two."""
+    import numpy as np
+
+    if within:
+        found: list[Pair] = []
+        for group in np.unique(groups):
+            rows = np.flatnonzero(groups == group)
+            found += [(int(rows[a]), int(rows[b]), c) for a, b, c in _among(vectors[rows], least, None, most)]
+        return found
+    return _among(vectors, least, groups, most)
+
+
+def _among(vectors: Floats, least: float, apart: NDArray[np.int64] | None, most: int) -> list[Pair]:
+    import numpy as np
+
+    count = len(vectors)
+    if count < 2:
+        return []
+    found: dict[tuple[int, int], float] = {}
+    step = max(1, min(count, _CELLS // count))
+    for start in range(0, count, step):
+        block = vectors[start : start + step]
+        products = block @ vectors.T
+        products[np.arange(len(block)), np.arange(start, start + len(block))] = -1.0
+        if apart is not None:
+            products[apart[start : start + len(block), None] == apart[None, :]] = -1.0
+        if most < count:
+            # The nearest of each row first, so that the threshold has little to look at.
+            nearest = np.argpartition(products, count - most, axis=1)[:, count - most :]
+        else:
+            nearest = np.broadcast_to(np.arange(count), products.shape)
+        values = np.take_along_axis(products, nearest, axis=1)
+        for row, column in np.argwhere(values >= least).tolist():
+            one, other = start + row, int(nearest[row, column])
+            found[min(one, other), max(one, other)] = float(values[row, column])
+    return [(one, other, cosine) for (one, other), cosine in sorted(found.items())]

@@ -1,0 +1,128 @@
+"""The memories that take part, each with what it has earned, read once.
+
+Only active ones: what is in quarantine, forgotten or archived neither gives nor takes anything here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from reasoningbank.core.origins import Trust
+from reasoningbank.core.types import EVERY_NAMESPACE, Consolidation, ConsolidationKind, Memory, Signal, State
+from reasoningbank.core.values import dataclass
+from reasoningbank.desk import Desk
+from reasoningbank.guard.trust import levels_of, trust_of
+from reasoningbank.learn.consolidate.wording import Wording, wording_of
+from reasoningbank.ports import Reader
+
+ROWS_PER_PAGE = 2_000
+PINNED = "pinned"
+"""A tag: whoever wears it is never archived and never merged away."""
+FACT = "fact"
+"""A tag: it says what is there, and its distiller keeps its kind in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    memory: Memory
+    wording: Wording
+    trust: Trust
+    signals: tuple[Signal, ...]
+    confidence: float
+    used: int
+    last_used_at: float
+
+    @property
+    def id(self) -> str:
+        return self.memory.id
+
+    @property
+    def is_distilled(self) -> bool:
+        return "distiller" in self.memory.metadata
+
+    @property
+    def is_named(self) -> bool:
+        """Whether somebody asks for it by the name that somebody gave it."""
+        return self.memory.key is not None and not self.is_distilled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What was decided before, so that nobody has to undo the same thing twice."""
+
+    apart: frozenset[frozenset[str]] = frozenset()
+    """Pairs whose merge was undone."""
+    unlinked: frozenset[tuple[str, str, str]] = frozenset()
+    kept: frozenset[str] = frozenset()
+    """Memories whose archival was undone."""
+    at_home: frozenset[str] = frozenset()
+    """Memories whose promotion was undone."""
+
+
+def members(desk: Desk, reader: Reader, namespace: str) -> list[Member]:
+    """By id, which is by age."""
+    where = {"state": State.ACTIVE.value}
+    if namespace != EVERY_NAMESPACE:
+        where["namespace"] = namespace
+    found: list[Member] = []
+    after: str | None = None
+    while page := reader.select(Memory, where, after=after, limit=ROWS_PER_PAGE):
+        found += _weighed(desk, reader, page)
+        after = page[-1].id
+    return found
+
+
+def _weighed(desk: Desk, reader: Reader, memories: Sequence[Memory]) -> Iterable[Member]:
+    levels = levels_of(reader, memories)
+    signals: dict[str, list[Signal]] = {memory.id: [] for memory in memories}
+    for signal in reader.select(Signal, {"memory_id": list(signals)}):
+        signals[signal.memory_id].append(signal)
+    for memory in memories:
+        yield member_of(desk, memory, wording_of(memory), trust_of(memory, levels), signals[memory.id])
+
+
+def member_of(desk: Desk, memory: Memory, wording: Wording, trust: Trust, signals: Sequence[Signal]) -> Member:
+    standing = desk.policy.standing(memory.initial_confidence, memory.created_at, signals)
+    return Member(
+        memory=memory,
+        wording=wording,
+        trust=trust,
+        signals=tuple(signals),
+        confidence=desk.policy.confidence(standing, desk.clock()).mean,
+        used=standing.used,
+        last_used_at=standing.last_used_at,
+    )
+
+
+def units_of(reader: Reader) -> tuple[list[Consolidation], set[str]]:
+    """Every unit, and the ids of those that were undone."""
+    units = reader.select(Consolidation, {})
+    undone = {str(unit.changes.get("undone")) for unit in units if unit.kind is ConsolidationKind.UNDO}
+    return [unit for unit in units if unit.kind is not ConsolidationKind.UNDO], undone
+
+
+def settled(reader: Reader) -> Settled:
+    units, undone = units_of(reader)
+    apart: set[frozenset[str]] = set()
+    unlinked: set[tuple[str, str, str]] = set()
+    kept: set[str] = set()
+    at_home: set[str] = set()
+    for unit in units:
+        if unit.id not in undone:
+            continue
+        for act in unit.changes.get("acts", ()):
+            match act:
+                case {"act": "merge", "kept": one, "merged": others}:
+                    apart.update(frozenset((one, other)) for other in others)
+                case {"act": "link", "source": source, "target": target, "kind": kind}:
+                    unlinked.add((source, target, kind))
+                case {"act": "archive", "id": memory_id}:
+                    kept.add(memory_id)
+                case {"act": "promote", "id": memory_id}:
+                    at_home.add(memory_id)
+    return Settled(
+        apart=frozenset(apart),
+        unlinked=frozenset(unlinked),
+        kept=frozenset(kept),
+        at_home=frozenset(at_home),
+    )

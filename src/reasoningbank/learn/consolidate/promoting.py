@@ -1,0 +1,130 @@
+"""What has proved itself in its project and is offered to the team, and then to the whole organisation.
+
+A promotion widens who is shown a memory and changes nothing else: the same memory, in its own project, with its own
+evidence, and no more trusted than before. Knows how much independent evidence that takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from reasoningbank.core.origins import Trust
+from reasoningbank.core.types import Scope, Trajectory
+from reasoningbank.core.values import dataclass
+from reasoningbank.learn.consolidate.agreement import says_the_same
+from reasoningbank.learn.consolidate.pairs import Pair
+from reasoningbank.learn.consolidate.plan import Promotion
+from reasoningbank.learn.consolidate.pool import FACT, Member, Settled
+from reasoningbank.ports import Reader
+
+_IDS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What it takes to be shown to more people."""
+
+    after: Scope
+    sessions: int
+    """Distinct tasks that speak for it."""
+    confidence: float
+    projects: int
+    """In which those tasks were done, or in which the same advice is known."""
+
+
+LADDER: Mapping[Scope, Step] = {
+    Scope.PROJECT: Step(after=Scope.TEAM, sessions=3, confidence=0.8, projects=1),
+    Scope.TEAM: Step(after=Scope.ORG, sessions=8, confidence=0.85, projects=2),
+}
+LEAST_SUCCEEDED = 0.8
+"""Of the tasks that say anything about it."""
+
+
+def promotions_among(
+    members: Sequence[Member],
+    across: Iterable[Pair],
+    reader: Reader,
+    contested: AbstractSet[str],
+    before: Settled,
+    ladder: Mapping[Scope, Step] = LADDER,
+) -> list[Promotion]:
+    elsewhere = _known_elsewhere(members, across)
+    ready = [
+        (row, ladder[member.memory.scope])
+        for row, member in enumerate(members)
+        if member.memory.scope in ladder
+        and member.trust is not Trust.UNTRUSTED
+        and FACT not in member.memory.tags
+        and member.id not in contested
+        and member.id not in before.at_home
+        and member.confidence >= ladder[member.memory.scope].confidence
+    ]
+    sessions = {row: _sessions(members[row], [members[other] for other in elsewhere.get(row, ())]) for row, _ in ready}
+    homes = _homes(reader, {session for found in sessions.values() for session in found})
+    found = []
+    for row, step in ready:
+        member, tasks = members[row], sessions[row]
+        well = sum(tasks.values())
+        if well < step.sessions or well < LEAST_SUCCEEDED * len(tasks):
+            continue
+        projects = {home for task in tasks if (home := homes.get(task)) is not None} | {member.memory.namespace}
+        projects |= {members[other].memory.namespace for other in elsewhere.get(row, ())}
+        if len(projects) < step.projects or _has_a_better(member, row, members, elsewhere):
+            continue
+        found.append(
+            Promotion(
+                id=member.id,
+                title=member.memory.title,
+                before=member.memory.scope,
+                after=step.after,
+                sessions=well,
+                confidence=member.confidence,
+                why=f"{well} of {len(tasks)} tasks in {len(projects)} project{'s' if len(projects) > 1 else ''} "
+                "speak for it",
+            )
+        )
+    return found
+
+
+def _sessions(member: Member, others: Iterable[Member]) -> dict[str, bool]:
+    """Distinct tasks that say something about it or about the same advice elsewhere, and whether all of it is good."""
+    found: dict[str, bool] = {}
+    for known in (member, *others):
+        for signal in known.signals:
+            if signal.trajectory_id is not None:
+                found[signal.trajectory_id] = found.get(signal.trajectory_id, True) and signal.positive
+    return found
+
+
+def _known_elsewhere(members: Sequence[Member], across: Iterable[Pair]) -> dict[int, list[int]]:
+    """Rows of other projects that give the same advice and are believed as much."""
+    found: dict[int, list[int]] = {}
+    for a, b, _ in across:
+        one, other = members[a], members[b]
+        if one.trust is not other.trust or one.memory.outcome is not other.memory.outcome:
+            continue
+        if says_the_same(one.wording, other.wording) is not None:
+            found.setdefault(a, []).append(b)
+            found.setdefault(b, []).append(a)
+    return found
+
+
+def _has_a_better(member: Member, row: int, members: Sequence[Member], elsewhere: Mapping[int, Sequence[int]]) -> bool:
+    """Of several projects that know the same, one speaks for all: one that is shared already, else the most used."""
+    mine = (member.memory.scope is not Scope.PROJECT, member.used, -row)
+    others = [members[other] for other in elsewhere.get(row, ())]
+    rows = elsewhere.get(row, ())
+    return any(
+        (known.memory.scope is not Scope.PROJECT, known.used, -at) > mine
+        for known, at in zip(others, rows, strict=True)
+    )
+
+
+def _homes(reader: Reader, sessions: set[str]) -> dict[str, str]:
+    ordered = sorted(sessions)
+    found: dict[str, str] = {}
+    for start in range(0, len(ordered), _IDS_AT_ONCE):
+        known = reader.get(Trajectory, ordered[start : start + _IDS_AT_ONCE])
+        found.update((session, trajectory.namespace) for session, trajectory in known.items())
+    return found

@@ -1,0 +1,244 @@
+"""Consolidate a bank: read, plan, and unless it is a rehearsal, carry out.
+
+    pool → the very same → near pairs → the same advice → what proved wrong → contradictions → links → promotions
+
+Each step sees the bank as the steps before will leave it, so that a second run finds nothing left to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from itertools import count
+from typing import Any
+
+from reasoningbank.core.drafts import clean_namespace
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.origins import USER
+from reasoningbank.core.types import EVERY_NAMESPACE, ConsolidationKind, Edge, EdgeKind
+from reasoningbank.core.values import dataclass
+from reasoningbank.desk import Desk
+from reasoningbank.learn.consolidate import schedule
+from reasoningbank.learn.consolidate.applying import Order, carry_out
+from reasoningbank.learn.consolidate.conflicts import conflicts_among
+from reasoningbank.learn.consolidate.edges import Web, edges_in
+from reasoningbank.learn.consolidate.inheriting import inherited
+from reasoningbank.learn.consolidate.links import links_among
+from reasoningbank.learn.consolidate.merging import merges_among
+from reasoningbank.learn.consolidate.pairs import Pair, Space, near_pairs
+from reasoningbank.learn.consolidate.plan import Consolidated, Link, Merge, Plan, Promotion
+from reasoningbank.learn.consolidate.pool import Member, Settled, member_of, members, settled
+from reasoningbank.learn.consolidate.promoting import promotions_among
+from reasoningbank.learn.consolidate.pruning import Faded, archivals_among, faded_among
+
+PARTS = ("merge", "conflicts", "links", "prune", "promote")
+MOST_ROUNDS = 4
+Rewriter = Callable[[Sequence[Member], Sequence[Merge]], list[Merge]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is asked for."""
+
+    namespace: str | None = None
+    """None is the desk's own, "*" is every one."""
+    only: tuple[str, ...] = ()
+    """Some of `PARTS`; nothing is all of them."""
+    dry_run: bool = False
+    if_due: bool = False
+    """Do nothing unless enough has changed, or enough time has passed, since the last time."""
+    source: str = USER
+    """Who asks."""
+
+
+def wish_of(options: Mapping[str, Any]) -> Wish:
+    known = [f.name for f in fields(Wish)]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise InvalidInput(f"Consolidating has no option {', '.join(unknown)}: use {', '.join(known)}.")
+    only = options.get("only", ())
+    return Wish(**{**options, "only": (only,) if isinstance(only, str) else tuple(only)})
+
+
+def consolidate(
+    desk: Desk,
+    space: Space,
+    wish: Wish,
+    *,
+    rewrite: Rewriter | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Consolidated:
+    namespace, parts = _namespace(desk, wish.namespace), _parts(wish.only)
+    if wish.if_due and not schedule.due(desk, namespace):
+        nothing = Plan(namespace=namespace, at=desk.clock(), considered=0)
+        return Consolidated(plan=nothing, run=None, applied=0, due=False)
+    head = desk.store.head()
+    plan = planned(desk, space, namespace, parts)
+    if wish.dry_run:
+        return Consolidated(plan=plan, run=None, applied=0)
+    done, left, run = 0, list[str](), desk.ids.new("con")
+    if rewrite is not None and plan.merges:
+        plan = replace(plan, merges=tuple(rewrite(_pool(desk, namespace), plan.merges)))
+    if plan.acts:
+        order = Order(run=run, kind=_kind(parts), namespace=namespace, source=wish.source)
+        done, left = carry_out(desk, plan, order, progress)
+    if parts == frozenset(PARTS):
+        schedule.note(desk, namespace, head)
+    return Consolidated(plan=plan, run=run if done else None, applied=done, left=tuple(left))
+
+
+def faded(desk: Desk, namespace: str | None) -> list[Faded]:
+    """What has lost confidence to age alone. Nothing is written: the confidence itself forgets."""
+    return faded_among(_pool(desk, _namespace(desk, namespace)), desk.policy, desk.clock())
+
+
+def _pool(desk: Desk, namespace: str) -> list[Member]:
+    with desk.store.read(desk.tenant) as reader:
+        return members(desk, reader, namespace)
+
+
+def planned(desk: Desk, space: Space, namespace: str, parts: frozenset[str]) -> Plan:
+    with desk.store.read(desk.tenant) as reader:
+        pool = members(desk, reader, namespace)
+        before, edges = settled(reader), edges_in(reader)
+    whole = Plan(
+        namespace=namespace,
+        at=desk.clock(),
+        considered=len(pool),
+        revisions={member.id: member.memory.revision for member in pool},
+    )
+    merges: list[Merge] = []
+    near = _Near(pool, space, wanted=bool(parts & {"merge", "conflicts", "links"}))
+    if "merge" in parts:
+        merges = _merged(pool, near, before)
+        pool = _as_merged(desk, pool, merges)
+    archivals = archivals_among(pool, before, desk.clock()) if "prune" in parts else []
+    gone = {archival.id for archival in archivals}
+    pool = [member for member in pool if member.id not in gone]
+    conflicts: list[Link] = []
+    links: list[Link] = []
+    web = Web(edges, before, {other: merge.kept for merge in merges for other in merge.merged})
+    if "conflicts" in parts:
+        conflicts = conflicts_among(pool, near.within(pool, near.least.opposed), web)
+    if "links" in parts:
+        pairs, across = near.within(pool, near.least.opposed), near.across(pool, near.least.analogous)
+        links = links_among(pool, pairs, across, web)
+    promotions: list[Promotion] = []
+    if "promote" in parts:
+        promotions = _promoted(desk, pool, near, edges, conflicts, before)
+    return replace(
+        whole,
+        merges=tuple(merges),
+        archivals=tuple(archivals),
+        conflicts=tuple(conflicts),
+        links=tuple(links),
+        promotions=tuple(promotions),
+    )
+
+
+class _Near:
+    """Who is near whom, with the vectors fetched once."""
+
+    def __init__(self, pool: Sequence[Member], space: Space, *, wanted: bool) -> None:
+        self._row = {member.id: row for row, member in enumerate(pool)}
+        self.least = space.nearness
+        self._vectors = space.vectors([member.id for member in pool]) if pool and wanted else None
+        self._known: dict[tuple[bool, float, int], list[Pair]] = {}
+
+    def within(self, pool: Sequence[Member], least: float) -> list[Pair]:
+        return self._pairs(pool, least, within=True)
+
+    def across(self, pool: Sequence[Member], least: float) -> list[Pair]:
+        return self._pairs(pool, least, within=False)
+
+    def _pairs(self, pool: Sequence[Member], least: float, *, within: bool) -> list[Pair]:
+        if self._vectors is None or len(pool) < 2:
+            return []
+        import numpy as np
+
+        asked = (within, least, len(pool))
+        if asked not in self._known:
+            numbers = {name: number for number, name in enumerate({member.memory.namespace for member in pool})}
+            groups = np.array([numbers[member.memory.namespace] for member in pool], np.int64)
+            rows = self._vectors[[self._row[member.id] for member in pool]]
+            one_project = len(numbers) == 1
+            self._known[asked] = (
+                [] if one_project and not within else near_pairs(rows, least, groups=groups, within=within)
+            )
+        return self._known[asked]
+
+
+def _merged(pool: Sequence[Member], near: _Near, before: Settled) -> list[Merge]:
+    """Round by round: a memory with very many near ones is compared with only some of them in each."""
+    found: dict[str, Merge] = {}
+    left = list(pool)
+    for number in range(MOST_ROUNDS):
+        # The very same ones need no vector, and would crowd out the others.
+        pairs = near.within(left, near.least.same) if number else []
+        fresh = merges_among(left, pairs, before)
+        for merge in fresh:
+            _absorb(found, merge)
+        gone = {other for merge in fresh for other in merge.merged}
+        left = [member for member in left if member.id not in gone]
+        if number and not fresh:
+            break
+    return [found[kept] for kept in sorted(found)]
+
+
+def _absorb(found: dict[str, Merge], merge: Merge) -> None:
+    """With what its merged ones had taken in before, under the one that is kept in the end."""
+    parts = [merge, *(found.pop(other) for other in merge.merged if other in found)]
+    if merge.kept in found:
+        parts.append(found.pop(merge.kept))
+    found[merge.kept] = replace(
+        merge,
+        merged=tuple(other for part in parts for other in part.merged),
+        likeness=tuple(pair for part in parts for pair in part.likeness),
+    )
+
+
+def _as_merged(desk: Desk, pool: Sequence[Member], merges: Sequence[Merge]) -> list[Member]:
+    by_id = {member.id: member for member in pool}
+    gone = {other for merge in merges for other in merge.merged}
+    for merge in merges:
+        kept, others = by_id[merge.kept], [by_id[other] for other in merge.merged]
+        signals = {member.id: member.signals for member in (kept, *others)}
+        fresh = map("sig_{}".format, count())
+        copies = inherited(kept.memory, [other.memory for other in others], signals, fresh.__next__)
+        grown = (*kept.signals, *(copy.signal for copy in copies))
+        by_id[merge.kept] = member_of(desk, kept.memory, kept.wording, kept.trust, grown)
+    return [member for member in by_id.values() if member.id not in gone]
+
+
+def _promoted(
+    desk: Desk,
+    pool: Sequence[Member],
+    near: _Near,
+    edges: Sequence[Edge],
+    conflicts: Sequence[Link],
+    before: Settled,
+) -> list[Promotion]:
+    contested = {end for link in conflicts for end in (link.source, link.target)}
+    contested |= {end for edge in edges if edge.kind is EdgeKind.CONFLICTS for end in (edge.source_id, edge.target_id)}
+    across = near.across(pool, near.least.analogous)
+    with desk.store.read(desk.tenant) as reader:
+        return promotions_among(pool, across, reader, contested, before)
+
+
+def _namespace(desk: Desk, namespace: str | None) -> str:
+    if namespace is None or namespace == EVERY_NAMESPACE:
+        return namespace or desk.namespace
+    return desk.scrubber.scrub(clean_namespace(namespace)).text
+
+
+def _parts(only: Sequence[str]) -> frozenset[str]:
+    unknown = sorted(set(only) - set(PARTS))
+    if isinstance(only, str) or unknown:
+        raise InvalidInput(f"There is nothing called {only!r} to consolidate: use some of {', '.join(PARTS)}.")
+    return frozenset(only or PARTS)
+
+
+def _kind(parts: frozenset[str]) -> ConsolidationKind:
+    if parts == {"prune"}:
+        return ConsolidationKind.PRUNE
+    return ConsolidationKind.PROMOTE if parts == {"promote"} else ConsolidationKind.CONSOLIDATE

@@ -1,0 +1,160 @@
+"""Take a run back: states, scopes, tags, parents, texts, signals and edges as they were before.
+
+Field by field: what nobody has touched since goes back, what somebody has changed meanwhile stays, and is named. One
+unit to a transaction, the last first, so an undoing that is killed is finished by another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from reasoningbank.core.errors import Conflict, NotFound
+from reasoningbank.core.types import Consolidation, ConsolidationKind, Edge, Memory, Signal, State
+from reasoningbank.desk import LIVE_STATES, Desk
+from reasoningbank.guard.trust import refold
+from reasoningbank.learn.consolidate.applying import put
+from reasoningbank.learn.consolidate.plan import Run, Undone
+from reasoningbank.learn.consolidate.pool import units_of
+from reasoningbank.ports import Reader, Writer
+
+_FIELDS = ("state", "scope", "tags", "parents", "metadata", "title", "description", "content")
+_COUNTED = {"merge": "merged", "link": "linked", "archive": "archived", "promote": "promoted"}
+
+
+def undo(desk: Desk, run_id: str, source: str) -> Undone:
+    with desk.store.read(desk.tenant) as reader:
+        units, undone = units_of(reader)
+    found = [unit for unit in units if unit.run == run_id]
+    if not found:
+        raise NotFound(f"There is no consolidation {run_id!r} here.")
+    waiting = [unit for unit in found if unit.id not in undone]
+    if not waiting:
+        raise Conflict(f"{run_id} was undone already.")
+    back = [
+        desk.store.write(desk.tenant, partial(_undo_unit, desk, unit, source))
+        for unit in sorted(waiting, key=lambda unit: unit.id, reverse=True)
+    ]
+    return Undone(
+        run=run_id,
+        memories=tuple(dict.fromkeys(memory for part in back for memory in part.memories)),
+        edges=sum(part.edges for part in back),
+        signals=sum(part.signals for part in back),
+        left=tuple(sentence for part in back for sentence in part.left),
+    )
+
+
+def _undo_unit(desk: Desk, unit: Consolidation, source: str, writer: Writer) -> Undone:
+    _, undone = units_of(writer)
+    left: list[str] = []
+    restored: list[str] = []
+    if unit.id in undone:
+        return Undone(run=unit.run, memories=(), edges=0, signals=0, left=())
+    # The merged ones first: what stands for them is judged anew when they are back.
+    changed: dict[str, Sequence[int]] = unit.changes.get("touched", {})
+    signals = _removed(writer, Signal, list(unit.changes.get("signals", {})))
+    edges = _removed_edges(writer, unit, left)
+    for memory_id, (before, after) in sorted(changed.items(), key=lambda entry: entry[1][1] - entry[1][0]):
+        if _put_back(desk, writer, memory_id, before, after, left):
+            restored.append(memory_id)
+    refold(writer, restored)
+    writer.add(
+        Consolidation(
+            id=desk.ids.new("con"),
+            tenant=desk.tenant,
+            run=unit.run,
+            kind=ConsolidationKind.UNDO,
+            namespace=unit.namespace,
+            changes={"undone": unit.id, "memories": restored, "left": left},
+            source=source,
+            at=desk.clock(),
+        )
+    )
+    return Undone(run=unit.run, memories=tuple(restored), edges=edges, signals=signals, left=tuple(left))
+
+
+def _removed(writer: Writer, kind: type[Signal], ids: Sequence[str]) -> int:
+    there = writer.get(kind, ids) if ids else {}
+    for record_id in there:
+        writer.remove(kind, record_id)
+    return len(there)
+
+
+def _removed_edges(writer: Writer, unit: Consolidation, left: list[str]) -> int:
+    ids = unit.changes.get("edges", [])
+    there = writer.get(Edge, ids) if ids else {}
+    removed = 0
+    for edge in there.values():
+        if edge.created_at > unit.at:
+            left.append(f"the edge {edge.id} was made anew since and stays")
+            continue
+        writer.remove(Edge, edge.id)
+        removed += 1
+    return removed
+
+
+def _put_back(desk: Desk, writer: Writer, memory_id: str, before: int, after: int, left: list[str]) -> bool:
+    now = writer.get(Memory, [memory_id]).get(memory_id)
+    if now is None:
+        left.append(f"{memory_id} was erased since")
+        return False
+    versions = {version.revision: version for version in (*writer.revisions(memory_id), now)}
+    if before not in versions or after not in versions:
+        left.append(f"{memory_id} has lost the revision that it had before")
+        return False
+    old, ours = versions[before], versions[after]
+    changes: dict[str, Any] = {}
+    for name in _FIELDS:
+        was, made, is_now = getattr(old, name), getattr(ours, name), getattr(now, name)
+        if was == made:
+            continue
+        if is_now == made:
+            changes[name] = was
+        elif is_now != was:
+            left.append(f"the {name} of {memory_id} was changed since and stays")
+    if changes.get("state") in LIVE_STATES and _key_is_taken(writer, now):
+        left.append(f"{memory_id} stays {now.state}: another memory has its key {now.key!r} now")
+        del changes["state"]
+    if changes:
+        revised = put(desk, writer, now, **changes)
+        if changes.get("state") is State.ACTIVE and revised.state is not State.ACTIVE:
+            left.append(f"{memory_id} is {revised.state}: its origin is not believed any more")
+    return bool(changes)
+
+
+def _key_is_taken(reader: Reader, memory: Memory) -> bool:
+    if memory.key is None:
+        return False
+    where = {"namespace": memory.namespace, "key": memory.key, "state": LIVE_STATES}
+    return any(other.id != memory.id for other in reader.select(Memory, where))
+
+
+def history(reader: Reader) -> list[Run]:
+    """Newest first."""
+    units, undone = units_of(reader)
+    runs: dict[str, list[Consolidation]] = {}
+    for unit in units:
+        runs.setdefault(unit.run, []).append(unit)
+    found = [
+        Run(
+            id=run_id,
+            kind=parts[0].kind,
+            namespace=parts[0].namespace,
+            at=parts[0].at,
+            source=parts[0].source,
+            counts=_counts(parts),
+            undone=all(part.id in undone for part in parts),
+            units=tuple(parts),
+        )
+        for run_id, parts in runs.items()
+    ]
+    return sorted(found, key=lambda run: (run.at, run.id), reverse=True)
+
+
+def _counts(parts: Sequence[Consolidation]) -> dict[str, int]:
+    counts = dict.fromkeys(_COUNTED.values(), 0)
+    for part in parts:
+        for act in part.changes.get("acts", ()):
+            counts[_COUNTED[act["act"]]] += len(act.get("merged", (1,)))
+    return counts

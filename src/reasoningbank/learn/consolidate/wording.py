@@ -1,0 +1,160 @@
+"""A memory's text as the comparisons see it: words, literals, polarity.
+
+Pure. Knows how to take a text apart and what each part is for; what two wordings amount to is decided in `agreement`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+
+from reasoningbank.core.stem import stem
+from reasoningbank.core.types import Memory, Outcome
+from reasoningbank.core.values import dataclass
+from reasoningbank.learn.consolidate import vocabulary
+
+MOST_TOKENS = 2_000
+"""Of one text; a longer one is merged only with the very same."""
+_APOSTROPHES = re.compile("[\u2019\u02bc\u2018]")
+_NEGATED = re.compile(r"\b(can|won|shan|[a-z]+)n't\b|\bcannot\b", re.IGNORECASE)
+_WHOLE = {"can": "can", "wo": "will", "sha": "shall", "ca": "can"}
+_TOKEN = re.compile(r"""[^\s,;()\[\]{}"'`<>|!?\u201c\u201d\u2026]+""")
+_EDGE = ".:;,*#~\u2013\u2014"
+_INSIDE_LITERALS = re.compile(r"[0-9/_\\=@$%.:+&^~*]")
+_HUMP = re.compile(r"[a-z][A-Z]")
+_TELLING = re.compile(r"\w")
+_NUMBERED = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    words: frozenset[str]
+    """Stems of the words that carry the advice, each under the name of its kind."""
+    literals: frozenset[str]
+    """Numbers, versions, paths, flags, identifiers: what must be the same to the letter."""
+    order: tuple[str, ...]
+    """Words and literals of the content in order."""
+    against: int
+    """How often the text advises against something."""
+    denials: int
+    qualifiers: frozenset[str]
+    values: frozenset[tuple[str, str]]
+    """(setting, value) for each number or literal that stands behind the name of a setting."""
+    is_failure: bool
+    is_cut: bool
+    """The text is longer than what is compared of it."""
+    whole: str
+    """The text without case and spacing, to know the very same one by."""
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """Words and literals, a flag like the word it is made of: what the text is about."""
+        return self.words | {_bare(literal) for literal in self.literals}
+
+    @property
+    def avoids(self) -> bool:
+        return self.is_failure or self.against % 2 == 1
+
+
+def wording_of(memory: Memory) -> Wording:
+    told = f"{memory.title}\n{memory.description}\n{memory.content}"
+    tokens = list(_tokens(told))
+    content = list(_tokens(memory.content))
+    against, denials = _polarity(tokens)
+    kinds = [_kind(token) for token in tokens]
+    return Wording(
+        words=frozenset(name for name, literal in kinds if name and not literal),
+        literals=frozenset(name for name, literal in kinds if name and literal),
+        order=tuple(dict.fromkeys(name for name, _ in map(_kind, content) if name)),
+        against=against,
+        denials=denials,
+        qualifiers=frozenset(_stem(token) for token in tokens) & vocabulary.QUALIFIERS,
+        values=frozenset(_values(tokens)),
+        is_cut=len(tokens) >= MOST_TOKENS,
+        is_failure=memory.outcome is Outcome.FAILURE,
+        whole=" ".join(f"{memory.title} {memory.description} {memory.content}".casefold().split()),
+    )
+
+
+@lru_cache(maxsize=1 << 14)
+def terms_of(text: str) -> frozenset[str]:
+    """What a short text is about: its words and literals, a flag like the word it is made of."""
+    kinds = [_kind(token) for token in _tokens(text)]
+    return frozenset(_bare(name) if literal else name for name, literal in kinds if name)
+
+
+def _tokens(text: str) -> Iterator[str]:
+    text = _APOSTROPHES.sub("'", text)
+    text = _NEGATED.sub(lambda found: f"{_WHOLE.get((found[1] or 'can').lower(), found[1] or 'can')} not", text)
+    for found in islice(_TOKEN.finditer(text), MOST_TOKENS):
+        token = found.group().strip(_EDGE)
+        if not _TELLING.search(token):
+            continue
+        if _is_literal(token):
+            yield token
+        else:
+            yield from (part for part in token.split("-") if part)
+
+
+def _is_literal(token: str) -> bool:
+    if token.startswith("-") or _INSIDE_LITERALS.search(token):
+        return True
+    return bool(_HUMP.search(token)) and stem(token.casefold()) not in vocabulary.SAME
+
+
+@lru_cache(maxsize=1 << 15)
+def _kind(token: str) -> tuple[str, bool]:
+    """The name under which a token is compared, "" for one that says nothing, and whether it is a literal."""
+    if _is_literal(token):
+        return token, True
+    word = token.casefold()
+    if word in vocabulary.DENIALS or word in vocabulary.ADVISED_AGAINST:
+        return "", False
+    stemmed = stem(word)
+    if stemmed in vocabulary.EMPTY:
+        return "", False
+    return vocabulary.SAME.get(stemmed, stemmed), False
+
+
+@lru_cache(maxsize=1 << 15)
+def _stem(token: str) -> str:
+    return stem(token.casefold())
+
+
+@lru_cache(maxsize=1 << 14)
+def _bare(literal: str) -> str:
+    """A flag is about the same as its word."""
+    word = literal.strip("-").casefold()
+    return _kind(word)[0] or word if word.isalpha() else literal
+
+
+def _polarity(tokens: list[str]) -> tuple[int, int]:
+    against = denials = 0
+    before = ""
+    for token in tokens:
+        word = token.casefold()
+        if word in vocabulary.ADVISED_AGAINST or (word == "not" and before in vocabulary.DENIED_VERBS):
+            against += 1
+        elif word in vocabulary.DENIALS:
+            denials += 1
+        before = word
+    return against, denials
+
+
+def _values(tokens: list[str]) -> Iterator[tuple[str, str]]:
+    """`port 5432`, `port is 5432`, `PORT=5432`, `timeout: 30s`; the value is a number or has one in it."""
+    setting = ""
+    for token in tokens:
+        name, sign, value = token.partition("=")
+        if sign and value and _stem(name.rpartition("_")[2]) in vocabulary.SETTINGS:
+            yield name.casefold(), value
+        elif _NUMBERED.search(token):
+            if setting:
+                yield setting, token
+            setting = ""
+        elif _stem(token) in vocabulary.SETTINGS:
+            setting = _stem(token)
+        elif _kind(token)[0]:
+            setting = ""
