@@ -87,7 +87,16 @@ MAY_IMPORT: dict[str, set[str]] = {
         "view",
         "wiring",
     },
-    "agents": {"core"},
+    "agents": {
+        "core",
+        "ports",
+        "desk",
+        "recall",
+        "learn",
+        "bank",
+        "config",
+        "wiring",
+    },
     "cli": {
         "agents",
         "status",

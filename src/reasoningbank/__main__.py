@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from reasoningbank.cli.main import main
+from reasoningbank.cli.entry import main
 
 sys.exit(main())

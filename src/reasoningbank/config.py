@@ -24,6 +24,7 @@ VARIABLES: dict[str, str] = {
     "REASONINGBANK_LLM_TOKENS_PER_DAY": "what that model may cost a day, in tokens (default 1,000,000)",
     "REASONINGBANK_DISTILLER": "llm, offline, host or none; llm,offline falls back (default: llm if there is one)",
     "REASONINGBANK_HOLDOUT": "chance of withholding a memory from a session, to learn its worth (default 0)",
+    "REASONINGBANK_HOOKS": "off, or how hooks of coding agents behave: prompt=400,session=1200,deadline_ms=1500,branch",
     "OPENAI_API_KEY": "key for the openai embedder and model",
     "OPENAI_BASE_URL": "any OpenAI-compatible endpoint, for the openai embedder and model",
     "ANTHROPIC_API_KEY": "key for an anthropic model",
@@ -45,6 +46,7 @@ class Config:
     llm_tokens_per_day: str | None = None
     distiller: str | None = None
     holdout: str | None = None
+    hooks: str = ""
 
 
 def from_environment(directory: Path | None = None) -> Config:
@@ -62,6 +64,7 @@ def from_environment(directory: Path | None = None) -> Config:
         llm_tokens_per_day=variables.get("REASONINGBANK_LLM_TOKENS_PER_DAY") or None,
         distiller=variables.get("REASONINGBANK_DISTILLER") or None,
         holdout=variables.get("REASONINGBANK_HOLDOUT") or None,
+        hooks=variables.get("REASONINGBANK_HOOKS") or "",
     )
 
 
@@ -93,6 +96,13 @@ def repository_namespace(directory: Path) -> str:
         return remote
     digest = blake2b(str(common.resolve()).encode(), digest_size=4).hexdigest()
     return f"{common.resolve().parent.name}-{digest}"
+
+
+def repository_branch(directory: Path) -> str | None:
+    """The branch that is checked out around `directory`; None outside of a repository or on no branch."""
+    git = _git_folder(directory)
+    match = re.match(r"ref: refs/heads/(\S+)", _text(git / "HEAD")) if git else None
+    return match[1] if match else None
 
 
 def _git_folder(directory: Path) -> Path | None:

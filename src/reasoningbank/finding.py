@@ -47,9 +47,12 @@ def search(desk: Desk, engine: Engine, learning: Learning, query: Query, choice:
 
     if asked.rerank:
         return _reranked(desk, engine, learning, asked, chosen)
-    return engine.using(
-        lambda searcher: searcher.search(asked, tenant=desk.tenant, namespace=desk.namespace, choice=chosen)
+    found = engine.using(
+        lambda searcher: searcher.search(
+            asked, tenant=desk.tenant, namespace=desk.namespace, noted=asked.noted, choice=chosen
+        )
     )
+    return found if asked.noted else replace(found, memories=tuple(chosen(found.memories)))
 
 
 def _reranked(desk: Desk, engine: Engine, learning: Learning, asked: Query, choice: Choice) -> Found:

@@ -19,6 +19,7 @@ _TITLES = {
     "change": "To change",
     "trust": "To decide whom to believe",
     "keep": "To keep it safe",
+    "agents": "Coding agents",
     "serve": "To serve others",
     "more": "More",
 }

@@ -61,6 +61,7 @@ COMMANDS: dict[str, Entry] = {
     "verify": Entry("keep", "check every row against its checksum", "keeping"),
     "scrub": Entry("keep", "find secrets in what is kept already, and remove them", "scrub"),
     "reindex": Entry("keep", "build the search index anew", "keeping"),
+    "hook": Entry("agents", "answer an event of a coding agent", "hook"),
     "serve": Entry("serve", "offer the bank to other programs, over HTTP or MCP", "serve"),
     "token create": Entry("serve", "make a token for a tenant", "token"),
     "token list": Entry("serve", "list tokens; never their secrets", "token"),
@@ -72,7 +73,7 @@ COMMANDS: dict[str, Entry] = {
     "help": Entry("more", "show help for a command", "help"),
 }
 
-GROUPS = ("start", "remember", "ask", "learn", "change", "trust", "keep", "serve", "more")
+GROUPS = ("start", "remember", "ask", "learn", "change", "trust", "keep", "agents", "serve", "more")
 
 
 def families() -> dict[str, list[str]]:

@@ -61,14 +61,15 @@ def keep(desk: Desk, writer: Writer, lecture: Lecture, lessons: Sequence[Lesson]
 
 
 def _kept(desk: Desk, writer: Writer, lecture: Lecture, number: int, lesson: Lesson) -> str:
-    namespace = lecture.episode.namespace
+    namespace = _home_of(lecture, lesson)
     lesson = lecture.distiller.settle(writer, namespace, lesson)
     key: str | None = lesson.key or _key_of_words(lesson)
     there = writer.select(Memory, {"namespace": namespace, "key": key, "state": LIVE_STATES}, limit=1)
     if there and not _is_ours(writer, lecture, there[0]):
         there, key = [], None
     if not there:
-        memory, _ = desk.clean(_memory(desk, lecture, lesson, key, f"{lecture.job_id}/{number}"))
+        made = _memory(desk, lecture, lesson, namespace=namespace, key=key, identity=f"{lecture.job_id}/{number}")
+        memory, _ = desk.clean(made)
         return admit(writer, memory).memory.id
     known = there[0]
     merged = lecture.distiller.merge(known, lesson)
@@ -77,8 +78,18 @@ def _kept(desk: Desk, writer: Writer, lecture: Lecture, number: int, lesson: Les
         revised, _ = desk.clean(_revised(desk, lecture, known, merged))
         if revised.revision != known.revision:
             readmit(writer, known, revised, lecture.episode.origin)
-    writer.add(_seen_again(desk, lecture, known))
+    confirmed = _seen_again(desk, lecture, known)
+    # A session that is distilled again as it grows confirms nothing: neither what it taught itself, nor twice.
+    if known.source != lecture.episode.source and not writer.get(Signal, [confirmed.id]):
+        writer.add(confirmed)
     return known.id
+
+
+def _home_of(lecture: Lecture, lesson: Lesson) -> str:
+    """What is about the person and not about the work is kept where all work of that person finds it, if anywhere."""
+    theirs = lecture.episode.metadata.get("user_namespace")
+    about_them = lesson.metadata.get("about") == "user" and isinstance(theirs, str)
+    return str(theirs) if about_them else lecture.episode.namespace
 
 
 def _is_ours(writer: Writer, lecture: Lecture, known: Memory) -> bool:
@@ -87,7 +98,7 @@ def _is_ours(writer: Writer, lecture: Lecture, known: Memory) -> bool:
     return known.origin == origin and trust_in(writer, known) <= level_of(origin)
 
 
-def _memory(desk: Desk, lecture: Lecture, lesson: Lesson, key: str | None, identity: str) -> Memory:
+def _memory(desk: Desk, lecture: Lecture, lesson: Lesson, *, namespace: str, key: str | None, identity: str) -> Memory:
     judged = lecture.verdict.outcome is not Finding.UNKNOWN
     draft = Draft(
         title=lesson.title,
@@ -95,7 +106,7 @@ def _memory(desk: Desk, lecture: Lecture, lesson: Lesson, key: str | None, ident
         content=lesson.content,
         outcome=lesson.outcome,
         key=key,
-        namespace=lecture.episode.namespace,
+        namespace=namespace,
         tags=lesson.tags,
         agent=lecture.episode.agent,
         origin=lecture.episode.origin,
@@ -108,7 +119,7 @@ def _memory(desk: Desk, lecture: Lecture, lesson: Lesson, key: str | None, ident
         draft,
         memory_id=_id_of(lecture.job_id, identity),
         tenant=desk.tenant,
-        namespace=lecture.episode.namespace,
+        namespace=namespace,
         initial_confidence=INITIAL_UNJUDGED,
         now=desk.clock(),
     )
@@ -152,8 +163,9 @@ def _revised(desk: Desk, lecture: Lecture, known: Memory, lesson: Lesson) -> Mem
 
 
 def _seen_again(desk: Desk, lecture: Lecture, known: Memory) -> Signal:
+    source = lecture.episode.source
     return Signal(
-        id=desk.ids.new("sig"),
+        id=derived_id("sig", f"{known.id}\n{source}\nseen again") if source else desk.ids.new("sig"),
         tenant=desk.tenant,
         memory_id=known.id,
         kind=SignalKind.COMPLETION,

@@ -52,27 +52,39 @@ def keep_episode(desk: Desk, episode: Episode, *, dry_run: bool = False) -> Kept
     """Keep a session with its steps and its end, and queue it. The same session again adds nothing; one that has grown
     adds what is new. `dry_run` only says what would happen.
     """
-    told = _records(desk, episode, episode.source or _content(episode))
-    retold = _records(desk, episode, _content(episode))
+    told = records_of(desk, episode, episode.source or _content(episode))
+    retold = records_of(desk, episode, _content(episode))
 
     def change(writer: Writer) -> Kept:
         coming, steps = told if _continues(writer, *told) else retold
         known = writer.get(Trajectory, [coming.id]).get(coming.id)
         there = writer.count(Step, {"trajectory_id": coming.id}) if known else 0
         fresh = steps[there:]
-        changed = known is None or bool(fresh) or known.outcome != coming.outcome
+        # Reading a transcript again tells nothing of what became known of its end since.
+        ended = coming.outcome != "unknown" and (known is None or known.outcome != coming.outcome)
+        changed = known is None or bool(fresh) or ended
         kept = Kept(trajectory=coming, steps_added=len(fresh), known=known is not None, changed=changed, job_id=None)
         if dry_run or not changed:
             return kept
         if known is None:
             writer.add(coming)
         else:
-            writer.revise(replace(coming, started_at=known.started_at))
+            writer.revise(_grown(known, coming))
         for step in fresh:
             writer.add(step)
         return replace(kept, job_id=enqueue(desk, writer, namespace=coming.namespace, subject=coming.id).id)
 
     return desk.store.write(desk.tenant, change)
+
+
+def _grown(known: Trajectory, coming: Trajectory) -> Trajectory:
+    """As it is told now; how it ended stays as it is known, unless it is told too."""
+    if coming.outcome != "unknown":
+        return replace(coming, started_at=known.started_at)
+    metadata = {**known.metadata, **coming.metadata}
+    return replace(
+        coming, started_at=known.started_at, outcome=known.outcome, ended_at=known.ended_at, metadata=metadata
+    )
 
 
 def _continues(reader: Reader, coming: Trajectory, steps: Sequence[Step]) -> bool:
@@ -87,7 +99,8 @@ def _continues(reader: Reader, coming: Trajectory, steps: Sequence[Step]) -> boo
     )
 
 
-def _records(desk: Desk, episode: Episode, name: str) -> tuple[Trajectory, list[Step]]:
+def records_of(desk: Desk, episode: Episode, name: str) -> tuple[Trajectory, list[Step]]:
+    """A session and its steps as they would be kept, without secrets; `name` is what makes it this session."""
     namespace = clean_namespace(episode.namespace or desk.namespace)
     identity = derived_id("trj", f"{desk.tenant}\n{namespace}\n{name}")
     now = desk.clock()

@@ -62,6 +62,8 @@ class Query:
     states: tuple[str, ...] = (State.ACTIVE.value,)
     experience: bool = True
     """Whether past tasks like this one may speak for what they taught."""
+    noted: bool = True
+    """Whether it leaves a line in the log of what was shown, or of what was asked in vain."""
     exclude: tuple[str, ...] = ()
     """Ids or sources that must not come back (for evaluation: a task must not find its own memory)."""
 

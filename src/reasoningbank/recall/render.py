@@ -26,15 +26,15 @@ FACT = "fact"
 """The tag of a memory that says what is there; it needs no word on when to use it."""
 
 
-def render(hits: Sequence[Remembered]) -> str:
+def render(hits: Sequence[Remembered], *, heading: str = HEADING) -> str:
     """Prompt-ready text, or "" for nothing."""
-    return "\n\n".join([HEADING, *map(_entry, hits)]) if hits else ""
+    return "\n\n".join([heading, *map(_entry, hits)]) if hits else ""
 
 
-def fitting(hits: Sequence[H], max_tokens: int) -> list[H]:
+def fitting(hits: Sequence[H], max_tokens: int, *, heading: str = HEADING) -> list[H]:
     """Those that `render` gets into the budget, the first ones first."""
     kept = []
-    spent = count_tokens(HEADING)
+    spent = count_tokens(heading)
     for hit in hits:
         cost = count_tokens(_entry(hit)) + 1
         if spent + cost <= max_tokens:

@@ -1,21 +1,24 @@
 """Transcripts of Claude Code: JSON Lines, one record a message or a part of one.
 
 Tool results come as records of the user; a message may be split over several lines. Sidechains, recaps after a
-compaction, meta records and the words that programs put into the user's mouth are passed over.
+compaction, meta records and the words that programs put into the user's mouth are passed over. Each thing that the
+user asks for is an episode of its own; what only corrects it or says "go on" belongs to it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
-from reasoningbank.learn.ingest.text import action_of, is_own, own_words_out, plain
+from reasoningbank.learn.ingest.replies import goes_on
+from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, own_words_out, plain
 
 AGENT = "claude-code"
 _QUIET_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite")
 """What these return is text that was asked for; an error in it is not theirs."""
+_INTERRUPTED = "[Request interrupted"
 _NOT_SAID = re.compile(
     r"\s*(?:<(?:command-|local-command|bash-|user-prompt-submit-hook)|\[Request interrupted|Caveat: )"
 )
@@ -40,46 +43,79 @@ _TYPES = (
 def sessions_in(records: Iterable[Mapping[str, Any]], namespace: str) -> Iterator[Episode]:
     by_session: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:
-        if isinstance(record.get("sessionId"), str) and _is_turn(record):
+        if isinstance(record.get("sessionId"), str):
             by_session.setdefault(record["sessionId"], []).append(record)
     for session, turns in by_session.items():
-        yield from _episode(session, turns, namespace)
+        for task in tasks_in(turns):
+            episode = episode_of(session, task, namespace)
+            if episode is not None:
+                yield episode
 
 
-def _is_turn(record: Mapping[str, Any]) -> bool:
+def tasks_in(records: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """The turns of a session, cut where the user asks for something new."""
+    tasks: list[list[Mapping[str, Any]]] = []
+    seen: set[str] = set()
+    for record in records:
+        own_id = record.get("uuid")
+        if not is_turn(record) or (isinstance(own_id, str) and own_id in seen):
+            continue
+        if isinstance(own_id, str):
+            seen.add(own_id)
+        prompt = prompt_of(record)
+        if not tasks or (prompt and not goes_on(prompt)):
+            tasks.append([])
+        tasks[-1].append(record)
+    return tasks
+
+
+def is_turn(record: Mapping[str, Any]) -> bool:
     passed_over = any(record.get(mark) for mark in ("isSidechain", "isMeta", "isCompactSummary"))
     return (
         record.get("type") in ("user", "assistant") and isinstance(record.get("message"), Mapping) and not passed_over
     )
 
 
-def _episode(session: str, turns: list[Mapping[str, Any]], namespace: str) -> Iterator[Episode]:
+def prompt_of(turn: Mapping[str, Any]) -> str:
+    """What the user said in person, or nothing."""
+    if turn.get("type") != "user":
+        return ""
+    text = own_words_out(plain(turn["message"].get("content")))
+    return "" if _NOT_SAID.match(text) else text
+
+
+def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str) -> Episode | None:
+    """One task; None when nobody asks for anything in it."""
     said: list[dict[str, str]] = []
     calls: dict[str, tuple[str, str]] = {}
     results: dict[str, tuple[str, bool | None]] = {}
-    seen: set[str] = set()
+    first: Mapping[str, Any] | None = None
+    interrupted = calls_then = 0
     for turn in turns:
-        own_id = turn.get("uuid")
-        if isinstance(own_id, str):
-            if own_id in seen:
-                continue
-            seen.add(own_id)
         content = turn["message"].get("content")
         text = own_words_out(plain(content))
+        interrupted += turn["type"] == "user" and text.startswith(_INTERRUPTED)
         if text and not _NOT_SAID.match(text):
             said.append({"role": turn["type"], "content": text})
+            if turn["type"] == "user":
+                first, calls_then = first or turn, len(calls)
         for block in content if isinstance(content, list) else ():
             _take_block(block, calls, results)
-    task = next((entry["content"] for entry in said if entry["role"] == "user"), "")
-    if not task:
-        return
-    yield Episode(
-        task=task,
+    if first is None:
+        return None
+    return Episode(
+        task=prompt_of(first),
         namespace=namespace,
         steps=tuple(_steps(calls, results)),
         agent=AGENT,
         messages=tuple(said),
-        source=f"{AGENT}:{session}",
+        metadata={
+            "session": session,
+            "calls_since_words": len(calls) - calls_then,
+            **({"interrupted": interrupted} if interrupted else {}),
+        },
+        # Of the prompt, not of the session: a session that is resumed under another name begins with the same records.
+        source=f"{AGENT}:{first.get('uuid') or digest_of(session, prompt_of(first))}",
     )
 
 
@@ -103,4 +139,4 @@ def _steps(
             continue
         result, ok = results[call_id]
         quiet = True if tool in _QUIET_TOOLS and ok is None else ok
-        yield EpisodeStep(action=action, result=result, ok=quiet, metadata={"tool": tool})
+        yield EpisodeStep(action=action, result=result, ok=quiet, metadata={"tool": tool, "call": call_id})

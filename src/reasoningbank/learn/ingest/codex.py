@@ -1,13 +1,17 @@
-"""Session files of Codex: JSON Lines of items, each with a payload; calls and their outputs are joined by `call_id`."""
+"""Session files of Codex: JSON Lines of items, each with a payload; calls and their outputs are joined by `call_id`.
+
+Each thing that the user asks for is an episode of its own; what only corrects it or says "go on" belongs to it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
-from reasoningbank.learn.ingest.text import action_of, is_own, own_words_out, parsed, plain
+from reasoningbank.learn.ingest.replies import goes_on
+from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, own_words_out, parsed, plain
 
 AGENT = "codex"
 _TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
@@ -22,27 +26,83 @@ def is_record(value: object) -> bool:
 
 
 def sessions_in(records: Iterable[Mapping[str, Any]], namespace: str) -> Iterator[Episode]:
-    session: str | None = None
+    items = [record for record in records if isinstance(record.get("payload"), Mapping)]
+    session = next((name for name in map(session_of, items) if name), None)
+    for task in tasks_in(items):
+        episode = episode_of(session, task, namespace)
+        if episode is not None:
+            yield episode
+
+
+def session_of(item: Mapping[str, Any]) -> str | None:
+    """The name of the session, where an item tells it."""
+    payload = item.get("payload")
+    if item.get("type") != "session_meta" or not isinstance(payload, Mapping):
+        return None
+    return str(payload.get("id") or payload.get("session_id") or "") or None
+
+
+def tasks_in(records: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """The items of a session, cut where the user asks for something new."""
+    items = [record for record in records if isinstance(record.get("payload"), Mapping)]
+    # What was said is there twice, as an item for the model and as an event for the screen; old files have only one.
+    spoken = any(item.get("type") == "response_item" and prompt_of(item) for item in items)
+    tasks: list[list[Mapping[str, Any]]] = []
+    for item in items:
+        prompt = prompt_of(item) if (item.get("type") == "response_item") is spoken else ""
+        if not tasks or (prompt and not goes_on(prompt) and any(map(prompt_of, tasks[-1]))):
+            tasks.append([])
+        tasks[-1].append(item)
+    return tasks
+
+
+def prompt_of(item: Mapping[str, Any]) -> str:
+    """What the user said in person, or nothing."""
+    payload = item.get("payload")
+    if not isinstance(payload, Mapping):
+        return ""
+    if item.get("type") == "response_item" and payload.get("type") == "message" and payload.get("role") == "user":
+        text = own_words_out(plain(payload.get("content")))
+    elif item.get("type") == "event_msg" and payload.get("type") == "user_message":
+        text = own_words_out(plain(payload.get("message")))
+    else:
+        return ""
+    return "" if _NOT_SAID.match(text) else text
+
+
+def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespace: str) -> Episode | None:
+    """One task; None when nobody asks for anything in it."""
     said: list[dict[str, str]] = []
     heard: list[dict[str, str]] = []
     calls: dict[str, tuple[str, str]] = {}
     results: dict[str, tuple[str, bool | None]] = {}
-    for record in records:
-        payload = record.get("payload")
-        if not isinstance(payload, Mapping):
-            continue
-        if record.get("type") == "session_meta" and session is None:
-            session = str(payload.get("id") or payload.get("session_id") or "") or None
-        elif record.get("type") == "response_item":
+    interrupted = calls_then = 0
+    for item in items:
+        payload = item["payload"]
+        calls_then = len(calls) if prompt_of(item) else calls_then
+        if item.get("type") == "response_item":
             _take_item(payload, said, calls, results)
-        elif record.get("type") == "event_msg":
+        elif item.get("type") == "event_msg":
+            interrupted += payload.get("type") == "turn_aborted"
             _take_event(payload, heard)
     told = said or heard
     task = next((entry["content"] for entry in told if entry["role"] == "user"), "")
-    if task:
-        steps = tuple(_steps(calls, results))
-        source = f"{AGENT}:{session}" if session else None
-        yield Episode(task=task, namespace=namespace, steps=steps, agent=AGENT, messages=tuple(told), source=source)
+    if not task:
+        return None
+    first = next((item for item in items if prompt_of(item)), {})
+    return Episode(
+        task=task,
+        namespace=namespace,
+        steps=tuple(_steps(calls, results)),
+        agent=AGENT,
+        messages=tuple(told),
+        metadata={
+            **({"session": session} if session else {}),
+            "calls_since_words": len(calls) - calls_then,
+            **({"interrupted": interrupted} if interrupted else {}),
+        },
+        source=f"{AGENT}:{session}#{digest_of(str(first.get('timestamp', '')), task)}" if session else None,
+    )
 
 
 def _take_item(
@@ -92,4 +152,4 @@ def _steps(
     for call_id, (tool, action) in calls.items():
         if call_id in results and not is_own(tool, action):
             result, ok = results[call_id]
-            yield EpisodeStep(action=action, result=result, ok=ok, metadata={"tool": tool})
+            yield EpisodeStep(action=action, result=result, ok=ok, metadata={"tool": tool, "call": call_id})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ _INJECTED = re.compile(
     + r"(?:\s*\n\[[A-Z]+\][^\n]*(?:\n(?!\s*\n)[^\n]*)*)*",
     re.DOTALL,
 )
+
+_PRIVATE = re.compile(r"<private\b[^>]*>(.*?)(?:</private\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_SHORTEST_PRIVATE_CHARS = 6
 
 
 def json_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -83,8 +87,23 @@ def _block_text(block: object) -> str:
 
 
 def own_words_out(text: str) -> str:
-    """Without what this bank, or the program around the agent, put into the conversation."""
-    return _INJECTED.sub("", text).strip() if "<" in text or HEADING in text else text.strip()
+    """Without what this bank, or the program around the agent, put into the conversation, and what is private."""
+    if "<" not in text and HEADING not in text:
+        return text.strip()
+    return _INJECTED.sub("", _PRIVATE.sub("", text)).strip()
+
+
+def private_in(text: str) -> list[str]:
+    """What the user marked as private, a line each; the mark may lack its end."""
+    if "<private" not in text.casefold():
+        return []
+    lines = [line.strip() for span in _PRIVATE.findall(text) for line in span.splitlines()]
+    return [line for line in lines if len(line) >= _SHORTEST_PRIVATE_CHARS]
+
+
+def digest_of(*parts: str) -> str:
+    """A short name for a text."""
+    return blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def is_own(tool: str, action: str) -> bool:

@@ -1,0 +1,46 @@
+"""Memories on their way into an agent's context: within the budget, each once a session, between our own marks.
+
+The marks tell a reader of the transcript what was ours, so that it is never learned from. No memory can end them: what
+looks like a mark inside is taken apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from reasoningbank.agents.policy import Policy
+from reasoningbank.agents.session_log import Entry, turn
+from reasoningbank.core.tokens import count_tokens
+from reasoningbank.core.types import Remembered
+from reasoningbank.recall.render import fitting, render
+
+OPENING, CLOSING = "<reasoningbank>", "</reasoningbank>"
+_MARK = re.compile(r"<(/?\s*(?:reasoningbank|system-reminder|private)\b)", re.IGNORECASE)
+_MARKS_TOKENS = count_tokens(f"{OPENING}\n\n{CLOSING}") + 1
+
+
+def say(log: Path, hits: Sequence[Remembered], policy: Policy, *, heading: str, now: float, prompt: str = "") -> str:
+    """The text for those hits that the session has not seen and has room for, or "". Notes what is said."""
+    if not hits and not prompt:
+        return ""
+    with turn(log) as speaking:
+        if speaking is None:
+            return ""
+        fresh = [hit for hit in hits if hit.id not in speaking.shown]
+        room = min(policy.prompt_tokens, policy.session_tokens - speaking.tokens) - _MARKS_TOKENS
+        chosen = fitting(fresh, room, heading=heading)
+        text = _marked(render(chosen, heading=heading)) if chosen else ""
+        # Taking a mark apart may add a little; what no longer fits is not said.
+        if text and count_tokens(text) > room + _MARKS_TOKENS:
+            text, chosen = "", []
+        if chosen or prompt:
+            ids = tuple(hit.id for hit in chosen)
+            speaking.note(Entry(at=now, shown=ids, tokens=count_tokens(text), prompt=prompt))
+        return text
+
+
+def _marked(text: str) -> str:
+    apart = _MARK.sub(r"‹\1", text)
+    return f"{OPENING}\n{apart}\n{CLOSING}"

@@ -1,0 +1,42 @@
+"""A hook answered in its own process, when no server runs: open the bank, answer, leave everything as it is."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from reasoningbank.agents.answer import House, answered
+from reasoningbank.agents.output import printed
+from reasoningbank.agents.payload import event_from
+from reasoningbank.agents.policy import policy_from
+from reasoningbank.bank import Bank
+
+
+def answer(
+    location: str, agent: str, named: str | None, raw: bytes, *, namespace: str | None, hooks: str, cwd: str
+) -> str:
+    try:
+        data = json.loads(raw.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        data = None
+    event = event_from(agent, data, named=named, cwd=cwd)
+    if event is None:
+        return printed(agent, "")
+    house = House(
+        location=location,
+        bank=lambda: _opened(location),
+        policy=policy_from(hooks),
+        namespace=namespace,
+        now=time.time(),
+    )
+    return answered(event, house)
+
+
+def _opened(location: str) -> Bank | None:
+    # The bank belongs to this process and goes with it: nothing was written that a close would have to finish.
+    if not Path(location).exists():
+        return None
+    from reasoningbank.wiring import ReasoningBank
+
+    return ReasoningBank.open(location, create=False)

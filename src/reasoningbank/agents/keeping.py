@@ -1,0 +1,115 @@
+"""Tasks of a transcript become sessions of the bank: steps as they come, the end once, credit for what was shown.
+
+A task that goes on is kept as a running session and grows; when it is over it is ended with the verdict on it, which
+credits the memories it was shown. Ids come from the prompt and the tool calls, so whatever is read twice is kept once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reasoningbank.agents.outcomes import verdict_on
+from reasoningbank.agents.reading import Task
+from reasoningbank.agents.session_log import Entry
+from reasoningbank.agents.spaces import USER_NAMESPACE
+from reasoningbank.core.errors import Conflict
+from reasoningbank.core.ids import derived_id
+from reasoningbank.core.learning import Episode
+from reasoningbank.core.types import Exposure, Step, Trajectory
+from reasoningbank.desk import Desk
+from reasoningbank.learn import capture
+from reasoningbank.learn.ingest.text import digest_of
+from reasoningbank.learn.queue import enqueue
+from reasoningbank.learn.whole import records_of
+from reasoningbank.ports import Writer
+
+FEWEST_CHARS_WITHOUT_STEPS = 40
+"""A message without any work is kept only if it is long enough to say something that lasts."""
+
+
+def is_worth_keeping(episode: Episode) -> bool:
+    return bool(episode.steps) or len(episode.task) >= FEWEST_CHARS_WITHOUT_STEPS
+
+
+def keep(desk: Desk, task: Task, *, eager: bool) -> str:
+    """Keep what is new of a task and return the session's id. `eager` queues it to be distilled before it is over."""
+    metadata = {**task.episode.metadata, "user_namespace": USER_NAMESPACE}
+    episode = replace(task.episode, metadata=metadata)
+    coming, told = records_of(desk, episode, episode.source or digest_of(episode.task))
+    running = replace(coming, outcome=None, ended_at=None)
+
+    def change(writer: Writer) -> None:
+        known = writer.get(Trajectory, [running.id]).get(running.id)
+        there = writer.select(Step, {"trajectory_id": running.id}) if known else []
+        calls = {step.metadata.get("call") for step in there}
+        fresh = [step for step in told if step.metadata.get("call") not in calls]
+        said_more = known is None or known.metadata.get("messages") != running.metadata.get("messages")
+        if known is None:
+            writer.add(running)
+        elif fresh or said_more:
+            writer.revise(replace(known, metadata={**known.metadata, **running.metadata}))
+        for number, step in enumerate(fresh, start=len(there) + 1):
+            # Named by its call: its number depends on what was there when it was read.
+            identity = derived_id("stp", f"{running.id}\n{step.metadata.get('call')}")
+            writer.add(replace(step, id=identity, number=number))
+        if (eager or (known is not None and known.ended_at is not None)) and (fresh or said_more):
+            enqueue(desk, writer, namespace=running.namespace, subject=running.id)
+
+    desk.store.write(desk.tenant, change)
+    return running.id
+
+
+def charge(desk: Desk, trajectory_id: str, shown: Sequence[tuple[str, float]]) -> None:
+    """Write down which memories the task was shown; those that are down already stay as they are."""
+    with desk.store.read(desk.tenant) as reader:
+        there = set(reader.shown_in(trajectory_id))
+    fresh = [(memory_id, at) for memory_id, at in shown if memory_id not in there]
+    desk.store.log_shown(
+        [
+            Exposure(
+                memory_id=memory_id,
+                tenant=desk.tenant,
+                trajectory_id=trajectory_id,
+                query_hash="hook",
+                rank=rank,
+                at=at,
+            )
+            for rank, (memory_id, at) in enumerate(fresh, start=1)
+        ]
+    )
+
+
+def end(desk: Desk, trajectory_id: str, task: Task) -> bool:
+    """End the session of a task that is over; False when it has ended before."""
+    verdict = verdict_on(task.episode, task.next_words)
+    try:
+        capture.end(desk, trajectory_id, verdict.outcome.value, verdict=verdict)
+    except Conflict:
+        return False
+    return True
+
+
+# ---------------------------------------------------------------- what was shown for which task
+
+
+def shown_by_prompt(entries: Sequence[Entry]) -> list[tuple[str, list[tuple[str, float]]]]:
+    """What was shown after each prompt, by the prompt's digest; what came before the first belongs to the first."""
+    groups: list[tuple[str, list[tuple[str, float]]]] = []
+    for entry in entries:
+        if entry.prompt and groups and not groups[0][0]:
+            groups[0] = (entry.prompt, groups[0][1])
+        elif entry.prompt or not groups:
+            groups.append((entry.prompt, []))
+        groups[-1][1].extend((memory_id, entry.at) for memory_id in entry.shown)
+    return groups
+
+
+def shown_for(episode: Episode, groups: Sequence[tuple[str, list[tuple[str, float]]]]) -> list[tuple[str, float]]:
+    """What was shown for anything that the user said in this task."""
+    said = {
+        digest_of(" ".join(str(entry.get("content", "")).split()))
+        for entry in episode.messages
+        if entry.get("role") == "user"
+    }
+    return [pair for prompt, shown in groups if prompt in said for pair in shown]

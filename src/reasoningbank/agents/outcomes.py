@@ -1,0 +1,99 @@
+"""How a task went, from what the agent's own world says about it.
+
+In this order: the user's next words, a test run, edits that were taken back, a commit, and only then the rules that
+read a trace. What contradicts itself is unknown: an unsure verdict must never cost a memory its standing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from reasoningbank.core.learning import Episode, EpisodeStep, Finding, JudgedBy, Verdict
+from reasoningbank.learn import rules
+from reasoningbank.learn.ingest.replies import corrects, thanks
+
+_COMMIT = re.compile(r"\bgit\b[^|;&\n]*\bcommit\b")
+_COMMITTED = re.compile(r"(?m)^\[[^\]\n]{1,200} [0-9a-f]{7,40}\] ")
+_TAKEN_BACK = re.compile(
+    r"\bgit\b[^|;&\n]*\b(?:checkout (?:HEAD )?-- |restore (?!--staged)|revert\b|reset --hard"
+    r"|stash\b(?! (?:pop|apply|list|show)))"
+)
+_EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch", "edit_file", "search_replace")
+_LONGEST_READ_CHARS = 4_000
+_QUOTE_CHARS = 160
+WORDS_CERTAINTY = 0.8
+REVERTED_CERTAINTY = 0.7
+COMMIT_CERTAINTY = 0.7
+LEAST_CERTAIN_RULE = 0.8
+
+
+def verdict_on(episode: Episode, next_words: str | None) -> Verdict:
+    """`next_words` are those of the prompt after it, if there is one."""
+    tested = rules.tests_in(episode.steps)
+    further = [str(said.get("content", "")) for said in episode.messages if said.get("role") == "user"][1:]
+    worked_since = bool(episode.metadata.get("calls_since_words"))
+    spoken = _spoken(next_words or "") or (None if worked_since or not further else _spoken(further[-1]))
+    if spoken is not None:
+        if spoken.outcome is Finding.SUCCESS and tested is not None and tested.outcome is Finding.FAILURE:
+            return _unknown("The user is content, but the last test run failed.")
+        return spoken
+    if any(map(corrects, further)) or episode.metadata.get("interrupted"):
+        return _unknown("The user corrected or interrupted it on the way.")
+    return tested or _by_trace(episode)
+
+
+def _by_trace(episode: Episode) -> Verdict:
+    back = taken_back(episode.steps)
+    if back is not None:
+        return _sure(Finding.FAILURE, "What was edited was taken back.", back.action, REVERTED_CERTAINTY)
+    commit = committed(episode.steps)
+    if commit is not None:
+        return _sure(Finding.SUCCESS, "The work was committed.", commit.action, COMMIT_CERTAINTY)
+    judged = rules.judged(episode)
+    return judged if judged.certainty >= LEAST_CERTAIN_RULE else _unknown(judged.reason)
+
+
+def _spoken(words: str) -> Verdict | None:
+    if thanks(words):
+        return _sure(Finding.SUCCESS, "The user was content.", words, WORDS_CERTAINTY)
+    if corrects(words):
+        return _sure(Finding.FAILURE, "The user corrected it.", words, WORDS_CERTAINTY)
+    return None
+
+
+def committed(steps: Sequence[EpisodeStep]) -> EpisodeStep | None:
+    """The last commit that worked, if nothing was taken back after it."""
+    for step in reversed(steps):
+        action = step.action[:_LONGEST_READ_CHARS]
+        if _TAKEN_BACK.search(action) and not rules.failed(step):
+            return None
+        if _COMMIT.search(action) and (_COMMITTED.search(step.result[:_LONGEST_READ_CHARS]) or step.ok is True):
+            return step
+    return None
+
+
+def taken_back(steps: Sequence[EpisodeStep]) -> EpisodeStep | None:
+    """The step that undid edits of this task, if nothing was edited after it."""
+    edited = False
+    undone: EpisodeStep | None = None
+    for step in steps:
+        if step.metadata.get("tool") in _EDITS:
+            edited, undone = True, None
+        elif edited and _TAKEN_BACK.search(step.action[:_LONGEST_READ_CHARS]) and not rules.failed(step):
+            undone = step
+    return undone
+
+
+def _sure(outcome: Finding, reason: str, evidence: str, certainty: float) -> Verdict:
+    return Verdict(
+        outcome=outcome,
+        reason=reason,
+        evidence=evidence[:_QUOTE_CHARS],
+        source=JudgedBy.ENVIRONMENT,
+        certainty=certainty,
+    )
+
+
+def _unknown(reason: str) -> Verdict:
+    return Verdict(outcome=Finding.UNKNOWN, reason=reason, source=JudgedBy.RULES)

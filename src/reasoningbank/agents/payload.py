@@ -1,0 +1,155 @@
+"""What a coding agent tells a hook, in one shape for all of them.
+
+Knows the fields of Claude Code, Codex and Cursor as their documents name them. Whatever is missing or of another type
+is as good as absent: a hook must never fail over its input.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from reasoningbank.core.values import dataclass
+
+AGENTS = ("claude-code", "codex", "cursor")
+SESSION_START = "SessionStart"
+PROMPT = "UserPromptSubmit"
+BEFORE_TOOL = "PreToolUse"
+AFTER_TOOL = "PostToolUse"
+AFTER_FAILURE = "PostToolUseFailure"
+BEFORE_COMPACTION = "PreCompact"
+STOP = "Stop"
+SESSION_END = "SessionEnd"
+EVENTS = (SESSION_START, PROMPT, BEFORE_TOOL, AFTER_TOOL, AFTER_FAILURE, BEFORE_COMPACTION, STOP, SESSION_END)
+_OTHER_NAMES = {
+    "beforesubmitprompt": PROMPT,
+    "beforeshellexecution": BEFORE_TOOL,
+    "beforemcpexecution": BEFORE_TOOL,
+    "aftershellexecution": AFTER_TOOL,
+    "aftermcpexecution": AFTER_TOOL,
+    "afterfileedit": AFTER_TOOL,
+    "posttoolfailure": AFTER_FAILURE,
+    **{name.lower(): name for name in EVENTS},
+}
+_LONGEST_CHARS = 100_000
+_EXIT_CODE = re.compile(r"(?i)\b(?:exit code|exited with code|exit status)[: ]+(-?\d+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    agent: str
+    kind: str
+    """One of `EVENTS`."""
+    session: str
+    cwd: str
+    transcript: str | None = None
+    prompt: str = ""
+    tool: str = ""
+    tool_input: Mapping[str, Any]
+    call: str = ""
+    """The id of the tool call, where the agent gives one."""
+    output: str = ""
+    """What the tool returned."""
+    failure: str | None = None
+    """What went wrong, when something did."""
+    interrupted: bool = False
+    inside_subagent: bool = False
+
+
+def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Event | None:
+    """None for events that are nothing to us. `named` is the event where the agent does not name it itself."""
+    if not isinstance(data, Mapping):
+        return None
+    kind = _OTHER_NAMES.get((_text(data, "hook_event_name") or named or "").lower())
+    if kind is None:
+        return None
+    output = _output(data)
+    failure = _failure(kind, data, output)
+    if kind == AFTER_TOOL and failure is not None:
+        kind = AFTER_FAILURE
+    return Event(
+        agent=agent,
+        kind=kind,
+        session=_text(data, "session_id") or _text(data, "conversation_id"),
+        cwd=_text(data, "cwd") or _first_root(data) or cwd,
+        transcript=_text(data, "transcript_path") or None,
+        prompt=_text(data, "prompt"),
+        tool=_text(data, "tool_name") or ("Shell" if _text(data, "command") else ""),
+        tool_input=_tool_input(data),
+        call=_text(data, "tool_use_id"),
+        output=output,
+        failure=failure,
+        interrupted=data.get("is_interrupt") is True or data.get("status") == "aborted",
+        inside_subagent=bool(_text(data, "agent_id")),
+    )
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    value = data.get(name)
+    return value[:_LONGEST_CHARS] if isinstance(value, str) else ""
+
+
+def _first_root(data: Mapping[str, Any]) -> str:
+    roots = data.get("workspace_roots")
+    return roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
+
+
+def _tool_input(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = data.get("tool_input")
+    if isinstance(given, str):
+        given = _read(given)
+    if isinstance(given, Mapping):
+        return given
+    return {name: data[name] for name in ("command", "file_path") if isinstance(data.get(name), str)}
+
+
+def _output(data: Mapping[str, Any]) -> str:
+    for name in ("tool_response", "tool_output", "output", "result_json"):
+        if name in data:
+            return _plain(data[name])[:_LONGEST_CHARS]
+    return ""
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, str):
+        inner = _read(value) if value.lstrip().startswith(("{", "[")) else None
+        return _plain(inner) if isinstance(inner, (Mapping, list)) else value
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_plain, value)))
+    if isinstance(value, Mapping):
+        told = [value.get(name) for name in ("stdout", "stderr", "output", "error", "content", "text", "message")]
+        return "\n".join(filter(None, (_plain(part) for part in told if part)))
+    return ""
+
+
+def _failure(kind: str, data: Mapping[str, Any], output: str) -> str | None:
+    if kind == AFTER_FAILURE:
+        return _text(data, "error") or _text(data, "error_message") or output
+    if kind != AFTER_TOOL:
+        return None
+    return output if _says_failed(data.get("tool_response", data.get("tool_output")), output) else None
+
+
+def _says_failed(response: object, output: str) -> bool:
+    """By an exit code or a mark of the tool; words alone are not enough, since a file that is read may say anything."""
+    value = _read(response) if isinstance(response, str) and response.lstrip().startswith("{") else response
+    if isinstance(value, Mapping):
+        inner = value.get("metadata")
+        for told in (value, inner if isinstance(inner, Mapping) else {}):
+            for name in ("exit_code", "exitCode", "code", "returncode"):
+                code = told.get(name)
+                if isinstance(code, int) and not isinstance(code, bool):
+                    return code != 0
+        if value.get("is_error") is True or value.get("success") is False:
+            return True
+    found = _EXIT_CODE.search(output[:400])
+    return found is not None and found[1] != "0"
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,78 @@
+"""Where hooks keep what they must know of a session: a folder beside the bank, small and private.
+
+    bank.db.hooks/
+      sessions/NAME.log      what a session was shown and asked, a line each
+      cursors/NAME.json      how far its transcript was read
+      notes/NAME.json        a session to be read, written before the agent goes on
+      troubles/NAME.json     known failures of a namespace, a view of the records
+      work.lock              held by the one process that reads
+      warm-PID.sock          a running server that answers for us
+
+Losing the folder loses no memory: transcripts are read again, and what was kept is known by its ids.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2b
+from pathlib import Path
+
+from reasoningbank.core.values import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    folder: Path
+
+    def session_log(self, agent: str, session: str) -> Path:
+        return self.folder / "sessions" / f"{name_of(agent, session)}.log"
+
+    def cursor(self, agent: str, session: str) -> Path:
+        return self.folder / "cursors" / f"{name_of(agent, session)}.json"
+
+    def note(self, agent: str, session: str) -> Path:
+        return self.folder / "notes" / f"{name_of(agent, session)}.json"
+
+    def troubles(self, namespace: str) -> Path:
+        return self.folder / "troubles" / f"{name_of(namespace)}.json"
+
+    @property
+    def work_lock(self) -> Path:
+        return self.folder / "work.lock"
+
+
+def place_of(bank: str) -> Place:
+    return Place(folder=Path(f"{bank}.hooks"))
+
+
+def name_of(*parts: str) -> str:
+    """A file's name for whatever an agent calls its session."""
+    return blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def make_room(path: Path) -> None:
+    """Make the folder of a file, for this user only."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def write_whole(path: Path, text: str, *, durable: bool = False) -> None:
+    """The new text or the old one, never half of it; `durable` outlives a power loss."""
+    make_room(path)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+    if durable and os.name == "posix":
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

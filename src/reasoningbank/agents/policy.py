@@ -1,0 +1,41 @@
+"""How much a hook may say, and how long it may take.
+
+Read from one text (`REASONINGBANK_HOOKS`), so that it can be set where an agent keeps the environment of its hooks. A
+word that makes no sense changes nothing: a misspelt setting must not break somebody's agent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from reasoningbank.core.values import dataclass
+
+OFF = "off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    prompt_tokens: int = 400
+    """At each event, marks and heading included."""
+    session_tokens: int = 1_200
+    deadline_ms: int = 1_500
+    """After which a hook says nothing and ends."""
+    branch: bool = False
+    """Whether each branch but the main one has a namespace of its own, beside the repository's."""
+
+
+_FIELDS = {"prompt": "prompt_tokens", "session": "session_tokens", "deadline_ms": "deadline_ms"}
+_MOST = 100_000
+
+
+def policy_from(text: str) -> Policy:
+    policy = Policy()
+    for word in text.lower().replace(";", ",").split(","):
+        name, _, value = word.strip().partition("=")
+        if name == "branch":
+            policy = replace(policy, branch=value not in ("0", "no", "off"))
+        elif name in _FIELDS and value.strip().isdecimal():
+            numbers: dict[str, Any] = {_FIELDS[name]: min(int(value), _MOST)}
+            policy = replace(policy, **numbers)
+    return policy

@@ -1,0 +1,172 @@
+"""A transcript, read from where it was last read, as the tasks that the user set.
+
+The cursor stands at the beginning of the task that may still go on: that one is read again whole, so nothing has to be
+remembered of half a task. A file that was cut, replaced or rewritten before the cursor is read from its beginning; what
+it tells is known by the ids of its prompts and calls, so nothing is kept twice. A last line without its end waits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.core.learning import Episode, EpisodeStep
+from reasoningbank.core.values import dataclass
+from reasoningbank.learn.ingest import claude_code, codex
+from reasoningbank.learn.ingest.text import LONGEST_LINE_BYTES, parsed, plain, private_in
+from reasoningbank.learn.prompting import prompt
+
+MARK_BYTES = 512
+MOST_BYTES = 256_000_000
+"""Of a transcript; what is longer is read from that far before its end."""
+HIDDEN = "[private]"
+_OUR_PROMPTS = ("judge", "success", "failure", "unknown", "contrast", "best")
+_OUR_OPENING_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    offset: int = 0
+    mark: str = ""
+    """A digest of the bytes before the offset, to tell this file from another one."""
+    prompt: str = ""
+    """The uuid of the record at the offset, where it has one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    episode: Episode
+    next_words: str | None
+    """What the user said after it; None while it may go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    tasks: tuple[Task, ...]
+    cursor: Cursor
+
+
+def read_transcript(path: Path, cursor: Cursor, *, agent: str, session: str, namespace: str) -> Read:
+    """Raises OSError when the file cannot be read."""
+    with path.open("rb") as file:
+        start = _start(file, cursor)
+        lines = list(_lines(file, start))
+        hidden = _hidden(file)
+    records = [record for _, record in lines]
+    places = {id(record): offset for offset, record in lines}
+    reader = codex if agent == "codex" else claude_code
+    groups = [group for group in reader.tasks_in(records) if any(map(reader.prompt_of, group))]
+    tasks: list[Task] = []
+    for number, group in enumerate(groups):
+        episode = reader.episode_of(session, group, namespace)
+        if episode is None or _is_ours(episode.task):
+            continue
+        following = groups[number + 1] if number + 1 < len(groups) else None
+        next_words = None if following is None else next(filter(None, map(reader.prompt_of, following)))
+        tasks.append(Task(episode=_without(episode, hidden), next_words=next_words))
+    if not groups:
+        return Read(tasks=(), cursor=replace(cursor, offset=start))
+    first = groups[-1][0]
+    with path.open("rb") as file:
+        return Read(tasks=tuple(tasks), cursor=_cursor_at(file, places[id(first)], str(first.get("uuid") or "")))
+
+
+def _start(file: Any, cursor: Cursor) -> int:
+    size: int = file.seek(0, 2)
+    if 0 < cursor.offset < size and _mark(file, cursor.offset) == cursor.mark:
+        record = _record(_line_at(file, cursor.offset))
+        if not cursor.prompt or (record is not None and record.get("uuid") == cursor.prompt):
+            return cursor.offset
+    return max(0, size - MOST_BYTES)
+
+
+def _cursor_at(file: Any, offset: int, uuid: str) -> Cursor:
+    return Cursor(offset=offset, mark=_mark(file, offset), prompt=uuid)
+
+
+def _mark(file: Any, offset: int) -> str:
+    start = max(0, offset - MARK_BYTES)
+    file.seek(start)
+    return blake2b(file.read(offset - start), digest_size=8).hexdigest()
+
+
+def _line_at(file: Any, offset: int) -> bytes:
+    file.seek(offset)
+    line: bytes = file.readline(LONGEST_LINE_BYTES)
+    return line
+
+
+def _lines(file: Any, start: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Whole lines that hold an object, with where they begin."""
+    file.seek(start)
+    offset = start
+    while raw := file.readline(LONGEST_LINE_BYTES):
+        if not raw.endswith(b"\n"):
+            # Either it is being written, or it is longer than anything worth reading.
+            if len(raw) < LONGEST_LINE_BYTES:
+                return
+            while raw and not raw.endswith(b"\n"):
+                raw = file.readline(LONGEST_LINE_BYTES)
+            offset = file.tell()
+            continue
+        record = _record(raw)
+        if record is not None:
+            yield offset, record
+        offset = file.tell()
+
+
+def _record(raw: bytes) -> dict[str, Any] | None:
+    value = parsed(raw.decode("utf-8", "replace").lstrip("\ufeff"))
+    return value if isinstance(value, dict) else None
+
+
+# ---------------------------------------------------------------- what must not be kept
+
+
+def _is_ours(task: str) -> bool:
+    """A session in which somebody judges or distils for this bank: learning from it would feed the bank to itself."""
+    return any(task.startswith(prompt(name).text.strip()[:_OUR_OPENING_CHARS]) for name in _OUR_PROMPTS)
+
+
+def _hidden(file: Any) -> list[str]:
+    """Every line that the user marked as private so far: the agent may have repeated it anywhere since."""
+    file.seek(0)
+    found: dict[str, None] = {}
+    while raw := file.readline(LONGEST_LINE_BYTES):
+        if b"<private" in raw.lower():
+            record = _record(raw)
+            text = raw.decode("utf-8", "replace") if record is None else "\n".join(_texts(record))
+            found.update(dict.fromkeys(private_in(text)))
+    return sorted(found, key=len, reverse=True)
+
+
+def _texts(record: Mapping[str, Any]) -> Iterator[str]:
+    """What a person may have typed: the message of a record of either format."""
+    for holder in (record.get("message"), record.get("payload")):
+        if isinstance(holder, Mapping):
+            yield plain(holder.get("content"))
+            yield plain(holder.get("message"))
+
+
+def _without(episode: Episode, hidden: Sequence[str]) -> Episode:
+    if not hidden:
+        return episode
+
+    def clean(text: str) -> str:
+        for line in hidden:
+            if line in text:
+                text = text.replace(line, HIDDEN)
+            escaped = json.dumps(line, ensure_ascii=False)[1:-1]
+            if escaped in text:
+                text = text.replace(escaped, HIDDEN)
+        return text
+
+    def cleaned(step: EpisodeStep) -> EpisodeStep:
+        return replace(step, action=clean(step.action), result=clean(step.result))
+
+    messages = tuple({**entry, "content": clean(str(entry.get("content", "")))} for entry in episode.messages)
+    return replace(episode, task=clean(episode.task), steps=tuple(map(cleaned, episode.steps)), messages=messages)

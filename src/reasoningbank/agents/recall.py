@@ -1,0 +1,95 @@
+"""What the bank has to say at each event of a session.
+
+    session start   the preferences of the user, then what earned most trust in this repository
+    prompt          what fits the prompt; nothing when nothing does
+    before a tool   a failure that is known for this command or file
+    after a failure the way out that worked before
+
+Knows which memories are worth showing when. How much is said, and that nothing is said twice, is `agents.advice`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reasoningbank.agents.spaces import USER_NAMESPACE, Spaces
+from reasoningbank.bank import Bank
+from reasoningbank.core.origins import Trust
+from reasoningbank.core.types import Memory, Remembered, Signal, State
+from reasoningbank.learn.ingest.text import own_words_out
+from reasoningbank.ports import Reader
+from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE, Recalled
+from reasoningbank.recall.render import leading
+
+PREFERENCE = "preference"
+MOST_LOOKED_AT = 60
+"""Of the newest memories of a namespace, at the start of a session."""
+MOST_SIGNALS = 200
+MOST_AT_START = 6
+MOST_PREFERENCES = 3
+PROMPT_LIMIT = 5
+SHORTEST_PROMPT_CHARS = 12
+"""A "yes" or "go on" asks for nothing."""
+LONGEST_PROMPT_CHARS = 8_000
+LEAST_RELEVANCE = 0.08
+"""In a small bank a search shows loose fits too; whoever did not ask is not to be bothered with them."""
+USED_WORTH = 0.05
+MOST_USES = 6
+
+
+def for_start(bank: Bank, spaces: Spaces) -> list[Remembered]:
+    """Without a question there is no relevance, so only what is believed counts, and nothing untrusted is shown."""
+    desk = bank.desk
+    with desk.store.read(desk.tenant) as reader:
+        memories = {memory.id: memory for memory in _looked_at(reader, spaces)}
+        known = desk.remembered(reader, list(memories.values()))
+    believed = [
+        hit for hit in known if hit.trust is not Trust.UNTRUSTED and hit.confidence.mean >= DEFAULT_MIN_CONFIDENCE
+    ]
+    believed.sort(key=_worth, reverse=True)
+    wishes = [hit for hit in believed if PREFERENCE in hit.tags or hit.memory.namespace == USER_NAMESPACE]
+    others = [hit for hit in believed if hit not in wishes]
+    return [*wishes[:MOST_PREFERENCES], *others][:MOST_AT_START]
+
+
+def _looked_at(reader: Reader, spaces: Spaces) -> Iterator[Memory]:
+    """The newest memories, and those that something was said about lately: a few rows, however large the bank."""
+    for namespace in spaces.read:
+        where = {"namespace": namespace, "state": State.ACTIVE}
+        yield from reader.select(Memory, where, newest_first=True, limit=MOST_LOOKED_AT)
+    spoken_of = {signal.memory_id for signal in reader.select(Signal, {}, newest_first=True, limit=MOST_SIGNALS)}
+    for memory in reader.get(Memory, sorted(spoken_of)).values():
+        if memory.namespace in spaces.read and memory.state is State.ACTIVE:
+            yield memory
+
+
+def _worth(hit: Remembered) -> tuple[float, float]:
+    return hit.confidence.mean + USED_WORTH * min(hit.usage_count, MOST_USES), hit.memory.updated_at
+
+
+def for_prompt(bank: Bank, spaces: Spaces, prompt: str) -> list[Remembered]:
+    """What fits the prompt in the repository's namespace and in the user's own, the best first."""
+    asked = own_words_out(prompt)[:LONGEST_PROMPT_CHARS]
+    if len(asked) < SHORTEST_PROMPT_CHARS:
+        return []
+    return list(found_in(bank, _filled(bank, spaces.read), asked, limit=PROMPT_LIMIT))
+
+
+def found_in(bank: Bank, namespaces: Sequence[str], text: str, *, limit: int) -> Sequence[Recalled]:
+    hits: dict[str, Recalled] = {}
+    for namespace in namespaces:
+        for hit in bank.search(text, namespace=namespace, limit=limit, noted=False).memories:
+            if hit.relevance >= LEAST_RELEVANCE:
+                hits.setdefault(hit.id, hit)
+    ranked = sorted(hits.values(), key=lambda hit: -hit.parts.score)
+    return leading(ranked, None)[:limit]
+
+
+def _filled(bank: Bank, namespaces: Sequence[str]) -> list[str]:
+    """Those that hold anything: an empty one needs no search."""
+    with bank.desk.store.read(bank.tenant) as reader:
+        return [
+            namespace
+            for namespace in namespaces
+            if reader.select(Memory, {"namespace": namespace, "state": State.ACTIVE}, limit=1)
+        ]

@@ -1,0 +1,85 @@
+"""What a session was shown so far: each memory once, within its budget.
+
+An append-only file of lines, written under a lock, so that hooks of one session that run at the same time agree. A torn
+line (a kill, a full disk) is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.agents.lock import held
+from reasoningbank.agents.place import make_room
+from reasoningbank.core.values import dataclass
+
+LONGEST_WAIT_S = 0.25
+MOST_BYTES = 1_000_000
+"""A session that asks more often than this many bytes can tell is not listened to any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    at: float
+    shown: tuple[str, ...] = ()
+    tokens: int = 0
+    prompt: str = ""
+    """A digest of what the user asked, in the entry of that prompt."""
+
+
+class Turn:
+    """One hook's turn to speak in a session."""
+
+    def __init__(self, descriptor: int, entries: Sequence[Entry]) -> None:
+        self._descriptor = descriptor
+        self.shown = frozenset(memory for entry in entries for memory in entry.shown)
+        self.tokens = sum(entry.tokens for entry in entries)
+
+    def note(self, entry: Entry) -> None:
+        told: dict[str, Any] = {"at": entry.at}
+        told |= {"shown": list(entry.shown), "tokens": entry.tokens} if entry.shown else {}
+        told |= {"prompt": entry.prompt} if entry.prompt else {}
+        line = f"\n{json.dumps(told)}\n".encode()
+        # Begun on a line of its own: what was torn before it stays alone.
+        os.lseek(self._descriptor, 0, os.SEEK_END)
+        os.write(self._descriptor, line)
+
+
+@contextmanager
+def turn(path: Path) -> Iterator[Turn | None]:
+    """None when another hook of the session is speaking for too long, or the session has said more than enough."""
+    make_room(path)
+    descriptor = held(path, LONGEST_WAIT_S)
+    if descriptor is None:
+        yield None
+        return
+    try:
+        too_long = os.fstat(descriptor).st_size > MOST_BYTES
+        yield None if too_long else Turn(descriptor, entries_in(path))
+    finally:
+        os.close(descriptor)
+
+
+def entries_in(path: Path) -> list[Entry]:
+    try:
+        text = path.read_text("utf-8", errors="replace")
+    except OSError:
+        return []
+    return [entry for line in text.splitlines() if (entry := _entry(line)) is not None]
+
+
+def _entry(line: str) -> Entry | None:
+    try:
+        told = json.loads(line)
+        return Entry(
+            at=float(told["at"]),
+            shown=tuple(str(memory) for memory in told.get("shown", ())),
+            tokens=int(told.get("tokens", 0)),
+            prompt=str(told.get("prompt", "")),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None

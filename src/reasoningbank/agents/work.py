@@ -1,0 +1,188 @@
+"""The process that reads sessions after their hooks: `python -m reasoningbank.agents.work BANK [LOCK]`.
+
+It belongs to nobody, runs at low priority, is the only one of its bank, and ends by itself: when nothing is left, or
+when its time is up. It may be killed at any moment. A note is thrown away only when everything in it is kept; what was
+kept and not noted is found again and known by its ids.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from reasoningbank.agents import keeping
+from reasoningbank.agents.lock import held
+from reasoningbank.agents.notes import Note, take_notes
+from reasoningbank.agents.place import Place, make_room, place_of, write_whole
+from reasoningbank.agents.reading import Cursor, read_transcript
+from reasoningbank.agents.session_log import entries_in
+from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.wiring import ReasoningBank
+
+SOFT_LIMIT_S = 120.0
+"""After which nothing new is begun."""
+HARD_LIMIT_S = 180.0
+NICENESS = 10
+IDLE_S = 6 * 3600.0
+"""A session without a word for so long is over, whether or not its agent said so."""
+KEPT_DAYS = 60
+MOST_FILES = 5_000
+CATCH_UP_S = 30.0
+
+
+def main(arguments: Sequence[str]) -> int:
+    location, *handed = arguments
+    _end_by(HARD_LIMIT_S)
+    with suppress(OSError, AttributeError):
+        os.nice(NICENESS)
+    place = place_of(location)
+    make_room(place.work_lock)
+    lock = int(handed[0]) if handed else held(place.work_lock)
+    began = time.monotonic()
+    while lock is not None:
+        try:
+            work(location, place, clock=time.time, over=lambda: time.monotonic() - began > SOFT_LIMIT_S)
+        finally:
+            os.close(lock)
+        # A hook that saw the lock held has left its note before this look, or finds the lock free after it.
+        lock = held(place.work_lock) if _more_to_do(place) and time.monotonic() - began < SOFT_LIMIT_S else None
+    return 0
+
+
+def _more_to_do(place: Place) -> bool:
+    folder = place.folder / "notes"
+    return folder.is_dir() and any(folder.glob("*.json"))
+
+
+def _end_by(seconds: float) -> None:
+    watchdog = threading.Timer(seconds, os._exit, (0,))
+    watchdog.daemon = True
+    watchdog.start()
+
+
+def work(location: str, place: Place, *, clock: Callable[[], float], over: Callable[[], bool]) -> None:
+    """Read every session that waits, learn from what is new, and clear away what is old."""
+    notes = take_notes(place)
+    with ReasoningBank.open(location) as bank:
+        for path, note in notes:
+            if over():
+                return
+            # A transcript that is gone or cannot be kept is given up: another try would meet the same.
+            with suppress(OSError, InvalidInput):
+                read_session(bank, place, note, now=clock())
+            path.unlink(missing_ok=True)
+        for note in _idle(place, clock()):
+            with suppress(OSError, InvalidInput):
+                read_session(bank, place, note, now=clock())
+        learn(bank, over)
+    tidy(place, clock())
+
+
+def read_session(bank: ReasoningBank, place: Place, note: Note, *, now: float) -> None:
+    """Keep what a session's transcript tells since it was last read."""
+    if note.transcript is None:
+        return
+    cursor_file = place.cursor(note.agent, note.session)
+    read = read_transcript(
+        Path(note.transcript),
+        _cursor_in(cursor_file),
+        agent=note.agent,
+        session=note.session,
+        namespace=note.namespace,
+    )
+    groups = keeping.shown_by_prompt(entries_in(place.session_log(note.agent, note.session)))
+    desk = bank.desk
+    for task in read.tasks:
+        shown = keeping.shown_for(task.episode, groups)
+        if not keeping.is_worth_keeping(task.episode) and not shown:
+            continue
+        kept = keeping.keep(desk, task, eager=not bank.learning.patient)
+        keeping.charge(desk, kept, shown)
+        if note.ended or task.next_words is not None:
+            keeping.end(desk, kept, task)
+    state = {
+        **asdict(read.cursor),
+        "agent": note.agent,
+        "session": note.session,
+        "transcript": note.transcript,
+        "namespace": note.namespace,
+        "open": bool(read.tasks) and not note.ended,
+        "at": now,
+    }
+    write_whole(cursor_file, json.dumps(state))
+
+
+def _cursor_in(path: Path) -> Cursor:
+    try:
+        told = json.loads(path.read_text("utf-8"))
+        return Cursor(offset=int(told["offset"]), mark=str(told["mark"]), prompt=str(told["prompt"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        return Cursor()
+
+
+def _idle(place: Place, now: float) -> list[Note]:
+    """Sessions that went silent without an end, as notes that end them."""
+    found = []
+    for path in (place.folder / "cursors").glob("*.json"):
+        try:
+            told = json.loads(path.read_text("utf-8"))
+            # By the difference, so that a clock that was set back ends nothing early and delays nothing for ever.
+            if told["open"] and abs(now - float(told["at"])) > IDLE_S:
+                found.append(
+                    Note(
+                        agent=str(told["agent"]),
+                        session=str(told["session"]),
+                        transcript=str(told["transcript"]),
+                        namespace=str(told["namespace"]),
+                        ended=True,
+                        at=now,
+                    )
+                )
+        except (OSError, ValueError, TypeError, KeyError):
+            continue
+    return found[:100]
+
+
+def learn(bank: ReasoningBank, over: Callable[[], bool]) -> None:
+    """Distil what waits, as this bank is set to, and bring the index up to date so that no hook has to."""
+    from reasoningbank.learn.crew import Shift
+
+    crew = bank.jobs.crew(Shift(workers=1, threads=1))
+    if crew is not None and not over():
+        stop = threading.Timer(SOFT_LIMIT_S, crew.stop)
+        stop.daemon = True
+        stop.start()
+        crew.run()
+        stop.cancel()
+        if any(attempt.memories for attempt in crew.attempts):
+            with suppress(BankError):
+                bank.catch_up(budget_s=CATCH_UP_S)
+
+
+def tidy(place: Place, now: float) -> None:
+    """Let go of sessions that nobody will come back to."""
+    for name in ("sessions", "cursors", "troubles"):
+        folder = place.folder / name
+        files = sorted(folder.glob("*"), key=_changed) if folder.is_dir() else []
+        surplus = max(0, len(files) - MOST_FILES)
+        for number, path in enumerate(files):
+            if number < surplus or now - _changed(path) > KEPT_DAYS * 86_400.0:
+                path.unlink(missing_ok=True)
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,172 @@
+"""A hook's process: read the event, ask a warm server or answer here, print, end. Always with exit code 0.
+
+Loads nothing that an event does not need: whether hooks are off is known before anything is imported, and a server that
+runs answers without a bank being opened here. Whatever fails costs the agent nothing but the advice.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+OFF_FILE = "hooks-off"
+BANK_FILE = "bank.db"
+MOST_BYTES = 8_000_000
+DEFAULT_DEADLINE_MS = 1_500
+NOTICE_EVERY_S = 3_600.0
+WARM_SHARE = 0.4
+"""Of the deadline, that a server may take before the hook answers by itself."""
+
+
+def run(words: list[str]) -> int:
+    agent, named, bank = _words(words)
+    try:
+        raw = _input()
+        if _silenced():
+            _print(b'{"continue": true}' if agent == "cursor" else b"")
+            return 0
+        from threading import Timer
+
+        deadline_s = _deadline_s()
+        watchdog = Timer(deadline_s, _too_late, (agent, deadline_s))
+        watchdog.daemon = True
+        watchdog.start()
+        _print(_answer(agent, named, bank, raw, deadline_s).encode("ascii"))
+    except BaseException as error:  # noqa: BLE001 - the outermost door: an agent must never fail over its memory
+        _fail_open(agent, error)
+    sys.stderr.flush()
+    # Nothing is open that would have to be closed in order, and tidying up an interpreter takes longer than a search.
+    os._exit(0)
+
+
+def _words(words: list[str]) -> tuple[str, str | None, str | None]:
+    """The agent, the event and the bank. What is not understood is passed over."""
+    agent = next((word for word in words if not word.startswith("-")), "claude-code")
+    options = {word: words[number + 1] for number, word in enumerate(words[:-1])}
+    return agent, options.get("--event"), options.get("--bank")
+
+
+def _input() -> bytes:
+    raw = sys.stdin.buffer.read(MOST_BYTES) if sys.stdin is not None else b""
+    return raw.removeprefix(b"\xef\xbb\xbf")
+
+
+def _answer(agent: str, named: str | None, bank: str | None, raw: bytes, deadline_s: float) -> str:
+    from reasoningbank.cli.hook_client import asked_of_a_server
+
+    location = location_of(bank)
+    said = asked_of_a_server(location, agent, named, raw, within_s=WARM_SHARE * deadline_s)
+    if said is not None:
+        return said
+    from reasoningbank.agents.cold import answer
+
+    return answer(
+        location, agent, named, raw, namespace=_variable("NAMESPACE") or None, hooks=_variable("HOOKS"), cwd=os.getcwd()
+    )
+
+
+# ---------------------------------------------------------------- what is known without a bank
+
+
+def home() -> str:
+    """As `config.home` says, which a test holds together with this; importing it would double the time."""
+    chosen = _variable("HOME")
+    if chosen:
+        return os.path.expanduser(chosen)
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA") or os.path.join(os.path.expanduser("~"), "AppData", "Local")
+        return os.path.join(local, "reasoningbank")
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Application Support/reasoningbank")
+    data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    return os.path.join(data, "reasoningbank")
+
+
+def location_of(named: str | None) -> str:
+    location = named or _variable("BANK") or os.path.join(home(), BANK_FILE)
+    return os.path.expanduser(location.removeprefix("sqlite:///"))
+
+
+def _variable(name: str) -> str:
+    return os.environ.get(f"REASONINGBANK_{name}") or ""
+
+
+def _deadline_s() -> float:
+    for word in _variable("HOOKS").split(","):
+        name, _, value = word.strip().partition("=")
+        if name == "deadline_ms" and value.isdecimal():
+            return int(value) / 1_000
+    return DEFAULT_DEADLINE_MS / 1_000
+
+
+def _silenced() -> bool:
+    """Off for this process, for good, or for a while."""
+    if _variable("HOOKS").strip().lower() == "off":
+        return True
+    try:
+        with open(os.path.join(home(), OFF_FILE), encoding="ascii", errors="replace") as file:
+            words = file.read(200).split()
+    except OSError:
+        return False
+    return is_off(words, time.time())
+
+
+def is_off(words: list[str], now: float) -> bool:
+    """`FROM UNTIL` in seconds since 1970; without them, for good. A clock that was set back ends a pause."""
+    try:
+        begun, until = float(words[0]), float(words[1])
+    except (IndexError, ValueError):
+        return True
+    return begun - 60.0 <= now < until
+
+
+# ---------------------------------------------------------------- the end
+
+
+def _print(said: bytes) -> None:
+    if not said:
+        return
+    line = said + b"\n"
+    while line:
+        line = line[os.write(1, line) :]
+
+
+def _too_late(agent: str, deadline_s: float) -> None:
+    _tell(agent, f"ReasoningBank: no advice this time, it took longer than {deadline_s:g} s.")
+    os._exit(0)
+
+
+def _fail_open(agent: str, error: BaseException) -> None:
+    said = " ".join(str(error).split())[:300] or type(error).__name__
+    _tell(agent, f"ReasoningBank: no advice this time. {said}")
+
+
+def _tell(agent: str, notice: str) -> None:
+    """One line for the user, where the agent shows it; seldom, since a hook runs at every step."""
+    try:
+        os.write(2, (notice + "\n").encode("utf-8", "backslashreplace"))
+        if agent == "cursor":
+            _print(b'{"continue": true}')
+        elif _is_due():
+            import json
+
+            _print(json.dumps({"systemMessage": f"{notice} `reasoningbank doctor` says more."}).encode("ascii"))
+    except OSError:
+        pass
+
+
+def _is_due() -> bool:
+    """Once an hour; never when it cannot be written down that it was told."""
+    stamp = os.path.join(home(), "hooks-notice")
+    try:
+        if abs(time.time() - os.stat(stamp).st_mtime) < NOTICE_EVERY_S:
+            return False
+    except OSError:
+        pass
+    try:
+        with open(stamp, "w", encoding="ascii"):
+            pass
+    except OSError:
+        return False
+    return True

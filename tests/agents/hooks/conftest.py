@@ -1,0 +1,195 @@
+"""Hooks as agents call them: JSON on standard input, a repository around them.
+
+`Desktop.spawn` is a process of its own, as an agent starts it; `Desktop.hook` is the same event in this process, which
+is as true and takes a tenth of the time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reasoningbank
+from reasoningbank import ReasoningBank
+from reasoningbank.agents.cold import answer
+from reasoningbank.agents.lock import held
+from reasoningbank.agents.notes import waiting
+from reasoningbank.agents.place import make_room, place_of
+from reasoningbank.agents.work import work
+
+SOURCE = str(Path(reasoningbank.__file__).parents[1])
+PATIENCE_S = 60.0
+
+
+@dataclass
+class Transcript:
+    """A transcript of Claude Code as it really looks."""
+
+    path: Path
+    session: str
+    cwd: str
+    records: list[dict[str, Any]] = field(default_factory=list)
+
+    def _add(self, kind: str, content: Any, **more: Any) -> dict[str, Any]:
+        number = len(self.records)
+        record = {
+            "parentUuid": self.records[-1]["uuid"] if self.records else None,
+            "isSidechain": False,
+            "userType": "external",
+            "cwd": self.cwd,
+            "sessionId": self.session,
+            "version": "2.1.0",
+            "gitBranch": "main",
+            "type": kind,
+            "message": {"role": kind, "content": content},
+            "uuid": f"{self.session}-{number}",
+            "timestamp": f"2026-11-15T12:00:{number % 60:02}.000Z",
+            **more,
+        }
+        self.records.append(record)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+        return record
+
+    def says(self, text: str, **more: Any) -> None:
+        self._add("user", text, **more)
+
+    def answers(self, text: str) -> None:
+        self._add("assistant", [{"type": "text", "text": text}])
+
+    def calls(self, tool: str, given: dict[str, Any], result: str, *, failed: bool = False) -> None:
+        call = f"toolu_{self.session}_{len(self.records)}"
+        # One message over two lines, as the tool writes them.
+        self._add("assistant", [{"type": "text", "text": f"I will use {tool}."}])
+        self._add("assistant", [{"type": "tool_use", "id": call, "name": tool, "input": given}])
+        block = {"type": "tool_result", "tool_use_id": call, "content": result, "is_error": failed}
+        self._add("user", [block], toolUseResult={"stdout": result, "stderr": "", "interrupted": False})
+
+    def runs(self, command: str, result: str, *, failed: bool = False) -> None:
+        self.calls("Bash", {"command": command}, f"Exit code 1\n{result}" if failed else result, failed=failed)
+
+
+@dataclass(frozen=True)
+class Said:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def context(self) -> str:
+        """What was put into the agent's context."""
+        if not self.out:
+            return ""
+        told = self.json
+        return told.get("hookSpecificOutput", {}).get("additionalContext", "") or told.get("additional_context", "")
+
+
+class Desktop:
+    """A machine with a repository, a bank and coding agents."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.repository = folder / "work"
+        (self.repository / ".git").mkdir(parents=True)
+        (self.repository / ".git" / "config").write_text('[remote "origin"]\n\turl = git@example.com:acme/app.git\n')
+        (self.repository / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        self.home.mkdir()
+        self.bank_path = self.home / "bank.db"
+        self.place = place_of(str(self.bank_path))
+        self.environment: dict[str, str] = {}
+
+    def env(self) -> dict[str, str]:
+        own = {"REASONINGBANK_HOME": str(self.home), "REASONINGBANK_EMBEDDER": "hash", "PYTHONPATH": SOURCE}
+        return {**os.environ, **own, **self.environment}
+
+    def command(self, agent: str = "claude-code", *words: str) -> list[str]:
+        return [sys.executable, "-m", "reasoningbank", "hook", agent, *words]
+
+    def start_hook(self, raw: bytes, agent: str = "claude-code", *words: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            self.command(agent, *words),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.folder,
+            env=self.env(),
+        )
+        process.stdin.write(raw)
+        process.stdin.close()
+        process.stdin = None
+        return process
+
+    def hook_raw(self, raw: bytes, agent: str = "claude-code", *words: str) -> Said:
+        process = self.start_hook(raw, agent, *words)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        return Said(process.returncode, out.decode("utf-8"), err.decode("utf-8"))
+
+    def payload(self, event: str, session: str = "s1", **more: Any) -> dict[str, Any]:
+        return {
+            "session_id": session,
+            "transcript_path": str(self.folder / f"{session}.jsonl"),
+            "cwd": str(self.repository),
+            "permission_mode": "default",
+            "hook_event_name": event,
+            **more,
+        }
+
+    def spawn(self, event: str, session: str = "s1", **more: Any) -> Said:
+        """As Claude Code calls it."""
+        said = self.hook_raw(json.dumps(self.payload(event, session, **more)).encode())
+        assert said.code == 0, said.err
+        return said
+
+    def hook(self, event: str, session: str = "s1", *, agent: str = "claude-code", **more: Any) -> Said:
+        """The same in this process, with nobody started to read the session: `read` does that."""
+        make_room(self.place.work_lock)
+        lock = held(self.place.work_lock)
+        assert lock is not None
+        try:
+            raw = json.dumps(self.payload(event, session, **more)).encode()
+            hooks = self.environment.get("REASONINGBANK_HOOKS", "")
+            out = answer(str(self.bank_path), agent, None, raw, namespace=None, hooks=hooks, cwd=str(self.folder))
+        finally:
+            os.close(lock)
+        return Said(0, out, "")
+
+    def read(self, now: float | None = None) -> None:
+        """What the reader does, in this process."""
+        work(str(self.bank_path), self.place, clock=lambda: now or time.time(), over=lambda: False)
+
+    def transcript(self, session: str = "s1") -> Transcript:
+        told = Transcript(self.folder / f"{session}.jsonl", session, str(self.repository))
+        if told.path.exists():
+            told.records = [json.loads(line) for line in told.path.read_text().splitlines()]
+        return told
+
+    def settle(self) -> None:
+        """Until the process that reads sessions here has ended."""
+        lock = held(self.place.work_lock, PATIENCE_S)
+        assert lock is not None, "the reader does not end"
+        os.close(lock)
+        assert waiting(self.place) == 0
+
+    def bank(self, namespace: str = "example.com/acme/app") -> ReasoningBank:
+        return ReasoningBank.open(self.bank_path, namespace=namespace, embedder="hash")
+
+
+@pytest.fixture
+def desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desktop:
+    made = Desktop(tmp_path)
+    monkeypatch.setenv("REASONINGBANK_HOME", str(made.home))
+    monkeypatch.setenv("REASONINGBANK_EMBEDDER", "hash")
+    return made

@@ -1,0 +1,206 @@
+"""What a session leaves behind: read in steps, once, without what must not be kept, whatever happens to the reader."""
+
+from __future__ import annotations
+
+import json
+
+from reasoningbank.core.types import Step
+
+
+def failing_then_mended(desktop, session: str = "s1") -> None:
+    told = desktop.transcript(session)
+    told.says("Please run the unit tests of the parser")
+    told.runs("pytest tests/parser", "bash: pytest: command not found", failed=True)
+    told.runs("uv run pytest tests/parser", "===== 12 passed in 0.31s =====")
+    told.answers("All 12 pass.")
+
+
+def test_a_stop_keeps_the_task_and_learns_from_it(desktop) -> None:
+    failing_then_mended(desktop)
+    assert desktop.spawn("Stop", stop_hook_active=False).out == ""
+    desktop.settle()
+    with desktop.bank() as bank:
+        (session,) = bank.sessions()
+        assert session.task == "Please run the unit tests of the parser"
+        assert session.agent == "claude-code"
+        assert [step.action for step in bank.trajectory(session.id)[1]] == [
+            "pytest tests/parser",
+            "uv run pytest tests/parser",
+        ]
+        (lesson,) = bank.list()
+        assert "uv run" in lesson.content
+
+
+def test_reading_again_keeps_and_confirms_nothing_twice(desktop) -> None:
+    failing_then_mended(desktop)
+    for event in ("Stop", "PreCompact", "Stop", "SessionEnd"):
+        desktop.hook(event)
+        desktop.read()
+    (desktop.place.cursor("claude-code", "s1")).unlink()
+    desktop.hook("Stop")
+    desktop.read()
+    with desktop.bank() as bank:
+        (session,) = bank.sessions()
+        assert len(bank.trajectory(session.id)[1]) == 2
+        assert session.outcome == "success"
+        (lesson,) = bank.list()
+        assert lesson.confidence.mean == lesson.memory.initial_confidence
+
+
+def test_a_task_that_grows_adds_what_is_new_and_a_new_prompt_is_a_new_task(desktop) -> None:
+    failing_then_mended(desktop)
+    desktop.hook("Stop")
+    desktop.read()
+    told = desktop.transcript()
+    told.says("no, the lexer tests as well")
+    told.runs("uv run pytest tests/lexer", "===== 3 passed in 0.1s =====")
+    desktop.hook("Stop")
+    desktop.read()
+    told.says("Now write a changelog entry for the parser")
+    told.calls("Write", {"file_path": "CHANGELOG.md", "content": "x"}, "written")
+    desktop.hook("Stop")
+    desktop.read()
+    with desktop.bank() as bank:
+        tasks = {session.task: session for session in bank.sessions()}
+        assert set(tasks) == {"Please run the unit tests of the parser", "Now write a changelog entry for the parser"}
+        steps = bank.trajectory(tasks["Please run the unit tests of the parser"].id)[1]
+        assert [step.number for step in steps] == [1, 2, 3]
+        assert tasks["Please run the unit tests of the parser"].ended_at is not None
+        assert tasks["Now write a changelog entry for the parser"].ended_at is None
+
+
+def test_a_torn_last_line_waits(desktop) -> None:
+    failing_then_mended(desktop)
+    path = desktop.folder / "s1.jsonl"
+    whole = path.read_bytes()
+    last = whole.rstrip(b"\n").rfind(b"\n") + 1
+    path.write_bytes(whole[: last + 40])
+    desktop.hook("Stop")
+    desktop.read()
+    path.write_bytes(whole)
+    desktop.hook("Stop")
+    desktop.read()
+    with desktop.bank() as bank:
+        (session,) = bank.sessions()
+        assert len(bank.trajectory(session.id)[1]) == 2
+
+
+def test_a_transcript_that_was_replaced_is_read_from_its_beginning(desktop) -> None:
+    failing_then_mended(desktop)
+    desktop.hook("Stop")
+    desktop.read()
+    (desktop.folder / "s1.jsonl").unlink()
+    told = desktop.transcript()
+    told.session = "other"
+    told.says("Something else entirely, please look at the docs")
+    told.runs("ls docs", "guide.md")
+    desktop.hook("Stop")
+    desktop.read()
+    with desktop.bank() as bank:
+        assert len(bank.sessions()) == 2
+
+
+def test_private_words_are_never_kept_even_when_the_agent_repeats_them(desktop) -> None:
+    told = desktop.transcript()
+    told.says("Log in with <private>the launch word is heliotrope-77</private> and list the users of the service")
+    told.runs("login --word 'the launch word is heliotrope-77'", "ok: the launch word is heliotrope-77")
+    told.answers("Done with the launch word is heliotrope-77.")
+    desktop.hook("Stop")
+    desktop.read()
+    told.says("And now <private>an open end: umbrella-42")
+    told.runs("echo 'an open end: umbrella-42'", "the launch word is heliotrope-77")
+    desktop.hook("SessionEnd", reason="exit")
+    desktop.read()
+    everything = b"".join(path.read_bytes() for path in desktop.home.rglob("*") if path.is_file())
+    assert b"login" in everything
+    assert b"heliotrope" not in everything
+    assert b"umbrella" not in everything
+
+
+def test_secrets_in_a_session_are_scrubbed_before_they_are_stored(desktop) -> None:
+    key = "sk-ant-api03-" + "Ab1_" * 23 + "AA"
+    told = desktop.transcript()
+    told.says(f"Use the key {key} to call the service and print the answer")
+    told.runs(f"curl -H 'x-api-key: {key}' https://example.com", "ok")
+    desktop.hook("Stop")
+    desktop.read()
+    assert all(key.encode() not in path.read_bytes() for path in desktop.home.rglob("*") if path.is_file())
+
+
+def test_what_was_shown_for_a_task_is_credited_by_how_it_ended(desktop) -> None:
+    with desktop.bank() as bank:
+        memory = bank.record(title="Parser tests", description="run the parser tests", content="Use uv run pytest.").id
+    assert desktop.hook("UserPromptSubmit", prompt="Please run the unit tests of the parser").context
+    failing_then_mended(desktop)
+    desktop.transcript().says("Thanks! Now please write the changelog entry for it")
+    for _ in range(2):
+        desktop.hook("Stop")
+        desktop.read()
+    with desktop.bank() as bank:
+        signals = [signal for signal, _ in bank.history(memory).points if signal is not None]
+        assert [signal.positive for signal in signals] == [True]
+        assert bank.get(memory).shown == 1
+
+
+def test_what_was_recalled_is_not_learned_again(desktop) -> None:
+    with desktop.bank() as bank:
+        bank.record(title="Parser tests", description="run the parser tests", content="Always use uv run pytest.")
+    context = desktop.hook("UserPromptSubmit", prompt="Please run the unit tests of the parser").context
+    told = desktop.transcript()
+    told.says(f"Please run the unit tests of the parser\n{context}")
+    told.runs("uv run pytest tests/parser", "ok")
+    desktop.hook("SessionEnd")
+    desktop.read()
+    with desktop.bank() as bank:
+        assert len(bank.list()) == 1
+        assert bank.sessions()[0].task == "Please run the unit tests of the parser"
+
+
+def test_a_codex_session_is_kept_too(desktop) -> None:
+    def item(number: int, kind: str = "response_item", **payload: object) -> str:
+        return json.dumps({"timestamp": f"2026-11-15T12:00:{number:02}Z", "type": kind, "payload": payload}) + "\n"
+
+    failing = json.dumps({"output": "bash: pytest: command not found", "metadata": {"exit_code": 127}})
+    passing = json.dumps({"output": "=== 2 passed in 0.1s ===", "metadata": {"exit_code": 0}})
+    asked = [{"type": "input_text", "text": "Run the tests of the parser"}]
+    (desktop.folder / "c1.jsonl").write_text(
+        item(0, "session_meta", id="c1", cwd=str(desktop.repository))
+        + item(1, type="message", role="user", content=asked)
+        + item(2, type="function_call", name="shell", call_id="1", arguments='{"command": ["bash", "-lc", "pytest"]}')
+        + item(3, type="function_call_output", call_id="1", output=failing)
+        + item(4, type="function_call", name="shell", call_id="2", arguments='{"command": "uv run pytest"}')
+        + item(5, type="function_call_output", call_id="2", output=passing)
+    )
+    told = desktop.payload("Stop", "c1", turn_id="t1", last_assistant_message="done", stop_hook_active=False)
+    assert desktop.hook_raw(json.dumps(told).encode(), "codex").code == 0
+    desktop.settle()
+    with desktop.bank() as bank:
+        (session,) = bank.sessions()
+        assert (session.agent, session.task) == ("codex", "Run the tests of the parser")
+        assert [memory.title for memory in bank.list()] == ["add `uv run`"]
+
+
+def test_a_session_that_judges_for_the_bank_is_not_learned_from(desktop) -> None:
+    from reasoningbank.learn.prompting import prompt
+
+    told = desktop.transcript()
+    told.says(prompt("judge").text + "\n\nTask: run the tests")
+    told.runs("cat trace", "whatever")
+    desktop.hook("SessionEnd")
+    desktop.read()
+    with desktop.bank() as bank:
+        assert bank.sessions() == []
+
+
+def test_nothing_of_a_session_is_counted_twice_when_the_reader_is_killed_after_keeping(desktop) -> None:
+    failing_then_mended(desktop)
+    desktop.hook("Stop")
+    desktop.read()
+    # As after a kill between the last write and the end of the note: the cursor is old and the note is there.
+    desktop.place.cursor("claude-code", "s1").unlink()
+    note = desktop.place.note("claude-code", "s1")
+    desktop.hook("Stop")
+    desktop.read()
+    assert not note.exists()
+    with desktop.bank() as bank, bank.desk.store.read(bank.tenant) as reader:
+        assert reader.count(Step, {}) == 2
