@@ -16,6 +16,8 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Exposure
 from reasoningbank.ports import Writer
+from reasoningbank.store import opening
+from reasoningbank.store.schema import MIGRATIONS
 from reasoningbank.store.sqlite import SAFE_SQLITE, UNITS_PER_COMMIT, SqliteStore, _Unit
 
 CANARY = "Zanzibar-canary-7f3a"
@@ -280,3 +282,22 @@ def test_what_a_task_taught_is_looked_up_and_not_searched_for(path: Path, table:
     asked = f"SELECT * FROM {table} WHERE tenant = ? AND {field} IN (SELECT value FROM json_each(?)) ORDER BY id"
     plan = apsw.Connection(str(path)).execute(f"EXPLAIN QUERY PLAN {asked}", ("t", "[]"))
     assert any(f"(tenant=? AND {field}=?)" in row[3] for row in plan)
+
+
+def test_marks_of_an_older_bank_are_found_by_a_newer_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = next(n for n, statements in enumerate(MIGRATIONS) if any("long_marks" in s for s in statements))
+    with monkeypatch.context() as older:
+        older.setattr(opening, "MIGRATIONS", MIGRATIONS[:before])
+        older.setattr(opening, "SCHEMA_VERSION", before)
+        with ReasoningBank.open(path, embedder="hash") as bank:
+            memory = bank.record(title="t", content="c").memory
+    connection = apsw.Connection(str(path))
+    connection.execute("INSERT INTO marks VALUES (?, 7, ?), (?, 9, ?)", (memory.tenant, memory.id) * 2)
+    connection.execute("INSERT INTO trust VALUES (?, ?, 0)", (memory.tenant, memory.id))
+    connection.close()
+    with ReasoningBank.open(path, embedder="hash") as bank:
+        with bank.desk.store.read(memory.tenant) as reader:
+            assert reader.alike([7, 8, 9]) == {memory.id: 2}
+        bank.erase(memory.id)
+        with bank.desk.store.read(memory.tenant) as reader:
+            assert reader.alike([7, 8, 9]) == {}

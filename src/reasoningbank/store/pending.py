@@ -6,6 +6,7 @@ statement does. So rows are gathered and written many to a statement, before any
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -13,6 +14,11 @@ from typing import Any, NamedTuple
 import apsw
 
 ROWS_PER_STATEMENT = 64
+# In order, so that neighbours in the tree are written together; a memory's own number is known once it has a row.
+_MARKS = """INSERT OR IGNORE INTO marks (mark, memory)
+  SELECT mark.value, memories.num FROM json_each(?) AS marked
+    CROSS JOIN memories ON memories.id = marked.key CROSS JOIN json_each(marked.value) AS mark
+  ORDER BY 1"""
 
 
 class Insert(NamedTuple):
@@ -34,6 +40,7 @@ class Pending:
         self.connection = connection
         self._at_once = at_once
         self._rows: dict[Insert, list[Any]] = {}
+        self._marks: dict[str, Sequence[int]] = {}
 
     def add(self, insert: Insert, values: Sequence[Any]) -> None:
         if self._at_once:
@@ -41,9 +48,16 @@ class Pending:
         else:
             self._rows.setdefault(insert, []).extend(values)
 
+    def mark(self, memory_id: str, marks: Sequence[int]) -> None:
+        """Marks by which the text of a memory is known again; its row goes before them."""
+        if marks:
+            self._marks[memory_id] = marks
+        if self._at_once:
+            self._write_marks()
+
     def write(self) -> None:
         """In the order in which the tables were first added to, and within a table in the order of the rows."""
-        if not self._rows:
+        if not self._rows and not self._marks:
             return
         rows, self._rows = self._rows, {}
         for insert, values in rows.items():
@@ -51,3 +65,9 @@ class Pending:
             for start in range(0, len(values), step):
                 chunk = values[start : start + step]
                 self.connection.execute(_sql(insert, len(chunk) // insert.width), chunk)
+        self._write_marks()
+
+    def _write_marks(self) -> None:
+        if self._marks:
+            marks, self._marks = self._marks, {}
+            self.connection.execute(_MARKS, (json.dumps(marks),))

@@ -293,5 +293,19 @@ _CONSOLIDATIONS = (
     "CREATE INDEX kin_by_memory ON kin (tenant, memory_id)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS)
+# A mark and the number of its memory, in one tree; before, two trees held the whole id beside each mark.
+_SHORT_MARKS = (
+    "ALTER TABLE marks RENAME TO long_marks",
+    """CREATE TABLE marks (
+  mark INTEGER NOT NULL,
+  memory INTEGER NOT NULL,
+  PRIMARY KEY (mark, memory)) WITHOUT ROWID""",
+    """INSERT OR IGNORE INTO marks
+  SELECT long.mark, memories.num FROM long_marks long JOIN memories ON memories.id = long.memory_id ORDER BY 1""",
+    "DROP TABLE long_marks",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    _FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS, _SHORT_MARKS,
+)  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -53,6 +53,7 @@ SAFE_SQLITE = (3, 51, 3)
 """Older versions can corrupt a WAL file that several processes write."""
 BUSY_TIMEOUT_MS = 30_000
 LOG_BUSY_TIMEOUT_MS = 1_000
+WRITER_CACHE_KIB = 16_384
 UNITS_PER_COMMIT = 256
 IDLE_READERS = 8
 DURABILITIES = {
@@ -144,10 +145,16 @@ class SqliteStore:
         connection.execute("PRAGMA secure_delete = ON")
         return connection
 
+    def _connect_writer(self) -> apsw.Connection:
+        connection = self._connect()
+        # Ids made from contents fall anywhere into the trees: a bulk import would read each page again and again.
+        connection.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB}")
+        return connection
+
     def _open_first(self) -> None:
         if self._path == ":memory:":
             self._memory_name = f"file:/reasoningbank-{id(self):x}-{os.getpid()}?vfs=memdb"
-        connection = self._connect()
+        connection = self._connect() if self._read_only else self._connect_writer()
         bring_up_to_date(connection, self._path, read_only=self._read_only)
         if not self._read_only:
             self._writer = connection
@@ -182,7 +189,7 @@ class SqliteStore:
             # Held on to, because closing the parent's connections here would disturb its locks and its log.
             self._inherited = (*self._readers, self._writer)
             self._readers = deque()
-            self._writer = None if self._read_only or self._writer is None else self._connect()
+            self._writer = None if self._read_only or self._writer is None else self._connect_writer()
 
     @contextmanager
     def _borrowed(self) -> Iterator[apsw.Connection]:

@@ -54,13 +54,11 @@ _TRUST = Insert(
     " ON CONFLICT (tenant, memory_id) DO UPDATE SET level = excluded.level",
 )
 _KIN = Insert("INSERT OR IGNORE INTO kin (tenant, parent_id, memory_id)", 3)
-_MARK = Insert("INSERT OR IGNORE INTO marks (tenant, mark, memory_id)", 3)
 _OF_A_MEMORY = (
     ("revisions", "id"),
     ("vectors", "memory_id"),
     ("exposures", "memory_id"),
     ("trust", "memory_id"),
-    ("marks", "memory_id"),
 )
 _TEXT_FIELDS = ("title", "description", "content")
 
@@ -220,9 +218,10 @@ class SqliteReader:
 
     def alike(self, marks: Sequence[int]) -> dict[str, int]:
         rows = self._connection.execute(
-            "SELECT memory_id, count(*) FROM marks WHERE tenant = ? AND mark IN (SELECT value FROM json_each(?)) "
-            "GROUP BY memory_id",
-            (self._tenant, json.dumps(list(marks))),
+            "SELECT memories.id, count(*) FROM (SELECT DISTINCT value FROM json_each(?)) AS asked "
+            "CROSS JOIN marks ON marks.mark = asked.value CROSS JOIN memories ON memories.num = marks.memory "
+            "WHERE memories.tenant = ? GROUP BY memories.num",
+            (json.dumps(list(marks)), self._tenant),
         )
         return dict(rows)
 
@@ -373,8 +372,7 @@ class SqliteWriter(SqliteReader):
             )
         for parent in memory.parents:
             self._pending.add(_KIN, (self._tenant, parent, memory.id))
-        for mark in marks:
-            self._pending.add(_MARK, (self._tenant, mark, memory.id))
+        self._pending.mark(memory.id, marks)
 
     def _remove_dependents(self, kind: type[R], record_id: str) -> None:
         if kind is Memory:
@@ -383,6 +381,12 @@ class SqliteWriter(SqliteReader):
             for edge in (*self.select(Edge, {"source_id": record_id}), *self.select(Edge, {"target_id": record_id})):
                 if self.get(Edge, [edge.id]):
                     self.remove(Edge, edge.id)
+            # Marks are found by mark only: this reads all of them, which an erasure may take, and only trust has any.
+            self._connection.execute(
+                "DELETE FROM marks WHERE memory = (SELECT num FROM memories WHERE id = ? AND tenant = ?) "
+                "AND EXISTS (SELECT 1 FROM trust WHERE tenant = ? AND memory_id = ?)",
+                (record_id, self._tenant, self._tenant, record_id),
+            )
             # What hung under it keeps hanging under its id, so that its descendants can still be found.
             for name, column in _OF_A_MEMORY:
                 self._connection.execute(
