@@ -31,6 +31,13 @@ def _words(shape: Shape) -> list[str]:
     return [*values, *(flag for argument in arguments for flag in argument.flags), "--help"]
 
 
+def _after_first() -> Iterator[tuple[str, list[str]]]:
+    """What may follow the first word of a family; one that is a command by itself has options, too."""
+    alone = {shape.name: _words(shape) for shape in shapes() if shape.name in families()}
+    for first, words in families().items():
+        yield first, [*words, *alone.get(first, ())]
+
+
 def _valued() -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """(command, flag, values) for every option that has a fixed set."""
     for shape in shapes():
@@ -46,7 +53,7 @@ def _bash() -> str:
         for name, flag, choices in _valued()
     )
     after = "\n".join(f'    "{shape.name}") offered="{" ".join(_words(shape))}" ;;' for shape in shapes())
-    second = "\n".join(f'    "{first} ") offered="{" ".join(words)}" ;;' for first, words in families().items())
+    second = "\n".join(f'    "{first} ") offered="{" ".join(words)}" ;;' for first, words in _after_first())
     return f"""# {PROGRAM} completion for bash. Load it with: source <({PROGRAM} completion bash)
 _{PROGRAM}() {{
   local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}"
@@ -85,7 +92,7 @@ def _zsh() -> str:
         f'    ("{name}:{flag}") compadd -- {" ".join(choices)}; return ;;' for name, flag, choices in _valued()
     )
     after = "\n".join(f'    ("{shape.name}") compadd -- {" ".join(_words(shape))}; _files ;;' for shape in shapes())
-    second = "\n".join(f'    ("{first} ") compadd -- {" ".join(words)} ;;' for first, words in families().items())
+    second = "\n".join(f'    ("{first} ") compadd -- {" ".join(words)} ;;' for first, words in _after_first())
     return f"""#compdef {PROGRAM} {ALIAS}
 # {PROGRAM} completion for zsh. Load it with: source <({PROGRAM} completion zsh)
 _{PROGRAM}() {{

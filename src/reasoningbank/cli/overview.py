@@ -8,6 +8,7 @@ from reasoningbank.cli.table import COMMANDS, GROUPS, families
 _FAMILIES = {
     "session": "a task and its steps: start, step, end, show, list",
     "jobs": "sessions to distil: list, retry, discard, next, answer",
+    "export": "every record as JSON Lines; agents-md, claude-md, skill",
     "token": "who may come in over HTTP: create, list, revoke",
     "trust": "whom to believe: list, approve, revoke …",
     "eval": "measure on real data: learning, retrieval",

@@ -26,7 +26,7 @@ def places(*, project: bool = False) -> Places:
         home=Path.home(),
         claude=_folder("CLAUDE_CONFIG_DIR"),
         codex=_folder("CODEX_HOME"),
-        project=_repository() if project else None,
+        project=repository() if project else None,
     )
 
 
@@ -48,7 +48,7 @@ def _folder(variable: str) -> Path | None:
     return Path(chosen).expanduser() if chosen else None
 
 
-def _repository() -> Path:
+def repository() -> Path:
     """The root of the repository around us; without one, this folder."""
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)

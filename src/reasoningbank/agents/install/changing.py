@@ -70,7 +70,7 @@ def uninstalling(targets: Sequence[Target]) -> list[Change]:
     return changes
 
 
-def write(changes: Sequence[Change], now: float) -> list[Written]:
+def write(changes: Sequence[Change], now: float, *, copies: bool = True) -> list[Written]:
     """All of them, or none: what was written before one that fails is put back."""
     written: list[Written] = []
     try:
@@ -80,7 +80,7 @@ def write(changes: Sequence[Change], now: float) -> list[Written]:
                 continue
             # What we made alone needs no copy: installing makes it again.
             ours = change.kept is not None or change.text is None
-            backup = None if ours else back_up(change.was, now)
+            backup = back_up(change.was, now) if copies and not ours else None
             replace_file(change.was, change.text, guarded=change.target.guarded)
             written.append(Written(change=change, backup=backup))
     except BankError:

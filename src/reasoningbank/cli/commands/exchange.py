@@ -145,5 +145,10 @@ COMMANDS = {
         options=_import_options,
         about="Importing the same file twice adds nothing. What comes in is untrusted until you vouch for it.",
     ),
-    "export": Command(run=_export, options=_export_options, about="Every namespace, unless --namespace names one."),
+    "export": Command(
+        run=_export,
+        options=_export_options,
+        about="Every namespace, unless --namespace names one. `export agents-md`, `claude-md` and `skill` write "
+        "the best memories for agents to read.",
+    ),
 }

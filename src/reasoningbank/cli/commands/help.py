@@ -22,10 +22,10 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         terminal.json({"commands": [{"name": n, "group": e.group, "summary": e.summary} for n, e in chosen.items()]})
     elif not name:
         terminal.say(overview.everything())
-    elif name in families():
-        terminal.say(overview.family(name))
     elif name in TABLE:
         terminal.say(parser_for(name, command_named(name)).format_help().rstrip())
+    elif name in families():
+        terminal.say(overview.family(name))
     else:
         near = overview.nearest(name)
         hint = f" Did you mean {near!r}?" if near else ""

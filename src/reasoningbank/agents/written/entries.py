@@ -1,0 +1,54 @@
+"""A memory as one line of Markdown that can be nothing but a line of text.
+
+Knows what agents make of such files: a heading is a rule, `@path` fetches a file, an exclamation mark before a code
+span runs a command, a comment may be one of our own marks. None of it survives, whatever a memory says.
+"""
+
+from __future__ import annotations
+
+import re
+
+from reasoningbank.core.types import Outcome, Remembered
+from reasoningbank.guard.hidden import visible
+
+_SPACES = re.compile(r"\s+")
+_FETCHED = re.compile(r"(?<![\w@])@(?=\S)[^\s`]+")
+_TICKS = re.compile(r"`+")
+_SPAN = re.compile(r"(`[^`]*`)")
+_FACT = "fact"
+
+
+def entry(item: Remembered) -> str:
+    kind = "Avoid" if item.outcome is Outcome.FAILURE else "Known" if _FACT in item.tags else "Do"
+    earned = f"confidence {item.confidence.mean:.2f}"
+    if item.usage_count:
+        earned += f", used {item.usage_count}×"
+    when = in_line(item.description) if _FACT not in item.tags else ""
+    label = "" if when.casefold().startswith("when ") else "When: "
+    told = [_ended(in_line(item.content)), f"{label}{_ended(when)}" if when else ""]
+    return f"- **{kind}: {_unmarked(in_line(item.title))}** {' '.join(filter(None, told))} ({earned})"
+
+
+def in_line(text: str) -> str:
+    """The same words in one line, without anything that an agent would act upon."""
+    flat = _SPACES.sub(" ", visible(text)).strip()
+    # A run of ticks opens a span that only the same run closes; single ones come in pairs or not at all.
+    flat = _TICKS.sub("`", flat)
+    if flat.count("`") % 2:
+        flat = flat.replace("`", "'")
+    parts = _SPAN.split(flat)
+    plain = [part if number % 2 else _harmless(part) for number, part in enumerate(parts)]
+    return re.sub(r"!(?=`)", "! ", "".join(plain)).replace("<!--", "< !--").replace("-->", "-- >")
+
+
+def _harmless(text: str) -> str:
+    fenced = _FETCHED.sub(lambda match: f"`{match[0]}`", text)
+    return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", fenced)
+
+
+def _unmarked(title: str) -> str:
+    return title.replace("*", "")
+
+
+def _ended(text: str) -> str:
+    return text if not text or text[-1] in ".!?…:;" else f"{text}."

@@ -1,0 +1,132 @@
+"""`export agents-md|claude-md|skill`: the best memories where agents read anyway, between marks, updated in place."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.agents.install.changing import Change, installing, uninstalling, write
+from reasoningbank.agents.install.writing import backups_of, seen
+from reasoningbank.agents.written.choosing import Wanted
+from reasoningbank.agents.written.files import PLACES, Page, is_ours_alone, page_of, target_of
+from reasoningbank.agents.written.marked import START
+from reasoningbank.cli import figures
+from reasoningbank.cli.banks import opened
+from reasoningbank.cli.command import Command
+from reasoningbank.cli.places import repository
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.origins import Trust
+from reasoningbank.core.types import EVERY_NAMESPACE, Remembered, Scope
+from reasoningbank.wiring import ReasoningBank
+
+_AT_ONCE = 500
+_DEFAULTS = Wanted()
+
+
+def _options(parser: ArgumentParser) -> None:
+    parser.add_argument("--to", metavar="PATH", help='another file; "-" prints the part that would be written')
+    parser.add_argument(
+        "--limit", type=int, default=_DEFAULTS.limit, metavar="N", help=f"at most this many (default {_DEFAULTS.limit})"
+    )
+    parser.add_argument(
+        "--max-tokens", type=int, default=_DEFAULTS.max_tokens, metavar="N",
+        help=f"what they may cost whoever reads them (default {_DEFAULTS.max_tokens:,})",
+    )  # fmt: skip
+    parser.add_argument("--trusted", action="store_true", help="only what you said or approved")
+    parser.add_argument("--remove", action="store_true", help="take our part out of the file again")
+    parser.add_argument("--dry-run", action="store_true", help="show the change, and write nothing")
+
+
+def _run(kind: str, args: Namespace, terminal: Terminal) -> int:
+    for name in ("limit", "max_tokens"):
+        if getattr(args, name) < 1:
+            raise InvalidInput(f"--{name.replace('_', '-')} must be from 1 on, not {getattr(args, name)}.")
+    with opened(args) as found:
+        namespace = found.bank.namespace
+        page = page_of(kind, () if args.remove else _memories(found.bank), _wanted(args))
+    if args.to == "-":
+        terminal.verbatim_lines(page.lines)
+        return 0
+    path = Path(args.to).expanduser() if args.to else repository() / PLACES[kind]
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a folder. Name a file in it.")
+    target = target_of(kind, path, page, namespace)
+    change = _removal(kind, *uninstalling([target])) if args.remove else installing([target])[0]
+    if not args.remove and not page.lines and START not in change.was.text:
+        change = replace(change, text=change.was.text if change.was.data is not None else None)
+    if not args.dry_run:
+        # In a file that has our part already nothing else is touched, so there is nothing to keep a copy of.
+        write([change], time.time(), copies=START not in change.was.text)
+    _tell(args, terminal, change, page)
+    return 0
+
+
+def _wanted(args: Namespace) -> Wanted:
+    least = Trust.TRUSTED if args.trusted else Trust.WORKING
+    return Wanted(limit=args.limit, max_tokens=args.max_tokens, least_trust=least)
+
+
+def _memories(bank: ReasoningBank) -> Iterator[Remembered]:
+    """Of this namespace, and what the whole tenant shares; a page at a time."""
+    seen: set[str] = set()
+    shared: dict[str, Any] = {"namespace": EVERY_NAMESPACE, "scope": (Scope.TEAM, Scope.ORG)}
+    for where in ({}, shared):
+        before: str | None = None
+        while page := bank.list(limit=_AT_ONCE, before=before, **where):
+            yield from (item for item in page if item.id not in seen)
+            # What is shared may lie in this namespace too.
+            seen.update(item.id for item in page if item.scope is not Scope.PROJECT)
+            before = page[-1].id
+
+
+def _removal(kind: str, change: Change) -> Change:
+    if change.text is None or change.kind == "unchanged":
+        return change
+    if is_ours_alone(kind, change.text):
+        return replace(change, text=None)
+    for copy in backups_of(change.was.path):
+        before = seen(copy).text
+        # A last line that was not ended was ended by us.
+        if before.rstrip("\r\n") == change.text.rstrip("\r\n"):
+            return replace(change, text=before, kept=copy)
+    return change
+
+
+def _tell(args: Namespace, terminal: Terminal, change: Change, page: Page) -> None:
+    if terminal.as_json:
+        terminal.json(
+            {
+                "path": str(change.target.path),
+                "change": change.kind,
+                "dry_run": args.dry_run,
+                "memories": [item.id for item in page.memories],
+                "tokens": page.tokens,
+                "diff": change.diff,
+            }
+        )
+        return
+    if args.dry_run and change.kind != "unchanged":
+        terminal.say(change.diff)
+    held = figures.counted(len(page.memories), "memory", "memories")
+    if args.remove:
+        terminal.tell(f"{change.target.path} {change.kind}.")
+    elif not page.memories and change.kind == "unchanged":
+        terminal.tell(
+            "Nothing here has earned a place yet: memories need some confidence and an origin that is believed."
+        )
+    else:
+        verb = f"would be {change.kind}" if args.dry_run and change.kind != "unchanged" else change.kind
+        terminal.tell(f"{change.target.path} {verb}: {held}, about {page.tokens:,} tokens.")
+
+
+_ABOUT = (
+    "The best of this namespace and of what is shared: sure ones first, each said once, within a budget, untrusted "
+    "ones never. Everything outside the two marks stays as it is."
+)
+COMMANDS = {f"export {kind}": Command(run=partial(_run, kind), options=_options, about=_ABOUT) for kind in PLACES}
