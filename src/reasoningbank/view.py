@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from reasoningbank.core.types import Spending
     from reasoningbank.graph.walk import Neighbour
     from reasoningbank.judging import Provenance, Source
+    from reasoningbank.learn.consolidate.plan import Consolidated, Link, Plan, Run, Undone
+    from reasoningbank.learn.consolidate.pruning import Faded
     from reasoningbank.learn.evidence import History
     from reasoningbank.learn.host import Handed
     from reasoningbank.learn.jobs import Distilled
@@ -200,4 +202,70 @@ def history_json(history: History) -> dict[str, Any]:
             {"signal": None if signal is None else signal_json(signal), **confidence_json(confidence)}
             for signal, confidence in history.points
         ],
+    }
+
+
+def consolidated_json(done: Consolidated, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "run": done.run,
+        "dry_run": dry_run,
+        "due": done.due,
+        "considered": done.plan.considered,
+        "applied": done.applied,
+        "left": list(done.left),
+        **plan_json(done.plan),
+    }
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    return {
+        "namespace": plan.namespace,
+        "merges": [
+            {
+                "kept": merge.kept,
+                "title": merge.title,
+                "merged": [
+                    {"id": memory_id, "cosine": round(cosine, 4), "words_in_common": round(share, 4)}
+                    for memory_id, (cosine, share) in zip(merge.merged, merge.likeness, strict=True)
+                ],
+                "why": merge.why,
+                "rewritten": merge.text is not None,
+            }
+            for merge in plan.merges
+        ],
+        "conflicts": [_link_json(link) for link in plan.conflicts],
+        "links": [_link_json(link) for link in plan.links],
+        "archivals": [_plain(archival) for archival in plan.archivals],
+        "promotions": [_plain(promotion) for promotion in plan.promotions],
+    }
+
+
+def _link_json(link: Link) -> dict[str, Any]:
+    return {
+        "source": link.source,
+        "target": link.target,
+        "titles": list(link.titles),
+        "kind": link.kind.value,
+        "weight": link.weight,
+        "text": link.text,
+        "evidence": link.evidence,
+    }
+
+
+def undone_json(undone: Undone) -> dict[str, Any]:
+    return _plain(undone)
+
+
+def upkeep_json(run: Run) -> dict[str, Any]:
+    return {name: value for name, value in _plain(run).items() if name != "units"}
+
+
+def faded_json(faded: Faded) -> dict[str, Any]:
+    return {
+        "id": faded.memory.id,
+        "title": faded.memory.title,
+        "namespace": faded.memory.namespace,
+        "confidence_before": round(faded.before, 6),
+        "confidence": round(faded.now, 6),
+        "idle_days": round(faded.idle_days, 2),
     }

@@ -39,6 +39,13 @@ class Discovery:
     purpose_advice_share: float = 0.5
     purpose_holders: int = 3
     analogy_strong_cosine: float = 0.75
+    analogy_words: int = 3
+    analogy_share: float = 0.3
+    """Of the words of the shorter text."""
+    analogy_rare_words: int = 2
+    """In common, that few others have: everybody says `use` and `error`."""
+    rare_share: float = 0.05
+    rare_holders: int = 3
     analogy_neighbours: int = 3
 
 
@@ -244,12 +251,17 @@ def _by_analogy(
         nearest[a].append((-cosine, b))
         nearest[b].append((-cosine, a))
     few = {row: {other for _, other in sorted(found)[: how.analogy_neighbours]} for row, found in nearest.items()}
+    holders = Counter(word for member in members for word in member.wording.words)
+    rare = {w for w, count in holders.items() if count <= max(how.rare_holders, how.rare_share * len(members))}
     for a, b, cosine in near:
         one, other = members[a], members[b]
         if b not in few[a] or a not in few[b] or says_the_same(one.wording, other.wording) is not None:
             continue
-        shared = sorted(one.wording.words & other.wording.words)
-        if not shared or contradiction(one.wording, other.wording) is not None:
+        shared = one.wording.words & other.wording.words
+        shorter = min(len(one.wording.words), len(other.wording.words))
+        if len(shared) < max(how.analogy_words, how.analogy_share * shorter):
+            continue
+        if len(shared & rare) < how.analogy_rare_words or contradiction(one.wording, other.wording) is not None:
             continue
         strong = cosine >= how.analogy_strong_cosine
         yield Link(
@@ -258,7 +270,7 @@ def _by_analogy(
             kind=EdgeKind.ANALOGY,
             weight=round((0.55 if strong else 0.25) + 0.2 * min(1.0, max(0.0, cosine)), 3),
             text=f"The same approach in two projects, {one.memory.namespace} and {other.memory.namespace}.",
-            evidence=f"cosine {cosine:.2f}; in common: {', '.join(shared[:_NAMED])}",
+            evidence=f"cosine {cosine:.2f}; in common: {', '.join(sorted(shared & rare)[:_NAMED])}",
             titles=(members[b].memory.title, members[a].memory.title),
         )
 

@@ -72,7 +72,6 @@ def consolidate(
     if wish.if_due and not schedule.due(desk, namespace):
         nothing = Plan(namespace=namespace, at=desk.clock(), considered=0)
         return Consolidated(plan=nothing, run=None, applied=0, due=False)
-    head = desk.store.head()
     plan = planned(desk, space, namespace, parts)
     if wish.dry_run:
         return Consolidated(plan=plan, run=None, applied=0)
@@ -83,7 +82,7 @@ def consolidate(
         order = Order(run=run, kind=_kind(parts), namespace=namespace, source=wish.source)
         done, left = carry_out(desk, plan, order, progress)
     if parts == frozenset(PARTS):
-        schedule.note(desk, namespace, head)
+        schedule.note(desk, namespace)
     return Consolidated(plan=plan, run=run if done else None, applied=done, left=tuple(left))
 
 

@@ -27,8 +27,9 @@ def due(desk: Desk, namespace: str, *, every_s: float = EVERY_S) -> bool:
     return passed < 0.0 or passed >= AT_LEAST_EVERY_S or (passed >= every_s and desk.store.head() > int(head))
 
 
-def note(desk: Desk, namespace: str, head: int) -> None:
-    desk.store.set_setting(_name(desk, namespace), json.dumps([desk.clock(), head]))
+def note(desk: Desk, namespace: str) -> None:
+    """That a run has ended: what it changed itself is no reason for another."""
+    desk.store.set_setting(_name(desk, namespace), json.dumps([desk.clock(), desk.store.head()]))
 
 
 def _name(desk: Desk, namespace: str) -> str:

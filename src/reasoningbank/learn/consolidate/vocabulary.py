@@ -70,9 +70,9 @@ SAME = {
 """A word and the one that stands for all of its kind."""
 
 SETTINGS = _stems(
-    "port timeout version limit size max maximum min minimum retries retry attempts threads workers ttl memory host "
-    "path url branch region level threshold batch interval delay rate capacity default concurrency depth width height "
-    "count number budget quota expiry expiration lifetime length replicas shards buffer pool page cache password user "
-    "database bucket queue topic endpoint address seconds minutes hours days mode"
+    "port timeout version limit size max maximum min minimum retries attempts threads workers ttl memory threshold "
+    "batch interval delay rate capacity concurrency depth width height budget quota expiry expiration lifetime "
+    "replicas shards buffer pool"
 )
-"""Things that have one value: where two texts give them two, one of the texts is wrong."""
+"""Things that have one value: where two texts give them two, one of the texts is wrong. Not among them is what only
+counts or names (number, page, step), since two numbers are then two things."""
