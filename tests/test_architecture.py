@@ -89,6 +89,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "agents": {
         "core",
+        "guard",
         "ports",
         "desk",
         "recall",
