@@ -117,9 +117,8 @@ class Bank:
         """
         chosen = self._desk.namespace if namespace is None else clean_namespace(namespace)
         owner = clean_tenant(tenant)
-        desk = replace(self._desk, tenant=owner, namespace=chosen)
-        if owner != self._desk.tenant:
-            desk = replace(desk, scrubber=scrubbing.scrubber_for(desk.store, owner))
+        scrubber = scrubbing.scrubber_for(self._desk.store, owner)
+        desk = replace(self._desk, tenant=owner, namespace=chosen, scrubber=scrubber)
         return SharedBank(desk, self._engine, self.learning.at(desk))
 
     def atomically(self, act: Callable[[Bank, Writer], T]) -> T:
@@ -573,7 +572,7 @@ class Bank:
         return scrubbing.scrubbing_of(self._desk.store, self._desk.tenant)
 
     def set_scrubbing(self, wanted: Scrubbing) -> None:
-        """Change that, for this bank at once and for others when they are opened next."""
+        """Change that: for this bank at once, for servers with the next request, for others when they are opened."""
         scrubbing.keep(self._desk.store, self._desk.tenant, wanted)
         scrubber = scrubbing.scrubber_for(self._desk.store, self._desk.tenant)
         self._desk = replace(self._desk, scrubber=scrubber)

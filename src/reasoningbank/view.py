@@ -14,6 +14,7 @@ from reasoningbank.guard.admission import warnings_of
 if TYPE_CHECKING:
     from reasoningbank.core.types import Spending
     from reasoningbank.graph.walk import Neighbour
+    from reasoningbank.guard.sweep import Swept
     from reasoningbank.judging import Provenance, Source
     from reasoningbank.learn.consolidate.plan import Consolidated, Link, Plan, Run, Undone
     from reasoningbank.learn.consolidate.pruning import Faded
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from reasoningbank.learn.host import Handed
     from reasoningbank.learn.jobs import Distilled
     from reasoningbank.learn.queue import Queued
+    from reasoningbank.learn.whole import Kept
     from reasoningbank.recall.gaps import OpenGap
     from reasoningbank.recall.query import Found, Recalled
 
@@ -151,6 +153,28 @@ def distilled_json(distilled: Distilled) -> dict[str, Any]:
         "memories": list(distilled.memories),
         "waiting": distilled.waiting,
         "errors": {attempt.job_id: attempt.error for attempt in distilled.attempts if attempt.error},
+    }
+
+
+def kept_json(kept: Kept) -> dict[str, Any]:
+    return {
+        "session": kept.trajectory.id,
+        "steps_added": kept.steps_added,
+        "known": kept.known,
+        "changed": kept.changed,
+        "job": kept.job_id,
+    }
+
+
+def swept_json(swept: Swept) -> dict[str, Any]:
+    return {
+        "looked_at": swept.looked_at,
+        "applied": swept.applied,
+        "found": dict(swept.found),
+        "places": [
+            {"kind": place.kind, "id": place.id, "revision": place.revision, "found": dict(place.found)}
+            for place in swept.places
+        ],
     }
 
 

@@ -13,6 +13,7 @@ from reasoningbank.serve.http import openapi
 from reasoningbank.serve.http.problems import CODES
 from reasoningbank.serve.http.routes import ENDPOINTS
 from reasoningbank.serve.http.validate import check
+from reasoningbank.serve.workers import Staffing
 from tests.serve.conftest import served
 
 DOCUMENT = openapi.document()
@@ -49,17 +50,22 @@ def test_every_example_is_valid(endpoint):
     check(endpoint.body, endpoint.example)
 
 
-def test_every_example_works(api):
-    first = api.record("one", "x", key="mem_1")["id"]
-    api.record("two", "y", key="mem_2")
-    session = api("POST", "/v1/sessions", {"task": "t"}).json["id"]
-    for endpoint in ENDPOINTS:
-        if endpoint.body is not None:
-            path = endpoint.path.replace("{id}", session if endpoint.group == "sessions" else first).replace(
-                "{key}", "k"
-            )
-            answer = api(endpoint.method, path, endpoint.example)
-            assert answer.status == endpoint.status, (path, answer.body)
+def test_every_example_works(bank):
+    ended = bank.end_session(bank.start_session("t").id, "success")
+    bank.record(title="two", content="y", origin="tool:web")
+    with served(bank, staffing=Staffing(workers=0)) as api:
+        api.record("two", "y", key="mem_2")
+        ids = {
+            "memories": api.record("one", "x", key="mem_1")["id"],
+            "evidence": "mem_1",
+            "sessions": api("POST", "/v1/sessions", {"task": "t"}).json["id"],
+            "jobs": ended.job_id,
+        }
+        for endpoint in ENDPOINTS:
+            if endpoint.body is not None:
+                path = endpoint.path.replace("{id}", ids.get(endpoint.group, "")).replace("{key}", "k")
+                answer = api(endpoint.method, path, endpoint.example)
+                assert answer.status == endpoint.status, (path, answer.body)
 
 
 def test_names_in_the_document_are_unique_and_every_reference_leads_somewhere():

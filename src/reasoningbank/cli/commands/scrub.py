@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
-from typing import Any
 
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import existing, opened
@@ -16,6 +15,7 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.guard.scrubbing import PERSONAL, Scrubbing, allowing, refusing, with_personal
 from reasoningbank.guard.sweep import Swept
+from reasoningbank.view import swept_json
 
 FOUND = 1
 _MOST_SHOWN = 50
@@ -74,22 +74,10 @@ def _sweep(args: Namespace, terminal: Terminal) -> int:
     with existing(args) as bank, Bar(terminal, "looking") as bar:
         swept = bank.scrub(apply=args.apply, progress=bar)
     if terminal.as_json:
-        terminal.json(_as_json(swept))
+        terminal.json(swept_json(swept))
     else:
         _report(swept, terminal)
     return FOUND if swept.places and not swept.applied else 0
-
-
-def _as_json(swept: Swept) -> dict[str, Any]:
-    return {
-        "looked_at": swept.looked_at,
-        "applied": swept.applied,
-        "found": dict(swept.found),
-        "places": [
-            {"kind": place.kind, "id": place.id, "revision": place.revision, "found": dict(place.found)}
-            for place in swept.places
-        ],
-    }
 
 
 def _report(swept: Swept, terminal: Terminal) -> None:

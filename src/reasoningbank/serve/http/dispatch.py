@@ -13,6 +13,7 @@ from typing import Any
 
 from reasoningbank.bank import Bank
 from reasoningbank.core.types import DEFAULT_NAMESPACE, DEFAULT_TENANT
+from reasoningbank.guard import scrubbing
 from reasoningbank.serve.http import idempotency, validate
 from reasoningbank.serve.http.answer import Receive, Scope, Send, send_json
 from reasoningbank.serve.http.endpoint import Call, Endpoint
@@ -48,9 +49,14 @@ class Counter:
         self.limits = limits
         self.written = written
         """Called on the loop after each write, so that who follows the feed hears of it at once."""
-        self.bank_of = lru_cache(maxsize=_TENANTS_AT_HAND)(self._bank_of)
+        self._ruled_bank = lru_cache(maxsize=_TENANTS_AT_HAND)(self._made_bank)
 
-    def _bank_of(self, tenant: str, namespace: str | None) -> Bank:
+    def bank_of(self, tenant: str, namespace: str | None) -> Bank:
+        """What a tenant rules about scrubbing holds from the next request on, whichever process it was said to."""
+        return self._ruled_bank(tenant, namespace, scrubbing.scrubbing_of(self.bank.desk.store, tenant))
+
+    def _made_bank(self, tenant: str, namespace: str | None, ruled: scrubbing.Scrubbing) -> Bank:
+        del ruled  # The bank reads it itself; here it only tells one bank from another.
         return tenant_bank(self.bank, tenant, namespace)
 
     def call(self, principal: Principal, query: dict[str, Any], **rest: Any) -> Call:
@@ -129,7 +135,9 @@ def _checked(endpoint: Endpoint, body: bytes, limits: Limits) -> Any:
 def _run(endpoint: Endpoint, call: Call, key: str | None, digest: bytes) -> Encoded:
     if endpoint.before is not None:
         endpoint.before(call.bank)
-    if key is not None:
+    if key is not None and endpoint.apart is not None and endpoint.apart(call.body):
+        encoded = idempotency.once_apart(call, key, digest, lambda: endpoint.handle(call))
+    elif key is not None:
         encoded = idempotency.once(endpoint, call, key, digest)
     elif endpoint.atomic:
         encoded = call.bank.atomically(lambda inner, _: idempotency.encoded(endpoint.handle(replace(call, bank=inner))))

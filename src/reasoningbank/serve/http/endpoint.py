@@ -67,10 +67,18 @@ class Endpoint:
     after_status: int = 204
     atomic: bool = False
     """Runs as one unit even without a key."""
+    apart: Callable[[Any], bool] | None = None
+    """By its body, whether a keyed write cannot be one unit with its answer: because it searches, asks a model or is
+    a rehearsal. Then the answer is kept right after, and doing it twice must do no harm."""
     errors: tuple[int, ...] = ()
     """Beyond those that any endpoint may answer."""
     takes_if_match: bool = False
 
     @property
     def writes(self) -> bool:
-        return self.lane == "writing"
+        return self.lane == "writing" or self.apart is not None
+
+
+def always(body: Any) -> bool:
+    del body
+    return True

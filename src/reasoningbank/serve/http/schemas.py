@@ -11,7 +11,7 @@ from reasoningbank.core.drafts import (
     MAX_TAGS,
     MAX_TITLE_CHARS,
 )
-from reasoningbank.core.types import EdgeKind, Outcome, Scope, SignalKind, State
+from reasoningbank.core.types import EdgeKind, JobState, Outcome, RulingKind, Scope, SignalKind, State
 from reasoningbank.learn.capture import OUTCOMES
 from reasoningbank.recall.query import DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, MAX_LIMIT, MAX_QUERY_CHARS
 
@@ -227,6 +227,29 @@ _SESSION = {
     "started_at": NULL_TEXT,
     "ended_at": NULL_TEXT,
 }
+_JOB = {
+    "id": TEXT,
+    "namespace": TEXT,
+    "kind": TEXT,
+    "subject": TEXT,
+    "state": one_of(JobState),
+    "standing": TEXT,
+    "attempts": COUNT,
+    "error": TEXT,
+    "results": NAMES,
+    "metadata": METADATA,
+    "created_at": NULL_TEXT,
+    "ended_at": NULL_TEXT,
+}
+_RULING = {
+    "id": TEXT,
+    "kind": one_of(RulingKind),
+    "target": TEXT,
+    "memories": {"type": "object"},
+    "source": TEXT,
+    "comment": TEXT,
+    "at": NULL_TEXT,
+}
 _CURVE = out(signal={"anyOf": [ref("Signal"), {"type": "null"}]}, **_CONFIDENCE)
 
 COMPONENTS: dict[str, Schema] = {
@@ -269,6 +292,48 @@ COMPONENTS: dict[str, Schema] = {
         revised=COUNT,
         unchanged=COUNT,
         skipped={"type": "array", "items": out(what=TEXT, why=TEXT)},
+    ),
+    "Job": out(**_JOB),
+    "Handed": out(
+        id=TEXT,
+        kind=TEXT,
+        namespace=TEXT,
+        session=TEXT,
+        task=TEXT,
+        outcome=one_of(OUTCOMES),
+        reason=TEXT,
+        prompt=TEXT,
+        record=TEXT,
+    ),
+    "Distilled": out(jobs=COUNTS, memories=NAMES, waiting=COUNT, errors={"type": "object"}, distiller=TEXT),
+    "Spending": out(day=TEXT, model=TEXT, purpose=TEXT, calls=COUNT, tokens_in=COUNT, tokens_out=COUNT, reserved=COUNT),
+    "Kept": out(session=TEXT, steps_added=COUNT, known=FLAG, changed=FLAG, job=NULL_TEXT),
+    "Ingested": out(
+        added=COUNT,
+        grown=COUNT,
+        known=COUNT,
+        steps=COUNT,
+        skipped={"type": "array", "items": out(what=TEXT, why=TEXT)},
+        jobs=NAMES,
+    ),
+    "Origin": out(origin=TEXT, trust=TEXT, memories=COUNT, quarantined=COUNT, revoked=FLAG),
+    "Ruling": out(**_RULING),
+    "Provenance": out(
+        **_MEMORY | {"parents": {"type": "array", "items": out(id=TEXT, title=TEXT, origin=TEXT, trust=TEXT)}},
+        **_EARNED,
+        missing_parents=NAMES,
+        descendants=COUNT,
+        rulings={"type": "array", "items": ref("Ruling")},
+    ),
+    "Gap": out(
+        id=TEXT, question=TEXT, others=NAMES, times=COUNT, first_at=NULL_TEXT, last_at=NULL_TEXT, namespaces=NAMES
+    ),
+    "Swept": out(
+        looked_at=COUNT,
+        applied=FLAG,
+        found=COUNTS,
+        places={"type": "array", "items": out(kind=TEXT, id=TEXT, found=COUNTS)},
+        more_places=COUNT,
     ),
     "Status": out(
         version=TEXT,

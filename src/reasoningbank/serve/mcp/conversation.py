@@ -49,7 +49,11 @@ async def _talk(line: Line, bank: Bank, *, workers: bool) -> None:
     def caller_of(_: Context) -> Caller:
         return local
 
-    server = build(lambda _: bank, caller_of)
+    def bank_for(_: Caller) -> Bank:
+        # Made anew for each call, which costs next to nothing: another process may have ruled about secrets.
+        return bank.for_tenant(bank.tenant)
+
+    server = build(bank_for, caller_of)
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         # Not to be had on every platform, or outside of the main thread.

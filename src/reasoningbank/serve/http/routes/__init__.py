@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from reasoningbank.serve.http.endpoint import Endpoint
-from reasoningbank.serve.http.routes import evidence, feed, finding, keeping, links, memories, sessions
+from reasoningbank.serve.http.routes import (
+    evidence,
+    feed,
+    finding,
+    gaps,
+    jobs,
+    keeping,
+    links,
+    memories,
+    secrets,
+    sessions,
+    trust,
+    whole_sessions,
+)
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *finding.ENDPOINTS,
@@ -13,5 +26,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *links.ENDPOINTS,
     *feed.ENDPOINTS,
     *keeping.ENDPOINTS,
+    *jobs.ENDPOINTS,
+    *whole_sessions.ENDPOINTS,
+    *trust.ENDPOINTS,
+    *gaps.ENDPOINTS,
+    *secrets.ENDPOINTS,
 )
 """The busiest first: that is also the order in which paths are tried."""

@@ -1,0 +1,116 @@
+"""Who is believed, why, and deciding about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reasoningbank.bank import DEFAULT_LIST_LIMIT
+from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS
+from reasoningbank.core.errors import Refused
+from reasoningbank.core.types import RulingKind
+from reasoningbank.serve.http import schemas
+from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
+from reasoningbank.serve.identity import USER
+from reasoningbank.view import provenance_json, ruling_json, source_json
+
+MOST_LISTED = 500
+
+
+def _origins(call: Call) -> Reply:
+    return Reply(body={"origins": [source_json(source) for source in call.bank.origins()]})
+
+
+def _rulings(call: Call) -> Reply:
+    found = call.bank.rulings(limit=call.query.get("limit", DEFAULT_LIST_LIMIT))
+    return Reply(body={"rulings": [ruling_json(ruling) for ruling in found]})
+
+
+def _trust(call: Call) -> Reply:
+    return Reply(body=provenance_json(call.bank.trust(call.path["id"])))
+
+
+def _rule(call: Call) -> Reply:
+    bank, body = call.bank, call.body
+    target, said = body["target"], {"comment": body.get("comment", ""), "dry_run": _is_rehearsal(body)}
+    match RulingKind(body["kind"]):
+        case RulingKind.APPROVE:
+            ruling = bank.approve(target, voice=call.principal.origin, **said)
+        case RulingKind.REJECT:
+            ruling = bank.reject(target, **_for_the_user(call, said))
+        case RulingKind.REVOKE:
+            ruling = bank.revoke(target, **_for_the_user(call, said))
+        case RulingKind.UNDO:
+            ruling = bank.undo(target, **_for_the_user(call, said))
+    return Reply(status=201, body={**ruling_json(ruling), "dry_run": said["dry_run"]})
+
+
+def _for_the_user(call: Call, said: dict[str, Any]) -> dict[str, Any]:
+    """These are written down as the user's own decisions."""
+    if call.principal.origin != USER:
+        told = f"Only credentials that speak for the user may {call.body['kind']}: `token create --origin user`."
+        raise Refused(told)
+    return said
+
+
+def _is_rehearsal(body: Any) -> bool:
+    return bool(body.get("dry_run", False))
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/v1/origins",
+        scope="read",
+        group="trust",
+        summary="Every origin, how far it is believed and how much came from it",
+        handle=_origins,
+        reply=schemas.out(origins={"type": "array", "items": schemas.ref("Origin")}),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/memories/{id}/trust",
+        scope="read",
+        group="trust",
+        summary="Why a memory is trusted as far as it is",
+        handle=_trust,
+        reply=schemas.ref("Provenance"),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/rulings",
+        scope="read",
+        group="trust",
+        summary="Decisions about trust, newest first",
+        handle=_rulings,
+        query=(
+            Parameter(
+                name="limit",
+                schema={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": DEFAULT_LIST_LIMIT},
+            ),
+        ),
+        reply=schemas.out(rulings={"type": "array", "items": schemas.ref("Ruling")}),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/rulings",
+        scope="admin",
+        group="trust",
+        summary="Approve a memory or an origin, reject a memory, revoke an origin, undo a ruling",
+        handle=_rule,
+        body=schemas.obj(
+            ("kind", "target"),
+            kind=schemas.one_of(RulingKind),
+            target=schemas.said(MAX_TITLE_CHARS),
+            comment=schemas.text(MAX_DESCRIPTION_CHARS),
+            dry_run={**schemas.FLAG, "default": False},
+        ),
+        example={"kind": "revoke", "target": "tool:web", "comment": "it was hacked"},
+        reply={
+            "allOf": [schemas.ref("Ruling"), schemas.out(dry_run=schemas.FLAG)],
+        },
+        status=201,
+        lane="writing",
+        apart=_is_rehearsal,
+        errors=(404, 409),
+    ),
+)

@@ -1,0 +1,115 @@
+"""Sessions that come as a whole: one that somebody else has followed, or the text of a transcript."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from reasoningbank.core.drafts import MAX_CONTENT_CHARS
+from reasoningbank.core.errors import ImportRejected
+from reasoningbank.core.learning import Episode, EpisodeStep
+from reasoningbank.learn.capture import OUTCOMES
+from reasoningbank.learn.ingest.sniff import FORMATS
+from reasoningbank.serve.http import schemas
+from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply, always
+from reasoningbank.serve.http.problems import Problem
+from reasoningbank.serve.identity import AGENT, USER, origin_for
+from reasoningbank.view import kept_json
+
+MOST_STEPS = 5_000
+MOST_TRANSCRIPT_CHARS = 4_000_000
+
+
+def _keep(call: Call) -> Reply:
+    body = dict(call.body)
+    steps = tuple(EpisodeStep(**step) for step in body.pop("steps", ()))
+    namespace = body.pop("namespace", call.bank.namespace)
+    # What somebody lived through is no better believed than what they would write down themselves.
+    origin = origin_for(call.principal, body.pop("origin", None) or _as_agent(call))
+    return Reply(
+        status=201, body=kept_json(call.bank.keep(Episode(namespace=namespace, steps=steps, origin=origin, **body)))
+    )
+
+
+def _as_agent(call: Call) -> str:
+    return AGENT if call.principal.origin == USER else call.principal.origin
+
+
+def _ingest(call: Call) -> Reply:
+    with tempfile.TemporaryDirectory(prefix="reasoningbank-ingest-") as folder:
+        file = Path(folder) / "transcript"
+        file.write_text(call.body["text"], "utf-8", errors="replace", newline="")
+        try:
+            taken = call.bank.ingest(
+                file,
+                namespace=call.bank.namespace,
+                layout=call.body.get("layout"),
+                dry_run=call.body.get("dry_run", False),
+            )
+        except ImportRejected:
+            known = ", ".join(FORMATS)
+            raise Problem(400, "invalid_input", f"The text is no transcript that is known: {known}.") from None
+    return Reply(
+        body={
+            "added": taken.added,
+            "grown": taken.grown,
+            "known": taken.known,
+            "steps": taken.steps,
+            "skipped": [{"what": item.what, "why": item.why} for item in taken.skipped],
+            "jobs": list(taken.jobs),
+        }
+    )
+
+
+_STEP = schemas.obj(
+    ("action",),
+    action=schemas.said(MAX_CONTENT_CHARS),
+    result=schemas.text(MAX_CONTENT_CHARS),
+    ok={"type": ["boolean", "null"]},
+    metadata=schemas.METADATA,
+)
+
+ENDPOINTS = (
+    Endpoint(
+        method="POST",
+        path="/v1/episodes",
+        scope="write",
+        group="sessions",
+        summary="Keep a finished session as a whole and queue it to be distilled; the same one again adds nothing",
+        handle=_keep,
+        body=schemas.obj(
+            ("task",),
+            task=schemas.said(MAX_CONTENT_CHARS),
+            namespace=schemas.NAMESPACE,
+            steps={"type": "array", "items": _STEP, "maxItems": MOST_STEPS},
+            agent=schemas.NULL_NAME,
+            outcome={"type": ["string", "null"], "enum": [*OUTCOMES, None]},
+            reward={**schemas.FRACTION, "type": ["number", "null"]},
+            metadata=schemas.METADATA,
+            source=schemas.NULL_NAME,
+            origin=schemas.NAME,
+        ),
+        example={"task": "fix the build", "steps": [{"action": "make", "result": "ok", "ok": True}], "reward": 1},
+        reply=schemas.ref("Kept"),
+        status=201,
+        lane="writing",
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/ingest",
+        scope="write",
+        group="sessions",
+        summary="Take over the sessions of a transcript; each once",
+        handle=_ingest,
+        body=schemas.obj(
+            ("text",),
+            text=schemas.said(MOST_TRANSCRIPT_CHARS),
+            layout=schemas.one_of(FORMATS),
+            dry_run={**schemas.FLAG, "default": False},
+        ),
+        example={"text": '{"messages": [{"role": "user", "content": "fix the build"}]}', "dry_run": True},
+        reply=schemas.ref("Ingested"),
+        lane="slow",
+        apart=always,
+    ),
+)

@@ -1,0 +1,116 @@
+"""Everything the library does can be done over HTTP, or is in a list that says why not."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from reasoningbank.bank import Bank
+from reasoningbank.learn.jobs import Jobs
+from reasoningbank.serve.http import openapi
+
+ROUTES: dict[str, str] = {
+    "record": "POST /v1/memories",
+    "store": "PUT /v1/keys/{key}",
+    "record_many": "POST /v1/memories/bulk",
+    "get": "GET /v1/memories/{id}",
+    "list": "GET /v1/memories",
+    "edit": "PATCH /v1/memories/{id}",
+    "forget": "DELETE /v1/memories/{id}",
+    "restore": "POST /v1/memories/{id}/restore",
+    "erase": "DELETE /v1/memories/{id}",
+    "changes": "GET /v1/changes",
+    "approve": "POST /v1/rulings",
+    "reject": "POST /v1/rulings",
+    "revoke": "POST /v1/rulings",
+    "undo": "POST /v1/rulings",
+    "rulings": "GET /v1/rulings",
+    "trust": "GET /v1/memories/{id}/trust",
+    "origins": "GET /v1/origins",
+    "search": "POST /v1/search",
+    "gaps": "GET /v1/gaps",
+    "forget_gap": "DELETE /v1/gaps/{id}",
+    "clear_gaps": "DELETE /v1/gaps",
+    "inject": "POST /v1/inject",
+    "embed": "POST /v1/embed",
+    "compare": "POST /v1/compare",
+    "feedback": "POST /v1/memories/{id}/feedback",
+    "outcome": "POST /v1/memories/{id}/outcome",
+    "history": "GET /v1/memories/{id}/history",
+    "start_session": "POST /v1/sessions",
+    "add_step": "POST /v1/sessions/{id}/steps",
+    "end_session": "POST /v1/sessions/{id}/end",
+    "sessions": "GET /v1/sessions",
+    "trajectory": "GET /v1/sessions/{id}",
+    "jobs": "GET /v1/jobs",
+    "distill": "POST /v1/distill",
+    "keep": "POST /v1/episodes",
+    "ingest": "POST /v1/ingest",
+    "link": "POST /v1/links",
+    "unlink": "DELETE /v1/links/{id}",
+    "neighbours": "GET /v1/memories/{id}/neighbours",
+    "export_lines": "GET /v1/export",
+    "import_from": "POST /v1/import",
+    "secrets_in": "POST /v1/secrets",
+    "scrub": "POST /v1/scrub",
+    "scrubbing": "GET /v1/scrubbing",
+    "set_scrubbing": "PATCH /v1/scrubbing",
+    "reindex": "POST /v1/reindex",
+    "verify": "POST /v1/verify",
+    "backup": "GET /v1/backup",
+    "status": "GET /v1/status",
+    "jobs.list": "GET /v1/jobs",
+    "jobs.get": "GET /v1/jobs/{id}",
+    "jobs.tally": "GET /v1/jobs",
+    "jobs.retry": "POST /v1/jobs/{id}/retry",
+    "jobs.discard": "POST /v1/jobs/{id}/discard",
+    "jobs.distill": "POST /v1/distill",
+    "jobs.next": "POST /v1/jobs/next",
+    "jobs.answer": "POST /v1/jobs/{id}/answer",
+    "jobs.spending": "GET /v1/spending",
+}
+
+NOT_OVER_HTTP: dict[str, str] = {
+    "close": "belongs to whoever opened the bank",
+    "desk": "the inside of a bank, for doors such as the server itself",
+    "namespace": "the caller says it with each request",
+    "tenant": "the credentials say it",
+    "for_tenant": "the credentials say it",
+    "atomically": "takes a function; a keyed write, memories/bulk and import are units",
+    "follow_erasures": "done by the server after an erasure",
+    "flush_shown": "done by the server before a session ends",
+    "candidates": "raw columns for evaluation in the same process",
+    "session": "a block of Python; its three parts have routes",
+    "loop": "takes the caller's agent, a function; its parts have routes",
+    "scale": "takes the caller's agent, a function; runs can be sent as episodes",
+    "catch_up": "every search does it",
+    "jobs.summary": "folds what a crew in the same process did",
+    "jobs.crew": "threads of the same process; the server runs its own",
+    "jobs.work": "works one job in the caller's thread; the server's workers do it",
+    "jobs.queue_contrast": "part of scale, which takes a function",
+}
+
+
+def verbs() -> set[str]:
+    def named(kind: type) -> set[str]:
+        return {name for name, member in inspect.getmembers(kind) if not name.startswith("_") and _is_verb(member)}
+
+    return named(Bank) | {f"jobs.{name}" for name in named(Jobs)}
+
+
+def _is_verb(member: object) -> bool:
+    return inspect.isfunction(member) or isinstance(member, property)
+
+
+def test_every_verb_has_a_route_or_a_reason():
+    told = ROUTES.keys() | NOT_OVER_HTTP.keys()
+    assert verbs() - told == set(), "give these a route, or say in NOT_OVER_HTTP why not"
+    assert told - verbs() == set(), "these are no verbs any more"
+    assert not ROUTES.keys() & NOT_OVER_HTTP.keys()
+
+
+@pytest.mark.parametrize("verb", ROUTES)
+def test_the_route_of_a_verb_is_there(verb):
+    method, path = ROUTES[verb].split()
+    assert method.lower() in openapi.document()["paths"][path]
