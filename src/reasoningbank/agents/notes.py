@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from reasoningbank.agents.lock import held
-from reasoningbank.agents.payload import SESSION_END, Event
+from reasoningbank.agents.payload import SESSION_END, SESSION_START, Event
 from reasoningbank.agents.place import Place, make_room, write_whole
 from reasoningbank.core.values import dataclass
 
@@ -41,7 +41,9 @@ def leave_note(place: Place, event: Event, namespace: str, now: float) -> None:
         "ended": event.kind == SESSION_END,
         "at": now,
     }
-    write_whole(place.note(event.agent, event.session), json.dumps(note), durable=True)
+    # A session that begins has nothing to lose yet.
+    durable = event.kind != SESSION_START
+    write_whole(place.note(event.agent, event.session), json.dumps(note), durable=durable)
 
 
 def take_notes(place: Place) -> list[tuple[Path, Note]]:

@@ -15,8 +15,11 @@ from collections.abc import Iterator, Sequence
 from reasoningbank.agents.spaces import USER_NAMESPACE, Spaces
 from reasoningbank.bank import Bank
 from reasoningbank.core.origins import Trust
-from reasoningbank.core.types import Memory, Remembered, Signal, State
+from reasoningbank.core.types import Memory, Outcome, Remembered, Signal, State
 from reasoningbank.learn.ingest.text import own_words_out
+from reasoningbank.learn.offline.fixes import FIX
+from reasoningbank.learn.offline.trouble import message
+from reasoningbank.learn.offline.words import clipped
 from reasoningbank.ports import Reader
 from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE, Recalled
 from reasoningbank.recall.render import leading
@@ -31,6 +34,8 @@ PROMPT_LIMIT = 5
 SHORTEST_PROMPT_CHARS = 12
 """A "yes" or "go on" asks for nothing."""
 LONGEST_PROMPT_CHARS = 8_000
+LONGEST_ACTION_CHARS = 200
+MOST_AFTER_FAILURE = 2
 LEAST_RELEVANCE = 0.08
 """In a small bank a search shows loose fits too; whoever did not ask is not to be bothered with them."""
 USED_WORTH = 0.05
@@ -73,6 +78,25 @@ def for_prompt(bank: Bank, spaces: Spaces, prompt: str) -> list[Remembered]:
     if len(asked) < SHORTEST_PROMPT_CHARS:
         return []
     return list(found_in(bank, _filled(bank, spaces.read), asked, limit=PROMPT_LIMIT))
+
+
+def by_ids(bank: Bank, spaces: Spaces, ids: Sequence[str]) -> list[Remembered]:
+    """Memories that a view named, as the records have them: whatever may no longer be shown is left out."""
+    desk = bank.desk
+    with desk.store.read(desk.tenant) as reader:
+        memories = reader.get(Memory, ids)
+        there = [memories[memory_id] for memory_id in ids if memory_id in memories]
+        allowed = [memory for memory in there if memory.state is State.ACTIVE and memory.namespace in spaces.read]
+        known = desk.remembered(reader, allowed)
+    return [hit for hit in known if hit.confidence.mean >= DEFAULT_MIN_CONFIDENCE]
+
+
+def for_failure(bank: Bank, spaces: Spaces, action: str, error: str) -> list[Remembered]:
+    """What was learned from failures like this one, found by its words: for those that no kind fits exactly."""
+    asked = f"{clipped(action, LONGEST_ACTION_CHARS)} fails with: {message(error)}"
+    hits = found_in(bank, _filled(bank, spaces.read[:-1]), asked, limit=PROMPT_LIMIT)
+    telling: list[Remembered] = [hit for hit in hits if FIX in hit.tags or hit.outcome is Outcome.FAILURE]
+    return telling[:MOST_AFTER_FAILURE]
 
 
 def found_in(bank: Bank, namespaces: Sequence[str], text: str, *, limit: int) -> Sequence[Recalled]:

@@ -23,6 +23,7 @@ from reasoningbank.agents.notes import Note, take_notes
 from reasoningbank.agents.place import Place, make_room, place_of, write_whole
 from reasoningbank.agents.reading import Cursor, read_transcript
 from reasoningbank.agents.session_log import entries_in
+from reasoningbank.agents.troubles import refresh
 from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.wiring import ReasoningBank
 
@@ -82,6 +83,8 @@ def work(location: str, place: Place, *, clock: Callable[[], float], over: Calla
             with suppress(OSError, InvalidInput):
                 read_session(bank, place, note, now=clock())
         learn(bank, over)
+        for namespace in dict.fromkeys(note.namespace for _, note in notes):
+            refresh(bank.desk, place, namespace)
     tidy(place, clock())
 
 

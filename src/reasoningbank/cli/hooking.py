@@ -109,16 +109,9 @@ def _silenced() -> bool:
             words = file.read(200).split()
     except OSError:
         return False
+    from reasoningbank.agents.quiet import is_off
+
     return is_off(words, time.time())
-
-
-def is_off(words: list[str], now: float) -> bool:
-    """`FROM UNTIL` in seconds since 1970; without them, for good. A clock that was set back ends a pause."""
-    try:
-        begun, until = float(words[0]), float(words[1])
-    except (IndexError, ValueError):
-        return True
-    return begun - 60.0 <= now < until
 
 
 # ---------------------------------------------------------------- the end

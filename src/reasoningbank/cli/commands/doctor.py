@@ -91,8 +91,20 @@ def _checks(args: Namespace) -> Iterator[Check]:
             yield _index(status)
             yield _ok("secrets", status.scrubbing)
             identity = status.embedder
+    yield _hooks(location)
     yield _model()
     yield _embedder(identity)
+
+
+def _hooks(location: str) -> Check:
+    from reasoningbank.agents.notes import waiting
+    from reasoningbank.agents.place import place_of
+    from reasoningbank.cli.commands.switch import hooks_now
+
+    now = hooks_now()
+    left = waiting(place_of(location))
+    says = f"{now}{f'; {left:,} sessions wait to be read' if left else ''}"
+    return _ok("hooks", says) if now == "on" else _warn("hooks", f"{says}. `reasoningbank on` ends that.")
 
 
 # ---------------------------------------------------------------- the installation

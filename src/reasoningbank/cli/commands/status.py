@@ -10,6 +10,7 @@ from typing import Any
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.commands.switch import hooks_now
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.status import Status
 
@@ -35,7 +36,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
 def _as_json(status: Status, location: str, *, exists: bool) -> dict[str, Any]:
     shown = asdict(status)
     shown["store"]["location"] = location
-    return {**shown, "exists": exists, "lag": lag(status)}
+    return {**shown, "exists": exists, "lag": lag(status), "hooks": hooks_now()}
 
 
 def lag(status: Status) -> int:
@@ -62,6 +63,7 @@ def _page(status: Status, terminal: Terminal) -> None:
     terminal.labelled("confidence  ", f"policy {status.policy}")
     terminal.labelled("distiller   ", f"{status.distiller}{_jobs(status)}")
     terminal.labelled("judge       ", f"{status.judge}; llm {status.llm}")
+    terminal.labelled("hooks       ", hooks_now())
     terminal.labelled("secrets     ", f"{status.scrubbing}")
     terminal.labelled("durability  ", f"{status.store.durability}")
 

@@ -17,7 +17,7 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.core.values import dataclass
-from reasoningbank.learn.offline.trouble import failed, kind, message
+from reasoningbank.learn.offline.trouble import failed, kind, message, trouble_of
 from reasoningbank.learn.offline.words import all_words, arguments, called, clipped, digest, head, told
 
 FIX = "fix"
@@ -103,6 +103,7 @@ def lesson_of(fix: Fix, steps: Sequence[EpisodeStep]) -> Lesson:
         evidence=f"{clipped(wrong.action, 80)} → {said}",
         kind=FIX,
         key=f"fix {digest(what, fix.kind, fix.change if fix.local else '')}",
+        metadata={"trouble": trouble_of(wrong.action, fix.said, right.action)},
     )
 
 

@@ -14,7 +14,7 @@ from reasoningbank.core.learning import (
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.offline.fixes import FIX
-from reasoningbank.learn.offline.trouble import failed, kind, message
+from reasoningbank.learn.offline.trouble import failed, kind, message, trouble_of
 from reasoningbank.learn.offline.words import all_words, clipped, digest, head, told
 
 FURTHEST_STEPS = 12
@@ -72,4 +72,5 @@ def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep]) -> Lesson:
         evidence=f"{clipped(wrong.action, 80)} → {said}",
         kind=FIX,
         key=f"remedy {digest(head(wrong.action), remedy.kind, done[0])}",
+        metadata={"trouble": trouble_of(wrong.action, message(wrong.result))},
     )

@@ -1,7 +1,8 @@
 """Which steps failed, what the failure said, and what kind of failure it was.
 
 A trace that says so (`ok`) is believed; otherwise the words of the result are read. The kind of a failure is its
-message without what changes from case to case: quoted names, numbers, paths.
+message without what changes from case to case: quoted names, numbers, paths, and which shell complains. It is kept
+with a lesson, so that whoever meets the same failure again finds it by its kind.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ LONGEST_READ_CHARS = 8_000
 LONGEST_LINE_CHARS = 500
 FEW_LINES = 5
 LAST_LINES = 3
+LONGEST_KNOWN_CHARS = 400
 _OPENS = re.compile(
     r"\s*(?:\W{0,3})(?:error\b|errors?:|traceback \(most recent|fatal\b|exception\b|failed\b|failure\b|denied\b"
     r"|\w*(?:error|exception)\b\s*[:(\[]|err!|e: |invalid\b|unknown\b|cannot\b|could not\b|unable to\b|no such\b"
@@ -31,7 +33,9 @@ _LINE_SAYS = re.compile(
 )
 _BARE_CODE = re.compile(r"\W*(?:process )?(?:command )?(?:exit(?:ed)?|failed)[a-z ]*:?[ ]*\d*\W*", re.IGNORECASE)
 _JSON_ERROR = re.compile(r"\s*[{(]\s*\W{0,2}(?:error|errors|exception)\b", re.IGNORECASE)
+_TRACEBACK = "Traceback (most recent call last)"
 _CHANGING = (
+    (re.compile(r"^(?:[\w./-]*/)?(?:ba|da|z|k|fi)?sh: (?:line \d+: )?(?:\d+: )?"), ""),
     (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|“[^”\n]{0,200}”"), "_"),
     (re.compile(r"(?:[A-Za-z]:)?(?:[\w.~-]*[/\\]){1,40}[\w.~-]*"), "_"),
     (re.compile(r"[#$]?\b(?:0x)?[\w-]*\d[\w-]*\b"), "_"),
@@ -41,11 +45,11 @@ _CHANGING = (
 def failed(step: EpisodeStep) -> bool:
     if step.ok is not None:
         return not step.ok
-    return _reads_as_failure(step.result)
+    return reads_as_failure(step.result)
 
 
 @lru_cache(maxsize=256)
-def _reads_as_failure(result: str) -> bool:
+def reads_as_failure(result: str) -> bool:
     result = result[:LONGEST_READ_CHARS]
     if _OPENS.match(result) or _JSON_ERROR.match(result):
         return True
@@ -61,11 +65,26 @@ def message(result: str) -> str:
     lines = [one_line(line[:LONGEST_LINE_CHARS]) for line in result[:LONGEST_READ_CHARS].splitlines() if line.strip()]
     if not lines:
         return "no message"
-    if lines[0].startswith("Traceback"):
-        return lines[-1]
+    raised = _raised(result[:LONGEST_READ_CHARS])
+    if raised:
+        return raised
     telling = [line for line in lines if _LINE_SAYS.search(line) or _OPENS.match(line)]
     # That it failed is known; what a line says besides is worth more.
     return next((line for line in telling if not _BARE_CODE.fullmatch(line)), telling[0] if telling else lines[0])
+
+
+def _raised(result: str) -> str:
+    """What the last traceback ends in: the first line after it that is not set in."""
+    _, found, after = result.rpartition(_TRACEBACK)
+    lines = [line for line in after.splitlines()[1:] if line.strip()]
+    told = next((line for line in lines if not line[0].isspace()), lines[-1] if lines else "")
+    return one_line(told[:LONGEST_LINE_CHARS]) if found else ""
+
+
+def trouble_of(action: str, said: str, worked: str = "") -> dict[str, str]:
+    """What to know a failure again by, as metadata of the lesson: what was done, the kind of failure, what worked."""
+    known = {"action": clipped(action, LONGEST_KNOWN_CHARS), "signature": kind(said)}
+    return {**known, "worked": clipped(worked, LONGEST_KNOWN_CHARS)} if worked else known
 
 
 @lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ from reasoningbank.core.learning import (
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.offline.fixes import guessed_name
-from reasoningbank.learn.offline.trouble import failed, kind, message
+from reasoningbank.learn.offline.trouble import failed, kind, message, trouble_of
 from reasoningbank.learn.offline.words import clipped, digest, head, told
 
 WARNING = "warning"
@@ -62,6 +62,7 @@ def lesson_of(group: Repeated, steps: Sequence[EpisodeStep]) -> Lesson:
         evidence=f"{clipped(last.action, 80)} → {said}",
         kind=WARNING,
         key=f"warning {digest(group.what, group.kind)}",
+        metadata={"trouble": trouble_of(last.action, message(last.result))},
     )
 
 

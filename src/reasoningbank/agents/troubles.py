@@ -1,0 +1,143 @@
+"""Known failures of a namespace, as a file that a hook can read without opening the bank.
+
+A view of the records: the memories that warn of something or say how it was mended, with what to know the case again
+by. It only names them; what is shown comes from the records, so a memory that was forgotten since is not shown. The
+process that reads sessions keeps it up to date with the feed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from reasoningbank.agents.place import Place, write_whole
+from reasoningbank.core.types import Memory, Outcome, State
+from reasoningbank.core.values import dataclass
+from reasoningbank.desk import Desk
+from reasoningbank.learn.offline.fixes import FIX
+from reasoningbank.learn.offline.trouble import LONGEST_KNOWN_CHARS, kind, message, reads_as_failure
+from reasoningbank.ports import Reader
+
+MOST_TROUBLES = 2_000
+MOST_CHANGES = 5_000
+"""To follow; behind by more, the view is made anew."""
+PAGE = 1_000
+MOST_SCANNED = 100_000
+_QUOTED = re.compile(r"`([^`\n]{2,400})`")
+_PATH = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,8}\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    memory_id: str
+    action: str
+    """What fails; "" when only the failure is known."""
+    signature: str = ""
+    """The kind of failure; "" when only the action is known."""
+    worked: str = ""
+    files: tuple[str, ...] = ()
+    """Files that the warning is about."""
+
+
+def trouble_in(memory: Memory) -> Trouble | None:
+    """What a memory warns of or mends; None when it does neither."""
+    warns = memory.outcome is Outcome.FAILURE
+    if memory.state is not State.ACTIVE or not (warns or FIX in memory.tags):
+        return None
+    files = tuple(dict.fromkeys(_files(memory))) if warns else ()
+    kept = memory.metadata.get("trouble")
+    if isinstance(kept, Mapping) and isinstance(kept.get("action"), str):
+        return Trouble(
+            memory_id=memory.id,
+            action=kept["action"],
+            signature=str(kept.get("signature", "")),
+            worked=str(kept.get("worked", "")),
+            files=files,
+        )
+    # Written by a person or a model: the first command that it quotes, and the first line that reads like a failure.
+    text = f"{memory.title}\n{memory.description}\n{memory.content}"
+    action = next(iter(_QUOTED.findall(text)), "") if warns else ""
+    said = next((line for line in text.splitlines() if reads_as_failure(line)), "")
+    if not (action or said or files):
+        return None
+    return Trouble(
+        memory_id=memory.id,
+        action=action[:LONGEST_KNOWN_CHARS],
+        signature=kind(message(said)) if said else "",
+        files=files,
+    )
+
+
+def _files(memory: Memory) -> Iterator[str]:
+    for text in (memory.title, memory.description, memory.content):
+        yield from (path for path in _PATH.findall(text) if "." in path.rsplit("/", 1)[-1])
+
+
+# ---------------------------------------------------------------- the file
+
+
+def known_troubles(place: Place, namespace: str) -> list[Trouble]:
+    """The newest first."""
+    told = _told(place.troubles(namespace), namespace)
+    return [] if told is None else list(told[1].values())
+
+
+def refresh(desk: Desk, place: Place, namespace: str) -> int:
+    """Bring the view of a namespace up to date; says how many troubles are known."""
+    path = place.troubles(namespace)
+    told = _told(path, namespace)
+    head = desk.store.head()
+    if told is not None and told[0] == head:
+        return len(told[1])
+    with desk.store.read(desk.tenant) as reader:
+        followed = None if told is None else _followed(desk, reader, namespace, *told)
+        found = dict(_scanned(reader, namespace)) if followed is None else followed
+    newest = dict(sorted(found.items(), reverse=True)[:MOST_TROUBLES])
+    rows = [[t.memory_id, t.action, t.signature, t.worked, list(t.files)] for t in newest.values()]
+    write_whole(path, json.dumps({"namespace": namespace, "applied": head, "troubles": rows}))
+    return len(newest)
+
+
+def _followed(
+    desk: Desk, reader: Reader, namespace: str, applied: int, known: Mapping[str, Trouble]
+) -> dict[str, Trouble] | None:
+    changes = desk.store.changes(applied, MOST_CHANGES)
+    if len(changes) == MOST_CHANGES:
+        return None
+    ids = sorted({change.id for change in changes if change.kind == "memory" and change.tenant == desk.tenant})
+    there = reader.get(Memory, ids)
+    found = {memory_id: trouble for memory_id, trouble in known.items() if memory_id not in ids}
+    for memory in there.values():
+        trouble = trouble_in(memory) if memory.namespace == namespace else None
+        if trouble is not None:
+            found[memory.id] = trouble
+    return found
+
+
+def _scanned(reader: Reader, namespace: str) -> Iterator[tuple[str, Trouble]]:
+    after: str | None = None
+    where = {"namespace": namespace, "state": State.ACTIVE}
+    for _ in range(MOST_SCANNED // PAGE):
+        page = reader.select(Memory, where, newest_first=True, after=after, limit=PAGE)
+        yield from ((memory.id, trouble) for memory in page if (trouble := trouble_in(memory)) is not None)
+        if len(page) < PAGE:
+            return
+        after = page[-1].id
+
+
+def _told(path: Path, namespace: str) -> tuple[int, dict[str, Trouble]] | None:
+    try:
+        told = json.loads(path.read_text("utf-8"))
+        if told["namespace"] != namespace:
+            return None
+        rows = {
+            str(memory_id): Trouble(
+                memory_id=str(memory_id), action=action, signature=signature, worked=worked, files=tuple(files)
+            )
+            for memory_id, action, signature, worked, files in told["troubles"]
+        }
+        return int(told["applied"]), rows
+    except (OSError, ValueError, TypeError, KeyError):
+        return None

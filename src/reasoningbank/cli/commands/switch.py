@@ -1,0 +1,70 @@
+"""`off`, `on`, `pause 1h`: whether the hooks of coding agents speak and listen."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+
+from reasoningbank.agents.switch import Silence, seconds_in, silence, switch_off, switch_on
+from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.config import home
+
+
+def _no_options(parser: ArgumentParser) -> None:
+    del parser
+
+
+def _pause_options(parser: ArgumentParser) -> None:
+    parser.add_argument("length", metavar="LENGTH", help="how long: 30m, 1h, 2d")
+
+
+def _off(args: Namespace, terminal: Terminal) -> int:
+    del args
+    return _told(switch_off(home(), now=time.time()), terminal)
+
+
+def _pause(args: Namespace, terminal: Terminal) -> int:
+    return _told(switch_off(home(), now=time.time(), for_s=seconds_in(args.length)), terminal)
+
+
+def _on(args: Namespace, terminal: Terminal) -> int:
+    del args
+    changed = switch_on(home())
+    if terminal.as_json:
+        terminal.json({"hooks": "on", "until": None, "changed": changed})
+    else:
+        terminal.say("Hooks are on." if changed else "Hooks were on already.")
+    return 0
+
+
+def _told(now_silent: Silence, terminal: Terminal) -> int:
+    if terminal.as_json:
+        terminal.json({"hooks": "off", "until": now_silent.until, "changed": True})
+    else:
+        terminal.say(f"Hooks are {in_words(now_silent)}. `{PROGRAM} on` ends that.")
+    return 0
+
+
+def in_words(now_silent: Silence | None) -> str:
+    if now_silent is None:
+        return "on"
+    if now_silent.until is None:
+        return "off"
+    return f"off until {time.strftime('%Y-%m-%d %H:%M', time.localtime(now_silent.until))}"
+
+
+def hooks_now() -> str:
+    """For `status` and `doctor`."""
+    return in_words(silence(home(), time.time()))
+
+
+COMMANDS = {
+    "off": Command(
+        run=_off,
+        options=_no_options,
+        about="Hooks then say nothing and keep nothing, in every session and at once; the commands go on working.",
+    ),
+    "on": Command(run=_on, options=_no_options),
+    "pause": Command(run=_pause, options=_pause_options, about="As `off`, and on again by itself."),
+}
