@@ -11,7 +11,8 @@ def test_a_healthy_installation_without_a_bank_is_healthy(rb, home):
     result = rb("doctor", "--json")
     assert result.code == 0
     assert verdicts(result) == {
-        "python": "ok", "packages": "ok", "sqlite": "ok", "bank": "warn", "disk": "ok", "model": "ok", "embedder": "ok",
+        "python": "ok", "packages": "ok", "sqlite": "ok", "bank": "warn", "disk": "ok", "hooks": "ok",
+        "model": "ok", "embedder": "ok",
     }  # fmt: skip
     assert not home.exists()
 

@@ -1,0 +1,238 @@
+"""Whatever is wrong with the bank, the machine or the input: exit code 0, in time, and at most one line of notice."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import apsw
+import pytest
+
+from reasoningbank.config import home
+
+PROMPT = "Please run the parser tests"
+
+
+def teach(desktop) -> None:
+    with desktop.bank() as bank:
+        bank.record(title="Run the parser tests with uv", description="parser tests", content="Use uv run pytest.")
+        bank.search("parser")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"not json",
+        b"[1, 2]",
+        b'"text"',
+        b"null",
+        b"{}",
+        b'{"hook_event_name": 7, "session_id": []}',
+        b'{"hook_event_name": "NoSuchEvent"}',
+        b'{"hook_event_name": "UserPromptSubmit", "prompt": {"a": 1}, "cwd": 5}',
+        b'{"hook_event_name": "PreToolUse", "tool_input": "rm", "session_id": "s"}',
+        b'{"hook_event_name": "Stop", "session_id": "s", "transcript_path": "/nowhere/at/all.jsonl"}',
+        b'{"hook_event_name": "UserPromptSubmit", "session_id": "\\ud800", "prompt": "\\ud800 half a pair and more"}',
+        b"\xef\xbb\xbf" + b'{"hook_event_name": "SessionStart"}',
+        b"\xff\xfe\x00bytes",
+        b"[" * 100_000,
+    ],
+)
+def test_strange_input_is_answered_with_nothing(desktop, raw) -> None:
+    said = desktop.hook_raw(raw)
+    assert (said.code, said.out, said.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("words", [(), ("--event",), ("--what", "ever"), ("--bank",)])
+def test_strange_words_on_the_command_line_are_no_reason_to_fail(desktop, words) -> None:
+    assert desktop.hook_raw(b"{}", "claude-code", *words).code == 0
+    assert desktop.hook_raw(b"{}", "emacs", *words).code == 0
+
+
+def test_a_missing_bank_is_silence_and_is_not_made_by_looking(desktop) -> None:
+    assert desktop.spawn("UserPromptSubmit", prompt=PROMPT).out == ""
+    assert not desktop.bank_path.exists()
+
+
+@pytest.mark.parametrize("damage", [b"not a bank at all", b"SQLite format 3\0" + b"\0" * 50])
+def test_a_damaged_bank_costs_the_advice_and_tells_the_user_once(desktop, damage) -> None:
+    desktop.bank_path.write_bytes(damage)
+    first = desktop.spawn("UserPromptSubmit", prompt=PROMPT)
+    assert "doctor" in first.json["systemMessage"]
+    assert len(first.err.splitlines()) == 1
+    assert desktop.spawn("UserPromptSubmit", prompt=PROMPT).out == ""
+
+
+def test_a_bank_of_a_newer_version_costs_the_advice(desktop) -> None:
+    teach(desktop)
+    connection = apsw.Connection(str(desktop.bank_path))
+    connection.execute("PRAGMA user_version = 9999")
+    connection.close()
+    said = desktop.spawn("UserPromptSubmit", prompt=PROMPT)
+    assert "newer" in said.json["systemMessage"]
+
+
+def test_a_locked_bank_is_still_read(desktop) -> None:
+    teach(desktop)
+    connection = apsw.Connection(str(desktop.bank_path))
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
+    finally:
+        connection.execute("ROLLBACK")
+        connection.close()
+
+
+def test_a_bank_that_nobody_may_even_read_is_given_up_at_the_deadline(desktop) -> None:
+    teach(desktop)
+    connection = apsw.Connection(str(desktop.bank_path))
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    connection.execute("PRAGMA journal_mode = DELETE")
+    connection.execute("BEGIN EXCLUSIVE")
+    desktop.environment["REASONINGBANK_HOOKS"] = "deadline_ms=700"
+    try:
+        said = desktop.spawn("UserPromptSubmit", prompt=PROMPT)
+    finally:
+        connection.execute("ROLLBACK")
+        connection.close()
+    assert "ReasoningBank" in said.json["systemMessage"]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_home_that_cannot_be_written_costs_nothing_but_the_advice(desktop) -> None:
+    teach(desktop)
+    desktop.home.chmod(0o500)
+    try:
+        assert desktop.spawn("Stop").code == 0
+    finally:
+        desktop.home.chmod(0o700)
+
+
+def test_a_folder_where_the_state_should_be_is_survived(desktop) -> None:
+    teach(desktop)
+    desktop.place.folder.write_text("a file where the folder should be")
+    for event in ("UserPromptSubmit", "Stop", "SessionStart"):
+        assert desktop.hook_raw(json.dumps(desktop.payload(event, prompt=PROMPT)).encode()).code == 0
+
+
+def test_a_torn_session_file_is_passed_over(desktop) -> None:
+    teach(desktop)
+    log = desktop.place.session_log("claude-code", "s1")
+    log.parent.mkdir(parents=True)
+    log.write_bytes(b'{"at": 1, "shown": ["mem_1"], "tok')
+    assert desktop.hook("UserPromptSubmit", prompt=PROMPT).context
+    assert desktop.hook("UserPromptSubmit", prompt=PROMPT).out == ""
+
+
+@pytest.mark.parametrize("locale", [{"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "ascii"}])
+def test_text_of_any_language_passes_in_any_locale(desktop, locale) -> None:
+    with desktop.bank() as bank:
+        bank.record(title="Größe prüfen 漢字 🙂", description="Größe der 漢字 prüfen", content="Nimm »ß« statt ss. 🙂")
+    desktop.environment.update(locale)
+    said = desktop.spawn("UserPromptSubmit", prompt="Bitte die Größe der 漢字 prüfen")
+    assert "»ß«" in said.context
+    assert said.out.isascii()
+
+
+def test_a_clock_that_was_set_back_is_survived(desktop) -> None:
+    teach(desktop)
+    log = desktop.place.session_log("claude-code", "s1")
+    log.parent.mkdir(parents=True)
+    log.write_text(json.dumps({"at": time.time() + 1e9, "shown": ["mem_x"], "tokens": 10}) + "\n")
+    desktop.environment["TZ"] = "Pacific/Kiritimati"
+    assert desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
+
+
+# ---------------------------------------------------------------- off, on, pause
+
+
+def run(desktop, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "reasoningbank", *words]
+    return subprocess.run(command, env=desktop.env(), capture_output=True, text=True, timeout=60)
+
+
+def test_off_silences_every_hook_until_on(desktop) -> None:
+    teach(desktop)
+    assert "off" in run(desktop, "off").stdout
+    assert desktop.spawn("UserPromptSubmit", prompt=PROMPT).out == ""
+    desktop.spawn("Stop")
+    assert not (desktop.place.folder / "notes").exists()
+    assert "off" in run(desktop, "status").stdout
+    assert "on`" in run(desktop, "doctor").stdout
+    assert "on" in run(desktop, "on").stdout
+    assert desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
+
+
+def test_a_pause_ends_by_itself(desktop) -> None:
+    teach(desktop)
+    assert "until" in run(desktop, "pause", "1h").stdout
+    assert desktop.spawn("UserPromptSubmit", prompt=PROMPT).out == ""
+    begun = time.time() - 7_200
+    (desktop.home / "hooks-off").write_text(f"{begun:.0f} {begun + 3_600:.0f}\n")
+    assert desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
+
+
+def test_a_pause_that_began_in_the_future_is_no_pause(desktop) -> None:
+    teach(desktop)
+    begun = time.time() + 1e6
+    (desktop.home / "hooks-off").write_text(f"{begun:.0f} {begun + 3_600:.0f}\n")
+    assert desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
+
+
+@pytest.mark.parametrize("length", ["", "soon", "-1h", "0m", "9999w", "1h30"])
+def test_a_length_of_time_that_makes_no_sense_is_refused(desktop, length) -> None:
+    assert run(desktop, "pause", length).returncode == 2
+    assert not (desktop.home / "hooks-off").exists()
+
+
+def test_a_process_can_be_silenced_by_its_environment(desktop) -> None:
+    teach(desktop)
+    desktop.environment["REASONINGBANK_HOOKS"] = "off"
+    assert desktop.spawn("UserPromptSubmit", prompt=PROMPT).out == ""
+    cursor = desktop.hook_raw(b'{"hook_event_name": "beforeSubmitPrompt"}', "cursor")
+    assert cursor.json == {"continue": True}
+
+
+# ---------------------------------------------------------------- the short way
+
+
+def test_the_short_way_and_the_configuration_agree_on_where_things_are(monkeypatch, tmp_path) -> None:
+    from reasoningbank.cli import hooking
+    from reasoningbank.config import from_environment
+
+    for variables in (
+        {"REASONINGBANK_HOME": "~/somewhere"},
+        {"XDG_DATA_HOME": str(tmp_path)},
+        {"REASONINGBANK_BANK": f"sqlite:///{tmp_path}/b.db"},
+        {},
+    ):
+        for name in ("REASONINGBANK_HOME", "XDG_DATA_HOME", "REASONINGBANK_BANK"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        assert hooking.home() == str(home())
+        assert hooking.location_of(None) == from_environment().bank.removeprefix("sqlite:///")
+
+
+def test_a_hook_that_is_off_loads_nothing(desktop) -> None:
+    (desktop.home / "hooks-off").touch()
+    code = (
+        "import atexit, os, sys; sys.argv = ['reasoningbank', 'hook', 'claude-code'];"
+        "os._exit = lambda code: sys.exit(code);"
+        "from reasoningbank.cli.entry import main; main();"
+        "print(*[name for name in sys.modules if name.startswith('reasoningbank')], 'json' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input="{}", env=desktop.env(), capture_output=True, text=True)
+    assert done.stdout.split() == [
+        "reasoningbank",
+        "reasoningbank.cli",
+        "reasoningbank.cli.entry",
+        "reasoningbank.cli.hooking",
+        "reasoningbank.agents",
+        "reasoningbank.agents.quiet",
+        "False",
+    ]
