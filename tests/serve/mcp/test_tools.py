@@ -128,7 +128,7 @@ def test_the_end_of_a_session_credits_what_was_shown_in_it(bank):
         ({"action": "step", "did": "x"}, "The action step needs session_id."),
         ({"action": "step", "session_id": "trj_x"}, "The action step needs did."),
         ({"action": "end", "session_id": "trj_x"}, "The action end needs outcome."),
-        ({"action": "stop"}, "action must be one of start, step, end, not 'stop'."),
+        ({"action": "stop"}, "action must be one of start, step, end, next_job, answer_job, not 'stop'."),
         ({"action": "end", "session_id": "trj_x", "outcome": "success"}, "There is no session 'trj_x' here."),
         (
             {"action": "end", "session_id": "trj_x", "outcome": "done"},

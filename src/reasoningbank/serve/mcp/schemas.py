@@ -217,11 +217,13 @@ GET = Tool(
 SESSION = Tool(
     name="session",
     title="Track a task",
-    description="Track a task from start to end, so that the memories shown in it are credited with its outcome.",
+    description="Track a task from start to end, so that the memories shown in it are credited with its outcome. "
+    "next_job hands you a finished session to distil, answer_job takes your lessons.",
     inputs=_object(
         {
             "action": _choice(
-                "start needs task; step: session_id, did; end: session_id, outcome", "start", "step", "end"
+                "start needs task; step: session_id, did; end: session_id, outcome; answer_job: job_id, answer",
+                *("start", "step", "end", "next_job", "answer_job"),
             ),
             "task": _text("What is to be done", MAX_CONTENT_CHARS),
             "session_id": _text("", MAX_NAME_CHARS),
@@ -234,12 +236,22 @@ SESSION = Tool(
                 "maxItems": 100,
                 "description": "IDs of memories that were really used",
             },
+            "job_id": _text("", MAX_NAME_CHARS),
+            "answer": _text("In the form that the job's prompt asks for", MAX_CONTENT_CHARS),
             "namespace": _NAMESPACE,
         },
         ["action"],
     ),
     outputs=_result(
-        {"session_id": _text(), "message": _text(), "steps": _COUNT, "credited": _COUNT}, ["session_id", "message"]
+        {
+            "session_id": _text(),
+            "message": _text(),
+            "steps": _COUNT,
+            "credited": _COUNT,
+            "job": {"type": "object"},
+            "memories": {"type": "array", "items": {"type": "string"}},
+        },
+        ["message"],
     ),
     needs=WRITE,
 )
