@@ -17,6 +17,7 @@ from typing import Any
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.ingest import claude_code, codex
+from reasoningbank.learn.ingest import cursor as cursor_agent
 from reasoningbank.learn.ingest.text import LONGEST_LINE_BYTES, parsed, plain, private_in
 from reasoningbank.learn.prompting import prompt
 
@@ -24,6 +25,7 @@ MARK_BYTES = 512
 MOST_BYTES = 256_000_000
 """Of a transcript; what is longer is read from that far before its end."""
 HIDDEN = "[private]"
+_READERS = {"claude-code": claude_code, "codex": codex, "cursor": cursor_agent}
 _OUR_PROMPTS = ("judge", "success", "failure", "unknown", "contrast", "best")
 _OUR_OPENING_CHARS = 60
 
@@ -58,7 +60,7 @@ def read_transcript(path: Path, cursor: Cursor, *, agent: str, session: str, nam
         hidden = _hidden(file)
     records = [record for _, record in lines]
     places = {id(record): offset for offset, record in lines}
-    reader = codex if agent == "codex" else claude_code
+    reader: Any = _READERS.get(agent, claude_code)
     groups = [group for group in reader.tasks_in(records) if any(map(reader.prompt_of, group))]
     tasks: list[Task] = []
     for number, group in enumerate(groups):

@@ -88,10 +88,14 @@ def work(location: str, place: Place, *, clock: Callable[[], float], over: Calla
     tidy(place, clock())
 
 
-def read_session(bank: ReasoningBank, place: Place, note: Note, *, now: float) -> None:
-    """Keep what a session's transcript tells since it was last read."""
+def read_session(bank: ReasoningBank, place: Place, note: Note, *, now: float, eager: bool | None = None) -> int:
+    """Keep what a session's transcript tells since it was last read; says how many tasks that were.
+
+    `eager` queues a task before it is over, by default where distilling costs nothing.
+    """
     if note.transcript is None:
-        return
+        return 0
+    eager = not bank.learning.patient if eager is None else eager
     cursor_file = place.cursor(note.agent, note.session)
     read = read_transcript(
         Path(note.transcript),
@@ -106,7 +110,7 @@ def read_session(bank: ReasoningBank, place: Place, note: Note, *, now: float) -
         shown = keeping.shown_for(task.episode, groups)
         if not keeping.is_worth_keeping(task.episode) and not shown:
             continue
-        kept = keeping.keep(desk, task, eager=not bank.learning.patient)
+        kept = keeping.keep(desk, task, eager=eager)
         keeping.charge(desk, kept, shown)
         if note.ended or task.next_words is not None:
             keeping.end(desk, kept, task)
@@ -120,6 +124,7 @@ def read_session(bank: ReasoningBank, place: Place, note: Note, *, now: float) -
         "at": now,
     }
     write_whole(cursor_file, json.dumps(state))
+    return len(read.tasks)
 
 
 def _cursor_in(path: Path) -> Cursor:

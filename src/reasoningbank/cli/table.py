@@ -19,6 +19,7 @@ COMMANDS: dict[str, Entry] = {
     "doctor": Entry("start", "check this installation and this bank", "doctor"),
     "install": Entry("start", "set a coding agent up: hooks and MCP server", "install"),
     "uninstall": Entry("start", "take hooks and MCP server out again", "install"),
+    "backfill": Entry("start", "learn from the transcripts that coding agents have left", "backfill"),
     "store": Entry("remember", "keep a value under a key", "storing"),
     "record": Entry("remember", "keep a strategy: title, when, advice, outcome", "storing"),
     "import": Entry("remember", "take over memories from a file or folder", "exchange"),

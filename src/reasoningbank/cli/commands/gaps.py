@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 from argparse import ArgumentParser, Namespace
-from datetime import UTC, datetime
 
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import Command, add_limit
+from reasoningbank.cli.moments import moment
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
@@ -18,7 +17,6 @@ from reasoningbank.recall.gaps import Gaps
 from reasoningbank.view import gap_json
 
 _DEFAULT_LIMIT = 20
-_UNIT_S = {"h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 
 
 def _options(parser: ArgumentParser) -> None:
@@ -32,7 +30,7 @@ def _options(parser: ArgumentParser) -> None:
 def _run(args: Namespace, terminal: Terminal) -> int:
     if args.forget is not None and args.clear:
         raise InvalidInput("--forget drops one gap, --clear all: give one of them.")
-    since = None if args.since is None else _moment(args.since, time.time())
+    since = None if args.since is None else moment(args.since, time.time())
     with opened(args) as found:
         if args.clear or args.forget is not None:
             dropped = found.bank.clear_gaps() if args.clear else found.bank.forget_gap(args.forget)
@@ -80,17 +78,6 @@ def _table(gaps: Gaps, terminal: Terminal, *, with_namespace: bool) -> None:
         for row, gap in zip(rows, gaps.open, strict=True):
             row.insert(2, ", ".join(gap.namespaces))
     show(terminal, columns, rows)
-
-
-def _moment(text: str, now: float) -> float:
-    ago = re.fullmatch(r"(\d{1,6})([hdw])", text.strip())
-    if ago:
-        return now - int(ago[1]) * _UNIT_S[ago[2]]
-    try:
-        given = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise InvalidInput(f"--since takes 12h, 7d, 4w or a date like 2026-05-31, not {text!r}.") from None
-    return (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()
 
 
 COMMANDS = {

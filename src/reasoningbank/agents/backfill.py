@@ -1,0 +1,135 @@
+"""Sessions from before the hooks were installed, read from the transcripts that agents have left.
+
+Goes the way of the hooks themselves (`work.read_session`), with their cursors and their ids: whatever was captured is
+known, whatever is read again adds nothing. One transcript is held at a time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from pathlib import Path
+
+from reasoningbank.agents import transcripts
+from reasoningbank.agents.install.targets import Places
+from reasoningbank.agents.notes import Note
+from reasoningbank.agents.place import Place
+from reasoningbank.agents.policy import Policy
+from reasoningbank.agents.reading import Cursor, read_transcript
+from reasoningbank.agents.spaces import spaces_of
+from reasoningbank.agents.transcripts import Transcript
+from reasoningbank.agents.work import IDLE_S, read_session
+from reasoningbank.core.errors import ImportRejected, InvalidInput
+from reasoningbank.core.values import dataclass
+from reasoningbank.wiring import ReasoningBank
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    agents: tuple[str, ...]
+    since: float
+    namespace: str | None = None
+    """Instead of the identity of each transcript's repository."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    path: Path
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backfilled:
+    sessions: Mapping[str, int] = field(default_factory=dict)
+    """By namespace: transcripts that told something new."""
+    tasks: Mapping[str, int] = field(default_factory=dict)
+    known: int = 0
+    """Transcripts that were read before, and have not grown."""
+    skipped: tuple[Skipped, ...] = ()
+
+
+Progress = Callable[[int, int], None]
+
+
+def backfill(
+    bank: ReasoningBank | None,
+    place: Place,
+    places: Places,
+    asked: Asked,
+    *,
+    now: float,
+    progress: Progress | None = None,
+) -> Backfilled:
+    """Without a bank nothing is kept, and it is only said what would be."""
+    files = [
+        (agent, path)
+        for agent in asked.agents
+        for path in transcripts.found(agent, places)
+        if transcripts.changed_at(path) >= asked.since
+    ]
+    sessions: Counter[str] = Counter()
+    tasks: Counter[str] = Counter()
+    skipped: list[Skipped] = []
+    known = 0
+    for done, (agent, path) in enumerate(files):
+        if progress is not None:
+            progress(done, len(files))
+        try:
+            transcript = transcripts.opened(agent, path)
+            if _is_read(place, transcript):
+                known += 1
+                continue
+            namespace = asked.namespace or _namespace(transcript)
+            told = _kept(bank, place, transcript, namespace, now)
+        except (ImportRejected, InvalidInput) as error:
+            skipped.append(Skipped(path=path, why=str(error)))
+            continue
+        except OSError as error:
+            skipped.append(Skipped(path=path, why=f"it cannot be read ({error.strerror or error})."))
+            continue
+        if told:
+            sessions[namespace] += 1
+            tasks[namespace] += told
+        else:
+            known += 1
+    return Backfilled(sessions=dict(sessions), tasks=dict(tasks), known=known, skipped=tuple(skipped))
+
+
+def _kept(bank: ReasoningBank | None, place: Place, transcript: Transcript, namespace: str, now: float) -> int:
+    """How many tasks it told; none when all of it was known."""
+    if bank is None:
+        read = read_transcript(
+            transcript.path, Cursor(), agent=transcript.agent, session=transcript.session, namespace=namespace
+        )
+        return len(read.tasks)
+    note = Note(
+        agent=transcript.agent,
+        session=transcript.session,
+        transcript=str(transcript.path),
+        namespace=namespace,
+        # One that was written a moment ago may go on.
+        ended=now - transcripts.changed_at(transcript.path) > IDLE_S,
+        at=now,
+    )
+    before = bank.desk.store.head()
+    told = read_session(bank, place, note, now=now, eager=False)
+    return told if bank.desk.store.head() != before else 0
+
+
+def _is_read(place: Place, transcript: Transcript) -> bool:
+    """Whether a hook, or an earlier run, has read it to its end and it has not changed since."""
+    try:
+        state = json.loads(place.cursor(transcript.agent, transcript.session).read_text("utf-8"))
+        return not state["open"] and float(state["at"]) > transcripts.changed_at(transcript.path)
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+
+def _namespace(transcript: Transcript) -> str:
+    if transcript.folder is None:
+        raise ImportRejected("it does not say in which folder it happened; --namespace NAME takes it all the same.")
+    if not Path(transcript.folder).is_dir():
+        raise ImportRejected(f"its folder {transcript.folder} is gone; --namespace NAME takes it all the same.")
+    return spaces_of(transcript.folder, Policy()).own
