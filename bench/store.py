@@ -248,31 +248,28 @@ def _bulk(report: Report, corpus: Corpus, folder: Path) -> None:
     drafts = list(corpus.drafts(BULK))
     lines = folder / "drafts.jsonl"
     lines.write_text("".join(json.dumps(draft) + "\n" for draft in drafts), "utf-8")
-    stored, searchable, imported, imported_searchable = [], [], [], []
-    running: dict[str, list[float]] = {"record_many": [], "import": []}
+    ways = ("record_many of", "restore of", "import from others of")
+    stored: dict[str, list[float]] = {way: [] for way in ways}
+    searchable: dict[str, list[float]] = {way: [] for way in ways}
+    running: dict[str, list[float]] = {way: [] for way in ways}
     for run in range(3):
-        with ReasoningBank.open(folder / f"many-{run}.db", embedder="hash", namespace=NAMESPACE) as bank:
-            began, ran = time.perf_counter(), time.process_time()
-            bank.record_many(drafts)
-            stored.append(BULK / (time.perf_counter() - began))
-            bank.catch_up()
-            searchable.append(BULK / (time.perf_counter() - began))
-            running["record_many"].append(BULK / (time.process_time() - ran))
-        with ReasoningBank.open(folder / f"import-{run}.db", embedder="hash", namespace=NAMESPACE) as bank:
-            began, ran = time.perf_counter(), time.process_time()
-            # As an export of one's own: what comes from others is examined line by line, which takes longer.
-            assert bank.import_from(lines, restore=True).added.total() == BULK
-            imported.append(BULK / (time.perf_counter() - began))
-            bank.catch_up()
-            imported_searchable.append(BULK / (time.perf_counter() - began))
-            running["import"].append(BULK / (time.process_time() - ran))
-    # On a machine that others use too, what the processor alone would allow says more than the clock.
-    by_processor = {name: f"{np.median(rates):,.0f} /s by processor time" for name, rates in running.items()}
-    report.add("store", f"record_many of {BULK:,}, durable", np.median(stored), "/s")
-    what = f"record_many of {BULK:,}, durable and searchable (hash)"
-    detail = by_processor["record_many"]
-    report.add("store", what, np.median(searchable), "/s", limit=5000, at_least=True, detail=detail)
-    report.add("store", f"import of {BULK:,} JSON lines, durable", np.median(imported), "/s")
-    what = f"import of {BULK:,} JSON lines, durable and searchable (hash)"
-    detail = by_processor["import"]
-    report.add("store", what, np.median(imported_searchable), "/s", limit=5000, at_least=True, detail=detail)
+        for number, way in enumerate(ways):
+            with ReasoningBank.open(folder / f"bulk-{number}-{run}.db", embedder="hash", namespace=NAMESPACE) as bank:
+                began, ran = time.perf_counter(), time.process_time()
+                if way == "record_many of":
+                    bank.record_many(drafts)
+                else:
+                    # An export of one's own is believed; what comes from others is examined line by line.
+                    assert bank.import_from(lines, restore=way == "restore of").added.total() == BULK
+                stored[way].append(BULK / (time.perf_counter() - began))
+                running[way].append(BULK / (time.process_time() - ran))
+                bank.catch_up()
+                searchable[way].append(BULK / (time.perf_counter() - began))
+    for way in ways:
+        # On a machine that others use too, what the processor alone would allow says more than the clock.
+        detail = f"{np.median(running[way]):,.0f} /s by processor time"
+        what = f"{way} {BULK:,}, durable"
+        report.add("store", what, np.median(stored[way]), "/s", limit=5000, at_least=True, detail=detail)
+        report.add(
+            "store", f"{what} and searchable (hash)", np.median(searchable[way]), "/s", limit=5000, at_least=True
+        )

@@ -123,7 +123,7 @@ def signs_of_word(word: str) -> int:
         return {"#": _HASH, "|": _BAR, "@": _HOST}.get(word, 0)
     found = _NUMBER if word[0].isdigit() else 0
     by_start = _by_start()
-    for part in word.split("'"):
+    for part in word.split("'") if "'" in word else (word,):
         for beginning, shortest, longest, bits in by_start.get(part[:2], ()):
             if part.startswith(beginning) and shortest <= len(part) <= longest:
                 found |= bits
