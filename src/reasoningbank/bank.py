@@ -16,7 +16,6 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -38,6 +37,7 @@ from reasoningbank.core.types import (
     Step,
     Trajectory,
 )
+from reasoningbank.core.values import replace
 from reasoningbank.desk import Desk
 from reasoningbank.engine import Engine
 from reasoningbank.graph.link import DEFAULT_WEIGHT, link, unlink

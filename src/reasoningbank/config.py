@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from hashlib import blake2b
 from pathlib import Path
 
+from reasoningbank.core.digest import blake2b
 from reasoningbank.core.types import DEFAULT_NAMESPACE
 from reasoningbank.core.values import dataclass
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import field, replace
 from functools import lru_cache
 from typing import TypeVar
 
@@ -13,7 +12,7 @@ from reasoningbank.core.errors import NotFound
 from reasoningbank.core.ids import IdSource
 from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.types import Confidence, Memory, Remembered, Signal, State
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.values import dataclass, field, replace
 from reasoningbank.guard.fields import outgoing, scrubbed_record
 from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.guard.trust import levels_of, trust_of

@@ -6,12 +6,12 @@ Knows who asks and where; how hits are found and ranked is `recall`'s business.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank import records
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import EVERY_NAMESPACE, Gap
+from reasoningbank.core.values import fields, replace
 from reasoningbank.desk import Desk
 from reasoningbank.engine import Engine
 from reasoningbank.recall.query import Found, Query, Recalled, checked_budget

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -29,7 +28,7 @@ from reasoningbank.core.types import (
     Standing,
     State,
 )
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.values import dataclass, field
 
 if TYPE_CHECKING:
     import numpy as np

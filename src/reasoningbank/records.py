@@ -6,7 +6,6 @@ Knows what a caller may say about a memory and which of it makes a new revision.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -23,6 +22,7 @@ from reasoningbank.core.drafts import (
 from reasoningbank.core.errors import Conflict, InvalidInput
 from reasoningbank.core.origins import USER, clean_origin
 from reasoningbank.core.types import EVERY_NAMESPACE, Draft, EmbedderIdentity, Memory, Remembered
+from reasoningbank.core.values import fields, replace
 from reasoningbank.desk import LIVE_STATES, Desk
 from reasoningbank.guard.admission import Admitted, admit, readmit
 from reasoningbank.guard.fields import scrubbed_json

@@ -5,10 +5,10 @@ Knows names and units on the outside; times become ISO 8601 in UTC next to nothi
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Ruling, Signal, Step, Trajectory
+from reasoningbank.core.values import fields
 from reasoningbank.guard.admission import warnings_of
 
 if TYPE_CHECKING:

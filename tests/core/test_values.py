@@ -5,10 +5,13 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import subprocess
+import sys
 from dataclasses import field
 
 import pytest
 
+from reasoningbank.core import values
 from reasoningbank.core.types import Memory, Standing
 from reasoningbank.core.values import dataclass
 
@@ -83,3 +86,36 @@ def test_every_value_has_a_text() -> None:
     assert Point.__doc__ == "Point(x, y, seen)"
     assert Memory.__doc__ is not None
     assert Memory.__doc__.startswith("One strategy")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    left: int
+    right: int = 0
+
+
+def test_a_value_may_take_its_fields_in_order() -> None:
+    assert Pair(1, 2) == Pair(1, right=2) == Pair(left=1, right=2)
+    assert Pair(1).right == 0
+    for given, named in (((1, 2, 3), {}), ((1,), {"left": 1}), ((), {})):
+        with pytest.raises(TypeError):
+            Pair(*given, **named)
+
+
+def test_our_own_replace_and_fields_agree_with_the_standard_ones() -> None:
+    named = Named(x=1, name="n")
+    assert values.replace(named, y=9) == dataclasses.replace(named, y=9)
+    with pytest.raises(TypeError):
+        values.replace(named, z=1)
+    for kind in (Named, Memory, standard()):
+        ours, theirs = values.fields(kind), dataclasses.fields(kind)
+        assert [(f.name, f.type) for f in ours] == [(f.name, f.type) for f in theirs]
+    assert values.replace(standard()(x=1), x=2).x == 2
+
+
+def test_a_start_does_without_the_standard_dataclasses() -> None:
+    asked = (
+        "import sys, reasoningbank.bank, reasoningbank.store.sqlite; print({'dataclasses', 'hashlib'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.guard.secrets import Scrubber, fingerprint
+from reasoningbank.guard.rules import RULES
+from reasoningbank.guard.secrets import TOKEN_FORMATS, Scrubber, fingerprint
 
 SCRUBBER = Scrubber()
 PAT = "ghp_R4nd0mKq81LzXw55VbNcJtYh27PmDsGf9Eo3"
@@ -178,3 +179,7 @@ def test_any_text_can_be_scrubbed_and_the_cheap_look_never_hides_a_find(text):
 def test_hostile_repetition_comes_to_an_end(piece):
     # Quadratic time would keep this for minutes.
     SCRUBBER.scrub((piece * 100_000)[:100_000])
+
+
+def test_the_number_of_formats_that_is_told_is_the_number_there_is():
+    assert len(RULES) == TOKEN_FORMATS

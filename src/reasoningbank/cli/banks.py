@@ -10,14 +10,15 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from reasoningbank.config import from_environment, home
 from reasoningbank.core.errors import BankUnavailable
+from reasoningbank.core.values import dataclass
 from reasoningbank.wiring import ReasoningBank, sqlite_path
 
 
-class Opened(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Opened:
     bank: ReasoningBank
     location: str
     missing: bool

@@ -9,17 +9,19 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from importlib import import_module
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from reasoningbank.cli.table import COMMANDS
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.values import dataclass
 
 PROGRAM = "reasoningbank"
 VALUED_GLOBALS = ("--bank", "--namespace")
 
 
-class Command(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Command:
     run: Callable[[argparse.Namespace, Terminal], int]
     options: Callable[[argparse.ArgumentParser], None]
     about: str = ""

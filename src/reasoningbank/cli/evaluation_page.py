@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.values import replace
 from reasoningbank.evaluate.machine import machine, versions
 from reasoningbank.evaluate.measures import RESAMPLES, Estimate
 from reasoningbank.evaluate.retrieval import Report
@@ -38,7 +39,7 @@ def _glance(terminal: Terminal, report: Report) -> None:
     columns += [Column(name=f"{name} {measure}", right=True) for name, measure in wanted]
     cells = [[*row, *(_value(values.get((*column, *row))) for column in wanted)] for row in rows]
     # Never cut: a table with missing columns would be another table.
-    show(terminal._replace(width=None), columns, cells)
+    show(replace(terminal, width=None), columns, cells)
 
 
 def _value(value: float | None) -> str:
@@ -60,7 +61,7 @@ def _set(terminal: Terminal, report: Report, name: str) -> None:
         Column(name="OF"),
     ]
     show(
-        terminal._replace(width=None),
+        replace(terminal, width=None),
         columns,
         [_figure(figure) for figure in report.figures if figure.set == name],
     )

@@ -5,13 +5,14 @@ Knows which characters could move the cursor, recolour or reorder what is read, 
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
+from reasoningbank.core.patterns import pattern
+
 _BIDI = "\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
-_UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
-_UNSAFE_IN_JSON = re.compile(f"[\x7f-\x9f{_BIDI}]")
-_LINE_ENDS = re.compile(r"\r\n?")
+_UNSAFE = pattern(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]")
+_UNSAFE_IN_JSON = pattern(f"[\x7f-\x9f{_BIDI}]")
+_LINE_ENDS = pattern(r"\r\n?")
 _ZERO_WIDTH = frozenset({"Mn", "Me", "Cf"})
 ELLIPSIS = "…"
 

@@ -5,10 +5,11 @@ Knows names only, so that starting one command costs nothing for the others.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from reasoningbank.core.values import dataclass
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Entry:
     group: str
     summary: str
     module: str

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from reasoningbank.cli import plain
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.values import dataclass
 
 _GAP = "  "
 _NARROWEST_ELASTIC = 12
 
 
-class Column(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Column:
     name: str
     right: bool = False
     elastic: bool = False

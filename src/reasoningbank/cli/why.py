@@ -5,13 +5,12 @@ Reads the parts that ranking gives and adds none of its own, so a new part shows
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Outcome
+from reasoningbank.core.values import fields
 from reasoningbank.recall.query import Found, Recalled
 
 _MOST_CONTENT_LINES = 4

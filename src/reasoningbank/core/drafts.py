@@ -7,16 +7,16 @@ surrogate) and what ends strings elsewhere (NUL) become U+FFFD.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import clean_origin
+from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import EVERY_NAMESPACE, Draft, Memory, Outcome, Scope, State
+from reasoningbank.core.values import replace
 
 MAX_TITLE_CHARS = 500
 MAX_DESCRIPTION_CHARS = 10_000
@@ -26,9 +26,9 @@ MAX_TAGS = 64
 MAX_METADATA_CHARS = 65_536
 MAX_TIME_S = 1e13
 """Some 300,000 years either way; also what keeps out NaN and infinity."""
-_REPLACED = re.compile("[\ud800-\udfff\x00]")
-_TENANT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_REPLACED = pattern("[\ud800-\udfff\x00]")
+_TENANT = pattern(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
+_CONTROL = pattern(r"[\x00-\x1f\x7f]")
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -118,7 +118,7 @@ def clean_metadata(value: object) -> dict[str, Any]:
 
 
 # An even number of backslashes before it: those are escaped backslashes, and this one really begins an escape.
-_ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+_ESCAPED_NUL = pattern(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def clean_fraction(value: object, name: str) -> float:

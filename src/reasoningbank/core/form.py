@@ -6,8 +6,7 @@ many commits did Bo make in May?". Knows what looks like a parameter. Refuses to
 
 from __future__ import annotations
 
-import re
-
+from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stem import stem
 
 SLOT = ""
@@ -16,9 +15,9 @@ LONGEST_FORM_CHARS = 1_000
 """Two tasks that begin alike for so long are of one form."""
 SENTENCE_ENDS = frozenset(".?!")
 
-_QUOTED = re.compile(r'"[^"\n]{1,200}"|\u201c[^\u201d\n]{1,200}\u201d|`[^`\n]{1,200}`|(?<!\w)\'[^\'\n]{1,200}\'(?!\w)')
-_QUOTES = re.compile("[\"'`\u201c]")
-_PIECE = re.compile(r"\x00|\w+(?:['\u2019./\\:@-]\w+)*|[.?!]")
+_QUOTED = pattern(r'"[^"\n]{1,200}"|\u201c[^\u201d\n]{1,200}\u201d|`[^`\n]{1,200}`|(?<!\w)\'[^\'\n]{1,200}\'(?!\w)')
+_QUOTES = pattern("[\"'`\u201c]")
+_PIECE = pattern(r"\x00|\w+(?:['\u2019./\\:@-]\w+)*|[.?!]")
 _PLACEHOLDER = "X"
 _INSIDE_NAMES = frozenset("/_@\\")
 

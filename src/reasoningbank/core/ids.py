@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from hashlib import blake2b
+
+from reasoningbank.core.digest import blake2b
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _KINDS = frozenset({"edg", "job", "mem", "rul", "sig", "spd", "stp", "trj"})

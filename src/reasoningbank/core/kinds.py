@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
-
+from reasoningbank.core.digest import blake2b
 from reasoningbank.core.form import form_of
 from reasoningbank.core.types import Trajectory
 

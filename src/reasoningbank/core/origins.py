@@ -6,11 +6,11 @@ at the doors (`guard.trust.admitted`), what a memory is worth after its parents 
 
 from __future__ import annotations
 
-import re
 from enum import IntEnum
 from functools import lru_cache
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.patterns import pattern
 
 USER = "user"
 AGENT = "agent"
@@ -39,7 +39,7 @@ LEVELS: dict[str, Trust] = {
     "import": Trust.UNTRUSTED,
 }
 """By the kind of an origin, the word before its colon. A kind that is not here is untrusted."""
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL = pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def kind_of(origin: str) -> str:

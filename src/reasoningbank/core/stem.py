@@ -9,20 +9,22 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from reasoningbank.core.patterns import pattern
+
 _SHORTEST, _LONGEST = 3, 64
 _MOST_REMEMBERED = 1 << 16
 """Words; a language has about as many that occur twice, and each takes as long as looking up a hundred."""
 _C = "[^aeiou]"
 _V = "[aeiouy]"
-_WORD = re.compile("[a-z]+")
+_WORD = pattern("[a-z]+")
 
 # Porter's measure, how many runs of vowels followed by consonants there are: one or more, just one, two or more.
-_SOME = re.compile(f"^(?:{_C}[^aeiouy]*)?{_V}[aeiou]*{_C}")
-_ONE = re.compile(f"^(?:{_C}[^aeiouy]*)?{_V}[aeiou]*{_C}[^aeiouy]*(?:{_V}[aeiou]*)?$")
-_MORE = re.compile(f"^(?:{_C}[^aeiouy]*)?{_V}[aeiou]*{_C}[^aeiouy]*{_V}[aeiou]*{_C}")
-_VOWEL = re.compile(f"^(?:{_C}[^aeiouy]*)?{_V}")
-_SHORT = re.compile(f"^{_C}[^aeiouy]*{_V}[^aeiouwxy]$")
-_DOUBLE = re.compile(r"([^aeiouylsz])\1$")
+_SOME = pattern(f"^(?:{_C}[^aeiouy]*)?{_V}[aeiou]*{_C}")
+_ONE = pattern(f"^(?:{_C}[^aeiouy]*)?{_V}[aeiou]*{_C}[^aeiouy]*(?:{_V}[aeiou]*)?$")
+_MORE = pattern(f"^(?:{_C}[^aeiouy]*)?{_V}[aeiou]*{_C}[^aeiouy]*{_V}[aeiou]*{_C}")
+_VOWEL = pattern(f"^(?:{_C}[^aeiouy]*)?{_V}")
+_SHORT = pattern(f"^{_C}[^aeiouy]*{_V}[^aeiouwxy]$")
+_DOUBLE = pattern(r"([^aeiouylsz])\1$")
 
 _SECOND = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "bli": "ble", "alli": "al",

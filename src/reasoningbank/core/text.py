@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import cache
 from itertools import islice
 
+from reasoningbank.core.patterns import pattern
+
 Stem = Callable[[str], str]
 
 LONGEST_TERM = 64
@@ -40,11 +42,11 @@ def _joined(letter: str) -> str:
     return rf"{word}(?:[./\\:-]{word}){{0,63}}"
 
 
-_ASCII_TOKEN = re.compile(_joined(r"\w"), re.ASCII)
-_PIECE = re.compile(r"[^\W_](?:[^./\\:_-]*[^./\\:_-])?")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_POSSESSIVE = re.compile(r"['\u2019][sS](?![^\W_])")
-_APOSTROPHES = re.compile(r"['\u2019]")
+_ASCII_TOKEN = pattern(_joined(r"\w"), re.ASCII)
+_PIECE = pattern(r"[^\W_](?:[^./\\:_-]*[^./\\:_-])?")
+_HUMP = pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_POSSESSIVE = pattern(r"['\u2019][sS](?![^\W_])")
+_APOSTROPHES = pattern(r"['\u2019]")
 
 
 # Compiled when the first text beyond ASCII comes: they take ten milliseconds, which most starts can spare.

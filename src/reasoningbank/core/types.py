@@ -7,12 +7,11 @@ Times are seconds since 1970 in UTC, as floats.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
 from reasoningbank.core.origins import USER, Trust
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.values import dataclass, field
 
 DEFAULT_TENANT = "local"
 DEFAULT_NAMESPACE = "default"

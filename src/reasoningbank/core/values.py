@@ -1,50 +1,149 @@
 """Frozen values that cost little to define.
 
-Knows how to make a class of values and nothing about any of them. For what is not imported at every start the standard
-`dataclass` is as good.
+Knows how to make a class of values and nothing about any of them. To type checkers and to whoever asks the standard
+library, such a class is a dataclass; `dataclasses` itself is loaded only then, because that alone takes as long as
+reading a few memories. For what is not imported at every start the standard one is as good.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, FrozenInstanceError, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass as dataclass  # noqa: PLC0414 - so that it may be imported from here
+    from dataclasses import dataclass as dataclass  # noqa: PLC0414 - so that they may be imported from here
+    from dataclasses import field as field  # noqa: PLC0414
+    from dataclasses import fields as fields  # noqa: PLC0414
+    from dataclasses import replace as replace  # noqa: PLC0414
 else:
 
-    def dataclass(*, frozen: bool, slots: bool, kw_only: bool) -> Callable[[type], type]:
+    def dataclass(*, frozen: bool, slots: bool, kw_only: bool = False) -> Callable[[type], type]:
         """The standard one for frozen values, except that making the class takes a tenth of the time.
 
         That one writes and compiles six functions for each class, half a millisecond in all, and a command line that
         lists a few memories would spend a quarter of its life on them. Here the functions are shared; `fields`,
-        `replace` and `asdict` work as ever.
+        `replace` and `asdict` of the standard library work as ever.
         """
-        if not (frozen and slots and kw_only):
-            raise TypeError("A value is frozen, slotted and made by name.")
-        return _made_value
+        if not (frozen and slots):
+            raise TypeError("A value is frozen and slotted.")
+        return _named_only if kw_only else _in_order_too
+
+    def field(*, default: Any = None, default_factory: Any = None) -> Any:
+        """With a default, or with a function that makes one for each value."""
+        return Field("", "", _MISSING if default_factory else default, default_factory or _MISSING)
+
+    def fields(value: Any) -> tuple[Any, ...]:
+        """Name, type and defaults of each field, in order."""
+        found = getattr(value, "__value_fields__", None)
+        if found is None:
+            import dataclasses
+
+            return dataclasses.fields(value)
+        return found
+
+    def replace(value: Any, /, **changes: Any) -> Any:
+        """The value with other contents in some of its fields."""
+        contents = getattr(value, "__value_contents__", None)
+        if contents is None:
+            import dataclasses
+
+            return dataclasses.replace(value, **changes)
+        return value.__class__(**(contents() | changes))
 
 
-def _made_value(cls: type[Any]) -> Any:
-    # Without a text of its own a dataclass derives one from its signature, which takes longest of all.
-    cls.__doc__ = cls.__doc__ or f"{cls.__name__}({', '.join(cls.__annotations__)})"
-    value: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=True)(cls)
-    for name, method in _VALUE_METHODS.items():
-        setattr(value, name, method)
-    value.__init__ = _initializer(value)
-    value.__eq__, value.__hash__ = _comparison(value)
+_MISSING: Any = object()
+
+
+class Field:
+    __slots__ = ("default", "default_factory", "name", "type")
+
+    def __init__(self, name: str, kind: Any, default: Any, default_factory: Any) -> None:
+        self.name = name
+        self.type = kind
+        self.default = default
+        self.default_factory = default_factory
+
+
+def _named_only(cls: type[Any]) -> Any:
+    value = _made_value(cls)
+    value.__init__ = _by_name(value)
     return value
 
 
-def _initializer(value: type[Any]) -> Callable[..., None]:
+def _in_order_too(cls: type[Any]) -> Any:
+    value = _made_value(cls)
+    names, by_name = [f.name for f in value.__value_fields__], _by_name(value)
+
+    def initialize(self: Any, /, *given: Any, **named: Any) -> None:
+        in_order = dict(zip(names, given, strict=False))
+        if len(given) > len(names) or not in_order.keys().isdisjoint(named):
+            raise TypeError(f"{value.__name__} was given too much.")
+        by_name(self, **in_order, **named)
+
+    value.__init__ = initialize
+    return value
+
+
+def _made_value(cls: type[Any]) -> Any:
+    """The class again with slots for its fields, and with the functions that all values share."""
+    contents = dict(cls.__dict__)
+    own = {
+        name: _field(name, kind, contents.pop(name, _MISSING))
+        for name, kind in contents.get("__annotations__", {}).items()
+        if not str(kind).startswith("ClassVar")
+    }
+    inherited = {f.name: f for f in getattr(cls, "__value_fields__", ())}
+    for name in ("__dict__", "__weakref__"):
+        contents.pop(name, None)
+    contents.update(_VALUE_METHODS)
+    contents["__slots__"] = tuple(name for name in own if name not in inherited)
+    contents["__value_fields__"] = tuple({**inherited, **own}.values())
+    contents["__doc__"] = contents.get("__doc__") or f"{cls.__name__}({', '.join(own)})"
+    contents["__dataclass_fields__"] = _STANDARD_FIELDS
+    metaclass: Any = type(cls)
+    value: Any = metaclass(cls.__name__, cls.__bases__, contents)
+    value.__qualname__ = cls.__qualname__
+    value.__value_contents__, value.__eq__, value.__hash__ = _reading(value)
+    return value
+
+
+def _field(name: str, kind: Any, default: Any) -> Field:
+    if isinstance(default, Field):
+        return Field(name, kind, default.default, default.default_factory)
+    if type(default).__module__ == "dataclasses":
+        # The standard library's own field; what it lacks is told by the type of the sentinel.
+        given = (default.default, default.default_factory)
+        return Field(name, kind, *(_MISSING if type(part).__module__ == "dataclasses" else part for part in given))
+    return Field(name, kind, default, _MISSING)
+
+
+class _StandardFields:
+    """What the standard library asks a dataclass for; made when it does."""
+
+    def __get__(self, value: object, owner: Any) -> Any:
+        from dataclasses import field as standard_field
+        from dataclasses import make_dataclass
+
+        listed: list[Any] = []
+        for f in owner.__value_fields__:
+            names = (name for name in ("default", "default_factory") if getattr(f, name) is not _MISSING)
+            listed.append((f.name, f.type, standard_field(**{name: getattr(f, name) for name in names})))
+        made: Any = make_dataclass(owner.__name__, listed, kw_only=True)
+        owner.__dataclass_fields__ = made.__dataclass_fields__
+        return made.__dataclass_fields__
+
+
+_STANDARD_FIELDS = _StandardFields()
+
+
+def _by_name(value: type[Any]) -> Callable[..., None]:
     # A slot's own setter is not stopped by `__setattr__`.
-    setters = tuple((f.name, getattr(value, f.name).__set__) for f in fields(value))
+    listed = value.__value_fields__
+    setters = tuple((f.name, getattr(value, f.name).__set__) for f in listed)
     count = len(setters)
-    defaults = {f.name: f.default for f in fields(value) if f.default is not MISSING}
-    factories = {f.name: f.default_factory for f in fields(value) if f.default_factory is not MISSING}
+    defaults = {f.name: f.default for f in listed if f.default is not _MISSING}
+    factories = {f.name: f.default_factory for f in listed if f.default_factory is not _MISSING}
 
     def initialize(self: Any, /, **given: Any) -> None:
         if len(given) < count:
@@ -61,8 +160,14 @@ def _initializer(value: type[Any]) -> Callable[..., None]:
     return initialize
 
 
-def _comparison(value: type[Any]) -> tuple[Callable[[Any, object], Any], Callable[[Any], int]]:
-    values = attrgetter(*(f.name for f in fields(value)))
+def _reading(value: type[Any]) -> tuple[Callable[..., Any], ...]:
+    """Functions for the contents by name, for equality and for the hash."""
+    names = tuple(f.name for f in value.__value_fields__)
+    one = attrgetter(*names) if names else lambda _: ()
+    values = one if len(names) != 1 else lambda self: (one(self),)
+
+    def contents(self: Any) -> dict[str, Any]:
+        return dict(zip(names, values(self), strict=True))
 
     def equal(self: Any, other: object) -> Any:
         return values(self) == values(other) if type(other) is type(self) else NotImplemented
@@ -70,23 +175,26 @@ def _comparison(value: type[Any]) -> tuple[Callable[[Any, object], Any], Callabl
     def hashed(self: Any) -> int:
         return hash(values(self))
 
-    return equal, hashed
+    return contents, equal, hashed
 
 
 def _state(self: Any) -> tuple[Any, ...]:
-    return tuple(getattr(self, f.name) for f in fields(self))
+    return tuple(getattr(self, f.name) for f in self.__value_fields__)
 
 
 def _set_state(self: Any, state: tuple[Any, ...]) -> None:
-    for f, kept in zip(fields(self), state, strict=True):
+    for f, kept in zip(self.__value_fields__, state, strict=True):
         object.__setattr__(self, f.name, kept)
 
 
 def _repr(self: Any) -> str:
-    return f"{type(self).__qualname__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in fields(self))})"
+    listed = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in self.__value_fields__)
+    return f"{type(self).__qualname__}({listed})"
 
 
 def _refuse(self: Any, name: str, *_: object) -> NoReturn:
+    from dataclasses import FrozenInstanceError
+
     raise FrozenInstanceError(f"{name} of a {type(self).__name__} cannot be changed")
 
 

@@ -10,7 +10,6 @@ is similar to nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import EmbedderIdentity
 
 WEIGHTS: Final = {1: 1.0, 2: 0.5, 3: 0.25}
@@ -31,7 +31,7 @@ _NEWLINE: Final = ord("\n")
 _UNDERSCORE: Final = ord("_")
 
 # JavaScript's \s beyond ASCII. Python's own str.split would also cut at U+001C..U+001F and U+0085.
-_WIDE_SPACES: Final = re.compile("[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]")
+_WIDE_SPACES: Final = pattern("[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]")
 _NEITHER_WORD_NOR_SPACE: Final = bytes(
     code for code in range(128) if not (chr(code).isalnum() or chr(code) in "_ \t\n\v\f\r")
 )

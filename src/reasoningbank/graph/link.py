@@ -6,11 +6,11 @@ Knows what an edge needs: two ends that exist, one edge per pair and kind. An ed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_fraction, clean_tags, clean_text, one_of
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import Edge, EdgeKind
+from reasoningbank.core.values import replace
 from reasoningbank.desk import Desk
 from reasoningbank.ports import Writer
 

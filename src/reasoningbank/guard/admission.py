@@ -9,13 +9,12 @@ reasons as `warnings` in its metadata. A memory of the user without parents take
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from reasoningbank.core.origins import USER, Trust, kind_of, level_of
 from reasoningbank.core.types import Memory, State
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.values import dataclass, replace
 from reasoningbank.guard.echo import marks_of, repeated, text_of
 from reasoningbank.guard.hidden import hidden, visible
 from reasoningbank.guard.trust import check_may_revise, least, refold, revoked_origins, trust_in

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
+from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.entropy import by_lot, is_hex, is_uuid, stands_for_another
 from reasoningbank.guard.spans import Span
 from reasoningbank.guard.tokens import is_cloud_secret
@@ -20,7 +21,7 @@ STEMS = ("key", "token", "secret", "pass", "pwd", "auth", "cred")
 LONGEST_NAME = 48
 _JUDGED_CHARS = 200
 _SHORTEST_VALUE = 6
-_NAME_BEFORE = re.compile(r"[\w.$-]*\Z", re.ASCII)
+_NAME_BEFORE = pattern(r"[\w.$-]*\Z", re.ASCII)
 
 _ANNOUNCING = r"""
       pass(?:w(?:or)?d|phrase|code)s? | pwd | (?:^|[_.-])pass(?:$|[_.-]) | (?:^|[_-])pw$
@@ -45,10 +46,10 @@ _WORD_NAMES = r"""
     | key(?:board|word|stone|note) | (?:mon|tur|hoc|don|whis|joc)key
     | author(?!iz) | authentic | [cx]srf | (?:next|page|sync)_?token | continuation | cancell?ation | signature
     """
-_PASSWORD_NAMES = re.compile(r"pass|pwd|[_-]pw$|^pw$", re.IGNORECASE)
+_PASSWORD_NAMES = pattern(r"pass|pwd|[_-]pw$|^pw$", re.IGNORECASE)
 
 # What may stand between a name and its value. Bounded everywhere, so that no text makes it slow.
-_OPERATOR = re.compile(
+_OPERATOR = pattern(
     r"""
     [\w.$-]{0,40}                                              # the rest of the name
     (?: \\{0,4}["'`*_]{1,3} | &quot; | %22 )? \]?              # the end of its quotes
@@ -68,9 +69,9 @@ _OPERATOR = re.compile(
 # A quote that is itself escaped ends at the next backslash; in a plain one a backslash keeps what follows.
 _QUOTED = {mark: re.compile(rf"(?:[^{mark}\\\r\n]|\\[^\r\n]){{1,2048}}") for mark in "\"'`"}
 _ESCAPED_QUOTED = {mark: re.compile(rf"[^{mark}\\\r\n]{{1,2048}}") for mark in "\"'`"}
-_BARE = re.compile(r"""[^\s"'`,;<>(){}\[\]\\|]{1,2048}""")
-_ENCODED_END = re.compile(r"%(?:22|26|3[Bb]|20)|&(?:quot;|amp;)|&(?=[\w.-]{1,40}=)")
-_CODE = re.compile(
+_BARE = pattern(r"""[^\s"'`,;<>(){}\[\]\\|]{1,2048}""")
+_ENCODED_END = pattern(r"%(?:22|26|3[Bb]|20)|&(?:quot;|amp;)|&(?=[\w.-]{1,40}=)")
+_CODE = pattern(
     r"""
       [(\[{] | \.\w+\( | ^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$ | ^[A-Za-z_]\w*:: | ^\w+\.\w+\.\w+$
     | ^(?:self|this|req|request|args|config|settings|opts|options|os|env|ctx)\b[.\[]
@@ -127,7 +128,7 @@ def _name_at(text: str, position: int) -> str:
     return text[start : position + _length_of_rest(text, position)]
 
 
-_REST = re.compile(r"[\w.$-]{0,40}", re.ASCII)
+_REST = pattern(r"[\w.$-]{0,40}", re.ASCII)
 
 
 def _length_of_rest(text: str, position: int) -> int:

@@ -11,6 +11,8 @@ from collections import Counter
 from functools import cache
 from math import log2
 
+from reasoningbank.core.patterns import pattern
+
 FEWEST_DISTINCT = 6
 """A token with fewer different characters is a drawing: xxxx, 0000, abcabc."""
 MOST_WORDINESS = 0.45
@@ -24,10 +26,10 @@ _COMMON = (
     "ld ry mp fe bl ab ty op wo sa ay ex ke do ey"
 )
 _PAIRS = frozenset(_COMMON.split())
-_LETTERS = re.compile(r"[A-Za-z]+")
-_HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_CLASS_CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
+_LETTERS = pattern(r"[A-Za-z]+")
+_HEX = pattern(r"[0-9a-f]+|[0-9A-F]+")
+_UUID = pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_CLASS_CHANGE = pattern(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
 
 _STANDS_FOR_ANOTHER = r"""
       ^[\W_]*$ | ^(?:x|\*|\.|0|-|\#|_|\?|•|…){3,}
@@ -49,7 +51,7 @@ def _stands_for_another() -> re.Pattern[str]:
     return re.compile(_STANDS_FOR_ANOTHER, re.IGNORECASE | re.VERBOSE)
 
 
-_DRAWING = re.compile(
+_DRAWING = pattern(
     r"(.)\1{6}|x{5}|\*{3}|\.{3}|your[-_]|[-_]here\b|placeholder|redacted|(?-i:EXAMPLE(?:KEY)?$)", re.IGNORECASE
 )
 

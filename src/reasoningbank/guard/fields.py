@@ -7,10 +7,8 @@ nothing was found is handed back as it is.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import fields, replace
 from enum import Enum
 from functools import cache
 from operator import attrgetter
@@ -18,6 +16,8 @@ from typing import Any, TypeVar
 
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, MAX_TITLE_CHARS
 from reasoningbank.core.ids import is_own
+from reasoningbank.core.patterns import pattern
+from reasoningbank.core.values import fields, replace
 from reasoningbank.guard.secrets import Scrubber
 
 V = TypeVar("V", bound=Hashable)
@@ -28,7 +28,7 @@ _LIMITS = {
     **dict.fromkeys(("description", "comment", "text", "evidence"), MAX_DESCRIPTION_CHARS),
     **dict.fromkeys(("content", "task", "action", "result"), MAX_CONTENT_CHARS),
 }
-_HOLDS_TEXT = re.compile(r"str\b|tuple|list|Sequence|Mapping|dict|Any|object|JSON")
+_HOLDS_TEXT = pattern(r"str\b|tuple|list|Sequence|Mapping|dict|Any|object|JSON")
 _NOTHING: Mapping[str, int] = {}
 
 

@@ -7,11 +7,12 @@ import binascii
 import re
 from collections.abc import Iterator
 
+from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.entropy import by_lot, is_hex, is_uuid, stands_for_another
 from reasoningbank.guard.spans import Span
 
 _JUDGED_CHARS = 200
-_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
+_ESCAPED = pattern(r"%[0-9A-Fa-f]{2}")
 
 
 def in_headers(text: str, lowered: str) -> Iterator[Span]:
@@ -23,7 +24,7 @@ def in_headers(text: str, lowered: str) -> Iterator[Span]:
     yield from _cookies(text, lowered)
 
 
-_SCHEME = re.compile(
+_SCHEME = pattern(
     r"(?P<scheme>bearer|basic)(?:[ \t]{1,4}|%20|\+)(?P<quote>\\?[\"'`]?)(?P<value>[\w.~+/%-]{6,8192}={0,3})",
     re.IGNORECASE | re.ASCII,
 )
@@ -54,8 +55,8 @@ def _is_user_and_password(value: str) -> bool:
     return bool(colon and (user or password)) and plain.isprintable()
 
 
-_COOKIE = re.compile(r"cookies?[\"'`]?[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?(?P<line>[^\r\n]{1,8192})", re.IGNORECASE)
-_PAIR = re.compile(r"[\w.-]{1,64}=(?P<value>[^;\s\"',]{1,4096})", re.ASCII)
+_COOKIE = pattern(r"cookies?[\"'`]?[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?(?P<line>[^\r\n]{1,8192})", re.IGNORECASE)
+_PAIR = pattern(r"[\w.-]{1,64}=(?P<value>[^;\s\"',]{1,4096})", re.ASCII)
 
 
 def _cookies(text: str, lowered: str) -> Iterator[Span]:
@@ -72,7 +73,7 @@ def _cookies(text: str, lowered: str) -> Iterator[Span]:
         position = lowered.find("cookie", position + 6 if line is None else line.end())
 
 
-_CURL_USER = re.compile(r"-u[ \t]{1,4}(?P<quote>[\"']?)(?P<user>[^\s:\"']{1,128}):(?P<value>[^\s\"']{3,256})")
+_CURL_USER = pattern(r"-u[ \t]{1,4}(?P<quote>[\"']?)(?P<user>[^\s:\"']{1,128}):(?P<value>[^\s\"']{3,256})")
 
 
 def _curl_user(text: str, position: int) -> Iterator[Span]:
@@ -84,7 +85,7 @@ def _curl_user(text: str, position: int) -> Iterator[Span]:
         yield Span(found.start("value"), found.end("value"), "password")
 
 
-_SIGNED = re.compile(r"sig(?:=|%3[dD])(?P<value>[A-Za-z0-9%+/_-]{40,128}(?:={0,2}|(?:%3[dD]){0,2}))")
+_SIGNED = pattern(r"sig(?:=|%3[dD])(?P<value>[A-Za-z0-9%+/_-]{40,128}(?:={0,2}|(?:%3[dD]){0,2}))")
 
 
 def _signed(text: str, position: int) -> Iterator[Span]:
@@ -96,7 +97,7 @@ def _signed(text: str, position: int) -> Iterator[Span]:
         yield Span(found.start("value"), found.end("value"), "azure-sas")
 
 
-_COMMAND_PASSWORD = re.compile(
+_COMMAND_PASSWORD = pattern(
     r"(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|mysql\w*\b[^\n|;]{0,120}?[ \t]-p)(?P<quote>[\"']?)(?P<value>[^\s\"']{4,128})"
 )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.entropy import MOST_WORDINESS, class_changes, is_drawing, is_hex, is_uuid, varied, wordiness
 from reasoningbank.guard.rules import ANCHORS, Rule, shape_of
 from reasoningbank.guard.runs import BASE64_RUNS, NAME_RUNS, runs
@@ -19,9 +20,9 @@ BEFORE_RUN = 80
 """How far before such a run the anchor of a token may stand."""
 
 _DIGITS = frozenset("0123456789")
-_ESCAPE_BEFORE = re.compile(r"(?:\\[nrtbf0]|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|%[0-9a-f]{2})\Z", re.IGNORECASE)
-_CLOUD_SECRET = re.compile(r"[A-Za-z0-9/+]{40}")
-_HASH_BEFORE = re.compile(r"(?:sha\d{1,3}|md5|hash|digest|integrity|etag)[\"']?[-=: \"'~]{1,3}\Z", re.IGNORECASE)
+_ESCAPE_BEFORE = pattern(r"(?:\\[nrtbf0]|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|%[0-9a-f]{2})\Z", re.IGNORECASE)
+_CLOUD_SECRET = pattern(r"[A-Za-z0-9/+]{40}")
+_HASH_BEFORE = pattern(r"(?:sha\d{1,3}|md5|hash|digest|integrity|etag)[\"']?[-=: \"'~]{1,3}\Z", re.IGNORECASE)
 _CLOUD_KEY_CHARS = 40
 _MANY_RUNS = 3
 _UUID_CHARS = 36

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import accumulate
 
+from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.spans import Span
 
 _MARKS = (
@@ -89,10 +90,10 @@ def without_breaks(text: str) -> Unwrapped | None:
     return Unwrapped(text, removed) if removed else None
 
 
-_OPENS_AGAIN = re.compile(r"\n[ \t]{0,80}[+.&]?[ \t]{0,8}[bruf]?[\"']")
-_CLOSED = re.compile(r"[\"'][ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\Z")
-_GOES_ON = re.compile(r"\n[ \t>|+#*/]{0,12}(?=[\w/+-]{4})", re.ASCII)
-_JOINT = re.compile(r"[\"'][ \t]{0,4}\+[ \t]{0,4}[\"']")
+_OPENS_AGAIN = pattern(r"\n[ \t]{0,80}[+.&]?[ \t]{0,8}[bruf]?[\"']")
+_CLOSED = pattern(r"[\"'][ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\Z")
+_GOES_ON = pattern(r"\n[ \t>|+#*/]{0,12}(?=[\w/+-]{4})", re.ASCII)
+_JOINT = pattern(r"[\"'][ \t]{0,4}\+[ \t]{0,4}[\"']")
 _SHORTEST_HALF = 8
 
 

@@ -10,13 +10,13 @@ namespace, agent or task type happens in place and keeps the vectors.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.types import Memory, Standing
+from reasoningbank.core.values import replace
 from reasoningbank.index.entries import Entries, entries_of
 from reasoningbank.index.forms import packed as packed_forms
 from reasoningbank.index.generation import Generation, Snapshot

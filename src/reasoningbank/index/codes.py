@@ -12,11 +12,11 @@ guess is √((factor − 1) · (1 − cosine²) / bits), whatever the vectors.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reasoningbank.core.values import dataclass
 from reasoningbank.index.rotation import Rotation
 
 Floats = NDArray[np.float32]

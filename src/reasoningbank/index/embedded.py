@@ -6,7 +6,6 @@ Knows generations (a directory each; `CURRENT` names the one that counts), the w
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.errors import BankBusy, BankDamaged, BankReadOnly, BankUnavailable, InvalidInput, StoreError
+from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.index.changes import change, copy_live, find
 from reasoningbank.index.codes import encode, widened
@@ -33,7 +33,7 @@ _CREATE_WAIT_S = 10.0
 _MOST_ATTEMPTS = 20
 _SPARE_SCRATCHES = 2
 _ENCODED_AT_A_TIME = 4096
-_GENERATION = re.compile(r"gen-[0-9]{1,15}")
+_GENERATION = pattern(r"gen-[0-9]{1,15}")
 _SLOT_BITS = 32
 _SLOT_OF_HANDLE = (1 << _SLOT_BITS) - 1
 

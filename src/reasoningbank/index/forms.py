@@ -7,11 +7,11 @@ common subsequence by bits, a machine word for each text. Refuses to know what t
 from __future__ import annotations
 
 from array import array
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reasoningbank.core.digest import blake2b
 from reasoningbank.core.form import SENTENCE_ENDS, SLOT, pieces, word_of
 from reasoningbank.core.text import LONGEST_TERM
 

@@ -10,7 +10,6 @@ import json
 import threading
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from reasoningbank.core.errors import BankDamaged, EmbedderMismatch
 from reasoningbank.core.types import EmbedderIdentity
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.values import dataclass, replace
 from reasoningbank.index import rotation as rotations
 from reasoningbank.index import rows as row_file
 from reasoningbank.index.codes import Encoded

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from hashlib import blake2b
 
+from reasoningbank.core.digest import blake2b
 from reasoningbank.core.stem import stem
 from reasoningbank.core.text import LONGEST_TERM, forms
 

@@ -7,13 +7,13 @@ Names are compared by 64-bit keys, tags by 32-bit ones: a caller that hands memo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.types import Outcome, Scope, State
+from reasoningbank.core.values import dataclass
 from reasoningbank.index.hashing import name_key, tag_term
 from reasoningbank.index.rows import BLOCK_ROWS, Rows, blocks_for
 from reasoningbank.index.segments import Segment, Tail

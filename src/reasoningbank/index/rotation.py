@@ -10,10 +10,11 @@ full random one in recall and a hundred times smaller. It is kept with the index
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from reasoningbank.core.values import dataclass
 
 Floats = NDArray[np.float32]
 _WORD_BITS = 64

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reasoningbank.core.values import dataclass
 from reasoningbank.index.bm25 import score
 from reasoningbank.index.changes import find
 from reasoningbank.index.entries import query_terms
@@ -26,7 +26,7 @@ from reasoningbank.ports import Candidates, Probe
 Floats = NDArray[np.float32]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Scratch:
     """Buffers of one search at a time, kept between searches."""
 

@@ -8,7 +8,6 @@ themselves. Refuses to know where a mask comes from, what a facet means and what
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 import simsimd
 from numpy.typing import NDArray
 
+from reasoningbank.core.values import dataclass
 from reasoningbank.index.codes import AskedBits, Codes, Floats, Halves, asked_bits, sign_error, two_bit_error
 from reasoningbank.index.policy import VECTORS, VectorPolicy
 from reasoningbank.index.rotation import Rotation

@@ -16,12 +16,11 @@ Invariants:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.core.errors import Conflict, LeaseLost, NotFound
 from reasoningbank.core.types import Job, JobState, Lease
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.values import dataclass, replace
 from reasoningbank.desk import Desk
 from reasoningbank.ports import Reader, Writer
 

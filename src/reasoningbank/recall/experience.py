@@ -12,7 +12,6 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from reasoningbank.core.confidence import Policy
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly, BankUnavailable, EmbedderMismatch
 from reasoningbank.core.types import Change, Memory, Outcome, Scope, Signal, State, Trajectory
+from reasoningbank.core.values import replace
 from reasoningbank.ports import Embedder, Filter, Index, Probe, Store
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.query import Query

@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from hashlib import blake2b
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from reasoningbank.core.confidence import Policy
+from reasoningbank.core.digest import blake2b
 from reasoningbank.core.form import without_parameters
 from reasoningbank.core.types import Change, EmbedderIdentity, Memory, Op, Signal, Standing
 from reasoningbank.ports import Embedder, Index, IndexBatch, Store, Writer

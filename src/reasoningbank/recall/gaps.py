@@ -7,13 +7,12 @@ is no gap any more, so every listing asks again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from reasoningbank.core.digest import blake2b
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import EVERY_NAMESPACE, Gap
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.values import dataclass, replace
 from reasoningbank.ports import Filter
 from reasoningbank.recall.query import Query
 

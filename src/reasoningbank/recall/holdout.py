@@ -9,9 +9,9 @@ same search again in one session gives the same answer, in any process.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import TypeVar
 
+from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Remembered
 

@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from reasoningbank.core.patterns import pattern
+
 SHORT_WORDS = 60
 """A text of no more words is its own plan."""
 MOST_WORDS = 60
@@ -18,29 +20,27 @@ MOST_NAMES = 16
 MOST_CHARS_READ = 200_000
 MOST_CHARS_A_LINE = 400
 
-_FRAME = re.compile(
-    r"""^\s*(?:File\s+"[^"]+",\s+line\s+\d+|at\s+[\w$.<>/]+\s*\(|\d+:\s+0x|#\d+\s|\.{3}\s*\d+\s+more)"""
-)
-_FAULT = re.compile(
+_FRAME = pattern(r"""^\s*(?:File\s+"[^"]+",\s+line\s+\d+|at\s+[\w$.<>/]+\s*\(|\d+:\s+0x|#\d+\s|\.{3}\s*\d+\s+more)""")
+_FAULT = pattern(
     r"\b\w*(?:Error|Exception|Failure|Fault)\b|\b(?:error|fatal|panic|failed|cannot|can't|could not|unable to|denied|"
     r"not found|no such|undefined|unexpected|timed? ?out|refused|segfault|traceback)\b|\bexit(?:ed)? (?:code|status)\b",
     re.IGNORECASE,
 )
-_ASKS = re.compile(
+_ASKS = pattern(
     r"\?\s*$|\b(?:how (?:do|to|can)|please|should|must|need(?:s)? to|want(?:s)? to|expected|actual|task|goal|fix|"
     r"implement|add|make sure|instead)\b",
     re.IGNORECASE,
 )
-_TRACE = re.compile(r"^\s*(?:Traceback \(most|During handling of|The above exception|goroutine \d+|stack backtrace)")
-_HEADING = re.compile(r"^\s*(?:#{1,4}\s+\S|\*\*\S|[A-Z][\w /-]{2,60}:\s*$)")
-_CODE = re.compile(
+_TRACE = pattern(r"^\s*(?:Traceback \(most|During handling of|The above exception|goroutine \d+|stack backtrace)")
+_HEADING = pattern(r"^\s*(?:#{1,4}\s+\S|\*\*\S|[A-Z][\w /-]{2,60}:\s*$)")
+_CODE = pattern(
     r"^\s*(?:import |from \S+ import|def |class |return\b|for .*[:{]\s*$|if .*[:{]\s*$|while |try:|except\b|func |fn "
     r"|let |const |var |public |private |#include|[}\])]+[;,]?\s*$|//|/\*|\*\s|<\w+[ >]|@\w+)"
     r"|[;{]\s*$|^\s*[\w.\[\]\"']+ ?[-+*/]?= ?\S"
 )
-_FENCE = re.compile(r"^\s*(?:```|~~~)")
-_SENTENCE = re.compile(r"(?<=[a-z)\]\"'`][.?!])\s+(?=[A-Z\"'`(])")
-_NAME = re.compile(
+_FENCE = pattern(r"^\s*(?:```|~~~)")
+_SENTENCE = pattern(r"(?<=[a-z)\]\"'`][.?!])\s+(?=[A-Z\"'`(])")
+_NAME = pattern(
     r"(?<![\w-])--?[a-z][\w-]+"  # flags
     r"|(?:[\w.@~-]*/)+[\w.@-]*\w"  # paths and URLs
     r"|\b[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\b"  # dotted names

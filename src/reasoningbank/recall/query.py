@@ -6,7 +6,6 @@ Knows the shape of a question and of an answer, and which questions make no sens
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reasoningbank.core.drafts import (
@@ -21,7 +20,7 @@ from reasoningbank.core.drafts import (
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import trust_named
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope, State
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.values import dataclass, replace
 from reasoningbank.ports import Filter
 
 if TYPE_CHECKING:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.confidence import DAY_SECONDS, Policy
+from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.form import without_parameters
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.ranking import Item, Parts, profile_named, ranked
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.values import dataclass, fields, replace
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.experience import Experience, with_experience
 from reasoningbank.recall.follow import Follower

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 import apsw
 
 from reasoningbank.core.types import Gap
+from reasoningbank.core.values import fields
 
 MOST_GAPS = 1_000
 """Of a tenant; a log of what was asked in vain must not outgrow what is known."""

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from enum import StrEnum
 from functools import lru_cache
-from hashlib import blake2b
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
+from reasoningbank.core.digest import blake2b
 from reasoningbank.core.types import (
     Consolidation,
     ConsolidationKind,
@@ -39,6 +38,7 @@ from reasoningbank.core.types import (
     Tombstone,
     Trajectory,
 )
+from reasoningbank.core.values import fields
 from reasoningbank.store.pending import Insert
 
 R = TypeVar("R", bound=Record)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
@@ -30,6 +29,7 @@ from reasoningbank.core.types import (
     Step,
     Trajectory,
 )
+from reasoningbank.core.values import fields
 from reasoningbank.store import leases, task_rows
 from reasoningbank.store.access import drop_replies_about, put_reply, reply_in
 from reasoningbank.store.faults import translated

@@ -19,6 +19,7 @@ from reasoningbank.cli import plain
 from reasoningbank.cli.command import PROGRAM, Command, command_named, parser_for, split
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.values import replace
 
 _NAMESPACE = "demo"
 _TASK = "may I retry a payment that timed out?"
@@ -65,7 +66,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
             terminal.json({"steps": list(_as_json(bank))})
             return 0
         # One stream: the talk of the commands belongs to what is shown.
-        stage = terminal._replace(err=terminal.out, err_live=False)
+        stage = replace(terminal, err=terminal.out, err_live=False)
         for step in _STEPS:
             if step.says:
                 stage.say(step.says, bold=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,8 @@ def _run(args: Namespace, terminal: Terminal) -> int:
 
 
 def _as_json(status: Status, location: str, *, exists: bool) -> dict[str, Any]:
+    from dataclasses import asdict
+
     shown = asdict(status)
     shown["store"]["location"] = location
     return {**shown, "exists": exists, "lag": lag(status), "hooks": hooks_now()}
