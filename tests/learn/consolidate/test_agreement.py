@@ -22,7 +22,8 @@ SAME = [
     ("Don't commit secrets to the repository", "Do not commit secrets to the repo"),
     ("Run `make lint` before pushing", "Run make lint before you push"),
     ("Retries need exponential backoff", "Retries need exponential  BACKOFF"),
-    ("Put the limit into the middleware", "Put the limit into the midleware"),
+    ("Put the limit in the middleware", "Put the limit in the midleware"),
+    ("When latency rises after a failover, warm the cache", "Warm the cache when latency rises after a failover"),
     ("重试需要指数退避", "重试需要指数退避"),
 ]
 
@@ -37,6 +38,8 @@ DIFFERENT = [
     ("Enable the cache in CI", "Disable the cache in CI"),
     ("Run the tests with a database", "Run the tests without a database"),
     ("Restart the service", "Restart the service only in staging"),
+    ("Pin the queue image when the plan was cached", "Pin the cache image when the plan was cached"),
+    ("When it rolls out, read it only once, by hand", "Only when it rolls out, read it only once, by hand"),
     ("Turn on verbose logging when the build hangs on CI", "Turn off verbose logging when the build hangs on CI"),
     ("Install version 3.11 of Python", "Install version 3.12 of Python"),
     ("Read settings from config/app.yaml", "Read settings from config/app.toml"),
@@ -96,6 +99,12 @@ AGREEMENTS = [
     # Not about the same thing.
     ("Never push to main without review", "success", "Push to main after the tests pass", "success"),
     ("Deploy the frontend with make deploy", "success", "Deploy the backend with make deploy", "success"),
+    (
+        "When the provider throttles, restart the queue of the inventory with a limit of 5, since retries pile up",
+        "success",
+        "When the provider throttles, do not restart the cache of the mailer with a limit of 5, since retries pile up",
+        "success",
+    ),
     ("Use a mutex for the cache", "success", "Never use a global for the settings", "success"),
 ]
 

@@ -6,11 +6,13 @@ difference for good, while two memories that could have been one only take up ro
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from reasoningbank.core.stem import stem
 from reasoningbank.core.values import dataclass
-from reasoningbank.learn.consolidate.vocabulary import OPPOSITES, ORDERED
+from reasoningbank.learn.consolidate.vocabulary import OPPOSITES
 from reasoningbank.learn.consolidate.wording import Wording
 
 
@@ -21,11 +23,12 @@ class Rules:
     same_share: float = 0.80
     """Of all words of either: a longer text may say this much more than a shorter one."""
     conflict_share: float = 0.40
-    conflict_of_shorter: float = 0.75
+    """The same, for what contradicts it: a warning is often shorter than what it warns of."""
     fewest_terms: int = 2
     typo_likeness: float = 0.88
     typo_chars: int = 6
     """Of the stem. Where a letter is a word, as in Chinese, there are no typos."""
+    most_typos: int = 2
 
 
 RULES = Rules()
@@ -46,18 +49,20 @@ def says_the_same(one: Wording, other: Wording, rules: Rules = RULES) -> float |
         return 1.0
     if one.is_cut or other.is_cut or _exactly(one) != _exactly(other):
         return None
-    if opposed(one, other) or _reordered(one, other):
+    if opposed(one, other):
         return None
-    return _shared(one.words, other.words, rules)
+    return _shared(one, other, rules)
 
 
 def _exactly(wording: Wording) -> tuple[object, ...]:
     """What must be the same to the letter."""
-    return wording.literals, wording.qualifiers, wording.against, wording.denials
+    return wording.literals, wording.qualifiers, wording.against, wording.denials, wording.turns
 
 
 def contradiction(one: Wording, other: Wording, rules: Rules = RULES) -> Contradiction | None:
-    """Why two texts cannot both be followed, if they cannot. Order matters not."""
+    """Why two texts cannot both be followed, if they cannot. It matters not which comes first."""
+    if min(len(one.words - other.words), len(other.words - one.words)) > _MOST_OPPOSED:
+        return None
     flipped = (one.denials % 2 != other.denials % 2) != (len(opposed(one, other)) % 2 == 1)
     if (one.avoids != other.avoids) != flipped:
         return _opposite(one, other, rules)
@@ -66,6 +71,8 @@ def contradiction(one: Wording, other: Wording, rules: Rules = RULES) -> Contrad
     return None
 
 
+_MOST_OPPOSED = 3
+"""Words in place of others, beyond which two texts are about two things."""
 _OPPOSED = tuple((one, other, stem(one), stem(other)) for one, other in OPPOSITES)
 
 
@@ -77,49 +84,66 @@ def opposed(one: Wording, other: Wording) -> list[tuple[str, str]]:
     return [(a, b) for a, b, x, y in _OPPOSED if (x in left and y in right) or (y in left and x in right)]
 
 
-def _shared(one: frozenset[str], other: frozenset[str], rules: Rules) -> float | None:
-    left, right = one - other, other - one
-    if left and right:
-        # A word in place of another is another subject, unless it is the same word misspelt.
-        left, right = _without_typos(left, right, rules)
-        if left and right:
-            return None
-    common = len(one & other) + min(len(one - other) - len(left), len(other - one) - len(right))
-    total = common + len(left) + len(right)
-    share = common / total if total else 0.0
+def _shared(one: Wording, other: Wording, rules: Rules) -> float | None:
+    rest = _differences(one, other, rules)
+    if rest is None:
+        return None
+    left, right = rest
+    # Words that differ in a typo alone are the same.
+    common = len(one.words) - len(left)
+    share = common / max(1, common + len(left) + len(right))
     return share if share >= rules.same_share else None
 
 
+def _differences(one: Wording, other: Wording, rules: Rules) -> tuple[frozenset[str], frozenset[str]] | None:
+    """The words that only one of them has; None where a word stands in place of another, which is another subject."""
+    left, right = one.words - other.words, other.words - one.words
+    if left and right:
+        left, right = _without_typos(left, right, rules)
+    if left and right:
+        return None
+    # The cache in place of the queue, in a text that speaks of the cache already.
+    if (left and _says_more(other, one)) or (right and _says_more(one, other)):
+        return None
+    return left, right
+
+
+def _says_more(one: Wording, other: Wording) -> bool:
+    """Whether a word of both occurs more often in the first."""
+    return any(count > other.counts.get(word, count) for word, count in one.counts.items())
+
+
 def _without_typos(left: frozenset[str], right: frozenset[str], rules: Rules) -> tuple[frozenset[str], frozenset[str]]:
-    if len(left) > 4 or len(right) > 4:
+    if max(len(left), len(right)) > rules.most_typos:
         return left, right
     for a in sorted(left):
         for b in sorted(right):
-            long_enough = min(len(a), len(b)) >= rules.typo_chars and a.isascii() and b.isascii()
-            if long_enough and SequenceMatcher(None, a, b).ratio() >= rules.typo_likeness:
+            if min(len(a), len(b)) >= rules.typo_chars and _likeness(a, b) >= rules.typo_likeness:
                 left, right = left - {a}, right - {b}
                 break
     return left, right
 
 
-def _reordered(one: Wording, other: Wording) -> bool:
-    if not (one.words & ORDERED or other.words & ORDERED):
-        return False
-    common = set(one.order) & set(other.order)
-    return [t for t in one.order if t in common] != [t for t in other.order if t in common]
+@lru_cache(maxsize=1 << 14)
+def _likeness(one: str, other: str) -> float:
+    if one[0] != other[0] or abs(len(one) - len(other)) > 1 or not (one.isascii() and other.isascii()):
+        return 0.0
+    return SequenceMatcher(None, one, other).ratio()
 
 
 def _opposite(one: Wording, other: Wording, rules: Rules) -> Contradiction | None:
     another_thing = one.literals - other.literals and other.literals - one.literals
-    if another_thing or one.qualifiers != other.qualifiers or _reordered(one, other):
+    if another_thing or one.qualifiers != other.qualifiers:
         return None
-    left, right = one.terms, other.terms
     pairs = opposed(one, other)
-    for a, b in pairs:
-        left, right = left - {stem(a), stem(b)}, right - {stem(a), stem(b)}
-    common, shorter = len(left & right), min(len(left), len(right))
-    fewest = 1 if pairs else rules.fewest_terms
-    if common < max(fewest, rules.conflict_of_shorter * shorter, rules.conflict_share * len(left | right)):
+    opposites = {stem(word) for pair in pairs for word in pair}
+    left, right = one.terms - other.terms - opposites, other.terms - one.terms - opposites
+    if left and right:
+        left, right = _without_typos(left, right, rules)
+    if (left and right) or _turned(one, other, opposites):
+        return None
+    common = len((one.terms & other.terms) - opposites)
+    if common < max(1 if pairs else rules.fewest_terms, rules.conflict_share * (common + len(left) + len(right))):
         return None
     if one.is_failure != other.is_failure and one.against == other.against and not pairs:
         return Contradiction(kind="verdict", why="the same advice is held to have worked and to have failed")
@@ -129,13 +153,17 @@ def _opposite(one: Wording, other: Wording, rules: Rules) -> Contradiction | Non
     return Contradiction(kind="opposite", why="one advises what the other advises against")
 
 
+def _turned(one: Wording, other: Wording, opposites: AbstractSet[str]) -> bool:
+    """Whether a word of both that makes the order matter is followed by different things."""
+    both = {turn for turn, _ in one.turns} & {turn for turn, _ in other.turns} - opposites
+    return any(turn in both for turn, _ in one.turns ^ other.turns)
+
+
 def _two_values(one: Wording, other: Wording, rules: Rules) -> Contradiction | None:
     left, right = one.literals - other.literals, other.literals - one.literals
     if len(left) != 1 or len(right) != 1 or one.qualifiers != other.qualifiers:
         return None
-    if (one.against, one.denials) != (other.against, other.denials):
-        return None
-    if _shared(one.words, other.words, rules) is None:
+    if (one.against, one.denials) != (other.against, other.denials) or _shared(one, other, rules) is None:
         return None
     mine, theirs = dict(one.values - other.values), dict(other.values - one.values)
     for setting in sorted(mine.keys() & theirs.keys()):

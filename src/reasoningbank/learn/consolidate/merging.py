@@ -56,9 +56,10 @@ def _kin(members: Sequence[Member], pairs: Iterable[Pair], before: Settled) -> K
     for leader, *copies in _the_very_same(members):
         for copy in copies:
             join(members[leader], members[copy], (1.0, 1.0))
+    audiences = [audience(member) for member in members]
     for a, b, cosine in pairs:
         one, other = members[a], members[b]
-        if audience(one) != audience(other) or (one.is_named and other.is_named):
+        if audiences[a] != audiences[b] or (one.is_named and other.is_named):
             continue
         share = says_the_same(one.wording, other.wording)
         if share is not None:

@@ -6,6 +6,7 @@ so that a bank of ten thousand copies of one text costs no more than any other.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -81,21 +82,31 @@ def _among(vectors: Floats, least: float, apart: NDArray[np.int64] | None, most:
     count = len(vectors)
     if count < 2:
         return []
-    found: dict[tuple[int, int], float] = {}
     step = max(1, min(count, _CELLS // count))
+    ones, others, cosines = [], [], []
     for start in range(0, count, step):
         block = vectors[start : start + step]
         products = block @ vectors.T
         products[np.arange(len(block)), np.arange(start, start + len(block))] = -1.0
         if apart is not None:
             products[apart[start : start + len(block), None] == apart[None, :]] = -1.0
-        if most < count:
-            # The nearest of each row first, so that the threshold has little to look at.
-            nearest = np.argpartition(products, count - most, axis=1)[:, count - most :]
-        else:
-            nearest = np.broadcast_to(np.arange(count), products.shape)
-        values = np.take_along_axis(products, nearest, axis=1)
-        for row, column in np.argwhere(values >= least).tolist():
-            one, other = start + row, int(nearest[row, column])
-            found[min(one, other), max(one, other)] = float(values[row, column])
-    return [(one, other, cosine) for (one, other), cosine in sorted(found.items())]
+        near = products >= least
+        crowded = np.flatnonzero(np.count_nonzero(near, axis=1) > most)
+        if len(crowded):
+            nearest = np.argpartition(products[crowded], count - most, axis=1)[:, count - most :]
+            near[crowded] = False
+            near[crowded[:, None], nearest] = True
+        rows, columns = np.nonzero(near)
+        ones.append(rows + start)
+        others.append(columns)
+        cosines.append(products[rows, columns])
+    one, other = np.concatenate(ones), np.concatenate(others)
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    # Most pairs were found from both ends.
+    _, first = np.unique(low * count + high, return_index=True)
+    return list(zip(low[first].tolist(), high[first].tolist(), np.concatenate(cosines)[first].tolist(), strict=True))
+
+
+def is_crowded(pairs: Sequence[Pair], most: int = MOST_NEIGHBOURS) -> bool:
+    """Whether some row had so many near ones that not all of them may be among the pairs."""
+    return max(Counter(row for one, other, _ in pairs for row in (one, other)).values(), default=0) >= most

@@ -25,7 +25,7 @@ from reasoningbank.learn.consolidate.edges import Web, edges_in
 from reasoningbank.learn.consolidate.inheriting import inherited
 from reasoningbank.learn.consolidate.links import links_among
 from reasoningbank.learn.consolidate.merging import merges_among
-from reasoningbank.learn.consolidate.pairs import Pair, Space, near_pairs
+from reasoningbank.learn.consolidate.pairs import Pair, Space, is_crowded, near_pairs
 from reasoningbank.learn.consolidate.plan import Consolidated, Link, Merge, Plan, Promotion
 from reasoningbank.learn.consolidate.pool import Member, Settled, member_of, members, settled
 from reasoningbank.learn.consolidate.promoting import promotions_among
@@ -179,7 +179,7 @@ def _merged(pool: Sequence[Member], near: _Near, before: Settled) -> list[Merge]
             _absorb(found, merge)
         gone = {other for merge in fresh for other in merge.merged}
         left = [member for member in left if member.id not in gone]
-        if number and not fresh:
+        if number and not (fresh and is_crowded(pairs)):
             break
     return [found[kept] for kept in sorted(found)]
 

@@ -6,7 +6,8 @@ Pure. Knows how to take a text apart and what each part is for; what two wording
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 
@@ -34,12 +35,16 @@ class Wording:
     """Stems of the words that carry the advice, each under the name of its kind."""
     literals: frozenset[str]
     """Numbers, versions, paths, flags, identifiers: what must be the same to the letter."""
-    order: tuple[str, ...]
-    """Words and literals of the content in order."""
+    counts: Mapping[str, int]
+    """How often each of the words occurs."""
+    terms: frozenset[str]
+    """Words and literals, a flag like the word it is made of: what the text is about."""
+    turns: frozenset[tuple[str, str]]
+    """(before, deploy): a word that makes the order matter, with what follows it."""
     against: int
     """How often the text advises against something."""
     denials: int
-    qualifiers: frozenset[str]
+    qualifiers: tuple[str, ...]
     values: frozenset[tuple[str, str]]
     """(setting, value) for each number or literal that stands behind the name of a setting."""
     is_failure: bool
@@ -49,28 +54,25 @@ class Wording:
     """The text without case and spacing, to know the very same one by."""
 
     @property
-    def terms(self) -> frozenset[str]:
-        """Words and literals, a flag like the word it is made of: what the text is about."""
-        return self.words | {_bare(literal) for literal in self.literals}
-
-    @property
     def avoids(self) -> bool:
         return self.is_failure or self.against % 2 == 1
 
 
 def wording_of(memory: Memory) -> Wording:
-    told = f"{memory.title}\n{memory.description}\n{memory.content}"
-    tokens = list(_tokens(told))
-    content = list(_tokens(memory.content))
+    tokens = list(_tokens(f"{memory.title}\n{memory.description}\n{memory.content}"))
     against, denials = _polarity(tokens)
-    kinds = [_kind(token) for token in tokens]
+    named = [(name, literal) for name, literal in map(_kind, tokens) if name]
+    words = [name for name, literal in named if not literal]
+    literals = frozenset(name for name, literal in named if literal)
     return Wording(
-        words=frozenset(name for name, literal in kinds if name and not literal),
-        literals=frozenset(name for name, literal in kinds if name and literal),
-        order=tuple(dict.fromkeys(name for name, _ in map(_kind, content) if name)),
+        words=frozenset(words),
+        literals=literals,
+        counts=Counter(words),
+        terms=frozenset((*words, *map(_bare, literals))),
+        turns=frozenset(_turns(tokens)),
         against=against,
         denials=denials,
-        qualifiers=frozenset(_stem(token) for token in tokens) & vocabulary.QUALIFIERS,
+        qualifiers=tuple(sorted(s for s in map(_stem, tokens) if s in vocabulary.QUALIFIERS)),
         values=frozenset(_values(tokens)),
         is_cut=len(tokens) >= MOST_TOKENS,
         is_failure=memory.outcome is Outcome.FAILURE,
@@ -141,6 +143,17 @@ def _polarity(tokens: list[str]) -> tuple[int, int]:
             denials += 1
         before = word
     return against, denials
+
+
+def _turns(tokens: list[str]) -> Iterator[tuple[str, str]]:
+    """Where one of these words stands, it matters what comes behind it: tabs over spaces, or spaces over tabs."""
+    open_: list[str] = []
+    for token in tokens:
+        name, _ = _kind(token)
+        if not name:
+            continue
+        yield from ((turn, name) for turn in open_)
+        open_ = [name] if name in vocabulary.ORDERED else []
 
 
 def _values(tokens: list[str]) -> Iterator[tuple[str, str]]:
