@@ -11,12 +11,13 @@ from pathlib import Path
 
 from reasoningbank.agents.place import write_whole
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.patterns import pattern
 from reasoningbank.core.values import dataclass
 
 OFF_FILE = "hooks-off"
 LONGEST_PAUSE_S = 366 * 86_400.0
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
-_LENGTH = re.compile(r"(\d{1,6})\s*([smhdw])[a-z]*", re.IGNORECASE)
+_LENGTH = pattern(r"(\d{1,6})\s*([smhdw])[a-z]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

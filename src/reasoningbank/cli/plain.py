@@ -35,6 +35,8 @@ _ASCII = str.maketrans(
 
 def safe(text: str) -> str:
     """Stored text without anything that a terminal would obey; line ends stay."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
     return _UNSAFE.sub("\ufffd", _LINE_ENDS.sub("\n", text)).replace("\t", "    ")
 
 

@@ -60,7 +60,7 @@ def clean_name(value: object, name: str) -> str:
 @lru_cache(maxsize=1024)
 def _clean_name(value: str, name: str) -> str:
     text = required_text(value, name, MAX_NAME_CHARS).strip()
-    if _CONTROL.search(text):
+    if not text.isprintable() and _CONTROL.search(text):
         raise InvalidInput(f"{name} {text!r} has control characters in it.")
     return text
 

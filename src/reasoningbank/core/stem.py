@@ -39,7 +39,7 @@ _FOURTH = (
 
 
 def _suffix(suffixes: list[str]) -> re.Pattern[str]:
-    return re.compile(f"^(.+?)({'|'.join(sorted(suffixes, key=len, reverse=True))})$")
+    return pattern(f"^(.+?)({'|'.join(sorted(suffixes, key=len, reverse=True))})$")
 
 
 _SECOND_SUFFIX = _suffix(list(_SECOND))

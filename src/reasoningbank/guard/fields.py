@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, MAX_TITLE_CHARS
 from reasoningbank.core.ids import is_own
-from reasoningbank.core.patterns import pattern
 from reasoningbank.core.values import fields, replace
 from reasoningbank.guard.secrets import Scrubber
 
@@ -28,7 +27,7 @@ _LIMITS = {
     **dict.fromkeys(("description", "comment", "text", "evidence"), MAX_DESCRIPTION_CHARS),
     **dict.fromkeys(("content", "task", "action", "result"), MAX_CONTENT_CHARS),
 }
-_HOLDS_TEXT = pattern(r"str\b|tuple|list|Sequence|Mapping|dict|Any|object|JSON")
+_TEXT_TYPES = frozenset({"str", "tuple", "list", "Sequence", "Mapping", "dict", "Any", "object", "JSON"})
 _NOTHING: Mapping[str, int] = {}
 
 
@@ -60,10 +59,15 @@ def scrubbed_json(scrubber: Scrubber, value: Any) -> tuple[Any, Mapping[str, int
 
 @cache
 def _plan(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    names = [f.name for f in fields(kind) if f.name not in _NO_TEXT and _HOLDS_TEXT.match(str(f.type))]
+    names = [f.name for f in fields(kind) if f.name not in _NO_TEXT and _holds_text(str(f.type))]
     # Two at least, since of one alone the getter would not make a tuple.
     names = names if len(names) > 1 else [f.name for f in fields(kind)]
     return tuple(names), attrgetter(*names)
+
+
+def _holds_text(kind: str) -> bool:
+    """By how a type begins: `str | None`, `tuple[str, ...]`."""
+    return kind.partition("[")[0].partition(" ")[0] in _TEXT_TYPES
 
 
 def _joined(values: tuple[Any, ...]) -> str:

@@ -6,13 +6,13 @@ pattern that says the same.
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterator
 
 SHORTEST_RUN = 20
 """Every token with a name of its own has at least this many letters, digits, -, _ and ~ in a row somewhere."""
-_NAMES = string.ascii_letters + string.digits + "-_~"
-_BASE64 = string.ascii_letters + string.digits + "+/"
+_LETTERS_AND_DIGITS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_NAMES = _LETTERS_AND_DIGITS + "-_~"
+_BASE64 = _LETTERS_AND_DIGITS + "+/"
 
 
 def _table(characters: str) -> bytes:

@@ -13,11 +13,14 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.values import dataclass, field
 from reasoningbank.guard.runs import has_run
-from reasoningbank.guard.spans import Span, apart
+
+if TYPE_CHECKING:
+    from reasoningbank.guard.spans import Span
 
 MOST_PASSES = 4
 TOKEN_FORMATS = 122
@@ -90,6 +93,7 @@ class Scrubber:
 
     def places(self, text: str) -> list[Span]:
         """Where the secrets are, in order."""
+        from reasoningbank.guard.spans import apart
         from reasoningbank.guard.unwrapped import without_invisible
 
         visible = without_invisible(text)
@@ -98,6 +102,7 @@ class Scrubber:
         return apart([*self._places(text), *map(visible.place, self._places(visible.text))])
 
     def _places(self, text: str) -> list[Span]:
+        from reasoningbank.guard.spans import apart
         from reasoningbank.guard.tokens import broken_tokens_in
         from reasoningbank.guard.unwrapped import without_breaks, without_escapes
 
@@ -120,6 +125,8 @@ class Scrubber:
 
 def _beyond(known: list[Span], others: Iterable[Span]) -> list[Span]:
     """Those of the others that touch none of the known."""
+    from reasoningbank.guard.spans import apart
+
     ends = apart(known)
     starts = [span.start for span in ends]
     return [s for s in others if not ((at := bisect_left(starts, s.end)) and ends[at - 1].end > s.start)]
