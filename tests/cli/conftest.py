@@ -41,6 +41,9 @@ def home(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("REASONINGBANK_HOME", str(folder))
     monkeypatch.setenv("REASONINGBANK_EMBEDDER", "hash")
     monkeypatch.setenv("PYTHONPATH", SOURCE)
+    # The settings of whoever runs the tests are nobody's business either.
+    for name in ("HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "user"))
     monkeypatch.delenv("NO_COLOR", raising=False)
     work = tmp_path / "work"
     work.mkdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import tomllib
 
@@ -228,3 +229,50 @@ def test_json_says_what_was_done(rb, user):
     assert said["written"] is True
     assert [file["change"] for file in said["files"]] == ["created", "created"]
     assert rb("install", "cursor", "--json").json["written"] is False
+
+
+# ---------------------------------------------------------------- what doctor says of it
+
+
+def agent_lines(result):
+    return [(check["name"], check["verdict"]) for check in result.json["checks"] if check["name"] in AGENTS]
+
+
+def test_doctor_starts_what_the_settings_say(rb, user, memory):
+    rb("install", *AGENTS)
+    result = rb("doctor", "--json")
+    assert agent_lines(result) == [(agent, "ok") for agent in AGENTS for _ in range(4)]
+    said = " ".join(check["says"] for check in result.json["checks"])
+    assert said.count("the hook answers in") == 3
+    assert said.count("the MCP server reasoningbank answers in") == 3
+
+
+def test_doctor_is_silent_about_agents_that_are_not_set_up(rb, settings):
+    assert agent_lines(rb("doctor", "--json")) == []
+
+
+def test_doctor_names_a_program_that_is_gone_and_settings_that_are_broken(rb, settings, user):
+    rb("install", "claude-code", "cursor")
+    settings.write_text(
+        re.sub(r'"command": "[^"]*reasoningbank hook', '"command": "/gone/reasoningbank hook', settings.read_text())
+    )
+    (user / ".cursor" / "mcp.json").write_text("{")
+    server = json.loads((user / ".claude.json").read_text())
+    server["mcpServers"]["reasoningbank"]["command"] = "/gone/reasoningbank"
+    (user / ".claude.json").write_text(json.dumps(server))
+    result = rb("doctor", "--json")
+    assert result.code == 1
+    said = [check["says"] for check in result.json["checks"] if check["verdict"] == "fail"]
+    assert any("/gone/reasoningbank hook claude-code" in line for line in said)
+    assert any("MCP server cannot be started" in line for line in said)
+    assert any("mcp.json cannot be used" in line for line in said)
+    rb("install", "claude-code")
+    assert [verdict for name, verdict in agent_lines(rb("doctor", "--json")) if name == "claude-code"] == ["ok"] * 4
+
+
+def test_doctor_says_what_a_hook_complains_of(rb, settings, home):
+    rb("install", "claude-code")
+    home.mkdir()
+    (home / "bank.db").write_text("nothing like a bank " * 300)
+    checks = rb("doctor", "--json").json["checks"]
+    assert any(check["name"] == "claude-code" and "the hook ran, but says" in check["says"] for check in checks)

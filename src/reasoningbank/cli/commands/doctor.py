@@ -68,7 +68,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     for check in _checks(args):
         checks.append(check)
         if not terminal.as_json:
-            terminal.labelled(f"{check.verdict:<4}  {check.name:<9}  ", check.says)
+            terminal.labelled(f"{check.verdict:<4}  {check.name:<11}  ", check.says)
     failed = any(check.verdict == "fail" for check in checks)
     if terminal.as_json:
         terminal.json({"healthy": not failed, "checks": [asdict(check) for check in checks]})
@@ -92,6 +92,7 @@ def _checks(args: Namespace) -> Iterator[Check]:
             yield _ok("secrets", status.scrubbing)
             identity = status.embedder
     yield _hooks(location)
+    yield from _agents(args, location)
     yield _model()
     yield _embedder(identity)
 
@@ -105,6 +106,23 @@ def _hooks(location: str) -> Check:
     left = waiting(place_of(location))
     says = f"{now}{f'; {left:,} sessions wait to be read' if left else ''}"
     return _ok("hooks", says) if now == "on" else _warn("hooks", f"{says}. `reasoningbank on` ends that.")
+
+
+def _agents(args: Namespace, location: str) -> Iterator[Check]:
+    """What is installed into coding agents is tried out, the user's and this project's."""
+    from reasoningbank.agents.install.checking import findings
+    from reasoningbank.agents.install.targets import AGENTS
+    from reasoningbank.agents.place import place_of
+    from reasoningbank.cli.places import places, program
+
+    session = f"doctor-{os.getpid()}"
+    for agent, targets in AGENTS.items():
+        for project in (False, True):
+            wanted = targets(places(project=project), program(Namespace(bank=args.bank, project=project)))
+            for finding in findings(agent, wanted, session=session, cwd=Path.cwd()):
+                yield Check(name=agent, verdict=finding.verdict, says=finding.says)
+        # A hook that had something to say has noted so; this session is none.
+        place_of(location).session_log(agent, session).unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------- the installation

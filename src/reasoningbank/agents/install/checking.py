@@ -1,0 +1,195 @@
+"""Whether an installation works: what stands in the settings is started as the agent would start it.
+
+Knows what an agent sends first (a session start, `initialize`) and what must come back. Whatever is started here is
+ended here.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reasoningbank.agents.install import json_text, toml_text
+from reasoningbank.agents.install.hooks import HOOKS
+from reasoningbank.agents.install.program import NAME, is_ours
+from reasoningbank.agents.install.targets import Target
+from reasoningbank.agents.install.writing import seen
+from reasoningbank.core.errors import BankError, InvalidInput
+
+MCP_WAIT_S = 20.0
+_PROTOCOL = "2025-06-18"
+
+
+class Finding(NamedTuple):
+    verdict: str
+    """ok, warn or fail."""
+    says: str
+
+
+def findings(agent: str, targets: Sequence[Target], *, session: str, cwd: Path) -> Iterator[Finding]:
+    """Nothing at all where nothing of ours is installed."""
+    ours = []
+    for target in targets:
+        try:
+            text = seen(target.path).text
+            if not text.strip() or target.remove(text) == text:
+                continue
+            ours.append((target, text))
+        except InvalidInput as error:
+            yield Finding("fail", f"{target.path} cannot be used: {error}. Repair it; {agent} cannot read it either.")
+        except BankError as error:
+            yield Finding("fail", str(error))
+    for target, text in ours:
+        yield _settings(agent, target, text)
+        if target.holds == "hooks":
+            yield _hook(agent, text, session, cwd)
+        else:
+            yield _server(agent, target, text, cwd)
+
+
+def _settings(agent: str, target: Target, text: str) -> Finding:
+    try:
+        current = target.add(text) == text
+    except InvalidInput:
+        current = False
+    if not current:
+        hint = f"`{NAME} install {agent}` brings it up to date"
+        return Finding("warn", f"{target.holds} in {target.path} differ from this installation's; {hint}.")
+    return Finding("ok", f"{target.holds} in {target.path}")
+
+
+# ---------------------------------------------------------------- a hook
+
+
+def _hook(agent: str, text: str, session: str, cwd: Path) -> Finding:
+    found = _start_hook(text)
+    if found is None:
+        return Finding("warn", f"no hook for the start of a session; `{NAME} install {agent}` adds it.")
+    command, limit_s = found
+    began = time.monotonic()
+    try:
+        # As the agents do it: the line goes to a shell.
+        done = subprocess.run(  # noqa: S602 - the very command of the settings, which the agent runs all the time
+            command,
+            shell=True,
+            input=json.dumps(_session_start(agent, session, cwd)).encode(),
+            capture_output=True,
+            timeout=limit_s,
+            cwd=cwd,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Finding("fail", f"the hook did not answer within {limit_s:g} s: {command}")
+    problem = _problem(agent, command, done)
+    return problem or Finding("ok", f"the hook answers in {time.monotonic() - began:.2f} s (of {limit_s:g} s)")
+
+
+def _problem(agent: str, command: str, done: subprocess.CompletedProcess[bytes]) -> Finding | None:
+    complaints = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    if done.returncode != 0:
+        said = complaints[-1] if complaints else f"it ended with {done.returncode}"
+        hint = f"`{NAME} install {agent}` writes it anew"
+        return Finding("fail", f"the hook does not run ({said}): {command}. {hint}.")
+    if not _is_answer(done.stdout):
+        return Finding("fail", f"the hook answers with something that {agent} cannot read: {done.stdout[:80]!r}")
+    return Finding("warn", f"the hook ran, but says: {complaints[-1]}") if complaints else None
+
+
+def _start_hook(text: str) -> tuple[str, float] | None:
+    events = json_text.parsed(text)[HOOKS]
+    for event, entries in events.items():
+        if event.lower() != "sessionstart":
+            continue
+        for entry in entries:
+            for call in entry.get(HOOKS, [entry]) if isinstance(entry, Mapping) else ():
+                if isinstance(call, Mapping) and is_ours(call.get("command")):
+                    return str(call["command"]), float(call.get("timeout") or 60)
+    return None
+
+
+def _session_start(agent: str, session: str, cwd: Path) -> dict[str, Any]:
+    if agent == "cursor":
+        return {"conversation_id": session, "hook_event_name": "sessionStart", "workspace_roots": [str(cwd)]}
+    return {
+        "session_id": session,
+        "transcript_path": None,
+        "cwd": str(cwd),
+        "hook_event_name": "SessionStart",
+        "source": "startup",
+    }
+
+
+def _is_answer(out: bytes) -> bool:
+    """Nothing, or an object."""
+    try:
+        return not out.strip() or isinstance(json.loads(out), dict)
+    except ValueError:
+        return False
+
+
+# ---------------------------------------------------------------- the MCP server
+
+
+def _server(agent: str, target: Target, text: str, cwd: Path) -> Finding:
+    command = _server_command(target, text)
+    began = time.monotonic()
+    request = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": _PROTOCOL,
+            "capabilities": {},
+            "clientInfo": {"name": f"{NAME} doctor", "version": "1"},
+        },
+    }
+    try:
+        answer, complaint = _asked(command, json.dumps(request).encode() + b"\n", cwd)
+    except OSError as error:
+        hint = f"`{NAME} install {agent}` writes it anew"
+        return Finding("fail", f"the MCP server cannot be started ({error.strerror}): {' '.join(command)}. {hint}.")
+    try:
+        name = json.loads(answer)["result"]["serverInfo"]["name"]
+    except (ValueError, KeyError, TypeError):
+        said = complaint.strip().splitlines()[-1] if complaint.strip() else f"nothing within {MCP_WAIT_S:g} s"
+        return Finding("fail", f"the MCP server does not answer `initialize`: {said}")
+    return Finding("ok", f"the MCP server {name} answers in {time.monotonic() - began:.2f} s")
+
+
+def _server_command(target: Target, text: str) -> list[str]:
+    servers = (
+        toml_text.parsed(text)["mcp_servers"] if target.path.suffix == ".toml" else json_text.parsed(text)["mcpServers"]
+    )
+    entry = servers[NAME]
+    return [str(entry.get("command", "")), *map(str, entry.get("args", ()))]
+
+
+def _asked(command: Sequence[str], line: bytes, cwd: Path) -> tuple[str, str]:
+    """The first line that comes back, and what was said besides."""
+    process = subprocess.Popen(  # noqa: S603 - the very command of the settings
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd
+    )
+    patience = threading.Timer(MCP_WAIT_S, process.kill)
+    patience.start()
+    try:
+        if process.stdin is None or process.stdout is None:
+            return "", ""
+        with suppress(BrokenPipeError):
+            process.stdin.write(line)
+            process.stdin.flush()
+        answer = process.stdout.readline().decode("utf-8", "replace")
+    finally:
+        patience.cancel()
+        process.terminate()
+        try:
+            _, complaint = process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, complaint = process.communicate()
+    return answer, (complaint or b"").decode("utf-8", "replace")
