@@ -44,6 +44,7 @@ COMMANDS: dict[str, Entry] = {
     "prune": Entry("learn", "archive what proved wrong", "consolidate"),
     "promote": Entry("learn", "offer what has proved itself to the team, then to all", "consolidate"),
     "decay": Entry("learn", "show what has lost confidence to age", "consolidate"),
+    "watch-git": Entry("learn", "let commits that lasted or were reverted be evidence", "watch_git"),
     "jobs list": Entry("learn", "list sessions that wait to be distilled, and those that were", "jobs"),
     "jobs retry": Entry("learn", "start a job anew, with all its attempts", "jobs"),
     "jobs discard": Entry("learn", "give a job up for good", "jobs"),

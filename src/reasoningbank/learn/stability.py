@@ -1,0 +1,119 @@
+"""Code that lasted, or was taken back, as evidence for the memories that were at hand when it was written.
+
+Knows which commits a session made, from what git said to it, and how one verdict on a session becomes signals: one for
+each memory and verdict, with an id made of both, so that looking again, or twice at once, adds nothing. What became of
+a commit is for others to find out; whoever cannot tell says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from enum import StrEnum
+
+from reasoningbank.core.ids import derived_id
+from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Trajectory
+from reasoningbank.core.values import dataclass
+from reasoningbank.desk import Desk
+from reasoningbank.learn.capture import BYSTANDER_WEIGHT
+from reasoningbank.learn.evidence import Evidence, signal_for
+from reasoningbank.ports import Reader, Writer
+
+SOURCE = "git"
+_GIT = re.compile(r"\bgit\b")
+_COMMITTED = re.compile(r"(?m)^\[[^\]\r\n]{1,250}? ([0-9a-f]{7,40})\] ")
+"""`[main 1a2b3c4] subject`, as git says after a commit; also `[main (root-commit) …]` and `[detached HEAD …]`."""
+_LONGEST_RESULT_CHARS = 20_000
+_STEPS_AT_ONCE = 200
+
+
+class Fate(StrEnum):
+    SURVIVED = "survived"
+    REVERTED = "reverted"
+    UNKNOWN = "unknown"
+    """Too young, rebased, squashed, on no branch that counts, or not in this clone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    trajectory: Trajectory
+    fate: Fate
+    commit: str
+    """The one that decided it."""
+    signals: tuple[Signal, ...]
+    """Those that are new."""
+
+
+def commits_in(steps: Iterable[Step]) -> tuple[str, ...]:
+    """As git named them, in order, each once."""
+    found: dict[str, None] = {}
+    for step in steps:
+        if _GIT.search(step.action) and step.metadata.get("ok") is not False:
+            found.update(dict.fromkeys(_COMMITTED.findall(step.result[:_LONGEST_RESULT_CHARS])))
+    return tuple(found)
+
+
+def committing_sessions(desk: Desk, namespace: str) -> Iterator[tuple[Trajectory, tuple[str, ...]]]:
+    """Every session of a namespace that made commits, with these."""
+    after: str | None = None
+    while True:
+        with desk.store.read(desk.tenant) as reader:
+            page = reader.select(Trajectory, {"namespace": namespace}, after=after, limit=_STEPS_AT_ONCE)
+            steps = reader.select(Step, {"trajectory_id": [trajectory.id for trajectory in page]}) if page else []
+        if not page:
+            return
+        by_session: dict[str, list[Step]] = {}
+        for step in sorted(steps, key=lambda step: step.number):
+            by_session.setdefault(step.trajectory_id, []).append(step)
+        for trajectory in page:
+            commits = commits_in(by_session.get(trajectory.id, ()))
+            if commits:
+                yield trajectory, commits
+        after = page[-1].id
+
+
+def settle(
+    desk: Desk, trajectory: Trajectory, commits: Sequence[str], fate_of: Callable[[str], Fate], *, dry_run: bool = False
+) -> Settled:
+    """One commit that was taken back speaks against the session; else one that lasted speaks for it."""
+    fates = [(fate_of(commit), commit) for commit in commits]
+    for fate in (Fate.REVERTED, Fate.SURVIVED):
+        commit = next((commit for found, commit in fates if found is fate), None)
+        if commit is not None:
+            break
+    else:
+        return Settled(trajectory=trajectory, fate=Fate.UNKNOWN, commit=commits[0], signals=())
+
+    def change(writer: Writer) -> tuple[Signal, ...]:
+        fresh = _signals(desk, writer, trajectory, fate, commit)
+        if not dry_run:
+            for signal in fresh:
+                writer.add(signal)
+        return fresh
+
+    return Settled(trajectory=trajectory, fate=fate, commit=commit, signals=desk.store.write(desk.tenant, change))
+
+
+def _signals(desk: Desk, reader: Reader, trajectory: Trajectory, fate: Fate, commit: str) -> tuple[Signal, ...]:
+    given = reader.select(Signal, {"trajectory_id": trajectory.id})
+    used = {signal.memory_id for signal in given if signal.used}
+    concerned = dict.fromkeys((*reader.shown_in(trajectory.id), *sorted(used)))
+    there = {signal.id for signal in given}
+    made = []
+    for memory in reader.get(Memory, list(concerned)).values():
+        if memory.state is State.FORGOTTEN:
+            continue
+        evidence = Evidence(
+            kind=SignalKind.STABILITY,
+            positive=fate is Fate.SURVIVED,
+            weight=1.0 if memory.id in used else BYSTANDER_WEIGHT,
+            # The end of the session has counted its use already.
+            used=False,
+            source=SOURCE,
+            trajectory_id=trajectory.id,
+            comment=f"commit {commit[:12]} {fate}",
+        )
+        identity = derived_id("sig", f"{desk.tenant}\n{SOURCE}\n{memory.id}\n{trajectory.id}\n{fate}")
+        made.append(replace(signal_for(desk, memory, evidence), id=identity))
+    return tuple(signal for signal in made if signal.id not in there)
