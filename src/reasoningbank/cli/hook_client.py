@@ -1,13 +1,84 @@
 """Asking a running server to answer a hook, over a socket in the folder beside the bank.
 
-Knows sockets and lines of JSON, and loads nothing else. A socket that nobody listens on any more is removed; a server
-that does not answer in time is left alone.
+Knows sockets and JSON, and loads nothing else. A socket that nobody listens on any more is removed; a server that does
+not answer in time, or is still loading, is left alone.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import sys
+from collections.abc import Mapping
 
-def asked_of_a_server(location: str, agent: str, named: str | None, raw: bytes, *, within_s: float) -> str | None:
-    """What to print, or None when nobody can say."""
-    del location, agent, named, raw, within_s
+FOLDER_ENDING = ".hooks"
+SOCKET_ENDING = ".sock"
+LONGEST_ANSWER_BYTES = 1_000_000
+MOST_TRIED = 4
+_OURS_ALONE = ("Stop", "PreCompact", "SessionEnd")
+"""What these do needs no bank and must not depend on somebody else's environment."""
+
+
+def asked_of_a_server(
+    location: str, raw: bytes, asked: Mapping[str, str | None], *, kind: str | None, within_s: float
+) -> str | None:
+    """What to print, or None when nobody can say. `asked` is what a server must know besides the event."""
+    if sys.platform == "win32" or _kind(raw, kind) in _OURS_ALONE:
+        return None
+    folder = location + FOLDER_ENDING
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(SOCKET_ENDING))
+    except OSError:
+        return None
+    request = json.dumps({**asked, "size": len(raw)}).encode("ascii") + b"\n" + raw
+    for name in names[:MOST_TRIED]:
+        answer = _asked(os.path.join(folder, name), request, within_s)
+        if answer is not None:
+            said = answer.get("said")
+            return said if isinstance(said, str) else None
     return None
+
+
+def _kind(raw: bytes, named: str | None) -> str:
+    try:
+        told = json.loads(raw)
+        return str(told.get("hook_event_name") or named or "")
+    except (ValueError, RecursionError, AttributeError):
+        return ""
+
+
+def _asked(path: str, request: bytes, within_s: float) -> dict[str, object] | None:
+    """The answer of one server; None when there is none there."""
+    import _socket  # the standard one without what it loads besides
+
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        connection.settimeout(within_s)
+        try:
+            connection.connect(_short(path))
+        except ConnectionRefusedError:
+            # Its server was killed: nobody will listen here again.
+            os.unlink(path)
+            return None
+        left = memoryview(request)
+        while left:
+            left = left[connection.send(left) :]
+        connection.shutdown(_socket.SHUT_WR)
+        answer = b""
+        while len(answer) < LONGEST_ANSWER_BYTES and (more := connection.recv(65_536)):
+            answer += more
+        told = json.loads(answer)
+    except (OSError, ValueError):
+        return None
+    else:
+        return told if isinstance(told, dict) else None
+    finally:
+        connection.close()
+
+
+def _short(path: str) -> str:
+    """Within what a socket's address has room for: from its own folder, which a hook may well go to."""
+    if len(os.fsencode(path)) < 100:
+        return path
+    os.chdir(os.path.dirname(path))
+    return os.path.basename(path)

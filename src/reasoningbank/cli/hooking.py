@@ -22,22 +22,35 @@ WARM_SHARE = 0.4
 def run(words: list[str]) -> int:
     agent, named, bank = _words(words)
     try:
+        deadline = time.monotonic() + _deadline_s()
+        _alarm(agent, deadline)
         raw = _input()
         if _silenced():
             _print(b'{"continue": true}' if agent == "cursor" else b"")
-            return 0
-        from threading import Timer
-
-        deadline_s = _deadline_s()
-        watchdog = Timer(deadline_s, _too_late, (agent, deadline_s))
-        watchdog.daemon = True
-        watchdog.start()
-        _print(_answer(agent, named, bank, raw, deadline_s).encode("ascii"))
+        else:
+            _print(_answer(agent, named, bank, raw, deadline).encode("ascii"))
     except BaseException as error:  # noqa: BLE001 - the outermost door: an agent must never fail over its memory
         _fail_open(agent, error)
-    sys.stderr.flush()
     # Nothing is open that would have to be closed in order, and tidying up an interpreter takes longer than a search.
     os._exit(0)
+
+
+def _alarm(agent: str, deadline: float) -> None:
+    """End this process in time while it waits for the agent or a server: a signal reaches whoever waits."""
+    if sys.platform != "win32":
+        import signal
+
+        signal.signal(signal.SIGALRM, lambda *_: _too_late(agent))
+        signal.setitimer(signal.ITIMER_REAL, max(0.001, deadline - time.monotonic()))
+
+
+def _watchdog(agent: str, deadline: float) -> None:
+    """The same while it works: a thread goes on when the others are deep in a library."""
+    from threading import Timer
+
+    timer = Timer(max(0.001, deadline - time.monotonic()), _too_late, (agent,))
+    timer.daemon = True
+    timer.start()
 
 
 def _words(words: list[str]) -> tuple[str, str | None, str | None]:
@@ -52,18 +65,20 @@ def _input() -> bytes:
     return raw.removeprefix(b"\xef\xbb\xbf")
 
 
-def _answer(agent: str, named: str | None, bank: str | None, raw: bytes, deadline_s: float) -> str:
+def _answer(agent: str, named: str | None, bank: str | None, raw: bytes, deadline: float) -> str:
     from reasoningbank.cli.hook_client import asked_of_a_server
 
     location = location_of(bank)
-    said = asked_of_a_server(location, agent, named, raw, within_s=WARM_SHARE * deadline_s)
+    namespace, hooks, cwd = _variable("NAMESPACE") or None, _variable("HOOKS"), os.getcwd()
+    asked = {"agent": agent, "event": named, "namespace": namespace, "hooks": hooks, "cwd": cwd}
+    within_s = WARM_SHARE * max(0.0, deadline - time.monotonic())
+    said = asked_of_a_server(location, raw, asked, kind=named, within_s=within_s)
     if said is not None:
         return said
+    _watchdog(agent, deadline)
     from reasoningbank.agents.cold import answer
 
-    return answer(
-        location, agent, named, raw, namespace=_variable("NAMESPACE") or None, hooks=_variable("HOOKS"), cwd=os.getcwd()
-    )
+    return answer(location, agent, named, raw, namespace=namespace, hooks=hooks, cwd=cwd)
 
 
 # ---------------------------------------------------------------- what is known without a bank
@@ -125,8 +140,8 @@ def _print(said: bytes) -> None:
         line = line[os.write(1, line) :]
 
 
-def _too_late(agent: str, deadline_s: float) -> None:
-    _tell(agent, f"ReasoningBank: no advice this time, it took longer than {deadline_s:g} s.")
+def _too_late(agent: str) -> None:
+    _tell(agent, f"ReasoningBank: no advice this time, it took longer than {_deadline_s():g} s.")
     os._exit(0)
 
 

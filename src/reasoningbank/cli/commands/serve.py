@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from argparse import ArgumentParser, Namespace
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from typing import Any
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import Opened, opened
 from reasoningbank.cli.command import Command
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput, MissingExtra
@@ -17,6 +18,8 @@ DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8710
 DEFAULT_WORKERS = 2
 MOST_WORKERS = 64
+GREETED_BY_S = 0.5
+"""When whoever started this over MCP has its first answers; what can wait begins then."""
 
 
 def _options(parser: ArgumentParser) -> None:
@@ -59,12 +62,19 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     return _serve_http(args, terminal)
 
 
+def _listening_for_hooks(found: Opened, *, after_s: float = 0.0) -> AbstractContextManager[None]:
+    """A server that runs anyway is the quickest to answer the hooks of coding agents."""
+    from reasoningbank.agents.listening import listening
+
+    return listening(found.bank, found.location, after_s=after_s)
+
+
 def _serve_mcp(args: Namespace, terminal: Terminal) -> int:
     del terminal  # Standard output belongs to the protocol.
     from reasoningbank.serve.mcp import stdio
 
     stdio.require_sdk()
-    with opened(args, create=True) as found:
+    with opened(args, create=True) as found, _listening_for_hooks(found, after_s=GREETED_BY_S):
         stdio.serve(found.bank, workers=args.workers > 0)
     return 0
 
@@ -75,7 +85,11 @@ def _serve_http(args: Namespace, terminal: Terminal) -> int:
 
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     wishes = _wishes(args)
-    with opened(args, create=True) as found, listening(args.host, args.port) as sock:
+    with (
+        opened(args, create=True) as found,
+        listening(args.host, args.port) as sock,
+        _listening_for_hooks(found),
+    ):
         bank = found.bank
         mounted, lifespan = _mcp_app(bank)
         service = service_for(bank, wishes, sock, mounted)
