@@ -21,7 +21,7 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Outcome
 from reasoningbank.learn.lessons import checked
-from reasoningbank.learn.offline import OfflineDistiller
+from reasoningbank.learn.offline.distiller import OfflineDistiller
 
 Steps = Sequence[tuple[str, str]]
 

@@ -1,7 +1,7 @@
 """One event of a coding agent, answered: the words to print, in the agent's own shape.
 
-Knows which event is whose business. The bank is opened only by those that need one, and whatever a caller must do about
-time and failure is the caller's.
+Knows which event is whose business, and loads no more than that one needs: most events come to nothing. Whatever a
+caller must do about time and failure is the caller's.
 """
 
 from __future__ import annotations
@@ -9,28 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from reasoningbank.agents import payload, recall
-from reasoningbank.agents.advice import say
-from reasoningbank.agents.matching import after_failure, before_command, before_edit, says_something
-from reasoningbank.agents.notes import leave_note, start_reader
+from reasoningbank.agents import payload
 from reasoningbank.agents.output import printed
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.place import place_of
 from reasoningbank.agents.policy import Policy
 from reasoningbank.agents.spaces import Spaces, spaces_of
-from reasoningbank.agents.troubles import Trouble, known_troubles
-from reasoningbank.bank import Bank
 from reasoningbank.core.values import dataclass
-from reasoningbank.learn.ingest.text import action_of, digest_of, own_words_out
-from reasoningbank.learn.offline.trouble import message
 
-_CHANGES_FILES = re.compile(r"(?i)edit|write|patch|replace|create|delete")
+if TYPE_CHECKING:
+    from reasoningbank.agents.trouble_file import Trouble
+    from reasoningbank.bank import Bank
+
 AT_START = "What is known about work here. Reference, not rule: use what fits, ignore the rest."
 FOR_PROMPT = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
-
 BEFORE_TOOL = "This went wrong here before. A warning, not a rule: go on if it does not apply."
 AFTER_FAILURE = "A failure like this was met here before. Reference, not rule: use what fits."
+_CHANGES_FILES = re.compile(r"(?i)edit|write|patch|replace|create|delete")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +42,8 @@ class House:
     namespace: str | None
     """Instead of the repository's identity."""
     now: float
+    starts_reader: bool = True
+    """Whether a process may be started from here; a server leaves that to the hooks."""
 
 
 def answered(event: Event, house: House) -> str:
@@ -54,13 +53,13 @@ def answered(event: Event, house: House) -> str:
             context = _at_start(event, house, spaces)
         case payload.PROMPT:
             context = _at_prompt(event, house, spaces)
-        case payload.STOP | payload.BEFORE_COMPACTION | payload.SESSION_END:
-            capture(event, house, spaces)
-            context = ""
         case payload.BEFORE_TOOL:
             context = _before_tool(event, house, spaces)
         case payload.AFTER_FAILURE:
             context = _after_failure(event, house, spaces)
+        case payload.STOP | payload.BEFORE_COMPACTION | payload.SESSION_END:
+            _capture(event, house, spaces)
+            context = ""
         case _:
             context = ""
     return printed(event.agent, event.kind, context)
@@ -70,20 +69,33 @@ def _log(event: Event, house: House) -> Path:
     return place_of(house.location).session_log(event.agent, event.session)
 
 
+# ---------------------------------------------------------------- speaking
+
+
 def _at_start(event: Event, house: House, spaces: Spaces) -> str:
     bank = house.bank()
+    if house.starts_reader:
+        from reasoningbank.agents.notes import waiting
+
+        # Whoever reads sessions brings the known failures up to date too, and finds what an earlier one left.
+        if bank is not None or waiting(place_of(house.location)):
+            _capture(event, house, spaces)
     if bank is None:
         return ""
-    said = say(_log(event, house), recall.for_start(bank, spaces), house.policy, heading=AT_START, now=house.now)
-    # Whoever reads sessions also brings the known failures up to date, and finds what an earlier one left.
-    capture(event, house, spaces)
-    return said
+    from reasoningbank.agents import recall
+    from reasoningbank.agents.advice import say
+
+    return say(_log(event, house), recall.for_start(bank, spaces), house.policy, heading=AT_START, now=house.now)
 
 
 def _at_prompt(event: Event, house: House, spaces: Spaces) -> str:
     bank = house.bank()
     if bank is None:
         return ""
+    from reasoningbank.agents import recall
+    from reasoningbank.agents.advice import say
+    from reasoningbank.learn.ingest.text import digest_of, own_words_out
+
     hits = recall.for_prompt(bank, spaces, event.prompt)
     asked = digest_of(" ".join(own_words_out(event.prompt).split()))
     return say(_log(event, house), hits, house.policy, heading=FOR_PROMPT, now=house.now, prompt=asked)
@@ -91,31 +103,43 @@ def _at_prompt(event: Event, house: House, spaces: Spaces) -> str:
 
 def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
     command, path = _command(event), _edited(event)
-    if not (command or path):
+    troubles = _troubles(house, spaces) if command or path else []
+    if not troubles:
         return ""
-    troubles = _troubles(house, spaces)
+    from reasoningbank.agents.matching import before_command, before_edit
+
     ids = before_command(command, troubles) if command else before_edit(path, event.cwd, troubles)
     bank = house.bank() if ids else None
     if bank is None:
         return ""
+    from reasoningbank.agents import recall
+    from reasoningbank.agents.advice import say
+
     hits = recall.by_ids(bank, spaces, ids)
     return say(_log(event, house), hits, house.policy, heading=BEFORE_TOOL, now=house.now)
 
 
 def _after_failure(event: Event, house: House, spaces: Spaces) -> str:
+    from reasoningbank.agents.matching import after_failure, says_something
+    from reasoningbank.learn.ingest.text import own_words_out
+    from reasoningbank.learn.offline.trouble import message
+
     error = own_words_out(event.failure or "")
-    if event.interrupted or not says_something(message(error)):
-        return ""
-    command = _command(event) or event.tool
-    ids = after_failure(command, error, _troubles(house, spaces))
-    bank = house.bank()
+    bank = None if event.interrupted or not says_something(message(error)) else house.bank()
     if bank is None:
         return ""
+    from reasoningbank.agents import recall
+    from reasoningbank.agents.advice import say
+
+    command = _command(event) or event.tool
+    ids = after_failure(command, error, _troubles(house, spaces))
     hits = recall.by_ids(bank, spaces, ids) or recall.for_failure(bank, spaces, command, error)
     return say(_log(event, house), hits, house.policy, heading=AFTER_FAILURE, now=house.now)
 
 
 def _troubles(house: House, spaces: Spaces) -> list[Trouble]:
+    from reasoningbank.agents.trouble_file import known_troubles
+
     place = place_of(house.location)
     return [trouble for namespace in spaces.read for trouble in known_troubles(place, namespace)]
 
@@ -126,7 +150,8 @@ def _command(event: Event) -> str:
         if isinstance(given, str):
             return given
         if isinstance(given, list) and all(isinstance(word, str) for word in given):
-            return action_of(event.tool, {"command": given})
+            # `["bash", "-lc", "ls"]` is `ls`.
+            return str(given[-1]) if len(given) == 3 and given[1].startswith("-") else " ".join(given)
     return ""
 
 
@@ -138,10 +163,15 @@ def _edited(event: Event) -> str:
     return next((path for path in given if isinstance(path, str)), "")
 
 
-def capture(event: Event, house: House, spaces: Spaces) -> None:
+# ---------------------------------------------------------------- listening
+
+
+def _capture(event: Event, house: House, spaces: Spaces) -> None:
     """Note that the session is to be read, and see to it that somebody does."""
     if not event.session or event.inside_subagent:
         return
+    from reasoningbank.agents.notes import leave_note, start_reader
+
     place = place_of(house.location)
     leave_note(place, event, spaces.own, house.now)
     start_reader(place, house.location)

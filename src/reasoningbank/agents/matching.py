@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from reasoningbank.agents.troubles import Trouble
+from reasoningbank.agents.trouble_file import Trouble
 from reasoningbank.learn.offline.trouble import kind, message
 from reasoningbank.learn.offline.words import called, head, one_line
 

@@ -1,6 +1,7 @@
 """What the bank has to say at each event of a session.
 
-    session start   the preferences of the user, then what earned most trust in this repository
+    session start   the preferences of the user, then what earned most trust in this repository; warnings wait for
+                    their moment
     prompt          what fits the prompt; nothing when nothing does
     before a tool   a failure that is known for this command or file
     after a failure the way out that worked before
@@ -13,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reasoningbank.agents.spaces import USER_NAMESPACE, Spaces
+from reasoningbank.agents.troubles import trouble_in
 from reasoningbank.bank import Bank
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Memory, Outcome, Remembered, Signal, State
 from reasoningbank.learn.ingest.text import own_words_out
-from reasoningbank.learn.offline.fixes import FIX
-from reasoningbank.learn.offline.trouble import message
+from reasoningbank.learn.offline.trouble import FIX, message
 from reasoningbank.learn.offline.words import clipped
 from reasoningbank.ports import Reader
 from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE, Recalled
@@ -49,12 +50,22 @@ def for_start(bank: Bank, spaces: Spaces) -> list[Remembered]:
         memories = {memory.id: memory for memory in _looked_at(reader, spaces)}
         known = desk.remembered(reader, list(memories.values()))
     believed = [
-        hit for hit in known if hit.trust is not Trust.UNTRUSTED and hit.confidence.mean >= DEFAULT_MIN_CONFIDENCE
+        hit
+        for hit in known
+        if hit.trust is not Trust.UNTRUSTED
+        and hit.confidence.mean >= DEFAULT_MIN_CONFIDENCE
+        and not _waits_for_its_moment(hit.memory)
     ]
     believed.sort(key=_worth, reverse=True)
     wishes = [hit for hit in believed if PREFERENCE in hit.tags or hit.memory.namespace == USER_NAMESPACE]
     others = [hit for hit in believed if hit not in wishes]
     return [*wishes[:MOST_PREFERENCES], *others][:MOST_AT_START]
+
+
+def _waits_for_its_moment(memory: Memory) -> bool:
+    """Each memory is shown once a session, so what warns of a command is kept for when that command is about to run."""
+    trouble = trouble_in(memory)
+    return trouble is not None and bool(trouble.action or trouble.files)
 
 
 def _looked_at(reader: Reader, spaces: Spaces) -> Iterator[Memory]:

@@ -1,8 +1,7 @@
-"""Known failures of a namespace, as a file that a hook can read without opening the bank.
+"""Which memories warn of a failure or mend one, and the file that lists them (`agents.trouble_file`) kept up to date.
 
-A view of the records: the memories that warn of something or say how it was mended, with what to know the case again
-by. It only names them; what is shown comes from the records, so a memory that was forgotten since is not shown. The
-process that reads sessions keeps it up to date with the feed.
+A view of the records: made once, then followed by the feed. The process that reads sessions does it, and a server that
+answers hooks.
 """
 
 from __future__ import annotations
@@ -10,14 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from reasoningbank.agents.place import Place, write_whole
+from reasoningbank.agents.trouble_file import Trouble, told_in
 from reasoningbank.core.types import Memory, Outcome, State
-from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
-from reasoningbank.learn.offline.fixes import FIX
-from reasoningbank.learn.offline.trouble import LONGEST_KNOWN_CHARS, kind, message, reads_as_failure
+from reasoningbank.learn.offline.trouble import FIX, LONGEST_KNOWN_CHARS, kind, message, reads_as_failure
 from reasoningbank.ports import Reader
 
 MOST_TROUBLES = 2_000
@@ -27,18 +24,6 @@ PAGE = 1_000
 MOST_SCANNED = 100_000
 _QUOTED = re.compile(r"`([^`\n]{2,400})`")
 _PATH = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,8}\b")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
-    memory_id: str
-    action: str
-    """What fails; "" when only the failure is known."""
-    signature: str = ""
-    """The kind of failure; "" when only the action is known."""
-    worked: str = ""
-    files: tuple[str, ...] = ()
-    """Files that the warning is about."""
 
 
 def trouble_in(memory: Memory) -> Trouble | None:
@@ -78,16 +63,10 @@ def _files(memory: Memory) -> Iterator[str]:
 # ---------------------------------------------------------------- the file
 
 
-def known_troubles(place: Place, namespace: str) -> list[Trouble]:
-    """The newest first."""
-    told = _told(place.troubles(namespace), namespace)
-    return [] if told is None else list(told[1].values())
-
-
 def refresh(desk: Desk, place: Place, namespace: str) -> int:
     """Bring the view of a namespace up to date; says how many troubles are known."""
     path = place.troubles(namespace)
-    told = _told(path, namespace)
+    told = told_in(path, namespace)
     head = desk.store.head()
     if told is not None and told[0] == head:
         return len(told[1])
@@ -125,19 +104,3 @@ def _scanned(reader: Reader, namespace: str) -> Iterator[tuple[str, Trouble]]:
         if len(page) < PAGE:
             return
         after = page[-1].id
-
-
-def _told(path: Path, namespace: str) -> tuple[int, dict[str, Trouble]] | None:
-    try:
-        told = json.loads(path.read_text("utf-8"))
-        if told["namespace"] != namespace:
-            return None
-        rows = {
-            str(memory_id): Trouble(
-                memory_id=str(memory_id), action=action, signature=signature, worked=worked, files=tuple(files)
-            )
-            for memory_id, action, signature, worked, files in told["troubles"]
-        }
-        return int(told["applied"]), rows
-    except (OSError, ValueError, TypeError, KeyError):
-        return None

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from reasoningbank.agents.place import make_room, place_of
 
 if TYPE_CHECKING:
+    from reasoningbank.agents.answer import House
     from reasoningbank.bank import Bank
 
 LISTENERS = 4
@@ -72,7 +73,7 @@ class Warm:
 
     def _answered(self, asked: dict[str, Any], raw: bytes) -> dict[str, Any]:
         from reasoningbank.agents.answer import House, answered
-        from reasoningbank.agents.payload import event_from
+        from reasoningbank.agents.payload import SESSION_START, event_from
         from reasoningbank.agents.policy import policy_from
         from reasoningbank.core.errors import BankError
 
@@ -89,6 +90,7 @@ class Warm:
             policy=policy_from(str(asked.get("hooks") or "")),
             namespace=asked.get("namespace") or None,
             now=time.time(),
+            starts_reader=False,
         )
         try:
             return {"said": answered(event, house)}
@@ -98,6 +100,8 @@ class Warm:
         finally:
             # Somebody works here now: the first prompt is not far.
             self._load()
+            if event.kind == SESSION_START:
+                self._note_namespace(event.cwd, house)
 
     def _load(self) -> None:
         if not self._loaded and self._loading.acquire(blocking=False):
@@ -112,6 +116,19 @@ class Warm:
                 self._loaded = True
         finally:
             self._loading.release()
+
+    def _note_namespace(self, cwd: str, house: House) -> None:
+        """Bring the known failures of a repository up to date while its first prompt is being written."""
+        from reasoningbank.agents.spaces import spaces_of
+        from reasoningbank.agents.troubles import refresh
+        from reasoningbank.core.errors import BankError
+
+        def follow() -> None:
+            with suppress(BankError, OSError):
+                own = spaces_of(cwd, house.policy, house.namespace).own
+                refresh(self._bank.desk, place_of(self._location), own)
+
+        threading.Thread(target=follow, name="reasoningbank-hooks-troubles", daemon=True).start()
 
 
 def _bound(path: Path) -> socket.socket:

@@ -71,6 +71,11 @@ def _end_by(seconds: float) -> None:
 def work(location: str, place: Place, *, clock: Callable[[], float], over: Callable[[], bool]) -> None:
     """Read every session that waits, learn from what is new, and clear away what is old."""
     notes = take_notes(place)
+    if not Path(location).exists() and not any(_is_there(note) for _, note in notes):
+        # Nothing to keep: no reason to make a bank.
+        for path, _ in notes:
+            path.unlink(missing_ok=True)
+        return
     with ReasoningBank.open(location) as bank:
         for path, note in notes:
             if over():
@@ -86,6 +91,10 @@ def work(location: str, place: Place, *, clock: Callable[[], float], over: Calla
         for namespace in dict.fromkeys(note.namespace for _, note in notes):
             refresh(bank.desk, place, namespace)
     tidy(place, clock())
+
+
+def _is_there(note: Note) -> bool:
+    return note.transcript is not None and Path(note.transcript).is_file()
 
 
 def read_session(bank: ReasoningBank, place: Place, note: Note, *, now: float, eager: bool | None = None) -> int:

@@ -15,7 +15,7 @@ from reasoningbank.core.learning import (
     Verdict,
 )
 from reasoningbank.core.types import Memory, Outcome
-from reasoningbank.learn.offline import OfflineDistiller
+from reasoningbank.learn.offline.distiller import OfflineDistiller
 from reasoningbank.ports import Reader
 
 

@@ -110,7 +110,7 @@ class ConfiguredLearning:
                 made.append(Teacher(judge=self.judge(), distiller=LLMDistiller(self._llm, scrub=self.scrub)))
             elif name == "offline":
                 from reasoningbank.learn.contrast import Contrasting
-                from reasoningbank.learn.offline import OfflineDistiller
+                from reasoningbank.learn.offline.distiller import OfflineDistiller
 
                 made.append(Teacher(judge=self._offline_judge(), distiller=Contrasting(OfflineDistiller())))
         return tuple(made)

@@ -178,7 +178,10 @@ class Desktop:
         return told
 
     def settle(self) -> None:
-        """Until the process that reads sessions here has ended."""
+        """Until every session is read, and the process that did it has ended."""
+        deadline = time.monotonic() + PATIENCE_S
+        while waiting(self.place) and time.monotonic() < deadline:
+            time.sleep(0.02)
         lock = held(self.place.work_lock, PATIENCE_S)
         assert lock is not None, "the reader does not end"
         os.close(lock)

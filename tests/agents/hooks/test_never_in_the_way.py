@@ -221,10 +221,11 @@ def test_the_short_way_and_the_configuration_agree_on_where_things_are(monkeypat
 def test_a_hook_that_is_off_loads_nothing(desktop) -> None:
     (desktop.home / "hooks-off").touch()
     code = (
-        "import atexit, os, sys; sys.argv = ['reasoningbank', 'hook', 'claude-code'];"
+        "import os, sys; sys.argv = ['reasoningbank', 'hook', 'claude-code'];"
         "os._exit = lambda code: sys.exit(code);"
-        "from reasoningbank.cli.entry import main; main();"
-        "print(*[name for name in sys.modules if name.startswith('reasoningbank')], 'json' in sys.modules)"
+        "from reasoningbank.cli.entry import main\n"
+        "try: main()\n"
+        "finally: print(*[name for name in sys.modules if name.startswith('reasoningbank')], 'json' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], input="{}", env=desktop.env(), capture_output=True, text=True)
     assert done.stdout.split() == [

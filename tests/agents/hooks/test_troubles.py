@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reasoningbank.agents.matching import after_failure, before_command, before_edit
-from reasoningbank.agents.troubles import Trouble
+from reasoningbank.agents.trouble_file import Trouble
 
 UV = Trouble(
     memory_id="uv",

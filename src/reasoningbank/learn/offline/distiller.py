@@ -22,7 +22,7 @@ from reasoningbank.core.learning import (
     Verdict,
 )
 from reasoningbank.core.types import Memory
-from reasoningbank.learn.offline import facts, fixes, remedies, warnings, wishes
+from reasoningbank.learn.offline import facts, fixes, remedies, trouble, warnings, wishes
 from reasoningbank.learn.offline.places import read
 from reasoningbank.learn.offline.trouble import failed, message
 from reasoningbank.learn.offline.words import all_words
@@ -70,7 +70,7 @@ class OfflineDistiller:
         match lesson.kind:
             case facts.FACT:
                 return facts.merged(known, lesson)
-            case fixes.FIX:
+            case trouble.FIX:
                 return fixes.merged(known, lesson)
             case _:
                 return None

@@ -17,10 +17,9 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.core.values import dataclass
-from reasoningbank.learn.offline.trouble import failed, kind, message, trouble_of
+from reasoningbank.learn.offline.trouble import FIX, failed, kind, message, trouble_of
 from reasoningbank.learn.offline.words import all_words, arguments, called, clipped, digest, head, told
 
-FIX = "fix"
 FURTHEST_STEPS = 6
 """How long after a failure a success still counts as its fix."""
 LEAST_ALIKE = 0.4

@@ -13,8 +13,7 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
-from reasoningbank.learn.offline.fixes import FIX
-from reasoningbank.learn.offline.trouble import failed, kind, message, trouble_of
+from reasoningbank.learn.offline.trouble import FIX, failed, kind, message, trouble_of
 from reasoningbank.learn.offline.words import all_words, clipped, digest, head, told
 
 FURTHEST_STEPS = 12

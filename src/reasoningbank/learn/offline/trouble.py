@@ -13,6 +13,8 @@ from functools import lru_cache
 from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.learn.offline.words import clipped, one_line
 
+FIX = "fix"
+"""The tag of a lesson that says how a failure was mended."""
 LONGEST_READ_CHARS = 8_000
 LONGEST_LINE_CHARS = 500
 FEW_LINES = 5

@@ -1,0 +1,151 @@
+"""Hundreds of hooks at once, readers killed at any moment, terminals closed: nothing lost, nothing doubled, nobody left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from reasoningbank.agents.lock import held
+from reasoningbank.core.types import Job, Step, Trajectory
+
+PATIENCE_S = 120.0
+linux = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
+
+
+def readers_of(desktop) -> list[int]:
+    """Processes that read sessions of this bank."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                command = (folder / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"reasoningbank.agents.work" in command and os.fsencode(desktop.bank_path) in command:
+                found.append(int(folder.name))
+    return found
+
+
+def told(desktop, session: str, command: str = "pytest tests/parser") -> None:
+    transcript = desktop.transcript(session)
+    transcript.says(f"Please run the unit tests of {session}")
+    transcript.runs(command, "bash: pytest: command not found", failed=True)
+    transcript.runs(f"uv run {command}", "===== 12 passed in 0.31s =====")
+
+
+def kept(desktop) -> tuple[int, int]:
+    with desktop.bank() as bank, bank.desk.store.read(bank.tenant) as reader:
+        return reader.count(Trajectory, {}), reader.count(Step, {})
+
+
+def all_at_once(desktop, calls: int, sessions: int) -> None:
+    for number in range(sessions):
+        told(desktop, f"s{number}")
+    events = ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "PreCompact", "SessionEnd")
+    running = []
+    for number in range(calls):
+        event, session = events[number % len(events)], f"s{number // len(events) % sessions}"
+        more = {"prompt": "Please run the unit tests", "tool_name": "Bash", "tool_input": {"command": "pytest"}}
+        running.append(desktop.start_hook(json.dumps(desktop.payload(event, session, **more)).encode()))
+    for process in running:
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, err) == (0, b""), err
+        assert not out or "hookSpecificOutput" in json.loads(out)
+    desktop.settle()
+    assert kept(desktop) == (sessions, 2 * sessions)
+    with desktop.bank() as bank:
+        assert [memory.title for memory in bank.list()] == ["add `uv run`"]
+
+
+@linux
+def test_many_hooks_at_once_end_well_and_leave_nobody_behind(desktop) -> None:
+    all_at_once(desktop, calls=60, sessions=5)
+    assert readers_of(desktop) == []
+
+
+@linux
+@pytest.mark.storm
+def test_hundreds_of_hooks_at_once_end_well_and_leave_nobody_behind(desktop) -> None:
+    all_at_once(desktop, calls=400, sessions=20)
+    assert readers_of(desktop) == []
+
+
+@linux
+def test_a_reader_that_is_killed_loses_nothing_and_doubles_nothing(desktop) -> None:
+    for number in range(6):
+        told(desktop, f"s{number}")
+        desktop.hook("SessionEnd", f"s{number}")
+    # Killed again and again, each time a little later, until one comes through.
+    for attempt in range(60):
+        desktop.spawn("SessionStart", "another")
+        time.sleep(0.08 * attempt)
+        for process in readers_of(desktop):
+            os.kill(process, signal.SIGKILL)
+        lock = held(desktop.place.work_lock, PATIENCE_S)
+        assert lock is not None
+        os.close(lock)
+        if not any((desktop.place.folder / "notes").iterdir()):
+            break
+    desktop.read()
+    assert kept(desktop) == (6, 12)
+    with desktop.bank() as bank:
+        assert {session.outcome for session in bank.sessions()} == {"success"}
+        assert [memory.title for memory in bank.list()] == ["add `uv run`"]
+        with bank.desk.store.read(bank.tenant) as reader:
+            assert reader.count(Job, {"state": "waiting"}) == 0
+
+
+@linux
+def test_closing_the_terminal_ends_the_hook_and_not_the_reader(desktop) -> None:
+    told(desktop, "s1")
+    # A shell of its own, as a terminal has one; the hook is its child, and everything in it gets the signal.
+    raw = json.dumps(desktop.payload("Stop", "s1"))
+    script = f"printf %s '{raw}' | {' '.join(desktop.command())}; kill -HUP 0"
+    subprocess.run(
+        ["sh", "-c", script], env=desktop.env(), cwd=desktop.folder, start_new_session=True, timeout=PATIENCE_S,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    desktop.settle()
+    assert kept(desktop) == (1, 2)
+
+
+def test_a_note_outlives_the_hook_and_the_next_one_sees_to_it(desktop) -> None:
+    told(desktop, "s1")
+    desktop.hook("Stop", "s1")
+    assert kept_nothing(desktop)
+    desktop.spawn("SessionStart", "s2")
+    desktop.settle()
+    assert kept(desktop) == (1, 2)
+
+
+def kept_nothing(desktop) -> bool:
+    return not desktop.bank_path.exists()
+
+
+def test_a_session_that_went_silent_is_ended_in_the_end(desktop) -> None:
+    told(desktop, "s1")
+    desktop.hook("Stop", "s1")
+    desktop.read()
+    with desktop.bank() as bank:
+        assert bank.sessions()[0].ended_at is None
+    desktop.read(now=time.time() + 7 * 3_600)
+    with desktop.bank() as bank:
+        assert bank.sessions()[0].outcome == "success"
+
+
+def test_what_nobody_will_come_back_to_is_cleared_away(desktop) -> None:
+    told(desktop, "s1")
+    desktop.hook("UserPromptSubmit", "s1", prompt="Please run the unit tests")
+    desktop.hook("SessionEnd", "s1")
+    desktop.read()
+    assert desktop.place.cursor("claude-code", "s1").exists()
+    desktop.read(now=time.time() + 100 * 86_400)
+    assert not desktop.place.cursor("claude-code", "s1").exists()
+    assert not desktop.place.session_log("claude-code", "s1").exists()
