@@ -25,8 +25,6 @@ class Hook:
     command: str
     timeout_s: int
     matcher: str | None = None
-    background: bool = False
-    """The agent need not wait for it."""
 
 
 # ---------------------------------------------------------------- groups of hooks, as Claude Code has them
@@ -34,8 +32,6 @@ class Hook:
 
 def grouped(hook: Hook) -> dict[str, Any]:
     call: dict[str, Any] = {"type": "command", "command": hook.command, "timeout": hook.timeout_s}
-    if hook.background:
-        call["async"] = True
     return {**({} if hook.matcher is None else {"matcher": hook.matcher}), HOOKS: [call]}
 
 

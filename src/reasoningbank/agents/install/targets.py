@@ -57,14 +57,14 @@ def claude_code(places: Places, program: Program) -> list[Target]:
     server = places.project / ".mcp.json" if places.project else (places.claude or places.home) / ".claude.json"
     line = program.line("hook", "claude-code")
     changing = "Bash|Edit|MultiEdit|Write|NotebookEdit"
+    # None is `async`: what runs in the background dies with the agent, and a headless one ends right after its turn.
     wanted = [
         Hook(event="SessionStart", command=line, timeout_s=ANSWER_S),
         Hook(event="UserPromptSubmit", command=line, timeout_s=ANSWER_S),
         Hook(event="PreToolUse", command=line, timeout_s=ANSWER_S, matcher=changing),
         Hook(event="PostToolUseFailure", command=line, timeout_s=ANSWER_S, matcher=changing),
-        Hook(event="PreCompact", command=line, timeout_s=ANSWER_S, background=True),
-        Hook(event="Stop", command=line, timeout_s=ANSWER_S, background=True),
-        # Not in the background: what runs there dies with the agent.
+        Hook(event="PreCompact", command=line, timeout_s=ANSWER_S),
+        Hook(event="Stop", command=line, timeout_s=ANSWER_S),
         Hook(event="SessionEnd", command=line, timeout_s=NOTE_S),
     ]
     entry = {"type": "stdio", "command": program.call()[0], "args": [*program.call()[1:], *MCP_ARGUMENTS]}
