@@ -147,10 +147,13 @@ def unit_vector(vector: ArrayLike, dimension: int) -> bytes:
     import numpy as np
 
     try:
-        # What is too large becomes infinite, and is refused as such.
-        with np.errstate(over="ignore"):
-            row = np.asarray(vector, dtype=np.float32)
-            square = float(np.vdot(row, row)) if row.shape == (dimension,) else 0.0
+        if isinstance(vector, np.ndarray) and vector.dtype == np.float32:
+            row = vector
+        else:
+            # What is too large becomes infinite, and is refused as such.
+            with np.errstate(over="ignore"):
+                row = np.asarray(vector, dtype=np.float32)
+        square = float(np.vdot(row, row)) if row.shape == (dimension,) else 0.0
     except (TypeError, ValueError, OverflowError):
         square = 0.0
     if not 0.0 < square < float("inf"):

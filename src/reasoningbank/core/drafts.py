@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar, cast
 
 from reasoningbank.core.errors import InvalidInput
@@ -87,16 +87,24 @@ def clean_tenant(value: object) -> str:
 
 
 def one_of(enum: type[E], value: object, name: str) -> E:
+    if isinstance(value, enum):
+        return value
     try:
-        return enum(cast("str", value))
-    except ValueError:
+        return cast("E", _members(enum)[cast("str", value)])
+    except (KeyError, TypeError):
         raise InvalidInput(f"{name} {value!r} is unknown: use one of {', '.join(enum)}.") from None
+
+
+@cache
+def _members(enum: type[StrEnum]) -> dict[str, Any]:
+    # A look into a dictionary takes a fifth of the time that asking the class takes.
+    return {member.value: member for member in enum}
 
 
 def clean_tags(value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput("tags must be a list of words.")
-    tags = tuple(dict.fromkeys(clean_name(tag, "a tag") for tag in value))
+    tags = tuple(dict.fromkeys([clean_name(tag, "a tag") for tag in value]))
     if len(tags) > MAX_TAGS:
         raise InvalidInput(f"{len(tags)} tags; the limit is {MAX_TAGS}.")
     return tags

@@ -19,8 +19,12 @@ _RANDOM_BITS = 80
 _RANDOM_MASK = (1 << _RANDOM_BITS) - 1
 
 
-def _letters(number: int) -> str:
-    return "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)])
+_TIME_SHIFTS = range(120, _RANDOM_BITS - 1, -10)
+_RANDOM_SHIFTS = range(_RANDOM_BITS - 10, -1, -10)
+
+
+def _letters(number: int, shifts: range = range(120, -1, -10)) -> str:
+    return "".join([_PAIRS[(number >> shift) & 1023] for shift in shifts])
 
 
 class IdSource:
@@ -31,6 +35,7 @@ class IdSource:
         self._random_bits = random_bits
         self._lock = threading.Lock()
         self._last_ms = -1
+        self._last_time = ""
         self._last_random = 0
 
     def new(self, prefix: str) -> str:
@@ -40,9 +45,10 @@ class IdSource:
                 self._last_random = (self._last_random + 1 + self._random_bits(32)) & _RANDOM_MASK
             else:
                 self._last_ms = now_ms
+                self._last_time = _letters(now_ms << _RANDOM_BITS, _TIME_SHIFTS)
                 self._last_random = self._random_bits(_RANDOM_BITS)
-            chance = self._last_random
-        return f"{prefix}_{_letters((now_ms << _RANDOM_BITS) | chance)}"
+            time, chance = self._last_time, self._last_random
+        return f"{prefix}_{time}{_letters(chance, _RANDOM_SHIFTS)}"
 
 
 def is_own(text: str) -> bool:

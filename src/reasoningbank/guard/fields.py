@@ -89,19 +89,23 @@ def _joined(values: tuple[Any, ...]) -> str:
 
 
 def _scrubbed(scrubber: Scrubber, name: str, value: Any, found: Counter[str]) -> Any:
+    kind = type(value)
+    if value is None or (kind is str and not name and not scrubber.suspects(value)):
+        # Most of what stands beside the one field that made the whole suspect.
+        return value
     if isinstance(value, str):
         if isinstance(value, Enum):
             return value
         clean = scrubber.scrub_value(name, value) if name else scrubber.scrub(value)
         found.update(clean.found)
         return clean.text
+    if isinstance(value, (list, tuple)):
+        return kind([_scrubbed(scrubber, name, inner, found) for inner in value])
     if isinstance(value, Mapping):
         return {
             _scrubbed(scrubber, "", key, found): _scrubbed(scrubber, key if isinstance(key, str) else "", inner, found)
             for key, inner in value.items()
         }
-    if isinstance(value, (list, tuple)):
-        return type(value)(_scrubbed(scrubber, name, inner, found) for inner in value)
     return value
 
 

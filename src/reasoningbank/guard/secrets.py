@@ -59,11 +59,14 @@ class Scrubber:
         if has_run(text):
             return True
         lowered = text.lower()
-        # Spelt out: a loop over the words takes twice as long, and every store and every hit passes here.
+        # Spelt out: a loop over the words takes twice as long, and every store and every hit passes here. One sign is
+        # looked for in a tenth of the time that a word takes, and most texts have none of them.
         return (
             ("key" in lowered or "token" in lowered or "secret" in lowered or "pass" in lowered or "auth" in lowered)
-            or ("://" in lowered or "pwd" in lowered or "cred" in lowered or "cookie" in lowered or "mysql" in lowered)
-            or ("bearer" in lowered or "basic" in lowered or "-u " in lowered or "q~" in lowered or ":5432:" in lowered)
+            or ("pwd" in lowered or "cred" in lowered or "cookie" in lowered or "mysql" in lowered)
+            or ("bearer" in lowered or "basic" in lowered or ("-" in lowered and "-u " in lowered))
+            or (":" in lowered and ("://" in lowered or ":5432:" in lowered))
+            or ("~" in lowered and "q~" in lowered)
         )
 
     def scrub(self, text: str) -> Scrubbed:

@@ -47,6 +47,12 @@ _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys
 _hash_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
+# The same few tags and parents come again and again.
+@lru_cache(maxsize=1024)
+def _words_to_json(words: tuple[str, ...]) -> str:
+    return _to_json(words)
+
+
 def _tuple_from_json(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text)) if text != "[]" else ()
 
@@ -56,7 +62,7 @@ def _mapping_from_json(text: str) -> dict[str, Any]:
 
 
 _ENCODERS: dict[str, Callable[[Any], Any]] = {
-    "tags": lambda tags: _to_json(tags) if tags else "[]",
+    "tags": lambda tags: _words_to_json(tags) if tags else "[]",
     "parents": lambda parents: _to_json(parents) if parents else "[]",
     "results": lambda results: _to_json(results) if results else "[]",
     "metadata": lambda metadata: _to_json(dict(metadata)) if metadata else "{}",
