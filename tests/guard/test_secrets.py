@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reasoningbank import ReasoningBank
 from reasoningbank.guard.rules import RULES
-from reasoningbank.guard.secrets import TOKEN_FORMATS, Scrubber, fingerprint
+from reasoningbank.guard.secrets import SHORTEST_SECRET, TOKEN_FORMATS, Scrubber, fingerprint
 
 SCRUBBER = Scrubber()
 PAT = "ghp_R4nd0mKq81LzXw55VbNcJtYh27PmDsGf9Eo3"
@@ -183,3 +184,17 @@ def test_hostile_repetition_comes_to_an_end(piece):
 
 def test_the_number_of_formats_that_is_told_is_the_number_there_is():
     assert len(RULES) == TOKEN_FORMATS
+
+
+@pytest.mark.parametrize("text", ["x://:abc@h", "pwd=aB3$xy9", "key: aB3dE6gH9jK2mN5p"])
+def test_the_shortest_of_secrets_is_longer_than_what_passes_unread(text):
+    assert len(text) >= SHORTEST_SECRET
+    for stop in range(SHORTEST_SECRET):
+        assert Scrubber().places(text[:stop]) == []
+
+
+def test_a_short_tag_beside_a_secret_stays_and_the_secret_goes(tmp_path):
+    with ReasoningBank.open(tmp_path / "bank.db", embedder="hash") as bank:
+        kept = bank.record(title="auth", content="token=ghp_16C7e42F292c6912E7710c838347Ae178B4a", tags=["auth", "key"])
+    assert (kept.memory.title, kept.memory.tags) == ("auth", ("auth", "key"))
+    assert "ghp_" not in kept.memory.content

@@ -14,7 +14,7 @@ _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _KINDS = frozenset({"edg", "job", "mem", "rul", "sig", "spd", "stp", "trj"})
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 _LETTERS = frozenset(_ALPHABET)
-_ID_CHARS = 30
+ID_CHARS = 30
 _RANDOM_BITS = 80
 _RANDOM_MASK = (1 << _RANDOM_BITS) - 1
 
@@ -53,7 +53,7 @@ class IdSource:
 
 def is_own(text: str) -> bool:
     """Whether a text has the form of our ids, in which nothing else can be written: no name and no secret."""
-    return len(text) == _ID_CHARS and text[3] == "_" and text[:3] in _KINDS and _LETTERS.issuperset(text[4:])
+    return len(text) == ID_CHARS and text[3] == "_" and text[:3] in _KINDS and _LETTERS.issuperset(text[4:])
 
 
 def derived_id(prefix: str, identity: str) -> str:

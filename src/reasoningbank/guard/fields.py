@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, MAX_TITLE_CHARS
-from reasoningbank.core.ids import is_own
+from reasoningbank.core.ids import ID_CHARS, is_own
 from reasoningbank.core.values import fields, replace
 from reasoningbank.guard.secrets import Scrubber
 
@@ -79,10 +79,10 @@ def _joined(values: tuple[Any, ...]) -> str:
         kind = type(value)
         if kind is str:
             # An id of ours is long enough to be a token and none: it would cost a clean record the closer look.
-            if not is_own(value):
+            if len(value) != ID_CHARS or not is_own(value):
                 parts.append(value)
         elif kind is tuple:
-            parts += [part for part in value if type(part) is str and not is_own(part)]
+            parts += [part for part in value if type(part) is str and (len(part) != ID_CHARS or not is_own(part))]
         elif isinstance(value, Mapping):
             parts.append(json.dumps(value, default=str, ensure_ascii=False))
     return "\n".join(parts)
@@ -90,7 +90,7 @@ def _joined(values: tuple[Any, ...]) -> str:
 
 def _scrubbed(scrubber: Scrubber, name: str, value: Any, found: Counter[str]) -> Any:
     kind = type(value)
-    if value is None or (kind is str and not name and not scrubber.suspects(value)):
+    if value is None or (kind is str and not name and scrubber.passes(value)):
         # Most of what stands beside the one field that made the whole suspect.
         return value
     if isinstance(value, str):

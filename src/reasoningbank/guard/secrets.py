@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from reasoningbank.guard.spans import Span
 
 MOST_PASSES = 4
+SHORTEST_SECRET = 8
+"""With what announces it; `://:abc@x` is the least that any rule takes."""
 TOKEN_FORMATS = 122
 """How many `guard.rules` knows, said without loading it."""
 _NOTHING: Mapping[str, int] = MappingProxyType({})
@@ -69,8 +71,12 @@ class Scrubber:
             or ("~" in lowered and "q~" in lowered)
         )
 
+    def passes(self, text: str) -> bool:
+        """Whether a text of its own is clean at first sight: too short for any secret, or nothing suspect in it."""
+        return (len(text) < SHORTEST_SECRET and not self.personal) or not self.suspects(text)
+
     def scrub(self, text: str) -> Scrubbed:
-        if not self.suspects(text):
+        if self.passes(text):
             return Scrubbed(text=text, found=_NOTHING)
         found: Counter[str] = Counter()
         # What a pass takes away may have hidden another secret's surroundings.
