@@ -86,8 +86,9 @@ def inject(desk: Desk, engine: Engine, learning: Learning, query: Query, max_tok
 
 
 def _shown_hit(desk: Desk, hit: Recalled) -> Recalled:
-    memory = desk.shown(hit.memory)
-    return hit if memory is hit.memory else replace(hit, memory=memory)
+    memory, conflicts = desk.shown(hit.memory), tuple(map(desk.shown, hit.conflicts))
+    unchanged = memory is hit.memory and conflicts == hit.conflicts
+    return hit if unchanged else replace(hit, memory=memory, conflicts=conflicts)
 
 
 def candidates(desk: Desk, engine: Engine, query: Query, depth: int) -> Candidates:

@@ -83,6 +83,7 @@ def remembered_json(item: Remembered) -> dict[str, Any]:
 
 def recalled_json(hit: Recalled, *, explain: bool = True) -> dict[str, Any]:
     shown = {**remembered_json(hit), "relevance": round(hit.relevance, 6), "tokens": hit.tokens}
+    shown["conflicts"] = [{"id": clash.id, "title": clash.title} for clash in hit.conflicts]
     del shown["shown"]
     if explain:
         shown["why"] = {f.name: round(float(getattr(hit.parts, f.name)), 6) for f in fields(hit.parts)}

@@ -62,6 +62,9 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
         terminal.paragraph(f"When: {plain.one_line(hit.description)}", indent, 2)
     if terminal.paragraph(hit.content, indent, _MOST_CONTENT_LINES):
         terminal.say(f"{indent}… `get {hit.id}` shows the rest.", dim=True)
+    if hit.conflicts:
+        titles = ", ".join(f"{plain.one_line(clash.title)} ({clash.id})" for clash in hit.conflicts)
+        terminal.paragraph(f"conflicts with {titles}", indent)
     reasons = [
         f"{_SHORT_NAMES.get(name, name)} {figures.short(value)}"
         for name, value in _parts(hit).items()

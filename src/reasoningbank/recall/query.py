@@ -68,10 +68,20 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """A memory that says otherwise."""
+
+    id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled(Remembered):
     relevance: float
     parts: Parts
     tokens: int
+    conflicts: tuple[Clash, ...] = ()
+    """Those that contradict it, whether they were found too or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

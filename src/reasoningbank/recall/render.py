@@ -56,7 +56,7 @@ def _entry(hit: Remembered) -> str:
     confidence = f"confidence {hit.confidence.mean:.2f}"
     if hit.trust is Trust.UNTRUSTED:
         kind = "says to avoid" if hit.outcome is Outcome.FAILURE else "claims"
-        lines = [hit.title, *([f"When: {hit.description}"] if hit.description else []), hit.content]
+        lines = [hit.title, *([f"When: {hit.description}"] if hit.description else []), hit.content, *_clashes(hit)]
         return enveloped("\n".join(lines), hit.memory.origin, f"{kind}, {confidence}")
     # Comments and hidden elements stay where the words are believed: here they hide nothing.
     if FACT in hit.tags:
@@ -64,8 +64,15 @@ def _entry(hit: Remembered) -> str:
     lines = [f"[{advice}] {_shown(hit.title)} ({confidence}, from {plain_origin(hit.memory.origin)})"]
     if hit.description:
         lines.append(f"When: {_shown(hit.description)}")
-    lines.append(_shown(hit.content))
+    lines += [_shown(hit.content), *_clashes(hit)]
     return "\n".join(lines)
+
+
+def _clashes(hit: Remembered) -> list[str]:
+    if not isinstance(hit, Recalled) or not hit.conflicts:
+        return []
+    titles = ", ".join(f"“{_shown(clash.title)}”" for clash in hit.conflicts)
+    return [f"Conflicts with {titles}: weigh them against each other."]
 
 
 def _shown(text: str) -> str:

@@ -26,6 +26,7 @@ from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
 from reasoningbank.core.values import dataclass, fields, replace
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
+from reasoningbank.recall.clashes import with_clashes
 from reasoningbank.recall.experience import Experience, with_experience
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.holdout import divided, on_trial
@@ -253,6 +254,7 @@ class Searcher:
                         continue
                     tokens_used += tokens
                     hits.append(self._recalled(memory, candidates.standings[row], parts, tokens, now, trust))
+            hits = with_clashes(reader, hits)
         return tuple(hits), tokens_used
 
     def _recalled(

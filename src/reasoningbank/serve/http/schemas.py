@@ -257,7 +257,13 @@ COMPONENTS: dict[str, Schema] = {
     "Revision": out(**_MEMORY),
     "Memory": out(**_MEMORY, **_EARNED, shown=COUNT),
     "Stored": out(**_MEMORY, **_EARNED, shown=COUNT, scrubbed=COUNTS),
-    "Hit": out(**_MEMORY, **_EARNED, relevance=FRACTION, tokens=COUNT),
+    "Hit": out(
+        **_MEMORY,
+        **_EARNED,
+        relevance=FRACTION,
+        tokens=COUNT,
+        conflicts={"type": "array", "items": out(id=TEXT, title=TEXT)},
+    ),
     "Found": out(
         memories={"type": "array", "items": ref("Hit")},
         total_found=COUNT,

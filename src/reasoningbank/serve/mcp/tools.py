@@ -32,7 +32,7 @@ HIT_FIELDS = (
 )
 HOST = "host"
 """The distiller that is whoever asks."""
-ALSO_SHOWN = ("trust", "warnings")
+ALSO_SHOWN = ("trust", "warnings", "conflicts")
 """Carried on when the bank tells them."""
 
 
