@@ -29,7 +29,7 @@ def main() -> int:
     wanted = (ROOT / "pyproject.toml").read_text("utf-8") + sys.version
     if not MARK.exists() or MARK.read_text("utf-8") != wanted:
         venv.create(PLACE, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--editable", f"{ROOT}[dev]"], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--editable", f"{ROOT}[dev,adapters-test]"], check=True)
         MARK.write_text(wanted, "utf-8")
     checks = [
         [python, "-m", "ruff", "check", "src", "tests", "bench", "scripts"],
