@@ -29,7 +29,8 @@ def main() -> int:
     wanted = (ROOT / "pyproject.toml").read_text("utf-8") + sys.version
     if not MARK.exists() or MARK.read_text("utf-8") != wanted:
         venv.create(PLACE, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--editable", f"{ROOT}[dev,adapters-test]"], check=True)
+        everything = f"{ROOT}[dev,adapters-test]"
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--editable", everything], check=True)
         MARK.write_text(wanted, "utf-8")
     checks = [
         [python, "-m", "ruff", "check", "src", "tests", "bench", "scripts"],
