@@ -119,6 +119,13 @@ def test_a_contradiction_is_found_either_way_round(one, its, other, others, kind
         assert found.kind == kind
 
 
+def test_a_title_that_repeats_the_warning_does_not_turn_it_around_again():
+    do = worded("Use --force when pushing a rebased branch", title="Forced pushes")
+    for title in ("Never force a push", "No forced pushes", "Forced pushes"):
+        never = worded("Never use --force when pushing a rebased branch. Never.", title=title)
+        assert contradiction(do, never) is not None
+
+
 @pytest.mark.parametrize(("one", "its", "other", "others"), AGREEMENTS)
 def test_what_only_looks_like_a_contradiction_is_none(one, its, other, others):
     assert contradiction(worded(one, its), worded(other, others)) is None

@@ -63,7 +63,7 @@ def contradiction(one: Wording, other: Wording, rules: Rules = RULES) -> Contrad
     """Why two texts cannot both be followed, if they cannot. It matters not which comes first."""
     if min(len(one.words - other.words), len(other.words - one.words)) > _MOST_OPPOSED:
         return None
-    flipped = (one.denials % 2 != other.denials % 2) != (len(opposed(one, other)) % 2 == 1)
+    flipped = (one.denies != other.denies) != (len(opposed(one, other)) % 2 == 1)
     if (one.avoids != other.avoids) != flipped:
         return _opposite(one, other, rules)
     if one.avoids == other.avoids and not flipped:

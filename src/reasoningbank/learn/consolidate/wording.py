@@ -26,6 +26,7 @@ _EDGE = ".:;,*#~\u2013\u2014"
 _INSIDE_LITERALS = re.compile(r"[0-9/_\\=@$%.:+&^~*]")
 _HUMP = re.compile(r"[a-z][A-Z]")
 _TELLING = re.compile(r"\w")
+_SENTENCE_END = re.compile(r"[.!?;]\s|\n")
 _NUMBERED = re.compile(r"\d")
 
 
@@ -48,14 +49,14 @@ class Wording:
     values: frozenset[tuple[str, str]]
     """(setting, value) for each number or literal that stands behind the name of a setting."""
     is_failure: bool
+    avoids: bool
+    """Whether it advises against what it speaks of: it failed, or the text says so where it begins."""
+    denies: bool
+    """Whether the content denies an odd number of things."""
     is_cut: bool
     """The text is longer than what is compared of it."""
     whole: str
     """The text without case and spacing, to know the very same one by."""
-
-    @property
-    def avoids(self) -> bool:
-        return self.is_failure or self.against % 2 == 1
 
 
 def wording_of(memory: Memory) -> Wording:
@@ -76,6 +77,8 @@ def wording_of(memory: Memory) -> Wording:
         values=frozenset(_values(tokens)),
         is_cut=len(tokens) >= MOST_TOKENS,
         is_failure=memory.outcome is Outcome.FAILURE,
+        avoids=memory.outcome is Outcome.FAILURE or _warns(memory.title, memory.content),
+        denies=_polarity(list(_tokens(memory.content)))[1] % 2 == 1,
         whole=" ".join(f"{memory.title} {memory.description} {memory.content}".casefold().split()),
     )
 
@@ -143,6 +146,15 @@ def _polarity(tokens: list[str]) -> tuple[int, int]:
             denials += 1
         before = word
     return against, denials
+
+
+def _warns(title: str, content: str) -> bool:
+    """By the first sentence of the content; where that says neither, by the title, which often repeats it."""
+    for text in (_SENTENCE_END.split(content, maxsplit=1)[0], title):
+        against, _ = _polarity(list(_tokens(text)))
+        if against:
+            return against % 2 == 1
+    return False
 
 
 def _turns(tokens: list[str]) -> Iterator[tuple[str, str]]:

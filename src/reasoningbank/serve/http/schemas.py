@@ -11,7 +11,16 @@ from reasoningbank.core.drafts import (
     MAX_TAGS,
     MAX_TITLE_CHARS,
 )
-from reasoningbank.core.types import EdgeKind, JobState, Outcome, RulingKind, Scope, SignalKind, State
+from reasoningbank.core.types import (
+    ConsolidationKind,
+    EdgeKind,
+    JobState,
+    Outcome,
+    RulingKind,
+    Scope,
+    SignalKind,
+    State,
+)
 from reasoningbank.learn.capture import OUTCOMES
 from reasoningbank.recall.query import DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, MAX_LIMIT, MAX_QUERY_CHARS
 
@@ -157,6 +166,13 @@ LINK: Schema = obj(
 REINDEX: Schema = obj(
     (), embedder=one_of(("local", "hash", "openai")), dimension={"type": "integer", "minimum": 1, "maximum": 65_536}
 )
+CONSOLIDATE: Schema = obj(
+    (),
+    dry_run={**FLAG, "default": False},
+    only={"type": "array", "items": one_of(("merge", "conflicts", "links", "prune", "promote")), "maxItems": 5},
+    if_due={**FLAG, "default": False},
+    every_namespace={**FLAG, "default": False},
+)
 
 # ---------------------------------------------------------------- what comes out
 
@@ -273,6 +289,56 @@ COMPONENTS: dict[str, Schema] = {
         embedder=TEXT,
         profile=TEXT,
         not_yet_indexed=COUNT,
+    ),
+    "Consolidated": out(
+        run=NULL_TEXT,
+        dry_run=FLAG,
+        due=FLAG,
+        considered=COUNT,
+        applied=COUNT,
+        left=NAMES,
+        namespace=TEXT,
+        merges={
+            "type": "array",
+            "items": out(
+                kept=TEXT,
+                title=TEXT,
+                merged={"type": "array", "items": out(id=TEXT, cosine=NUMBER, words_in_common=NUMBER)},
+                why=TEXT,
+                rewritten=FLAG,
+            ),
+        },
+        conflicts={"type": "array", "items": ref("PlannedLink")},
+        links={"type": "array", "items": ref("PlannedLink")},
+        archivals={"type": "array", "items": out(id=TEXT, title=TEXT, confidence=FRACTION, why=TEXT)},
+        promotions={
+            "type": "array",
+            "items": out(
+                id=TEXT,
+                title=TEXT,
+                before=one_of(Scope),
+                after=one_of(Scope),
+                sessions=COUNT,
+                confidence=FRACTION,
+                why=TEXT,
+            ),
+        },
+    ),
+    "PlannedLink": out(
+        source=TEXT, target=TEXT, titles=NAMES, kind=one_of(EdgeKind), weight=FRACTION, text=TEXT, evidence=TEXT
+    ),
+    "Upkeep": out(
+        id=TEXT,
+        kind=one_of(ConsolidationKind),
+        namespace=TEXT,
+        at=NULL_TEXT,
+        source=TEXT,
+        counts=COUNTS,
+        undone=FLAG,
+    ),
+    "Undone": out(run=TEXT, memories=NAMES, edges=COUNT, signals=COUNT, left=NAMES),
+    "Faded": out(
+        id=TEXT, title=TEXT, namespace=TEXT, confidence_before=FRACTION, confidence=FRACTION, idle_days=NUMBER
     ),
     "Signal": out(**_SIGNAL),
     "Edge": out(**_EDGE),

@@ -256,7 +256,27 @@ SESSION = Tool(
     needs=WRITE,
 )
 
-TOOLS = (SEARCH, RECORD, FEEDBACK, OUTCOME, GET, SESSION)
+CONSOLIDATE = Tool(
+    name="memory_consolidate",
+    title="Tidy the memories",
+    description="Merge near-duplicates, link contradictions, archive what proved wrong. Look at a dry run first.",
+    inputs=_object(
+        {
+            "dry_run": {"type": "boolean", "default": True, "description": "Only say what would change"},
+            "undo": _text("run_id of a run to take back instead", MAX_NAME_CHARS),
+            "namespace": _NAMESPACE,
+        },
+        [],
+    ),
+    outputs=_result(
+        {"message": _text(), "run_id": _text(), "counts": {"type": "object"}, "conflicts": {"type": "array"}},
+        ["message"],
+    ),
+    needs=WRITE,
+    idempotent=True,
+)
+
+TOOLS = (SEARCH, RECORD, FEEDBACK, OUTCOME, GET, SESSION, CONSOLIDATE)
 
 
 def wire(tool: Tool) -> Schema:

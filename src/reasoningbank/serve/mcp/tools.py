@@ -32,6 +32,8 @@ HIT_FIELDS = (
 )
 HOST = "host"
 """The distiller that is whoever asks."""
+MOST_TOLD = 20
+"""Of each kind that a consolidation tells; the counts are whole."""
 ALSO_SHOWN = ("trust", "warnings", "conflicts")
 """Carried on when the bank tells them."""
 
@@ -183,6 +185,37 @@ def _next_job(call: Call) -> dict[str, Any]:
     }
 
 
+def _consolidate(call: Call) -> dict[str, Any]:
+    """Ids and sentences of ours; of titles only those of memories that are believed."""
+    source = source_of(call.caller)
+    if "undo" in call.given:
+        undone = call.bank.undo_consolidation(call.given["undo"], source=source)
+        left = "".join(f" {sentence}." for sentence in undone.left)
+        return {"message": f"{len(undone.memories)} memories put back.{left}", "run_id": undone.run}
+    rehearsed = call.given.get("dry_run", True)
+    done = call.bank.consolidate(dry_run=rehearsed, source=source, **call.only("namespace"))
+    plan = done.plan
+    told = "changes would be made; dry_run false makes them" if rehearsed else "changes made"
+    reply: dict[str, Any] = {
+        "message": f"{plan.considered} memories looked at, {len(plan.acts) if rehearsed else done.applied} {told}.",
+        "counts": {
+            "merged": sum(len(merge.merged) for merge in plan.merges),
+            "conflicts": len(plan.conflicts),
+            "links": len(plan.links),
+            "archived": len(plan.archivals),
+            "promoted": len(plan.promotions),
+        },
+        "merges": [{"kept": merge.kept, "merged": list(merge.merged)} for merge in plan.merges[:MOST_TOLD]],
+        "conflicts": [
+            {"ids": [link.source, link.target], "titles": list(link.titles), "why": link.text}
+            for link in plan.conflicts[:MOST_TOLD]
+        ],
+    }
+    if done.run is not None:
+        reply["run_id"] = done.run
+    return reply
+
+
 def _needed(call: Call, name: str) -> str:
     if name not in call.given:
         raise InvalidInput(f"The action {call.given['action']} needs {name}.")
@@ -198,4 +231,5 @@ _WORK: dict[str, Callable[[Call], dict[str, Any]]] = {
     "memory_outcome": _outcome,
     "memory_get": _get,
     "session": _session,
+    "memory_consolidate": _consolidate,
 }

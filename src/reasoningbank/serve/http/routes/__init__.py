@@ -15,6 +15,7 @@ from reasoningbank.serve.http.routes import (
     secrets,
     sessions,
     trust,
+    upkeep,
     whole_sessions,
 )
 
@@ -31,5 +32,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *trust.ENDPOINTS,
     *gaps.ENDPOINTS,
     *secrets.ENDPOINTS,
+    *upkeep.ENDPOINTS,
 )
 """The busiest first: that is also the order in which paths are tried."""

@@ -1,0 +1,35 @@
+"""Consolidating over HTTP."""
+
+from __future__ import annotations
+
+
+def test_a_run_is_rehearsed_done_listed_and_undone(api):
+    first = api.record("Wrap errors", "Wrap errors with context")["id"]
+    second = api.record("Wrap errors", "Wrap the errors with context")["id"]
+    rehearsed = api("POST", "/v1/consolidate", {"dry_run": True}).json
+    assert (rehearsed["run"], rehearsed["applied"], len(rehearsed["merges"])) == (None, 0, 1)
+    done = api("POST", "/v1/consolidate", {}).json
+    assert done["merges"][0]["kept"] == first
+    assert done["merges"][0]["merged"][0]["id"] == second
+    assert api("GET", f"/v1/memories/{second}").json["state"] == "superseded"
+    (run,) = api("GET", "/v1/consolidations").json["runs"]
+    assert (run["id"], run["counts"]["merged"], run["undone"]) == (done["run"], 1, False)
+    undone = api("POST", f"/v1/consolidations/{done['run']}/undo", {}).json
+    assert set(undone["memories"]) == {first, second}
+    assert undone["left"] == []
+    assert api("POST", f"/v1/consolidations/{done['run']}/undo", {}).status == 409
+    assert api("POST", "/v1/consolidations/con_nothing/undo", {}).status == 404
+    assert api("GET", f"/v1/memories/{second}").json["state"] == "active"
+
+
+def test_hits_that_contradict_each_other_say_so(api):
+    one = api.record("Force", "Use --force when pushing a rebased branch")["id"]
+    two = api.record("No force", "Never use --force when pushing a rebased branch")["id"]
+    assert len(api("POST", "/v1/consolidate", {"only": ["conflicts"]}).json["conflicts"]) == 1
+    hits = api.search("pushing a rebased branch --force")["memories"]
+    assert {hit["id"]: [clash["id"] for clash in hit["conflicts"]] for hit in hits} == {one: [two], two: [one]}
+
+
+def test_an_unknown_part_is_refused(api):
+    assert api("POST", "/v1/consolidate", {"only": ["everything"]}).status == 400
+    assert api("GET", "/v1/faded").json == {"faded": []}
