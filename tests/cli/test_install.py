@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import stat
+import subprocess
+import sys
 import tomllib
+from contextlib import suppress
 
 import pytest
 
@@ -231,6 +235,34 @@ def test_json_says_what_was_done(rb, user):
     assert rb("install", "cursor", "--json").json["written"] is False
 
 
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [
+        ("codex_hooks  experimental  false", {"codex_hooks": True}),
+        ("goals  stable  true\nhooks  stable  true", None),
+        ("hooks  experimental  false", {"hooks": True}),
+        ("", {"codex_hooks": True}),
+    ],
+)
+@pytest.mark.skipif(os.name != "posix", reason="a shell script")
+def test_the_switch_for_hooks_is_the_one_that_this_codex_knows(rb, user, tmp_path, monkeypatch, features, expected):
+    program = tmp_path / "bin" / "codex"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{features}\nEND\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    rb("install", "codex")
+    assert tomllib.loads((user / ".codex" / "config.toml").read_text()).get("features") == expected
+    assert "Nothing to change" in rb("install", "codex").err
+
+
+def test_a_user_who_switched_hooks_off_in_codex_has_decided(rb, user):
+    (user / ".codex").mkdir()
+    (user / ".codex" / "config.toml").write_text("[features]\nhooks = false # not yet\n")
+    rb("install", "codex")
+    assert tomllib.loads((user / ".codex" / "config.toml").read_text())["features"] == {"hooks": False}
+
+
 # ---------------------------------------------------------------- what doctor says of it
 
 
@@ -276,3 +308,65 @@ def test_doctor_says_what_a_hook_complains_of(rb, settings, home):
     (home / "bank.db").write_text("nothing like a bank " * 300)
     checks = rb("doctor", "--json").json["checks"]
     assert any(check["name"] == "claude-code" and "the hook ran, but says" in check["says"] for check in checks)
+
+
+def test_doctor_tells_when_the_plugin_does_the_same(rb, settings):
+    settings.write_text('{"enabledPlugins": {"reasoningbank@reasoningbank": true}}')
+    rb("install", "claude-code")
+    says = [check["says"] for check in rb("doctor", "--json").json["checks"] if check["verdict"] == "warn"]
+    assert any("beside those of the plugin" in line for line in says)
+
+
+# ---------------------------------------------------------------- a person at a terminal
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal of POSIX")
+@pytest.mark.parametrize(("answer", "written"), [("yes", True), ("no", False), ("", False)])
+def test_a_person_is_asked_before_anything_is_written(user, answer, written):
+    import pty
+
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reasoningbank", "install", "cursor"], stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    os.write(ours, f"{answer}\n".encode())
+    seen = bytearray()
+    with suppress(OSError):
+        while select.select([ours], [], [], 60.0)[0]:
+            chunk = os.read(ours, 65_536)
+            if not chunk:
+                break
+            seen += chunk
+    assert process.wait(timeout=60) == 0
+    os.close(ours)
+    assert b"Write this?" in seen
+    assert (user / ".cursor" / "hooks.json").exists() is written
+
+
+# ---------------------------------------------------------------- when things break
+
+
+def test_two_at_once_leave_one_whole_installation(rb, user, child):
+    (user / ".claude.json").write_text(
+        json.dumps({"projects": {str(n): {"x": "y" * 50} for n in range(2_000)}}, indent=2)
+    )
+    code = "import sys; from reasoningbank.cli.main import main; sys.exit(main(['install', 'claude-code']))"
+    codes = set()
+    for process in [child(code) for _ in range(4)]:
+        process.communicate(timeout=60)
+        codes.add(process.returncode)
+    # Whoever was slower is told so, or finds everything done.
+    assert codes <= {0, 4}
+    assert 0 in codes
+    assert "Nothing to change" in rb("install", "claude-code").err
+    data = json.loads((user / ".claude.json").read_text())
+    assert len(data["projects"]) == 2_000
+    assert not list(user.rglob("*.reasoningbank-[0-9]*"))
+
+
+def test_a_folder_that_cannot_be_written_is_named(rb, user):
+    (user / ".cursor").write_text("a file where a folder should be")
+    result = rb("install", "cursor")
+    assert result.code == 1
+    assert ".cursor" in result.err

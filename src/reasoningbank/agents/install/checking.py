@@ -61,7 +61,14 @@ def _settings(agent: str, target: Target, text: str) -> Finding:
     if not current:
         hint = f"`{NAME} install {agent}` brings it up to date"
         return Finding("warn", f"{target.holds} in {target.path} differ from this installation's; {hint}.")
+    if target.holds == HOOKS and _has_plugin(text):
+        return Finding("warn", f"hooks in {target.path} run beside those of the plugin: `{NAME} uninstall {agent}`.")
     return Finding("ok", f"{target.holds} in {target.path}")
+
+
+def _has_plugin(text: str) -> bool:
+    enabled = json_text.parsed(text).get("enabledPlugins")
+    return isinstance(enabled, dict) and any(on is True and name.startswith(f"{NAME}@") for name, on in enabled.items())
 
 
 # ---------------------------------------------------------------- a hook

@@ -26,6 +26,7 @@ ANSWER_S = 5
 NOTE_S = 3
 """Codex allows no more at the end of a session."""
 MCP_ARGUMENTS = ("serve", "--mcp")
+CODEX_SWITCH = "codex_hooks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,8 @@ class Places:
     """CODEX_HOME, where it is set."""
     project: Path | None = None
     """The project whose settings are meant; None means the user's own."""
+    codex_switch: str | None = CODEX_SWITCH
+    """The feature that has to be switched on for hooks to run in Codex; None where they run anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +91,10 @@ def codex(places: Places, program: Program) -> list[Target]:
         Hook(event="Stop", command=line, timeout_s=ANSWER_S),
         Hook(event="SessionEnd", command=line, timeout_s=NOTE_S),
     ]
-    return [_groups(folder / "hooks.json", wanted), _codex_settings(folder / "config.toml", program)]
+    return [
+        _groups(folder / "hooks.json", wanted),
+        _codex_settings(folder / "config.toml", program, places.codex_switch),
+    ]
 
 
 def cursor(places: Places, program: Program) -> list[Target]:
@@ -167,16 +173,16 @@ def _without_json_server(text: str) -> str:
     return json_text.without_if_bare(json_text.without(text, ["mcpServers", NAME]), ["mcpServers"])
 
 
-def _codex_settings(path: Path, program: Program) -> Target:
+def _codex_settings(path: Path, program: Program, switch: str | None) -> Target:
     server = {"command": program.call()[0], "args": [*program.call()[1:], *MCP_ARGUMENTS]}
-    switch = ("features", "codex_hooks")
 
     def add(text: str) -> str:
         there = toml_text.parsed(text)
-        features = there.get(switch[0], {})
-        # From the version on in which hooks are called stable they are on unless somebody says otherwise.
-        if not isinstance(features, dict) or not features.keys() & {"hooks", switch[1]}:
-            text = toml_text.with_key(text, *switch, value=True)
+        features = there.get("features", {})
+        # Whoever has decided about hooks, under the old name or the new, has decided.
+        decided = isinstance(features, dict) and bool(features.keys() & {"hooks", CODEX_SWITCH})
+        if switch is not None and not decided:
+            text = toml_text.with_key(text, "features", switch, value=True)
         known = there.get("mcp_servers", {}).get(NAME)
         if isinstance(known, dict) and server.items() <= known.items():
             return text

@@ -113,12 +113,12 @@ def _agents(args: Namespace, location: str) -> Iterator[Check]:
     from reasoningbank.agents.install.checking import findings
     from reasoningbank.agents.install.targets import AGENTS
     from reasoningbank.agents.place import place_of
-    from reasoningbank.cli.places import places, program
+    from reasoningbank.cli.places import targets
 
     session = f"doctor-{os.getpid()}"
-    for agent, targets in AGENTS.items():
+    for agent in AGENTS:
         for project in (False, True):
-            wanted = targets(places(project=project), program(Namespace(bank=args.bank, project=project)))
+            wanted = targets(agent, Namespace(bank=args.bank, project=project))
             for finding in findings(agent, wanted, session=session, cwd=Path.cwd()):
                 yield Check(name=agent, verdict=finding.verdict, says=finding.says)
         # A hook that had something to say has noted so; this session is none.

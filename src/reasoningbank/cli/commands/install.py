@@ -13,7 +13,7 @@ from typing import Any
 from reasoningbank.agents.install.changing import Change, Written, installing, uninstalling, write
 from reasoningbank.agents.install.targets import AGENTS, Target
 from reasoningbank.cli.command import PROGRAM, Command
-from reasoningbank.cli.places import add_scope, places, program
+from reasoningbank.cli.places import add_scope, program, targets
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.guard.secrets import Scrubber
 
@@ -34,12 +34,12 @@ def _install(args: Namespace, terminal: Terminal) -> int:
     notes = []
     if find_spec("mcp") is None:
         notes.append("The MCP server is left out: it needs `pip install 'reasoningbank[mcp]'`. Then repeat this.")
-    targets = [target for target in _targets(args) if find_spec("mcp") is not None or target.holds == "hooks"]
+    wanted = [target for target in _targets(args) if find_spec("mcp") is not None or target.holds == "hooks"]
     if args.project and program(args).words[0] != PROGRAM:
         notes.append(_SHARED)
     if "codex" in args.agents:
         notes.append(_TRUST)
-    return _carried_out(args, terminal, installing(targets), notes=[*notes, _NEXT])
+    return _carried_out(args, terminal, installing(wanted), notes=[*notes, _NEXT])
 
 
 def _uninstall(args: Namespace, terminal: Terminal) -> int:
@@ -47,8 +47,7 @@ def _uninstall(args: Namespace, terminal: Terminal) -> int:
 
 
 def _targets(args: Namespace) -> list[Target]:
-    where, what = places(project=args.project), program(args)
-    return [target for agent in dict.fromkeys(args.agents) for target in AGENTS[agent](where, what)]
+    return [target for agent in dict.fromkeys(args.agents) for target in targets(agent, args)]
 
 
 def _carried_out(args: Namespace, terminal: Terminal, changes: list[Change], notes: list[str]) -> int:
