@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ AT_START = "What is known about work here. Reference, not rule: use what fits, i
 FOR_PROMPT = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
 BEFORE_TOOL = "This went wrong here before. A warning, not a rule: go on if it does not apply."
 AFTER_FAILURE = "A failure like this was met here before. Reference, not rule: use what fits."
+_TELL_TOO_LITTLE = ("cursor",)
+"""Agents whose transcripts leave out what their tools returned."""
+_TOLD_OF = (payload.PROMPT, payload.AFTER_TOOL, payload.AFTER_FAILURE, payload.STOP)
 _CHANGES_FILES = re.compile(r"(?i)edit|write|patch|replace|create|delete")
 
 
@@ -48,6 +52,8 @@ class House:
 
 def answered(event: Event, house: House) -> str:
     spaces = spaces_of(event.cwd, house.policy, house.namespace)
+    if event.agent in _TELL_TOO_LITTLE and event.session:
+        event = _heard(event, house)
     match event.kind:
         case payload.SESSION_START:
             context = _at_start(event, house, spaces)
@@ -164,6 +170,19 @@ def _edited(event: Event) -> str:
 
 
 # ---------------------------------------------------------------- listening
+
+
+def _heard(event: Event, house: House) -> Event:
+    """Write the session down as it happens; the event then names that as its transcript."""
+    path = place_of(house.location).heard(event.agent, event.session)
+    if event.kind in _TOLD_OF:
+        from reasoningbank.agents.heard import write_down
+        from reasoningbank.guard.secrets import Scrubber
+
+        bank = house.bank()
+        scrubber = Scrubber() if bank is None else bank.desk.scrubber
+        write_down(path, event, lambda text: scrubber.scrub(text).text, house.now)
+    return replace(event, transcript=str(path))
 
 
 def _capture(event: Event, house: House, spaces: Spaces) -> None:

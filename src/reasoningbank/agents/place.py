@@ -3,6 +3,7 @@
     bank.db.hooks/
       sessions/NAME.log      what a session was shown and asked, a line each
       cursors/NAME.json      how far its transcript was read
+      heard/NAME.jsonl       the session as its hooks told it, where the agent's own transcript does not tell enough
       notes/NAME.json        a session to be read, written before the agent goes on
       troubles/NAME.json     known failures of a namespace, a view of the records
       work.lock              held by the one process that reads
@@ -29,6 +30,9 @@ class Place:
 
     def cursor(self, agent: str, session: str) -> Path:
         return self.folder / "cursors" / f"{name_of(agent, session)}.json"
+
+    def heard(self, agent: str, session: str) -> Path:
+        return self.folder / "heard" / f"{name_of(agent, session)}.jsonl"
 
     def note(self, agent: str, session: str) -> Path:
         return self.folder / "notes" / f"{name_of(agent, session)}.json"

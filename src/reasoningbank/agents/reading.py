@@ -60,7 +60,8 @@ def read_transcript(path: Path, cursor: Cursor, *, agent: str, session: str, nam
         hidden = _hidden(file)
     records = [record for _, record in lines]
     places = {id(record): offset for offset, record in lines}
-    reader: Any = _READERS.get(agent, claude_code)
+    # What hooks wrote down themselves is in the form of Claude Code, whoever the agent was.
+    reader: Any = claude_code if any(map(claude_code.is_record, records)) else _READERS.get(agent, claude_code)
     groups = [group for group in reader.tasks_in(records) if any(map(reader.prompt_of, group))]
     tasks: list[Task] = []
     for number, group in enumerate(groups):
@@ -69,6 +70,8 @@ def read_transcript(path: Path, cursor: Cursor, *, agent: str, session: str, nam
             continue
         following = groups[number + 1] if number + 1 < len(groups) else None
         next_words = None if following is None else next(filter(None, map(reader.prompt_of, following)))
+        source = None if episode.source is None else f"{agent}:{episode.source.partition(':')[2]}"
+        episode = replace(episode, agent=agent, source=source)
         tasks.append(Task(episode=_without(episode, hidden), next_words=next_words))
     if not groups:
         return Read(tasks=(), cursor=replace(cursor, offset=start))

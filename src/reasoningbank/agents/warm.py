@@ -31,7 +31,7 @@ TALK_S = 2.0
 LONGEST_HEAD_BYTES = 100_000
 LONGEST_EVENT_BYTES = 8_000_000
 LONGEST_ADDRESS_BYTES = 100
-NEED_THE_INDEX = frozenset({"UserPromptSubmit", "PostToolUseFailure", "PostToolUse"})
+NEED_THE_INDEX = frozenset({"UserPromptSubmit", "PostToolUseFailure"})
 
 
 class Warm:

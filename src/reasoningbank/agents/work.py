@@ -24,6 +24,7 @@ from reasoningbank.agents.place import Place, make_room, place_of, write_whole
 from reasoningbank.agents.reading import Cursor, read_transcript
 from reasoningbank.agents.session_log import entries_in
 from reasoningbank.agents.troubles import refresh
+from reasoningbank.bank import Bank
 from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.wiring import ReasoningBank
 
@@ -36,6 +37,8 @@ IDLE_S = 6 * 3600.0
 KEPT_DAYS = 60
 MOST_FILES = 5_000
 CATCH_UP_S = 30.0
+PATIENCE_S = 7 * 86_400.0
+"""How long a transcript that cannot be read is tried again."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -77,13 +80,7 @@ def work(location: str, place: Place, *, clock: Callable[[], float], over: Calla
             path.unlink(missing_ok=True)
         return
     with ReasoningBank.open(location) as bank:
-        for path, note in notes:
-            if over():
-                return
-            # A transcript that is gone or cannot be kept is given up: another try would meet the same.
-            with suppress(OSError, InvalidInput):
-                read_session(bank, place, note, now=clock())
-            path.unlink(missing_ok=True)
+        read_noted(bank, place, notes, clock=clock, over=over)
         for note in _idle(place, clock()):
             with suppress(OSError, InvalidInput):
                 read_session(bank, place, note, now=clock())
@@ -93,11 +90,48 @@ def work(location: str, place: Place, *, clock: Callable[[], float], over: Calla
     tidy(place, clock())
 
 
+def read_noted(
+    bank: Bank,
+    place: Place,
+    notes: Sequence[tuple[Path, Note]],
+    *,
+    clock: Callable[[], float],
+    over: Callable[[], bool],
+) -> None:
+    """Read the sessions that notes name, and throw each note away when that is done."""
+    for path, note in notes:
+        if over():
+            return
+        try:
+            read_session(bank, place, note, now=clock())
+        except (FileNotFoundError, IsADirectoryError, InvalidInput):
+            # Gone, or nothing that could be kept: another try would meet the same.
+            pass
+        except OSError:
+            # A disk that is away may come back.
+            if abs(clock() - note.at) < PATIENCE_S:
+                continue
+        path.unlink(missing_ok=True)
+
+
+def read_left(bank: Bank, place: Place) -> None:
+    """Read what hooks noted and nobody has read yet, unless somebody is at it."""
+    make_room(place.work_lock)
+    lock = held(place.work_lock)
+    if lock is None:
+        return
+    try:
+        notes = take_notes(place)
+        read_noted(bank, place, notes, clock=time.time, over=lambda: False)
+    finally:
+        os.close(lock)
+
+
 def _is_there(note: Note) -> bool:
     return note.transcript is not None and Path(note.transcript).is_file()
 
 
-def read_session(bank: ReasoningBank, place: Place, note: Note, *, now: float, eager: bool | None = None) -> int:
+def read_session(bank: Bank, place: Place, note: Note, *, now: float, eager: bool | None = None) -> int:
     """Keep what a session's transcript tells since it was last read; says how many tasks that were.
 
     `eager` queues a task before it is over, by default where distilling costs nothing.
@@ -185,7 +219,7 @@ def learn(bank: ReasoningBank, over: Callable[[], bool]) -> None:
 
 def tidy(place: Place, now: float) -> None:
     """Let go of sessions that nobody will come back to."""
-    for name in ("sessions", "cursors", "troubles"):
+    for name in ("sessions", "cursors", "heard", "troubles"):
         folder = place.folder / name
         files = sorted(folder.glob("*"), key=_changed) if folder.is_dir() else []
         surplus = max(0, len(files) - MOST_FILES)

@@ -125,6 +125,35 @@ def test_a_note_outlives_the_hook_and_the_next_one_sees_to_it(desktop) -> None:
     assert kept(desktop) == (1, 2)
 
 
+def test_distill_reads_what_was_left_too(desktop) -> None:
+    desktop.bank().close()
+    told(desktop, "s1")
+    desktop.hook("SessionEnd", "s1")
+    command = [sys.executable, "-m", "reasoningbank", "distill"]
+    done = subprocess.run(
+        command, env=desktop.env(), cwd=desktop.repository, capture_output=True, text=True, timeout=60
+    )
+    assert "add `uv run`" in done.stdout
+    assert kept(desktop) == (1, 2)
+
+
+def test_a_transcript_that_cannot_be_read_just_now_is_tried_again_and_one_that_is_gone_is_not(desktop) -> None:
+    desktop.bank().close()
+    told(desktop, "s1")
+    path = desktop.folder / "s1.jsonl"
+    path.rename(desktop.folder / "away")
+    path.symlink_to(path)
+    desktop.hook("SessionEnd", "s1")
+    desktop.hook("SessionEnd", "never there")
+    desktop.read()
+    assert len(list((desktop.place.folder / "notes").iterdir())) == 1
+    path.unlink()
+    (desktop.folder / "away").rename(path)
+    desktop.read()
+    assert kept(desktop) == (1, 2)
+    assert not any((desktop.place.folder / "notes").iterdir())
+
+
 def kept_nothing(desktop) -> bool:
     return not desktop.bank_path.exists()
 

@@ -8,7 +8,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from reasoningbank.cli import figures, plain
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import Opened, opened
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
@@ -47,12 +47,25 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         # A watch on a bank that is not there yet would watch a stand-in that nobody else can write to.
         if found.missing and args.watch:
             raise InvalidInput(f"There is no bank at {found.location} to watch: end a session first.")
+        if not found.missing:
+            _read_left(found)
         distilled = _distilled(found.bank, shift, terminal)
         if terminal.as_json:
             terminal.json({**distilled_json(distilled), "distiller": found.bank.learning.distiller})
         else:
             _tell(found.bank, distilled, terminal)
     return 0
+
+
+def _read_left(found: Opened) -> None:
+    """Sessions that hooks of coding agents noted and nobody has read yet."""
+    from reasoningbank.agents.place import place_of
+
+    place = place_of(found.location)
+    if (place.folder / "notes").is_dir():
+        from reasoningbank.agents.work import read_left
+
+        read_left(found.bank, place)
 
 
 def _distilled(bank: ReasoningBank, shift: Shift, terminal: Terminal) -> Distilled:

@@ -15,10 +15,12 @@ _LONGEST_THANKS_CHARS = 240
 _MOST_WORDS_OF_THANKS = 5
 
 _END = r"(?:[\s,.!:;，。！]|$)"
+_STOP = r"(?:\s*[,.!;，。！]|$)"
+"""Praise that goes on may be the beginning of something else."""
 _THANKS = (
-    rf"thanks?{_END}|thank you|thx{_END}|ty{_END}|great{_END}|perfect{_END}|nice(?: work)?{_END}|awesome|excellent",
+    rf"thanks?{_END}|thank you|thx{_END}|ty{_END}|(?:great|perfect|nice|awesome|excellent)(?: work| job)?{_STOP}",
     r"well done|good job|(?:it|that|this) works\b|works (?:now|great|perfectly|fine)|lgtm|looks (?:good|great)|love it",
-    rf"danke|vielen dank|super{_END}|prima{_END}|klasse|perfekt|sehr gut",
+    rf"danke|vielen dank|(?:super|prima|klasse|perfekt|sehr gut){_STOP}",
     rf"(?:es |das )?(?:funktioniert|läuft|klappt)(?: jetzt{_END}|[.!]|$)",
     r"merci|parfait|génial|très bien|(?:ça|cela) (?:marche|fonctionne)(?! pas)",
     rf"gracias|perfecto|genial|excelente|muy bien|(?:ya )?funciona{_END}",

@@ -1,7 +1,8 @@
 """What the user said that holds beyond this session: lasting rules, and corrections of what the agent did.
 
 Only words that speak of always, never, or of one way instead of another count: a wish about today's order does not
-teach anything for tomorrow's.
+teach anything for tomorrow's. A wish about how to talk or to work with this person, and not about what is worked on, is
+marked as theirs (`about`), so that it can be kept where all their work finds it.
 """
 
 from __future__ import annotations
@@ -26,8 +27,13 @@ _CRAFT = (
     r"(?:use|run|call|write|put|prefer|import|add|mock|commit|push|edit|touch|change|create|delete|remove|install|rename"
     r"|format|skip|test|deploy|build|merge|rebase|log|print|name|keep|check|read|hard-?code|assume|guess|repeat|ask)"
 )
+_MANNER = (
+    r"(?:answer|reply|respond|explain|summari[sz]e|apologi[sz]e|speak|talk|address|greet|thank|interrupt|confirm"
+    r"|tell me|show me|remind me|ask me|call me|give me)"
+)
 _LASTING = re.compile(
-    rf"\b(?:from now on|going forward|in (?:the )?future,|(?:always|never) {_CRAFT}|by default,? (?:use|we)"
+    rf"\b(?:(?:always|never|(?:do not|don't) ever) {_MANNER}"
+    rf"|from now on|going forward|in (?:the )?future,|(?:always|never) {_CRAFT}|by default,? (?:use|we)"
     rf"|(?:every time|whenever) you {_CRAFT}|remember (?:to|that) (?:always|never|we|you|{_CRAFT})"
     rf"|(?:do not|don't|please don't) ever {_CRAFT}|make sure (?:you |to )?(?:always|never)"
     rf"|we (?:always|never|only) {_CRAFT})\b",
@@ -39,6 +45,16 @@ _INSTEAD = re.compile(
     re.IGNORECASE,
 )
 _FORBIDS = re.compile(rf"(?:please )?(?:don't|do not|stop) {_CRAFT}", re.IGNORECASE)
+_OF_A_PERSON = re.compile(
+    rf"\b(?:I|I'm|I'd|me|my|mine|myself|{_MANNER}|brief|concise|verbose|terse|polite|emojis?|bullet points?)\b"
+    r"|\bin (?:english|german|french|spanish|italian|portuguese|dutch|chinese|japanese|korean|russian)\b",
+    re.IGNORECASE,
+)
+_OF_THE_WORK = re.compile(
+    r"`|[\w-]+[/\\][\w.-]+|\b\w+_\w+\b|\b\w+\.(?:[a-z]{1,2}|tsx|java|cpp|toml|ya?ml|json|sql|css|html)\b"
+    r"|\b(?:we|our|us|here)\b|\b(?:this|the) (?:repo|project|codebase|package|service|app|file|folder|module|branch)",
+    re.IGNORECASE,
+)
 _OPENING = re.compile(
     r"^(?:(?:no|nope|wrong|also|and|but|ok|okay|good|great|thanks|well)\b[\s,.;:!-]*)+", re.IGNORECASE
 )
@@ -74,6 +90,11 @@ def _opened(said: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
+def is_about_the_user(wish: str) -> bool:
+    """Whether it says how this person wants to be worked with, whatever the work is; in doubt it is about the work."""
+    return _OF_A_PERSON.search(wish) is not None and _OF_THE_WORK.search(wish) is None
+
+
 def _lesson(wish: str, key: str, *, corrects: bool) -> Lesson:
     what = "corrected the agent" if corrects else "set a rule"
     return Lesson(
@@ -85,6 +106,7 @@ def _lesson(wish: str, key: str, *, corrects: bool) -> Lesson:
         evidence=wish,
         kind=PREFERENCE,
         key=key,
+        metadata={"about": "user"} if is_about_the_user(wish) else {},
     )
 
 

@@ -1,0 +1,70 @@
+"""Cursor, whose transcripts do not tell what tools returned: its hooks write the session down themselves."""
+
+from __future__ import annotations
+
+import json
+
+
+def event(desktop, name: str, **more) -> None:
+    told = {
+        "conversation_id": "c1",
+        "generation_id": "g1",
+        "hook_event_name": name,
+        "cursor_version": "2.4.0",
+        "workspace_roots": [str(desktop.repository)],
+        "transcript_path": None,
+        **more,
+    }
+    assert desktop.hook_raw(json.dumps(told).encode(), "cursor").json["continue"] is True
+
+
+def test_a_session_in_cursor_is_learned_from(desktop) -> None:
+    key = "sk-ant-api03-" + "Ab1_" * 23 + "AA"
+    event(
+        desktop, "beforeSubmitPrompt", prompt=f"Run the tests of the parser, {key} <private>hush-hush words</private>"
+    )
+    event(
+        desktop,
+        "postToolUseFailure",
+        tool_name="Shell",
+        tool_input={"command": "pytest tests/parser"},
+        tool_use_id="t1",
+        error_message="bash: pytest: command not found",
+        failure_type="error",
+        is_interrupt=False,
+    )
+    event(
+        desktop,
+        "postToolUse",
+        tool_name="Shell",
+        tool_input={"command": "uv run pytest tests/parser"},
+        tool_use_id="t2",
+        tool_output=json.dumps({"output": "=== 3 passed in 0.1s ===", "exitCode": 0}),
+    )
+    event(desktop, "stop", status="completed", loop_count=0)
+    event(desktop, "sessionEnd", reason="user_close")
+    desktop.settle()
+    with desktop.bank() as bank:
+        (session,) = bank.sessions()
+        assert (session.agent, session.outcome) == ("cursor", "success")
+        assert [memory.title for memory in bank.list()] == ["add `uv run`"]
+    kept = b"".join(path.read_bytes() for path in desktop.home.rglob("*") if path.is_file())
+    assert b"hush-hush" not in kept
+    assert key.encode() not in kept
+
+
+def test_a_warning_reaches_cursor_too(desktop) -> None:
+    with desktop.bank() as bank:
+        bank.record(title="Never `make deploy` here", content="`make deploy` breaks production.", outcome="failure")
+    desktop.hook("SessionStart", "s0")
+    desktop.read()
+    told = {
+        "conversation_id": "c2",
+        "hook_event_name": "preToolUse",
+        "workspace_roots": [str(desktop.repository)],
+        "tool_name": "Shell",
+        "tool_input": {"command": "make deploy"},
+    }
+    said = desktop.hook_raw(json.dumps(told).encode(), "cursor").json
+    assert "breaks production" in said["additional_context"]
+    assert "permission" not in said
