@@ -450,16 +450,20 @@ class Bank:
 
     # ------------------------------------------------------------ upkeep
 
-    def consolidate(self, *, progress: Callable[[int, int], None] | None = None, **wish: Any) -> Consolidated:
+    def consolidate(
+        self, *, progress: Callable[[int, int], None] | None = None, rewrite: bool = False, **wish: Any
+    ) -> Consolidated:
         """Merge what says the same, link what belongs or clashes together, archive and promote what has earned it.
 
-        `dry_run`, `namespace`, `only` (merge, conflicts, links, prune, promote), `if_due`.
+        `dry_run`, `namespace`, `only` (merge, conflicts, links, prune, promote), `if_due`; with `rewrite` the model
+        writes the text of what is merged.
         """
         from reasoningbank.learn.consolidate import run
         from reasoningbank.learn.consolidate.pairs import Space
 
         space = Space(embedder=self._engine.identity.name, vectors=self._vectors)
-        return run.consolidate(self._desk, space, run.wish_of(wish), progress=progress)
+        by = run.rewriting(self.learning) if rewrite else None
+        return run.consolidate(self._desk, space, run.wish_of(wish), rewrite=by, progress=progress)
 
     def prune(self, *, dry_run: bool = False, namespace: str | None = None) -> Consolidated:
         """Archive what proved wrong: confidence below 0.3, with evidence against it."""

@@ -123,3 +123,16 @@ def test_of_the_jobs_of_dead_workers_the_least_tried_go_first(bank, end_sessions
 
     bank.distill(teachers=[a_teacher(act)])
     assert order == ["task 1", "task 0"]
+
+
+def test_a_crew_on_watch_tidies_up_once_when_nothing_is_left(bank, end_sessions, a_teacher) -> None:
+    end_sessions(bank)
+    tidied = []
+
+    def tidy() -> None:
+        tidied.append(bank.jobs.tally())
+        crew.stop()
+
+    crew = bank.jobs.crew(Shift(watch=True), teachers=[a_teacher()], when_idle=tidy)
+    crew.run()
+    assert tidied == [{"done": 1}]

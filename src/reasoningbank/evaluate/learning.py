@@ -45,6 +45,7 @@ def ablations() -> list[Setting]:
         for shipped in SHIPPED
         for without, changed in (
             ("no experience retrieval", {"experience": False}),
+            ("consolidated after every 50 episodes", {"consolidated_every": 50}),
             ("no consolidation", {"distiller": AppendOnly()}),
             ("raw traces", {"distiller": RawTraces()}),
             ("hash embedder", {"embedder": "hash"}),

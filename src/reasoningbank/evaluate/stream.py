@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.tokens import count_tokens
+from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.core.values import dataclass
 from reasoningbank.evaluate.figures import share_with_interval, spread
 from reasoningbank.evaluate.intercode import Exam, told_anywhere, told_by_lines
@@ -35,6 +36,8 @@ class Setting:
     distiller: Distiller | None = None
     """None is the shipped one."""
     experience: bool = True
+    consolidated_every: int | None = None
+    """After so many episodes each; None is never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +94,8 @@ def _streamed(bank: ReasoningBank, exams: Sequence[Exam], setting: Setting, prog
         seen.update(exam.described)
         bank.keep(_in(namespace, exam))
         bank.distill()
+        if setting.consolidated_every is not None and number % setting.consolidated_every == 0:
+            bank.consolidate(namespace=EVERY_NAMESPACE)
         if progress is not None:
             progress(number, len(exams))
     return Count(

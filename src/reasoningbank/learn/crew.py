@@ -32,6 +32,7 @@ from reasoningbank.learn.worker import Attempt, End, Teacher, work
 WORKERS = 2
 BATCH = 10
 POLL_S = 1.0
+IDLE_EVERY_S = 3600.0
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
 MOST_REMEMBERED = 10_000
@@ -85,6 +86,7 @@ class Crew:
         *,
         rng: Random,
         on_attempt: Callable[[Attempt], None] | None = None,
+        when_idle: Callable[[], None] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._desk = desk
@@ -92,6 +94,9 @@ class Crew:
         self._shift = shift
         self._rng = rng
         self._on_attempt = on_attempt
+        self._when_idle = when_idle
+        """Called on watch when nothing is left to do, and then again every hour at most."""
+        self._idle_at = float("-inf")
         self._monotonic = monotonic
         # A crew that failed in a process that lives on must not pass for this one.
         self._me = f"{this_process()}{rng.getrandbits(32):x}."
@@ -128,7 +133,7 @@ class Crew:
                 if not self._hands and not found:
                     if not self._shift.watch or self._is_full():
                         break
-                    self._stopping.wait(POLL_S)
+                    self._rest()
                 self._collect()
                 self._beat()
         finally:
@@ -136,6 +141,13 @@ class Crew:
             for _ in range(threads):
                 self._todo.put(None)
         return self.attempts
+
+    def _rest(self) -> None:
+        now = self._monotonic()
+        if self._when_idle is not None and now - self._idle_at >= IDLE_EVERY_S:
+            self._idle_at = now
+            self._when_idle()
+        self._stopping.wait(POLL_S)
 
     # ------------------------------------------------------------ claiming
 

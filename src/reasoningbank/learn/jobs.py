@@ -132,6 +132,7 @@ class Jobs:
         *,
         teachers: Sequence[Teacher] | None = None,
         on_attempt: Callable[[Attempt], None] | None = None,
+        when_idle: Callable[[], None] | None = None,
     ) -> Crew | None:
         """Workers to run and to stop; None when nobody teaches here."""
         from reasoningbank.learn.crew import Crew, Shift
@@ -144,7 +145,7 @@ class Jobs:
         if shift.threads is None and teachers is None and not self._learning.patient:
             # This processor does the work: as many threads as workers, so that one computes while another one syncs.
             shift = replace(shift, threads=shift.workers)
-        return Crew(self._desk, who, shift, rng=_chance(self._desk), on_attempt=on_attempt)
+        return Crew(self._desk, who, shift, rng=_chance(self._desk), on_attempt=on_attempt, when_idle=when_idle)
 
     def work(self, job_id: str, *, teachers: Sequence[Teacher] | None = None) -> Attempt | None:
         """One job, now, by this thread; None when nobody teaches here."""

@@ -38,6 +38,7 @@ def _options(parser: ArgumentParser) -> None:
     _undoable_options(parser)
     parser.add_argument("--history", action="store_true", help="list the runs so far instead")
     parser.add_argument("--only", metavar="PARTS", help=f"some of {','.join(PARTS)}")
+    parser.add_argument("--rewrite", action="store_true", help="let the model write the text of what is merged")
     parser.add_argument("--if-due", action="store_true", help="only a day after the last time, or later")
 
 
@@ -59,6 +60,7 @@ def _upkeep(args: Namespace, terminal: Terminal, only: Sequence[str]) -> int:
             dry_run=args.dry_run,
             namespace=EVERY_NAMESPACE if args.all_namespaces else None,
             if_due=getattr(args, "if_due", False),
+            rewrite=getattr(args, "rewrite", False),
             progress=bar,
         )
     if terminal.as_json:

@@ -13,6 +13,7 @@ from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.learn.crew import BATCH, WORKERS, Shift
 from reasoningbank.learn.jobs import Distilled
 from reasoningbank.view import distilled_json
@@ -79,7 +80,12 @@ def _distilled(bank: ReasoningBank, shift: Shift, terminal: Terminal) -> Distill
             if shift.watch:
                 _tell_attempt(attempt, terminal)
 
-        crew = bank.jobs.crew(shift, on_attempt=note)
+        def tidy() -> None:
+            done = bank.consolidate(namespace=EVERY_NAMESPACE, if_due=True)
+            if done.run is not None:
+                terminal.tell(f"{done.run}  consolidated: {figures.counted(done.applied, 'change')}")
+
+        crew = bank.jobs.crew(shift, on_attempt=note, when_idle=tidy)
         if crew is None:
             return Distilled(attempts=(), memories=(), waiting=bank.jobs.tally().get("waiting", 0))
 

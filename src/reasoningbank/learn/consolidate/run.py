@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reasoningbank.core.drafts import clean_namespace
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.origins import USER
-from reasoningbank.core.types import EVERY_NAMESPACE, ConsolidationKind, Edge, EdgeKind
+from reasoningbank.core.origins import USER, Trust
+from reasoningbank.core.types import EVERY_NAMESPACE, ConsolidationKind, Edge, EdgeKind, Memory
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
+from reasoningbank.guard.trust import levels_of, trust_of
 from reasoningbank.learn.consolidate import schedule
 from reasoningbank.learn.consolidate.applying import Order, carry_out
 from reasoningbank.learn.consolidate.conflicts import conflicts_among
@@ -31,9 +32,12 @@ from reasoningbank.learn.consolidate.pool import Member, Settled, member_of, mem
 from reasoningbank.learn.consolidate.promoting import promotions_among
 from reasoningbank.learn.consolidate.pruning import Faded, archivals_among, faded_among
 
+if TYPE_CHECKING:
+    from reasoningbank.learn.jobs import Learning
+
 PARTS = ("merge", "conflicts", "links", "prune", "promote")
 MOST_ROUNDS = 4
-Rewriter = Callable[[Sequence[Member], Sequence[Merge]], list[Merge]]
+Rewrite = Callable[[Sequence[Merge], Mapping[str, Memory]], list[Merge]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +69,7 @@ def consolidate(
     space: Space,
     wish: Wish,
     *,
-    rewrite: Rewriter | None = None,
+    rewrite: Rewrite | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Consolidated:
     namespace, parts = _namespace(desk, wish.namespace), _parts(wish.only)
@@ -77,13 +81,30 @@ def consolidate(
         return Consolidated(plan=plan, run=None, applied=0)
     done, left, run = 0, list[str](), desk.ids.new("con")
     if rewrite is not None and plan.merges:
-        plan = replace(plan, merges=tuple(rewrite(_pool(desk, namespace), plan.merges)))
+        plan = replace(plan, merges=tuple(rewrite(plan.merges, _learned(desk, plan.merges))))
     if plan.acts:
         order = Order(run=run, kind=_kind(parts), namespace=namespace, source=wish.source)
         done, left = carry_out(desk, plan, order, progress)
     if parts == frozenset(PARTS):
         schedule.note(desk, namespace)
     return Consolidated(plan=plan, run=run if done else None, applied=done, left=tuple(left))
+
+
+def rewriting(learning: Learning) -> Rewrite:
+    """By the configured model; an error that says what to set when there is none."""
+    from reasoningbank.learn.consolidate.rewriting import rewritten
+
+    llm = learning.model()
+    return lambda merges, memories: rewritten(merges, memories, llm, learning.scrub)
+
+
+def _learned(desk: Desk, merges: Sequence[Merge]) -> dict[str, Memory]:
+    """Those of the merged memories that agents of ours have learned: neither the user's words nor a stranger's."""
+    ids = [memory_id for merge in merges for memory_id in (merge.kept, *merge.merged)]
+    with desk.store.read(desk.tenant) as reader:
+        found = reader.get(Memory, ids)
+        levels = levels_of(reader, found.values())
+    return {i: memory for i, memory in found.items() if trust_of(memory, levels) is Trust.WORKING}
 
 
 def faded(desk: Desk, namespace: str | None) -> list[Faded]:

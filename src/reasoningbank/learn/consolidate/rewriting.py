@@ -1,0 +1,96 @@
+"""A model may write the text of what is merged; whatever is wrong with its answer, the text that is there is kept.
+
+Only for what agents of ours have learned: the user's words stay the user's, and a stranger's are not sent. The answer
+must hold the same literals and turn nothing around. Evidence and trust follow the same rules as without a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from reasoningbank.core.errors import LLMError
+from reasoningbank.core.learning import Finding, Lesson, Message
+from reasoningbank.core.types import Memory
+from reasoningbank.core.values import replace
+from reasoningbank.learn.answers import Answer, parsed
+from reasoningbank.learn.consolidate.plan import Merge, Rewritten
+from reasoningbank.learn.consolidate.wording import wording_of
+from reasoningbank.learn.prompting import prompt
+from reasoningbank.learn.traces import cut_middle, fenced
+from reasoningbank.ports import LLM
+
+MOST_REWRITTEN = 50
+"""In one run; the rest keep the words that they have."""
+MOST_NOTES = 5
+NOTE_TOKENS = 600
+ANSWER_TOKENS = 800
+
+
+def rewritten(
+    merges: Sequence[Merge], memories: Mapping[str, Memory], llm: LLM, scrub: Callable[[str], str]
+) -> list[Merge]:
+    """`memories` are those that may be rewritten, by id."""
+    found: list[Merge] = []
+    left = MOST_REWRITTEN
+    for merge in merges:
+        notes = [memories[i] for i in (merge.kept, *merge.merged) if i in memories]
+        worth_it = merge.kept in memories and len({wording_of(note).whole for note in notes}) > 1
+        text = None
+        if worth_it and left > 0:
+            left -= 1
+            try:
+                text = _text(notes[:MOST_NOTES], llm, scrub)
+            except LLMError:
+                # Out of budget, unreachable or unwilling: nobody waits for it, and nothing is lost without it.
+                left = 0
+        found.append(merge if text is None else replace(merge, text=text))
+    return found
+
+
+def _text(notes: Sequence[Memory], llm: LLM, scrub: Callable[[str], str]) -> Rewritten | None:
+    told = [scrub(f"{note.title}\n{note.description}\n{note.content}") for note in notes]
+    fences = [fenced(cut_middle(text, NOTE_TOKENS), f"note {number}") for number, text in enumerate(told, 1)]
+    outcome = notes[0].outcome
+    messages = [
+        Message(role="system", text=prompt("merge").text),
+        Message(role="user", text="\n\n".join([f"Outcome of the notes: {outcome}", *fences])),
+    ]
+    for _ in range(2):
+        completion = llm.complete(messages, max_tokens=ANSWER_TOKENS)
+        answer = parsed(completion.text, finding=Finding(outcome.value), most=1, grounds=told)
+        if completion.cut_short:
+            answer = Answer(problems=("It was cut off. Be briefer.",))
+        problems = answer.problems or tuple(
+            problem for lesson in answer.lessons for problem in _unfaithful(lesson, notes)
+        )
+        if not problems:
+            return next((_of(lesson, llm.name) for lesson in answer.lessons), None)
+        listed = "\n".join(f"- {problem}" for problem in problems)
+        messages += [
+            Message(role="assistant", text=cut_middle(completion.text, ANSWER_TOKENS) or "(nothing)"),
+            Message(role="user", text=prompt("repair").text.replace("{problems}", listed)),
+        ]
+    return None
+
+
+def _of(lesson: Lesson, model: str) -> Rewritten:
+    return Rewritten(title=lesson.title, description=lesson.description, content=lesson.content, by=model)
+
+
+def _unfaithful(lesson: Lesson, notes: Sequence[Memory]) -> list[str]:
+    """What the new text has lost, made up or turned around."""
+    kept = wording_of(notes[0])
+    made = wording_of(replace(notes[0], title=lesson.title, description=lesson.description, content=lesson.content))
+    problems = []
+    lost, added = kept.literals - made.literals, made.literals - kept.literals
+    if lost:
+        problems.append(f"It lost {', '.join(sorted(lost)[:5])}.")
+    if added:
+        problems.append(f"It added {', '.join(sorted(added)[:5])}.")
+    if (made.avoids, made.denies, sorted(set(made.qualifiers))) != (
+        kept.avoids,
+        kept.denies,
+        sorted(set(kept.qualifiers)),
+    ):
+        problems.append("It lost or added a negation or a condition.")
+    return problems
