@@ -122,10 +122,15 @@ def _common_folder(git: Path) -> Path:
 
 
 def _remote(common: Path) -> str | None:
-    """The address of `origin` (or of the first remote) without scheme, user, port or ending."""
+    """The identity by `origin`, or by the first remote."""
     urls = re.findall(r'\[remote "([^"]+)"\][^\[]*?^\s*url\s*=\s*(\S+)', _text(common / "config"), re.MULTILINE)
     url = dict(reversed(urls)).get("origin") or (urls[0][1] if urls else None)
-    if url is None or re.match(r"(/|\.|~|file:|[A-Za-z]:[\\/])", url):
+    return None if url is None else remote_namespace(url)
+
+
+def remote_namespace(url: str) -> str | None:
+    """The identity that a remote's address gives: without scheme, user, port or ending."""
+    if re.match(r"(/|\.|~|file:|[A-Za-z]:[\\/])", url):
         # A remote that is a folder of this machine says no more than the folder itself.
         return None
     address = re.sub(r"^[a-z+]+://", "", url, flags=re.IGNORECASE)

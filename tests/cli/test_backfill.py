@@ -69,12 +69,12 @@ def claude_code(user, session, cwd, task="Make the tests of the client pass", *,
     return written(user / ".claude" / "projects" / slug / f"{session}.jsonl", records, days=days)
 
 
-def codex(user, session, cwd, task="Make the tests of the client pass", *, days=1.0):
+def codex(user, session, cwd, task="Make the tests of the client pass", *, days=1.0, git=None):
     def item(kind, payload):
         return {"timestamp": "2026-11-01T10:00:00Z", "type": kind, "payload": payload}
 
     records = [
-        item("session_meta", {"id": session, "cwd": str(cwd), "originator": "codex_cli_rs"}),
+        item("session_meta", {"id": session, "cwd": str(cwd), "originator": "codex_cli_rs", "git": git}),
         item("response_item", {"type": "message", "role": "user", "content": [{"type": "input_text", "text": task}]}),
     ]
     for number, (command, result, failed) in enumerate(FIXED):
@@ -204,6 +204,11 @@ def test_what_cannot_be_read_is_named_and_costs_only_itself(rb, user, repository
     assert "does not say" in why["nowhere"]
     everything = rb("backfill", "--json", "--namespace", "mine").json
     assert everything["namespaces"]["mine"]["sessions"] == 2
+
+
+def test_a_repository_that_the_transcript_names_is_known_also_when_its_folder_is_gone(rb, user, tmp_path):
+    codex(user, "s1", tmp_path / "deleted", git={"repository_url": "ssh://git@example.com:22/team/gone.git"})
+    assert counts(rb("backfill", "--json")) == {"example.com/team/gone": (1, 1)}
 
 
 def test_a_torn_last_line_and_the_runs_of_subagents_are_left_alone(rb, user, repository):

@@ -21,6 +21,7 @@ from reasoningbank.agents.reading import Cursor, read_transcript
 from reasoningbank.agents.spaces import spaces_of
 from reasoningbank.agents.transcripts import Transcript
 from reasoningbank.agents.work import IDLE_S, read_session
+from reasoningbank.config import remote_namespace
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.values import dataclass
 from reasoningbank.wiring import ReasoningBank
@@ -131,5 +132,8 @@ def _namespace(transcript: Transcript) -> str:
     if transcript.folder is None:
         raise ImportRejected("it does not say in which folder it happened; --namespace NAME takes it all the same.")
     if not Path(transcript.folder).is_dir():
+        told = remote_namespace(transcript.remote) if transcript.remote else None
+        if told:
+            return told
         raise ImportRejected(f"its folder {transcript.folder} is gone; --namespace NAME takes it all the same.")
     return spaces_of(transcript.folder, Policy()).own

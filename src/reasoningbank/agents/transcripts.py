@@ -29,6 +29,8 @@ class Transcript:
     session: str
     folder: str | None
     """In which the agent worked; None when the transcript does not tell."""
+    remote: str | None = None
+    """The address of its repository, where the transcript tells."""
 
 
 def found(agent: str, places: Places) -> list[Path]:
@@ -59,7 +61,13 @@ def opened(agent: str, path: Path) -> Transcript:
     if not records:
         raise ImportRejected("it holds no record of a session.")
     named = next(filter(None, map(codex.session_of, records)), None) if agent == "codex" else None
-    return Transcript(agent=agent, path=path, session=named or path.stem, folder=folder_of(records))
+    return Transcript(
+        agent=agent,
+        path=path,
+        session=named or path.stem,
+        folder=folder_of(records),
+        remote=_codex_remote(records) if agent == "codex" else None,
+    )
 
 
 # ---------------------------------------------------------------- in which folder
@@ -72,6 +80,12 @@ def _first_folder(records: list[dict[str, Any]]) -> str | None:
 def _codex_folder(records: list[dict[str, Any]]) -> str | None:
     payloads = (record["payload"] for record in records if record.get("type") in ("session_meta", "turn_context"))
     return next((str(payload["cwd"]) for payload in payloads if isinstance(payload.get("cwd"), str)), None)
+
+
+def _codex_remote(records: list[dict[str, Any]]) -> str | None:
+    told = (record["payload"].get("git") for record in records if record.get("type") == "session_meta")
+    addresses = (git.get("repository_url") for git in told if isinstance(git, Mapping))
+    return next((address for address in addresses if isinstance(address, str)), None)
 
 
 def _cursor_folder(records: list[dict[str, Any]]) -> str | None:

@@ -83,6 +83,8 @@ def _put(was: Seen, text: str) -> None:
 def _write(path: Path, data: bytes) -> None:
     mode = path.stat().st_mode & 0o7777 if path.exists() else _NEW_FILE_MODE
     draft = path.with_name(f".{path.name}.reasoningbank-{os.getpid()}")
+    # One that is there was left by a process that was killed and had this number before.
+    draft.unlink(missing_ok=True)
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
         with os.fdopen(descriptor, "wb") as file:
