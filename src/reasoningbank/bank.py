@@ -561,13 +561,16 @@ class Bank:
 
         Then the search index is built anew, since words of a secret may be in the old one.
         """
-        from reasoningbank.guard.sweep import sweep
+        from reasoningbank.guard import sweep
 
+        store = self._desk.store
         if apply:
             self._engine.flush_shown()
-        swept = sweep(self._desk.store, self._desk.tenant, self._desk.scrubber, apply=apply, progress=progress)
-        if swept.applied and self._engine.index_info() is not None:
-            self._engine.reindex(None, None, None)
+        swept = sweep.sweep(store, self._desk.tenant, self._desk.scrubber, apply=apply, progress=progress)
+        if apply and sweep.is_index_owed(store):
+            if self._engine.index_info() is not None:
+                self._engine.reindex(None, None, None)
+            sweep.index_paid(store)
         return swept
 
     @property
@@ -596,7 +599,11 @@ class Bank:
         )
 
     def verify(self) -> builtins.list[Damage]:
-        return self._desk.store.verify()
+        """What is damaged: pages, rows, what is kept of trust, and what this tenant believes without a reason."""
+        from reasoningbank.guard.audit import believed_without_reason
+
+        damage = self._desk.store.verify()
+        return damage or believed_without_reason(self._desk.store, self._desk.tenant)
 
     def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         self._desk.store.backup(Path(target), progress)

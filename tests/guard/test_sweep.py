@@ -122,3 +122,49 @@ def test_a_tenant_rules_for_itself_and_only_a_fingerprint_is_kept(path, secret):
     with ReasoningBank.open(fresh, embedder="hash") as bank:
         bank.set_scrubbing(allowing(bank.scrubbing, value))
     assert value.encode() not in fresh.read_bytes()
+
+
+SCRUBBING = """
+import sys
+from reasoningbank import ReasoningBank
+with ReasoningBank.open(sys.argv[1], embedder="hash", namespace="n") as bank:
+    bank.scrub(apply=True, progress=lambda number: print(number, flush=True))
+"""
+
+
+@pytest.mark.parametrize(
+    "last_seen", [500, 1000, 1200], ids=["in the first pages", "later", "before the index is built"]
+)
+def test_killed_at_work_it_leaves_a_sound_bank_and_running_again_finishes(
+    bank, path, planted, maker, child, finished, last_seen
+):
+    ids = bank.record_many({"title": f"note {n}", "content": "plain words"} for n in range(1200))
+    secrets = [planted.TOKENS["github ghp"](maker) for _ in range(40)]
+
+    def spoiled(writer):
+        for number, memory in enumerate(writer.get(Memory, ids).values()):
+            if number % 30 == 0:
+                writer.rewrite(replace(memory, content=f"deploy with {secrets[number // 30]} now"))
+
+    bank._desk.store.write("local", spoiled)
+    bank.search("deploy", floor=0.0)
+    bank.close()
+    assert len(found(path.parent, secrets)) >= 40
+    before = {folder.name for folder in path.with_name("bank.db.index").iterdir()}
+    process = child(SCRUBBING, path)
+    while int(process.stdout.readline()) < last_seen:
+        pass
+    process.kill()
+    process.communicate()
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as again:
+        assert again.verify() == []
+        assert len(again.scrub().places) < 40
+        assert not any(secret in str(again.search("deploy", floor=0.0, limit=50)) for secret in secrets)
+    finished(child(SCRUBBING, path))
+    assert found(path.parent, secrets) == []
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as clean:
+        assert clean.scrub().places == ()
+        assert clean.verify() == []
+        hits = clean.search("deploy", floor=0.0, limit=40).memories
+        assert all("[SECRET:github-pat]" in hit.content for hit in hits)
+    assert {folder.name for folder in path.with_name("bank.db.index").iterdir()}.isdisjoint(before), "built anew"

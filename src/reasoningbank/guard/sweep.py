@@ -21,6 +21,8 @@ from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.ports import Reader, Store, Writer
 
 ROWS_PER_PAGE = 500
+OWED = "index_owed"
+"""A setting: secrets were removed, and the index that was built while they were there is still in use."""
 
 Progress = Callable[[int], None]
 
@@ -61,10 +63,25 @@ def sweep(store: Store, tenant: str, scrubber: Scrubber, *, apply: bool, progres
                 places.append(_place(record, found))
         looked_at += len(records)
         if changed and apply:
+            # Before the first is gone: whoever comes after a kill finds no secret, and must know what is left to do.
+            owe_index(store)
             store.write(tenant, partial(_rewrite_all, changed))
         if progress is not None:
             progress(looked_at)
     return Swept(looked_at=looked_at, places=tuple(places), applied=apply and bool(places))
+
+
+def owe_index(store: Store) -> None:
+    if not is_index_owed(store):
+        store.set_setting(OWED, "yes")
+
+
+def is_index_owed(store: Store) -> bool:
+    return store.setting(OWED) == "yes"
+
+
+def index_paid(store: Store) -> None:
+    store.set_setting(OWED, "no")
 
 
 def _pages(store: Store, tenant: str) -> Iterator[Sequence[Any]]:

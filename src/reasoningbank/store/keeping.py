@@ -10,6 +10,7 @@ from typing import Any
 import apsw
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.origins import Trust
 from reasoningbank.ports import Damage
 from reasoningbank.store.faults import NAMED
 from reasoningbank.store.tables import Table, tables
@@ -18,7 +19,7 @@ PAGES_PER_STEP = 256
 
 
 def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
-    """Pages by SQLite's own check, rows by their content hashes."""
+    """Pages by SQLite's own check, rows by their content hashes, what says how far memories are believed by itself."""
     try:
         for (line,) in connection.execute("PRAGMA integrity_check"):
             if line != "ok":
@@ -28,6 +29,62 @@ def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
     for table in tables().values():
         for name in (table.name, "revisions") if table.noun == "memory" else (table.name,):
             yield from _damaged_rows(connection, table, name)
+    yield from _damage_beside(connection)
+
+
+_BESIDE: tuple[tuple[str, str], ...] = (
+    (
+        "a kept trust that is none",
+        (
+            f"SELECT memory_id FROM trust WHERE typeof(level) != 'integer' OR level NOT BETWEEN {int(min(Trust))} "
+            f"AND {int(max(Trust))}"
+        ),
+    ),
+    (
+        "a kept trust without its memory",
+        (
+            "SELECT memory_id FROM trust WHERE NOT EXISTS "
+            "(SELECT 1 FROM memories m WHERE m.id = memory_id AND m.tenant = trust.tenant)"
+        ),
+    ),
+    (
+        "no kept trust, though it was made from others",
+        (
+            "SELECT id FROM memories m WHERE m.parents != '[]' AND NOT EXISTS "
+            "(SELECT 1 FROM trust t WHERE t.tenant = m.tenant AND t.memory_id = m.id)"
+        ),
+    ),
+    (
+        "not found under one of its parents",
+        (
+            "SELECT DISTINCT m.id FROM memories m, json_each(m.parents) p WHERE m.parents != '[]' AND NOT EXISTS "
+            "(SELECT 1 FROM kin k WHERE k.tenant = m.tenant AND k.parent_id = p.value AND k.memory_id = m.id)"
+        ),
+    ),
+    (
+        "found under a parent that it does not have",
+        (
+            "SELECT DISTINCT k.memory_id FROM kin k JOIN memories m ON m.id = k.memory_id AND m.tenant = k.tenant "
+            "WHERE NOT EXISTS (SELECT 1 FROM json_each(m.parents) p WHERE p.value = k.parent_id)"
+        ),
+    ),
+    (
+        "a mark without its memory",
+        "SELECT DISTINCT memory FROM marks WHERE NOT EXISTS (SELECT 1 FROM memories m WHERE m.num = memory)",
+    ),
+)
+"""What is kept beside the memories to know how far each is believed: what may not be, and how it is found."""
+
+
+def _damage_beside(connection: apsw.Connection) -> Iterator[Damage]:
+    for problem, sql in _BESIDE:
+        try:
+            rows: list[Any] = connection.execute(sql).fetchall()
+        except (apsw.Error, UnicodeDecodeError) as error:
+            yield Damage(kind="trust", id="", problem=f"unreadable: {error}")
+            continue
+        for (memory_id,) in rows:
+            yield Damage(kind="trust", id=str(memory_id), problem=problem)
 
 
 def _damaged_rows(connection: apsw.Connection, table: Table[Any], name: str) -> Iterator[Damage]:

@@ -12,6 +12,7 @@ import textwrap
 import pytest
 
 from reasoningbank import ReasoningBank
+from reasoningbank.guard.scrubbing import allowing
 
 from .conftest import HELLO, WAIT_S, StdioClient
 
@@ -294,3 +295,13 @@ def test_greeting_loads_no_sdk_and_no_model(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=WAIT_S)
     heavy = {"mcp", "pydantic", "starlette", "anyio", "asyncio", "numpy", "onnxruntime"} & set(done.stdout.split())
     assert not heavy, sorted(heavy)
+
+
+def test_what_another_process_rules_about_secrets_holds_from_the_next_call_on(stdio, path):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    client = stdio().hello()
+    draft = {"title": "t", "description": "d", "content": f"use {secret}", "outcome": "success"}
+    assert client.call("memory_record", **draft)["structuredContent"]["secrets_scrubbed"] == 1
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        bank.set_scrubbing(allowing(bank.scrubbing, secret))
+    assert "secrets_scrubbed" not in client.call("memory_record", **draft)["structuredContent"]
