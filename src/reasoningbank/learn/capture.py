@@ -22,7 +22,7 @@ from reasoningbank.core.learning import Verdict
 from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Trajectory
 from reasoningbank.desk import Desk
 from reasoningbank.learn.episodes import verdict_metadata
-from reasoningbank.learn.evidence import Evidence, signal_for
+from reasoningbank.learn.evidence import Evidence, signal_for, standing_for
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Reader, Writer
 
@@ -138,9 +138,11 @@ def end(
 def _credit(
     desk: Desk, reader: Reader, trajectory: Trajectory, used: Sequence[str], certainty: float
 ) -> tuple[Signal, ...]:
-    named = {desk.memory(reader, reference, trajectory.namespace).id for reference in used}
-    shown = reader.shown_in(trajectory.id)
-    memories = reader.get(Memory, [*shown, *sorted(named.difference(shown))])
+    used_ones = [desk.memory(reader, reference, trajectory.namespace) for reference in used]
+    named = {standing_for(reader, memory).id for memory in used_ones}
+    shown = reader.get(Memory, reader.shown_in(trajectory.id))
+    memories = {memory.id: memory for memory in (standing_for(reader, one) for one in shown.values())}
+    memories |= reader.get(Memory, sorted(named.difference(memories)))
     return tuple(
         signal_for(
             desk,

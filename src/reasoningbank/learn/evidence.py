@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from reasoningbank.core.confidence import curve
 from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_name, clean_text, optional_name
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.types import Confidence, Memory, Remembered, Signal, SignalKind
+from reasoningbank.core.types import Confidence, Edge, EdgeKind, Memory, Remembered, Signal, SignalKind, State
 from reasoningbank.desk import Desk
-from reasoningbank.ports import Writer
+from reasoningbank.ports import Reader, Writer
+
+_STANDING = (State.ACTIVE, State.SUPERSEDED)
+LONGEST_CHAIN = 8
+"""Of merges into what was merged itself later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +46,27 @@ def give(desk: Desk, reference: str, evidence: Evidence) -> Remembered:
     """Write a signal down and return the memory with its new confidence."""
 
     def change(writer: Writer) -> Remembered:
-        memory = desk.memory(writer, reference)
+        memory = standing_for(writer, desk.memory(writer, reference))
         writer.add(signal_for(desk, memory, evidence))
         return desk.remembered(writer, [memory])[0]
 
     return desk.store.write(desk.tenant, change)
+
+
+def standing_for(reader: Reader, memory: Memory) -> Memory:
+    """The memory that took a merged one in, at any remove, since evidence that comes late is evidence for that one."""
+    for _ in range(LONGEST_CHAIN):
+        if memory.state is not State.SUPERSEDED:
+            break
+        edges = reader.select(Edge, {"target_id": memory.id, "kind": EdgeKind.SUPERSEDES.value})
+        there = reader.get(Memory, [edge.source_id for edge in edges]) if edges else {}
+        # An edge alone is soon made; what really took a memory in has it among its parents.
+        kept = [m for m in there.values() if m.state in _STANDING and memory.id in m.parents]
+        above = kept[0] if kept else None
+        if above is None:
+            break
+        memory = above
+    return memory
 
 
 def signal_for(desk: Desk, memory: Memory, evidence: Evidence) -> Signal:

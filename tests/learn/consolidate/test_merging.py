@@ -109,6 +109,25 @@ def test_a_use_in_a_task_where_the_other_was_only_shown_still_counts(bank):
     assert bank.get(first).usage_count == 3
 
 
+def test_evidence_that_comes_late_is_evidence_for_the_one_that_is_kept(bank):
+    first, second = two(bank)
+    session = bank.start_session("a task")
+    bank.search("wrap errors", session=session.id)
+    bank.consolidate()
+    bank.end_session(session.id, "success", used=[second])
+    bank.feedback(second, helpful=True)
+    assert bank.get(first).usage_count == 2
+    assert bank.get(second).usage_count == 0
+
+
+def test_an_edge_alone_draws_no_evidence_away(bank):
+    first, second = two(bank)
+    bank.edit(second, state="superseded")
+    bank.link(first, second, "supersedes")
+    bank.feedback(second, helpful=True)
+    assert (bank.get(first).usage_count, bank.get(second).usage_count) == (0, 1)
+
+
 def test_who_differs_in_what_counts_is_never_merged(bank):
     first = bank.record(**ONE).id
     bank.record(**SAME, namespace="elsewhere")

@@ -52,6 +52,8 @@ class Discovery:
 DISCOVERY = Discovery()
 MOST_USED_TOGETHER = 20
 """A task that used more says little about any two of them."""
+OFFLINE = "offline"
+"""The name of the distiller that has no model."""
 _NAMED = 5
 _QUOTED_CHARS = 200
 
@@ -218,6 +220,8 @@ def _by_purpose(
         mine, theirs = purposes[a], purposes[b]
         if not (believed[a] and believed[b]) or one.memory.outcome is not other.memory.outcome:
             continue
+        if _by_rule(one) and _by_rule(other):
+            continue
         if one.memory.outcome is Outcome.FAILURE or min(len(mine), len(theirs)) < how.purpose_terms:
             continue
         if max(holders[mine], holders[theirs]) > how.purpose_holders or _share(mine, theirs) < how.purpose_share:
@@ -235,6 +239,11 @@ def _by_purpose(
             evidence=f"both say when to apply in the same words ({', '.join(sorted(mine & theirs)[:_NAMED])})",
             titles=(members[b].memory.title, members[a].memory.title),
         )
+
+
+def _by_rule(member: Member) -> bool:
+    """Whether its description was made by a rule: then that two of them are alike says nothing of their purpose."""
+    return member.memory.metadata.get("distiller") == OFFLINE
 
 
 def _by_analogy(

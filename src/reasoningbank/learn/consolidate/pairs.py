@@ -31,7 +31,7 @@ class Nearness:
 
 
 NEARNESS: Mapping[str, Nearness] = {
-    "local": Nearness(same=0.80, opposed=0.60, analogous=0.50),
+    "local": Nearness(same=0.80, opposed=0.60, analogous=0.55),
     # Here a cosine counts common words and letters; it knows nothing of meaning.
     "hash": Nearness(same=0.45, opposed=0.30, analogous=0.65),
 }
