@@ -13,12 +13,13 @@ import pytest
 
 import reasoningbank
 from reasoningbank.agents.install.program import Program, is_ours
-from reasoningbank.agents.install.targets import Places, claude_code
+from reasoningbank.agents.install.targets import Places, claude_code, codex
 from reasoningbank.cli.table import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "plugin"
 WRAPPER = '"${CLAUDE_PLUGIN_ROOT}/scripts/reasoningbank"'
+CODEX_WRAPPER = '"${PLUGIN_ROOT}/scripts/reasoningbank"'
 KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 CLAUDE = shutil.which("claude")
 
@@ -54,6 +55,18 @@ def test_its_hooks_are_those_that_install_writes():
     assert ours == wanted
     assert all(is_ours(call["command"]) for groups in read("hooks", "hooks.json")["hooks"].values()
                for group in groups for call in group["hooks"])  # fmt: skip
+
+
+def test_for_codex_it_says_the_same_in_the_words_of_codex():
+    manifest = read(".codex-plugin", "plugin.json")
+    assert {manifest[name] for name in ("name", "version")} == {"reasoningbank", reasoningbank.__version__}
+    for name in ("skills", "mcpServers", "hooks"):
+        assert (PLUGIN / manifest[name]).exists()
+    target = codex(Places(home=Path("/nowhere")), Program(words=("PROGRAM",)))[0]
+    told = json.dumps(read(".codex-plugin", "hooks.json"))
+    assert json.loads(told.replace(json.dumps(CODEX_WRAPPER)[1:-1], "PROGRAM")) == json.loads(target.add("{}"))
+    # Codex puts the folder of a plugin into its hooks, and not into its servers.
+    assert read(".codex-plugin", "mcp.json")["mcpServers"]["reasoningbank"]["command"] == "reasoningbank"
 
 
 def test_its_server_is_the_one_that_install_registers():
