@@ -58,12 +58,13 @@ def entries_of(memories: Sequence[Memory]) -> Entries:
 
 def _weigh(memory: Memory) -> tuple[dict[int, int], int]:
     found: dict[int, int] = {}
+    known = found.get
     length = 0
     most = KEYWORDS.most_terms_per_memory
     for text, weight in ((memory.title, _TITLE), (memory.description, _DESCRIPTION), (memory.content, _CONTENT)):
         keys = term_keys(tokens(text))[:most]
         for key in keys:
-            found[key] = found.get(key, 0) + weight
+            found[key] = known(key, 0) + weight
         length += weight * len(keys)
         if len(found) >= most:
             break

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.stem import stem
@@ -41,23 +42,22 @@ def id_term(memory_id: str) -> int:
     return _digest("\0id\0" + memory_id, 4)
 
 
-_known: dict[str, tuple[int, ...]] = {}
+class _Known(dict[str, tuple[int, ...]]):
+    """The keys of tokens met before."""
+
+    def __missing__(self, token: str) -> tuple[int, ...]:
+        keys = tuple([_digest(term, 4) for term in forms(token, stem=stem)])
+        if len(token) <= LONGEST_TERM:
+            if len(self) >= _MOST_REMEMBERED:
+                self.clear()
+            self[token] = keys
+        return keys
+
+
+_known = _Known()
 
 
 def term_keys(tokens: Iterable[str]) -> list[int]:
     """The keys of the terms of tokens, in order. Tokens come from `core.text.tokens`."""
-    found: list[int] = []
-    known = _known.get
-    for token in tokens:
-        # One loop and no call for a token met before: indexing spends most of its time here.
-        found += known(token) or _new_keys(token)
-    return found
-
-
-def _new_keys(token: str) -> tuple[int, ...]:
-    keys = tuple(_digest(term, 4) for term in forms(token, stem=stem))
-    if len(token) <= LONGEST_TERM:
-        if len(_known) >= _MOST_REMEMBERED:
-            _known.clear()
-        _known[token] = keys
-    return keys
+    # Without a loop of our own for tokens met before: indexing spends most of its time here.
+    return list(chain.from_iterable(map(_known.__getitem__, tokens)))
