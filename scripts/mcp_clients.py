@@ -48,7 +48,7 @@ NEED_A_TEST_TOOL = {
     "sep-2575-http-server-no-independent-requests-on-stream",
     "sep-2575-server-no-log-without-loglevel",
 }
-"""Checks inside of those scenarios that call such a tool, and fail for want of it."""
+"""Checks inside of those scenarios that call such a tool; the suite calls them a failure and says "Not testable"."""
 _SERVER = """
 import sys
 import uvicorn
@@ -174,13 +174,17 @@ def _scenario(folder: Path, place: Path, url: str, scenario: str) -> list[str]:
     results = place / scenario
     done = _run(folder, "conformance", "server", "--url", url, "--scenario", scenario, "--output-dir", str(results))
     checks = [check for path in results.rglob("checks.json") for check in json.loads(path.read_text("utf-8"))]
-    failed = [check for check in checks if check["status"] == "FAILURE" and check["id"] not in NEED_A_TEST_TOOL]
+    failed = [check for check in checks if check["status"] == "FAILURE" and not _is_for_want_of_a_tool(check)]
     passed = sum(check["status"] == "SUCCESS" for check in checks)
     failures = [f"conformance {scenario}: {check['id']}: {check.get('errorMessage', '')}" for check in failed]
     if not passed:
         failures.append(f"conformance {scenario}: no check passed: {done.stdout[-500:]}{done.stderr[-500:]}")
     print(f"{'FAILED' if failures else 'ok    '} conformance {scenario}: {passed} of {len(checks)} checks passed")
     return failures
+
+
+def _is_for_want_of_a_tool(check: dict[str, str]) -> bool:
+    return check["id"] in NEED_A_TEST_TOOL and check.get("errorMessage", "").startswith("Not testable")
 
 
 if __name__ == "__main__":
