@@ -102,8 +102,8 @@ class Reader(Protocol):
         """The memories that were shown during a trajectory, in the order in which they first were."""
         ...
 
-    def shown_among(self, trajectory_ids: Sequence[str], memory_ids: Sequence[str]) -> dict[str, set[str]]:
-        """For each of these memories, those of the trajectories in which it was shown."""
+    def ranks_in(self, trajectory_id: str) -> dict[str, int]:
+        """The same memories, each with the best rank at which it was shown."""
         ...
 
     def like_tasks(self, namespace: str | None, kind: str | None, limit: int) -> dict[str, bool]:

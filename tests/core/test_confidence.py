@@ -190,6 +190,18 @@ def test_no_date_overflows_bayes(at: float, now: float) -> None:
     assert 0.5 <= result.mean <= 2.0 / 3.0 + 1e-12
 
 
+def test_bayes_notices_that_what_always_worked_works_no_more() -> None:
+    worked = [signal(True, SignalKind.COMPLETION, days_ago=50 - n / 10) for n in range(200)]
+    fails = [signal(False, SignalKind.COMPLETION, days_ago=20 - n) for n in range(20)]
+    assert mean("bayes", worked, initial=0.7) > 0.9
+    assert mean("bayes", [*worked, *fails], initial=0.7) < 0.5
+
+
+def test_one_signal_however_heavy_does_not_wipe_out_what_was_known() -> None:
+    worked = [signal(True, SignalKind.COMPLETION, days_ago=50 - n / 10) for n in range(200)]
+    assert mean("bayes", [*worked, signal(False, weight=1e9)], initial=0.7) > 0.6
+
+
 def test_an_hour_of_clock_skew_hardly_matters() -> None:
     ahead = mean("bayes", [signal(days_ago=-1 / 24)])
     assert ahead == pytest.approx(mean("bayes", [signal()]), abs=1e-4)

@@ -136,17 +136,23 @@ def test_boosted_subtracts_three_tenths_of_the_redundancy() -> None:
 
 def test_balanced_is_relevance_discounted_by_doubt_and_mildly_by_age() -> None:
     candidate = item("a", relevance=0.8, confidence=0.6, age_days=180.0)
-    # 0.9 · 0.8 · (0.5 + 0.5·0.6) · (0.9 + 0.1·0.5) = 0.9 · 0.8 · 0.8 · 0.95
-    assert only_score(candidate, "balanced") == pytest.approx(0.5472)
+    # 0.9 · 0.8 · (0.2 + 0.8·0.6) · (0.9 + 0.1·0.5) = 0.9 · 0.8 · 0.68 · 0.95
+    assert only_score(candidate, "balanced") == pytest.approx(0.46512)
 
 
 def test_in_balanced_a_clearly_more_relevant_memory_wins_over_a_newer_and_surer_one() -> None:
     items = [
         item("relevant", relevance=0.9, confidence=0.5, age_days=365.0),
-        item("sure and new", relevance=0.6, confidence=0.9),
+        item("sure and new", relevance=0.5, confidence=0.9),
     ]
     ranked = rank(items, strangers(2), profile_named("balanced"), 2)
     assert ids(items, ranked) == ["relevant", "sure and new"]
+
+
+def test_in_balanced_that_which_works_comes_first_among_answers_to_one_question() -> None:
+    items = [item("nearer, and fails", relevance=0.8, confidence=0.4), item("works", relevance=0.6, confidence=0.9)]
+    ranked = rank(items, strangers(2), profile_named("balanced"), 2)
+    assert ids(items, ranked) == ["works", "nearer, and fails"]
 
 
 @pytest.mark.parametrize("profile", profiles())

@@ -8,7 +8,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
-from reasoningbank.learn.capture import BYSTANDER_WEIGHT
+from reasoningbank.learn.credit import SHOWN_BESIDE
 
 TASK = "configure the retry policy of the http client"
 
@@ -32,8 +32,8 @@ def test_those_named_as_used_are_credited_in_full_and_bystanders_a_little(
     assert ended.steps == 2
     assert {s.memory_id: (s.weight, s.used, s.positive) for s in ended.signals} == {
         lessons[0]: (1.0, True, True),
-        lessons[1]: (BYSTANDER_WEIGHT, False, True),
-        lessons[2]: (BYSTANDER_WEIGHT, False, True),
+        lessons[1]: (SHOWN_BESIDE, False, True),
+        lessons[2]: (SHOWN_BESIDE, False, True),
     }
     used, bystander = bank.get(lessons[0]), bank.get(lessons[1])
     assert used.confidence.mean > bystander.confidence.mean > 0.5

@@ -11,7 +11,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.learning import Episode, EpisodeStep
-from reasoningbank.recall.experience import voted
+from reasoningbank.recall.experience import Taught, spoken, voted
 
 BOATS = "How many boats sail on Sunday from the old harbour?"
 TABLE = "[('xq_id', 'int', 'NO'), ('zz_ref', 'int', 'NO')]"
@@ -82,6 +82,22 @@ def test_what_hurt_in_a_past_task_is_not_vouched_for(bank: ReasoningBank) -> Non
     session = bank.start_session(BOATS)
     bank.end_session(session.id, "failure", used=[kept.id])
     assert not bank.search(BOATS).memories
+
+
+def test_to_have_been_shown_while_a_past_task_went_well_is_no_reason_to_be_shown_again(bank: ReasoningBank) -> None:
+    memory = bank.record(title="Unrelated", content="polish the brass handles")
+    for used in ([], [memory.id]):
+        for _ in range(3):
+            session = bank.start_session("rotate signing certificates").id
+            bank.search("polish the brass handles", floor=0.0, session=session)
+            bank.end_session(session, "success", used=used, distil=False)
+        found = [hit.id for hit in bank.search("rotate signing certificates")]
+        assert found == used
+
+
+def test_however_often_a_memory_was_used_it_is_of_use_once() -> None:
+    often = [(Taught({"a": 1.0}, {}), 0.8), (Taught({}, {"b": 1.0, "a": 1.0}), 0.8), (Taught({}, {"b": 1.0}), 0.8)]
+    assert spoken(often) == [({"a": 1.0}, 0.8), ({"b": 1.0}, 0.8), ({}, 0.8)]
 
 
 def test_the_index_of_tasks_is_a_view_that_may_vanish_or_rot(path: Path, bank: ReasoningBank) -> None:

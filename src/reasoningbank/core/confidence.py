@@ -80,8 +80,13 @@ class Bayes:
     """A Beta posterior, whose prior has the initial confidence as mean and `prior_strength` as its mass.
 
     Evidence loses half its mass every `half_life_days`, so an old verdict fades toward the prior. Because all
-    masses fade at one rate, they can be summed as of a fixed epoch and brought to any `now` by one
+    masses fade at one rate, they can be kept as of a fixed epoch and brought to any `now` by one
     multiplication.
+
+    Evidence also gives way to newer evidence: there is room for `most_pieces`, and what comes when it is full takes
+    the place of a part of what is there. Without that a memory that has worked a hundred times would have to fail a
+    hundred times before anybody noticed that the world has changed. One signal takes a quarter of the room at most.
+    A positive one takes less from the positive mass than it brings, so it can only raise the mean.
 
     A signal stamped later than `now` is not held at age zero but counts for more than a whole piece, by the
     same curve. Age zero cannot be had without the signals at hand, and the substitute, moving `now` up to the
@@ -100,15 +105,23 @@ class Bayes:
     stability: float = 1.5
     peer: float = 0.5
     half_life_days: float = 180.0
+    most_pieces: float = 20.0
 
     def standing(self, initial: float, created_at: float, signals: Iterable[Signal]) -> Standing:
         ordered = _in_order(signals)
-        masses: dict[bool, list[float]] = {True: [], False: []}
+        positive = negative = 0.0
         for signal in ordered:
-            masses[signal.positive].append(self._weight(signal) * math.exp2(self._half_lives(signal.at)))
-        return _standing(
-            initial, created_at, ordered, positive=math.fsum(masses[True]), negative=math.fsum(masses[False])
-        )
+            # As of the epoch the room grows with time, as the masses do.
+            growth = math.exp2(self._half_lives(signal.at))
+            weight = min(self._weight(signal), self.most_pieces / 4.0) * growth
+            there, room = positive + negative, self.most_pieces * growth - weight
+            if there > room:
+                positive, negative = positive * (room / there), negative * (room / there)
+            if signal.positive:
+                positive += weight
+            else:
+                negative += weight
+        return _standing(initial, created_at, ordered, positive=positive, negative=negative)
 
     def means(self, standings: Columns, now: float) -> Means:
         fading = self._fading(now)

@@ -22,6 +22,10 @@ LONGEST_LESSON_DESCRIPTION_CHARS = 200
 LONGEST_LESSON_CONTENT_CHARS = 4_000
 
 
+OF_A_SESSION = "session"
+"""The source of the signals that the end of a session makes."""
+
+
 class Finding(StrEnum):
     """How an episode went. `unknown` is an answer too: whoever cannot tell must not guess."""
 

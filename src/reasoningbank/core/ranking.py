@@ -100,10 +100,11 @@ class Weights:
         return self.diversity > 0.0 if self.combine == "sum" else self.mmr_lambda < 1.0
 
 
-# `balanced` is mild on purpose. Full doubt halves a match and great age takes a tenth of it, so relevance
-# leads; half of the recency is gone after 180 days, the half-life of evidence. With λ 0.9 an exact duplicate
-# falls behind a stranger whose product is up to 0.11 (0.1 / 0.9) lower, and nothing moves further than that; what is
-# merely about the same thing (a cosine up to 0.75) does not move at all, which is worth 0.005 of nDCG on SciFact.
+# In `balanced` relevance leads, but among answers to one question that which works shall come first: full doubt takes
+# four fifths of a match (decision 0021), great age a tenth; half of the recency is gone after 180 days, the half-life
+# of evidence. With λ 0.9 an exact duplicate falls behind a stranger whose product is up to 0.11 (0.1 / 0.9) lower, and
+# nothing moves further than that; what is merely about the same thing (a cosine up to 0.75) does not move at all, which
+# is worth 0.005 of nDCG on SciFact.
 _PROFILES: Mapping[str, Weights] = MappingProxyType(
     {
         weights.name: weights
@@ -112,7 +113,7 @@ _PROFILES: Mapping[str, Weights] = MappingProxyType(
                 name="balanced",
                 combine="product",
                 match="relevance",
-                confidence=0.5,
+                confidence=0.8,
                 recency=0.1,
                 recency_rate_per_day=math.log(2.0) / 180.0,
                 mmr_lambda=0.9,

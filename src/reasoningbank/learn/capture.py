@@ -18,17 +18,16 @@ from reasoningbank.core.drafts import (
     required_text,
 )
 from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
-from reasoningbank.core.learning import Verdict
+from reasoningbank.core.learning import OF_A_SESSION, Verdict
 from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Trajectory
 from reasoningbank.desk import Desk
+from reasoningbank.learn.credit import surprise_of, told, usual_before, weight_of
 from reasoningbank.learn.episodes import verdict_metadata
 from reasoningbank.learn.evidence import Evidence, signal_for, standing_for
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Reader, Writer
 
 OUTCOMES = ("success", "failure", "unknown")
-BYSTANDER_WEIGHT = 0.25
-"""A memory that was shown but not named as used gets this share of a whole piece of evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,22 +139,38 @@ def _credit(
 ) -> tuple[Signal, ...]:
     used_ones = [desk.memory(reader, reference, trajectory.namespace) for reference in used]
     named = {standing_for(reader, memory).id for memory in used_ones}
-    shown = reader.get(Memory, reader.shown_in(trajectory.id))
-    memories = {memory.id: memory for memory in (standing_for(reader, one) for one in shown.values())}
+    memories, ranks = _shown(reader, trajectory.id)
     memories |= reader.get(Memory, sorted(named.difference(memories)))
+    if not memories:
+        return ()
+    usual, positive = usual_before(reader, trajectory), trajectory.outcome == "success"
+    surprise = surprise_of(usual, positive=positive)
     return tuple(
         signal_for(
             desk,
             memory,
             Evidence(
                 kind=SignalKind.COMPLETION,
-                positive=trajectory.outcome == "success",
-                weight=certainty * (1.0 if memory.id in named else BYSTANDER_WEIGHT),
+                positive=positive,
+                weight=certainty * weight_of(memory.id, named, ranks, surprise),
                 used=memory.id in named,
-                source="session",
+                source=OF_A_SESSION,
                 trajectory_id=trajectory.id,
+                comment=told(usual),
             ),
         )
         for memory in memories.values()
         if memory.state is not State.FORGOTTEN
     )
+
+
+def _shown(reader: Reader, trajectory_id: str) -> tuple[dict[str, Memory], dict[str, int]]:
+    """What was shown, or what stands for it since, with the best rank of each."""
+    memories: dict[str, Memory] = {}
+    ranks: dict[str, int] = {}
+    shown = reader.ranks_in(trajectory_id)
+    for memory_id, memory in reader.get(Memory, list(shown)).items():
+        standing = standing_for(reader, memory)
+        memories[standing.id] = standing
+        ranks[standing.id] = min(shown[memory_id], ranks.get(standing.id, shown[memory_id]))
+    return memories, ranks

@@ -12,13 +12,14 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from reasoningbank.core.confidence import Policy
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly, BankUnavailable, EmbedderMismatch
-from reasoningbank.core.types import Change, Memory, Outcome, Scope, Signal, State, Trajectory
+from reasoningbank.core.learning import OF_A_SESSION
+from reasoningbank.core.types import Change, Memory, Outcome, Scope, Signal, SignalKind, State, Trajectory
 from reasoningbank.core.values import replace
 from reasoningbank.ports import Embedder, Filter, Index, Probe, Store
 from reasoningbank.recall.follow import Follower
@@ -76,14 +77,14 @@ class Experience:
         if Scope.PROJECT not in where.scopes or not self._any_task(where.tenant):
             return {}
         near = self._near(query, probe)
-        heard: list[tuple[Mapping[str, float], float]] = []
+        heard: list[tuple[Taught, float]] = []
         for first in range(0, len(near), TASKS_HEARD):
             page = near[first : first + TASKS_HEARD]
             taught = self._taught([task for task, _ in page], where.tenant)
             heard += [(taught[task], relevance) for task, relevance in page if task in taught]
             if len(heard) >= TASKS_HEARD:
                 break
-        return voted(heard[:TASKS_HEARD])
+        return voted(spoken(heard[:TASKS_HEARD]))
 
     def close(self) -> None:
         with self._lock:
@@ -141,18 +142,46 @@ class Experience:
         index = self._open_tasks(anew=anew)
         return index, TaskFollower(self._store, index, self._embedder, self._policy)
 
-    def _taught(self, tasks: Sequence[str], tenant: str) -> dict[str, dict[str, float]]:
+    def _taught(self, tasks: Sequence[str], tenant: str) -> dict[str, Taught]:
         """For each task that taught something: its memories and how firmly each is tied to it."""
-        found: dict[str, dict[str, float]] = {}
+        found: dict[str, Taught] = {}
         with self._store.read(tenant) as reader:
             for memory in reader.select(Memory, {"source": list(tasks), "state": (State.ACTIVE,)}):
-                found.setdefault(memory.source or "", {})[memory.id] = 1.0
+                found.setdefault(memory.source or "", Taught({}, {})).learned[memory.id] = 1.0
             for signal in reader.select(Signal, {"trajectory_id": list(tasks)}):
-                if signal.positive:
-                    ties = found.setdefault(signal.trajectory_id or "", {})
+                if signal.positive and not _bystander(signal):
+                    taught = found.setdefault(signal.trajectory_id or "", Taught({}, {}))
+                    ties = taught.used if signal.used else taught.learned
                     tie = min(1.0, signal.weight / WHOLE_SIGNAL)
                     ties[signal.memory_id] = max(tie, ties.get(signal.memory_id, 0.0))
         return found
+
+
+class Taught(NamedTuple):
+    """What a task is tied to, by memory, and how firmly."""
+
+    learned: dict[str, float]
+    """It was the source of these, or it taught them again."""
+    used: dict[str, float]
+    """These were used in it, and it went well."""
+
+
+def _bystander(signal: Signal) -> bool:
+    """Shown while a task went well, and no more. Were that a tie, to be shown would be a reason to be shown again."""
+    return signal.kind is SignalKind.COMPLETION and not signal.used and signal.source == OF_A_SESSION
+
+
+def spoken(heard: Sequence[tuple[Taught, float]]) -> list[tuple[Mapping[str, float], float]]:
+    """What each task says, the nearest first: all that it taught, and of what was used in it that which no other task
+    has spoken for. However often a memory was used, it is of use once; how well it did is its confidence's business.
+    """
+    said = {memory_id for taught, _ in heard for memory_id in taught.learned}
+    speeches: list[tuple[Mapping[str, float], float]] = []
+    for taught, relevance in heard:
+        first = {memory_id: tie for memory_id, tie in taught.used.items() if memory_id not in said}
+        said.update(first)
+        speeches.append(({**first, **taught.learned}, relevance))
+    return speeches
 
 
 def voted(heard: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, float]:

@@ -5,8 +5,6 @@ Folded from the trajectories in the transaction that writes them, so it is never
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -49,18 +47,3 @@ def like_tasks(
         (*given.values(), limit),
     )
     return {trajectory_id: bool(succeeded) for trajectory_id, succeeded in rows}
-
-
-def shown_among(
-    connection: apsw.Connection, tenant: str, trajectory_ids: Sequence[str], memory_ids: Sequence[str]
-) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {memory_id: set() for memory_id in memory_ids}
-    rows = connection.execute(
-        "SELECT memory_id, trajectory_id FROM exposures WHERE trajectory_id IN (SELECT value FROM json_each(?)) "
-        "AND tenant = ? AND NOT withheld",
-        (json.dumps(list(trajectory_ids)), tenant),
-    )
-    for memory_id, trajectory_id in rows:
-        if memory_id in found:
-            found[memory_id].add(trajectory_id)
-    return found

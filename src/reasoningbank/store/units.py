@@ -186,8 +186,13 @@ class SqliteReader:
         )
         return [memory_id for (memory_id,) in rows]
 
-    def shown_among(self, trajectory_ids: Sequence[str], memory_ids: Sequence[str]) -> dict[str, set[str]]:
-        return task_rows.shown_among(self._connection, self._tenant, trajectory_ids, memory_ids)
+    def ranks_in(self, trajectory_id: str) -> dict[str, int]:
+        rows = self._connection.execute(
+            "SELECT memory_id, min(rank) FROM exposures WHERE trajectory_id = ? AND tenant = ? "
+            "AND NOT withheld GROUP BY memory_id ORDER BY min(num)",
+            (trajectory_id, self._tenant),
+        )
+        return dict(rows)
 
     def like_tasks(self, namespace: str | None, kind: str | None, limit: int) -> dict[str, bool]:
         return task_rows.like_tasks(self._connection, self._tenant, namespace, kind, limit)
