@@ -16,7 +16,7 @@ from reasoningbank.core.ids import derived_id
 from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Trajectory
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
-from reasoningbank.learn.capture import BYSTANDER_WEIGHT
+from reasoningbank.learn.credit import BYSTANDER_WEIGHT
 from reasoningbank.learn.evidence import Evidence, signal_for
 from reasoningbank.ports import Reader, Writer
 
