@@ -17,7 +17,7 @@ from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Tr
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.learn.credit import BYSTANDER_WEIGHT
-from reasoningbank.learn.evidence import Evidence, signal_for
+from reasoningbank.learn.evidence import Evidence, signal_for, standing_for
 from reasoningbank.ports import Reader, Writer
 
 SOURCE = "git"
@@ -98,22 +98,27 @@ def settle(
 def _signals(desk: Desk, reader: Reader, trajectory: Trajectory, fate: Fate, commit: str) -> tuple[Signal, ...]:
     given = reader.select(Signal, {"trajectory_id": trajectory.id})
     used = {signal.memory_id for signal in given if signal.used}
-    concerned = dict.fromkeys((*reader.shown_in(trajectory.id), *sorted(used)))
     there = {signal.id for signal in given}
+    concerned = reader.get(Memory, list(dict.fromkeys((*reader.shown_in(trajectory.id), *sorted(used)))))
+    by_standing: dict[str, tuple[Memory, list[str]]] = {}
+    for memory in concerned.values():
+        standing = standing_for(reader, memory)
+        by_standing.setdefault(standing.id, (standing, []))[1].append(memory.id)
     made = []
-    for memory in reader.get(Memory, list(concerned)).values():
-        if memory.state is State.FORGOTTEN:
+    for standing, shown in by_standing.values():
+        # Named by what was shown: a merge between two looks must not make the same evidence new.
+        names = [derived_id("sig", f"{desk.tenant}\n{SOURCE}\n{name}\n{trajectory.id}\n{fate}") for name in shown]
+        if standing.state is State.FORGOTTEN or not there.isdisjoint(names):
             continue
         evidence = Evidence(
             kind=SignalKind.STABILITY,
             positive=fate is Fate.SURVIVED,
-            weight=1.0 if memory.id in used else BYSTANDER_WEIGHT,
+            weight=BYSTANDER_WEIGHT if used.isdisjoint((standing.id, *shown)) else 1.0,
             # The end of the session has counted its use already.
             used=False,
             source=SOURCE,
             trajectory_id=trajectory.id,
             comment=f"commit {commit[:12]} {fate}",
         )
-        identity = derived_id("sig", f"{desk.tenant}\n{SOURCE}\n{memory.id}\n{trajectory.id}\n{fate}")
-        made.append(replace(signal_for(desk, memory, evidence), id=identity))
-    return tuple(signal for signal in made if signal.id not in there)
+        made.append(replace(signal_for(desk, standing, evidence), id=names[0]))
+    return tuple(made)
