@@ -33,7 +33,7 @@ class Nearness:
 NEARNESS: Mapping[str, Nearness] = {
     "local": Nearness(same=0.80, opposed=0.60, analogous=0.55),
     # Here a cosine counts common words and letters; it knows nothing of meaning.
-    "hash": Nearness(same=0.45, opposed=0.30, analogous=0.65),
+    "hash": Nearness(same=0.50, opposed=0.40, analogous=0.65),
 }
 """By embedder; another one is taken to be like `local`."""
 
@@ -107,6 +107,7 @@ def _among(vectors: Floats, least: float, apart: NDArray[np.int64] | None, most:
     return list(zip(low[first].tolist(), high[first].tolist(), np.concatenate(cosines)[first].tolist(), strict=True))
 
 
-def is_crowded(pairs: Sequence[Pair], most: int = MOST_NEIGHBOURS) -> bool:
-    """Whether some row had so many near ones that not all of them may be among the pairs."""
-    return max(Counter(row for one, other, _ in pairs for row in (one, other)).values(), default=0) >= most
+def crowded(pairs: Sequence[Pair], most: int = MOST_NEIGHBOURS) -> set[int]:
+    """Rows with so many near ones that not all of them may be among the pairs. A pair is missed only between two."""
+    degree = Counter(row for one, other, _ in pairs for row in (one, other))
+    return {row for row, count in degree.items() if count >= most}

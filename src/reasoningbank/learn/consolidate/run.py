@@ -26,7 +26,7 @@ from reasoningbank.learn.consolidate.edges import Web, edges_in
 from reasoningbank.learn.consolidate.inheriting import inherited
 from reasoningbank.learn.consolidate.links import links_among
 from reasoningbank.learn.consolidate.merging import merges_among
-from reasoningbank.learn.consolidate.pairs import Pair, Space, is_crowded, near_pairs
+from reasoningbank.learn.consolidate.pairs import Pair, Space, crowded, near_pairs
 from reasoningbank.learn.consolidate.plan import Consolidated, Link, Merge, Plan, Promotion
 from reasoningbank.learn.consolidate.pool import Member, Settled, member_of, members, settled
 from reasoningbank.learn.consolidate.promoting import promotions_among
@@ -189,19 +189,21 @@ class _Near:
 
 
 def _merged(pool: Sequence[Member], near: _Near, before: Settled) -> list[Merge]:
-    """Round by round: a memory with very many near ones is compared with only some of them in each."""
+    """First the very same, which need no vector and would crowd out the others; then round by round: of a memory with
+    very many near ones only some are seen in each.
+    """
     found: dict[str, Merge] = {}
-    left = list(pool)
+    left, pairs = list(pool), list[Pair]()
     for number in range(MOST_ROUNDS):
-        # The very same ones need no vector, and would crowd out the others.
-        pairs = near.within(left, near.least.same) if number else []
         fresh = merges_among(left, pairs, before)
         for merge in fresh:
             _absorb(found, merge)
         gone = {other for merge in fresh for other in merge.merged}
-        left = [member for member in left if member.id not in gone]
-        if number and not (fresh and is_crowded(pairs)):
+        again = crowded(pairs) if number else range(len(left))
+        left = [left[row] for row in sorted(again) if left[row].id not in gone]
+        if number and not fresh:
             break
+        pairs = near.within(left, near.least.same)
     return [found[kept] for kept in sorted(found)]
 
 

@@ -60,8 +60,10 @@ class Wording:
 
 
 def wording_of(memory: Memory) -> Wording:
-    tokens = list(_tokens(f"{memory.title}\n{memory.description}\n{memory.content}"))
+    title, content = list(_tokens(memory.title)), list(_tokens(memory.content))
+    tokens = [*title, *_tokens(memory.description), *content]
     against, denials = _polarity(tokens)
+    of_content = _polarity(content)
     named = [(name, literal) for name, literal in map(_kind, tokens) if name]
     words = [name for name, literal in named if not literal]
     literals = frozenset(name for name, literal in named if literal)
@@ -77,8 +79,8 @@ def wording_of(memory: Memory) -> Wording:
         values=frozenset(_values(tokens)),
         is_cut=len(tokens) >= MOST_TOKENS,
         is_failure=memory.outcome is Outcome.FAILURE,
-        avoids=memory.outcome is Outcome.FAILURE or _warns(memory.title, memory.content),
-        denies=_polarity(list(_tokens(memory.content)))[1] % 2 == 1,
+        avoids=memory.outcome is Outcome.FAILURE or bool(against and _warns(title, memory.content, of_content[0])),
+        denies=of_content[1] % 2 == 1,
         whole=" ".join(f"{memory.title} {memory.description} {memory.content}".casefold().split()),
     )
 
@@ -148,13 +150,10 @@ def _polarity(tokens: list[str]) -> tuple[int, int]:
     return against, denials
 
 
-def _warns(title: str, content: str) -> bool:
+def _warns(title: list[str], content: str, in_content: int) -> bool:
     """By the first sentence of the content; where that says neither, by the title, which often repeats it."""
-    for text in (_SENTENCE_END.split(content, maxsplit=1)[0], title):
-        against, _ = _polarity(list(_tokens(text)))
-        if against:
-            return against % 2 == 1
-    return False
+    first = _polarity(list(_tokens(_SENTENCE_END.split(content, maxsplit=1)[0])))[0] if in_content else 0
+    return (first or _polarity(title)[0]) % 2 == 1
 
 
 def _turns(tokens: list[str]) -> Iterator[tuple[str, str]]:
