@@ -24,6 +24,7 @@ SAME = [
     ("Retries need exponential backoff", "Retries need exponential  BACKOFF"),
     ("Put the limit in the middleware", "Put the limit in the midleware"),
     ("When latency rises after a failover, warm the cache", "Warm the cache when latency rises after a failover"),
+    ("Restart the worker, because its buffers are full", "Restart the worker: its buffers are full"),
     ("重试需要指数退避", "重试需要指数退避"),
 ]
 

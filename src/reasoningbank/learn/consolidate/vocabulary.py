@@ -21,7 +21,8 @@ EMPTY = _stems(
     "a an the and or of to in on at for with by as is are be been being was were it its this that these those you your "
     "we our us they them their i my he she his her will would can could shall may might do does did done so also very "
     "just please simply really always ensure make sure remember need should must have has had having when if while "
-    "which who whom whose what where how there here thus therefore hence such up out about carefully eg ie etc"
+    "which who whom whose what where how there here thus therefore hence such up out about carefully because "
+    "since eg ie etc"
 )
 """Say nothing about the advice itself. Not among them: not, no, only, before, after, first."""
 
@@ -61,7 +62,7 @@ SAME = {
         "kubernetes/k8s javascript/js typescript/ts postgres/postgresql production/prod development/dev "
         "information/info message/msg command/cmd package/pkg library/lib retry/reattempt error/exception "
         "choose/pick/select show/display wait/await call/invoke build/compile help/assist several/multiple "
-        "whole/entire/full all/every/each improve/enhance/better cause/trigger because/since "
+        "whole/entire/full all/every/each improve/enhance/better cause/trigger "
         "keep/retain/preserve change/modify/alter/edit create/generate obtain/get/fetch/retrieve return/yield "
         "require/needs wrong/incorrect/faulty right/correct/proper send/submit"
     )
