@@ -1,8 +1,12 @@
 from __future__ import annotations
 
-import pytest
+import re
 
-from reasoningbank.core.stem import remembered, stem
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reasoningbank.core.stem import _measures, remembered, stem
 
 # From the examples in Porter's paper, one or more for each rule.
 PAPER = {
@@ -52,3 +56,13 @@ def test_a_word_too_long_to_be_one_is_neither_stemmed_nor_remembered() -> None:
         word = f"{'abc' * 100}{'x' * number}ing"
         assert stem(word) == word
     assert remembered() == before
+
+
+# Porter's measure as a pattern: how many runs of vowels followed by consonants, the first of them after any consonants.
+def measured(count: int) -> re.Pattern[str]:
+    return re.compile(f"(?:[^aeiou][^aeiouy]*)?(?:[aeiouy][aeiou]*[^aeiou][^aeiouy]*){{{count}}}(?:[aeiouy][aeiou]*)?")
+
+
+@given(word=st.text("aeybtw", max_size=12), count=st.integers(1, 4))
+def test_the_measure_is_what_the_pattern_says(word: str, count: int) -> None:
+    assert (count in _measures(word)) == (measured(count).fullmatch(word) is not None)
