@@ -94,7 +94,7 @@ def test_a_commit_that_lasted_a_week_speaks_for_what_was_shown_and_more_for_what
     [(positive, weight, comment)] = git_signals(used)
     assert (positive, weight) == (True, 1.0)
     assert re.fullmatch("commit [0-9a-f]{7,12} survived", comment)
-    assert git_signals(shown)[0][:2] == (True, 0.25)
+    assert git_signals(shown)[0][:2] == (True, 0.05), "shown beside one that was used"
     with ReasoningBank.open() as bank:
         assert bank.get(used).confidence.mean > before[0]
         assert bank.get(used).usage_count == before[1], "surviving is no second use"

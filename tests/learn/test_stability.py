@@ -67,6 +67,15 @@ def test_many_commits_of_a_session_are_one_piece_of_evidence(bank):
     assert (signal.weight, signal.used, signal.positive) == (1.0, False, True)
 
 
+def test_what_stood_further_down_gets_less_when_nobody_says_what_was_used(bank):
+    first = bank.record(**ONE).id
+    second = bank.record(title="Log errors", content="Log an error once, where it is handled, with its context.").id
+    session(bank, "[main 1111111] a")
+    settled(bank, {"1111111": Fate.SURVIVED})
+    weights = [stability(bank, memory)[0].weight for memory in (first, second)]
+    assert sorted(weights, reverse=True) == [0.5, 0.25]
+
+
 def test_evidence_goes_to_the_memory_that_took_a_merged_one_in_and_only_once(bank):
     first, second = bank.record(**ONE).id, bank.record(**SAME).id
     session(bank, "[main 1111111] a")

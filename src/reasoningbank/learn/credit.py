@@ -27,8 +27,6 @@ DRAWN_BY_TASKS = 4.0
 LEAST_USUAL, MOST_USUAL = 0.1, 0.9
 FIRST_SHOWN = 0.5
 """What the first of those shown gets of a whole piece when nobody says which was used; the n-th gets the n-th part."""
-BYSTANDER_WEIGHT = 0.25
-"""The same where the rank is not known and nothing tells what to expect."""
 SHOWN_BESIDE = 0.05
 """What a memory gets that was shown beside others of which somebody says that they were used."""
 

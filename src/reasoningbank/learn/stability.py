@@ -16,7 +16,7 @@ from reasoningbank.core.ids import derived_id
 from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Trajectory
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
-from reasoningbank.learn.credit import BYSTANDER_WEIGHT
+from reasoningbank.learn.credit import weight_of
 from reasoningbank.learn.evidence import Evidence, signal_for, standing_for
 from reasoningbank.ports import Reader, Writer
 
@@ -99,7 +99,8 @@ def _signals(desk: Desk, reader: Reader, trajectory: Trajectory, fate: Fate, com
     given = reader.select(Signal, {"trajectory_id": trajectory.id})
     used = {signal.memory_id for signal in given if signal.used}
     there = {signal.id for signal in given}
-    concerned = reader.get(Memory, list(dict.fromkeys((*reader.shown_in(trajectory.id), *sorted(used)))))
+    ranks = reader.ranks_in(trajectory.id)
+    concerned = reader.get(Memory, list(dict.fromkeys((*ranks, *sorted(used)))))
     by_standing: dict[str, tuple[Memory, list[str]]] = {}
     for memory in concerned.values():
         standing = standing_for(reader, memory)
@@ -113,7 +114,8 @@ def _signals(desk: Desk, reader: Reader, trajectory: Trajectory, fate: Fate, com
         evidence = Evidence(
             kind=SignalKind.STABILITY,
             positive=fate is Fate.SURVIVED,
-            weight=BYSTANDER_WEIGHT if used.isdisjoint((standing.id, *shown)) else 1.0,
+            # As the outcome is credited, except that nobody knows how long code of a kind usually lasts.
+            weight=1.0 if standing.id in used else max(weight_of(name, used, ranks, surprise=1.0) for name in shown),
             # The end of the session has counted its use already.
             used=False,
             source=SOURCE,
