@@ -68,7 +68,7 @@ def answered(event: Event, house: House) -> str:
             context = ""
         case _:
             context = ""
-    return printed(event.agent, event.kind, context)
+    return printed(event.agent, event.named, context)
 
 
 def _log(event: Event, house: House) -> Path:

@@ -41,7 +41,9 @@ _EXIT_CODE = re.compile(r"(?i)\b(?:exit code|exited with code|exit status)[: ]+(
 class Event:
     agent: str
     kind: str
-    """One of `EVENTS`."""
+    """One of `EVENTS`: what it amounts to."""
+    named: str
+    """As the agent calls it, which an answer must repeat: a tool that failed may come as one that was used."""
     session: str
     cwd: str
     transcript: str | None = None
@@ -65,13 +67,14 @@ def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Even
     kind = _OTHER_NAMES.get((_text(data, "hook_event_name") or named or "").lower())
     if kind is None:
         return None
-    output = _output(data)
+    called, output = kind, _output(data)
     failure = _failure(kind, data, output)
     if kind == AFTER_TOOL and failure is not None:
         kind = AFTER_FAILURE
     return Event(
         agent=agent,
         kind=kind,
+        named=called,
         session=_text(data, "session_id") or _text(data, "conversation_id"),
         cwd=_text(data, "cwd") or _first_root(data) or cwd,
         transcript=_text(data, "transcript_path") or None,

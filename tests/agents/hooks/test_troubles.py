@@ -131,7 +131,10 @@ def test_a_failure_inside_a_response_is_one_too_and_a_success_is_not(desktop) ->
     failing = {"output": "bash: pytest: command not found", "metadata": {"exit_code": 127}}
     passing = {"output": "bash: pytest: command not found", "metadata": {"exit_code": 0}}
     assert desktop.hook("PostToolUse", "c1", agent="codex", **bash("pytest"), tool_response=passing).out == ""
-    assert "uv run" in desktop.hook("PostToolUse", "c2", agent="codex", **bash("pytest"), tool_response=failing).context
+    said = desktop.hook("PostToolUse", "c2", agent="codex", **bash("pytest"), tool_response=failing)
+    assert "uv run" in said.context
+    # An agent that does not know the other event would refuse the whole answer.
+    assert said.json["hookSpecificOutput"]["hookEventName"] == "PostToolUse"
 
 
 def test_a_failure_of_another_kind_falls_back_on_the_search(desktop) -> None:
