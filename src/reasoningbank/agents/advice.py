@@ -12,12 +12,13 @@ from pathlib import Path
 
 from reasoningbank.agents.policy import Policy
 from reasoningbank.agents.session_log import Entry, turn
+from reasoningbank.core.patterns import pattern
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Remembered
 from reasoningbank.recall.render import fitting, render
 
 OPENING, CLOSING = "<reasoningbank>", "</reasoningbank>"
-_MARK = re.compile(r"<(/?\s*(?:reasoningbank|system-reminder|private)\b)", re.IGNORECASE)
+_MARK = pattern(r"<(/?\s*(?:reasoningbank|system-reminder|private)\b)", re.IGNORECASE)
 _MARKS_TOKENS = count_tokens(f"{OPENING}\n\n{CLOSING}") + 1
 
 

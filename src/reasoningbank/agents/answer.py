@@ -6,9 +6,7 @@ caller must do about time and failure is the caller's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +16,8 @@ from reasoningbank.agents.payload import Event
 from reasoningbank.agents.place import place_of
 from reasoningbank.agents.policy import Policy
 from reasoningbank.agents.spaces import Spaces, spaces_of
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.patterns import pattern
+from reasoningbank.core.values import dataclass, replace
 
 if TYPE_CHECKING:
     from reasoningbank.agents.trouble_file import Trouble
@@ -31,7 +30,7 @@ AFTER_FAILURE = "A failure like this was met here before. Reference, not rule: u
 _TELL_TOO_LITTLE = ("cursor",)
 """Agents whose transcripts leave out what their tools returned."""
 _TOLD_OF = (payload.PROMPT, payload.AFTER_TOOL, payload.AFTER_FAILURE, payload.STOP)
-_CHANGES_FILES = re.compile(r"(?i)edit|write|patch|replace|create|delete")
+_CHANGES_FILES = pattern(r"(?i)edit|write|patch|replace|create|delete")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reasoningbank.agents.answer import House, answered
 from reasoningbank.agents.output import printed
 from reasoningbank.agents.payload import event_from
 from reasoningbank.agents.policy import policy_from
-from reasoningbank.bank import Bank
+
+if TYPE_CHECKING:
+    from reasoningbank.bank import Bank
 
 
 def answer(

@@ -6,18 +6,18 @@ known again by what was wrong in it: what the way that worked left out, or the p
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from reasoningbank.agents.trouble_file import Trouble
+from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.offline.trouble import kind, message
 from reasoningbank.learn.offline.words import called, head, one_line
 
-_PART_ENDS = re.compile(r"\s*(?:&&|\|\||[;|\n])\s*")
-_BEFORE_COMMAND = re.compile(r"(?:(?:sudo|time|nohup|exec|command|then|do|else)\s+|\w+=(?:'[^']*'|\"[^\"]*\"|\S*)\s+)*")
-_TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|\S+")
-_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_PART_ENDS = pattern(r"\s*(?:&&|\|\||[;|\n])\s*")
+_BEFORE_COMMAND = pattern(r"(?:(?:sudo|time|nohup|exec|command|then|do|else)\s+|\w+=(?:'[^']*'|\"[^\"]*\"|\S*)\s+)*")
+_TOKEN = pattern(r"'[^']*'|\"[^\"]*\"|\S+")
+_LETTERS = pattern(r"[^\W\d_]{2,}")
 _SAYS_LITTLE = frozenset({"exit", "code", "error", "status", "failed", "command", "process", "no", "message", "with"})
 MOST_PARTS = 40
 LONGEST_COMMAND_CHARS = 8_000

@@ -7,10 +7,10 @@ is as good as absent: a hook must never fail over its input.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from reasoningbank.core.patterns import pattern
 from reasoningbank.core.values import dataclass
 
 AGENTS = ("claude-code", "codex", "cursor")
@@ -34,7 +34,7 @@ _OTHER_NAMES = {
     **{name.lower(): name for name in EVENTS},
 }
 _LONGEST_CHARS = 100_000
-_EXIT_CODE = re.compile(r"(?i)\b(?:exit code|exited with code|exit status)[: ]+(-?\d+)")
+_EXIT_CODE = pattern(r"(?i)\b(?:exit code|exited with code|exit status)[: ]+(-?\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,9 @@ Losing the folder loses no memory: transcripts are read again, and what was kept
 from __future__ import annotations
 
 import os
-from hashlib import blake2b
 from pathlib import Path
 
+from reasoningbank.core.digest import blake2b
 from reasoningbank.core.values import dataclass
 
 

@@ -6,10 +6,9 @@ word that makes no sense changes nothing: a misspelt setting must not break some
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.values import dataclass, replace
 
 OFF = "off"
 

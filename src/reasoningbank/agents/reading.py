@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from reasoningbank.core.digest import blake2b
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.ingest import claude_code, codex

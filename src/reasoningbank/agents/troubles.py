@@ -7,11 +7,11 @@ answers hooks.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 
 from reasoningbank.agents.place import Place, write_whole
 from reasoningbank.agents.trouble_file import Trouble, told_in
+from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import Memory, Outcome, State
 from reasoningbank.desk import Desk
 from reasoningbank.learn.offline.trouble import FIX, LONGEST_KNOWN_CHARS, kind, message, reads_as_failure
@@ -22,8 +22,8 @@ MOST_CHANGES = 5_000
 """To follow; behind by more, the view is made anew."""
 PAGE = 1_000
 MOST_SCANNED = 100_000
-_QUOTED = re.compile(r"`([^`\n]{2,400})`")
-_PATH = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,8}\b")
+_QUOTED = pattern(r"`([^`\n]{2,400})`")
+_PATH = pattern(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,8}\b")
 
 
 def trouble_in(memory: Memory) -> Trouble | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from reasoningbank.core.patterns import pattern
+
 _LOOKED_AT_CHARS = 160
 _LONGEST_GO_ON_CHARS = 60
 _LONGEST_THANKS_CHARS = 240
@@ -61,10 +63,10 @@ def _any_of(phrases: Sequence[str]) -> str:
     return f"(?:{'|'.join(phrases)})"
 
 
-_IS_THANKS = re.compile(_FIRST_WORDS + _any_of(_THANKS), re.IGNORECASE)
-_HAS_BUT = re.compile(_any_of(_BUT), re.IGNORECASE)
-_IS_CORRECTION = re.compile(_any_of(_CORRECTS), re.IGNORECASE)
-_IS_GO_ON = re.compile(rf"{_FIRST_WORDS}{_any_of(_GOES_ON)}[\s.!。！]*", re.IGNORECASE)
+_IS_THANKS = pattern(_FIRST_WORDS + _any_of(_THANKS), re.IGNORECASE)
+_HAS_BUT = pattern(_any_of(_BUT), re.IGNORECASE)
+_IS_CORRECTION = pattern(_any_of(_CORRECTS), re.IGNORECASE)
+_IS_GO_ON = pattern(rf"{_FIRST_WORDS}{_any_of(_GOES_ON)}[\s.!。！]*", re.IGNORECASE)
 
 
 def thanks(text: str) -> bool:

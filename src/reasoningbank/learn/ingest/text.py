@@ -9,27 +9,28 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import ImportRejected
+from reasoningbank.core.patterns import pattern
 from reasoningbank.recall.render import HEADING
 
 LONGEST_LINE_BYTES = 32_000_000
 LONGEST_TEXT_CHARS = 200_000
 _COMMAND_ARGUMENTS = ("command", "cmd", "script", "code", "sql")
 _SHELLS = ("bash", "sh", "zsh", "powershell", "pwsh", "cmd")
-_OWN_TOOL = re.compile(r"(?:^|__)reasoningbank|(?:^|__)memory_(?:search|record|feedback|outcome|get|consolidate)$")
-_OWN_COMMAND = re.compile(r"\s*(?:\S*/)?(?:reasoningbank|rbank)\s")
-_INJECTED = re.compile(
+_OWN_TOOL = pattern(r"(?:^|__)reasoningbank|(?:^|__)memory_(?:search|record|feedback|outcome|get|consolidate)$")
+_OWN_COMMAND = pattern(r"\s*(?:\S*/)?(?:reasoningbank|rbank)\s")
+_INJECTED = pattern(
     r"<(system-reminder|reasoningbank|reasoningbank-memory)\b[^>]*>.*?</\1>|"
     + re.escape(HEADING)
     + r"(?:\s*\n\[[A-Z]+\][^\n]*(?:\n(?!\s*\n)[^\n]*)*)*",
     re.DOTALL,
 )
 
-_PRIVATE = re.compile(r"<private\b[^>]*>(.*?)(?:</private\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_PRIVATE = pattern(r"<private\b[^>]*>(.*?)(?:</private\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _SHORTEST_PRIVATE_CHARS = 6
 
 

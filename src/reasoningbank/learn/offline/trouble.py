@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 
 from reasoningbank.core.learning import EpisodeStep
+from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.offline.words import clipped, one_line
 
 FIX = "fix"
@@ -20,27 +21,27 @@ LONGEST_LINE_CHARS = 500
 FEW_LINES = 5
 LAST_LINES = 3
 LONGEST_KNOWN_CHARS = 400
-_OPENS = re.compile(
+_OPENS = pattern(
     r"\s*(?:\W{0,3})(?:error\b|errors?:|traceback \(most recent|fatal\b|exception\b|failed\b|failure\b|denied\b"
     r"|\w*(?:error|exception)\b\s*[:(\[]|err!|e: |invalid\b|unknown\b|cannot\b|could not\b|unable to\b|no such\b"
     r"|not found\b|permission denied|command failed|exit(?:ed)?(?: with)?(?: code)? [1-9])",
     re.IGNORECASE,
 )
-_LINE_SAYS = re.compile(
+_LINE_SAYS = pattern(
     r"(?:Error|Exception)\s*:|\berror:|command not found|No such file or directory|Permission denied|^fatal:"
     r"|exit(?:ed with)?(?: code|\s+status)?:? [1-9]\d*\b|^E   |npm ERR!|\bFAILED\b|Segmentation fault|panic:"
     r"|^\S+: \*\*\* |\bunrecognized (?:option|argument)|\bnot recognized as\b|\bis not a \S+ command\b"
     r"|\bunknown (?:option|command|flag|argument|column|field|name)\b|\binvalid (?:option|argument|value|choice)\b"
     r"|(?:does not|doesn't) exist\b",
 )
-_BARE_CODE = re.compile(r"\W*(?:process )?(?:command )?(?:exit(?:ed)?|failed)[a-z ]*:?[ ]*\d*\W*", re.IGNORECASE)
-_JSON_ERROR = re.compile(r"\s*[{(]\s*\W{0,2}(?:error|errors|exception)\b", re.IGNORECASE)
+_BARE_CODE = pattern(r"\W*(?:process )?(?:command )?(?:exit(?:ed)?|failed)[a-z ]*:?[ ]*\d*\W*", re.IGNORECASE)
+_JSON_ERROR = pattern(r"\s*[{(]\s*\W{0,2}(?:error|errors|exception)\b", re.IGNORECASE)
 _TRACEBACK = "Traceback (most recent call last)"
 _CHANGING = (
-    (re.compile(r"^(?:[\w./-]*/)?(?:ba|da|z|k|fi)?sh: (?:line \d+: )?(?:\d+: )?"), ""),
-    (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|“[^”\n]{0,200}”"), "_"),
-    (re.compile(r"(?:[A-Za-z]:)?(?:[\w.~-]*[/\\]){1,40}[\w.~-]*"), "_"),
-    (re.compile(r"[#$]?\b(?:0x)?[\w-]*\d[\w-]*\b"), "_"),
+    (pattern(r"^(?:[\w./-]*/)?(?:ba|da|z|k|fi)?sh: (?:line \d+: )?(?:\d+: )?"), ""),
+    (pattern(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|“[^”\n]{0,200}”"), "_"),
+    (pattern(r"(?:[A-Za-z]:)?(?:[\w.~-]*[/\\]){1,40}[\w.~-]*"), "_"),
+    (pattern(r"[#$]?\b(?:0x)?[\w-]*\d[\w-]*\b"), "_"),
 )
 
 

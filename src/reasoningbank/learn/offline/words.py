@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from hashlib import blake2b
+
+from reasoningbank.core.digest import blake2b
 
 _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
 _WORD = re.compile(r"[^\W\d][\w.\-/]*\w|[^\W\d]|--?[^\W\d][\w-]*")
