@@ -53,7 +53,7 @@ def from_environment(directory: Path | None = None) -> Config:
     variables = os.environ
     return Config(
         bank=variables.get("REASONINGBANK_BANK") or str(home() / "bank.db"),
-        namespace=variables.get("REASONINGBANK_NAMESPACE") or repository_namespace(directory or Path.cwd()),
+        namespace=variables.get("REASONINGBANK_NAMESPACE") or repository_namespace(directory or _here()),
         embedder=variables.get("REASONINGBANK_EMBEDDER") or None,
         durability=variables.get("REASONINGBANK_DURABILITY") or "full",
         openai_api_key=variables.get("OPENAI_API_KEY") or None,
@@ -66,6 +66,14 @@ def from_environment(directory: Path | None = None) -> Config:
         holdout=variables.get("REASONINGBANK_HOLDOUT") or None,
         hooks=variables.get("REASONINGBANK_HOOKS") or "",
     )
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        # The folder is gone, as that of a worktree may be.
+        return Path(Path.home().anchor)
 
 
 def home() -> Path:

@@ -56,7 +56,9 @@ def name_of(*parts: str) -> str:
 
 def make_room(path: Path) -> None:
     """Make the folder of a file, for this user only."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # One by one: of several that are missing, only the last would get the mode.
+    path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
 
 
 def write_whole(path: Path, text: str, *, durable: bool = False) -> None:

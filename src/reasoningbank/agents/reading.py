@@ -144,15 +144,15 @@ def _hidden(file: Any) -> list[str]:
     while raw := file.readline(LONGEST_LINE_BYTES):
         if b"<private" in raw.lower():
             record = _record(raw)
-            text = raw.decode("utf-8", "replace") if record is None else "\n".join(_texts(record))
+            text = "" if record is None else "\n".join(_typed(record))
             found.update(dict.fromkeys(private_in(text)))
     return sorted(found, key=len, reverse=True)
 
 
-def _texts(record: Mapping[str, Any]) -> Iterator[str]:
-    """What a person may have typed: the message of a record of either format."""
+def _typed(record: Mapping[str, Any]) -> Iterator[str]:
+    """What the user may have typed: the message of a record of either format."""
     for holder in (record.get("message"), record.get("payload")):
-        if isinstance(holder, Mapping):
+        if isinstance(holder, Mapping) and (holder.get("role") == "user" or holder.get("type") == "user_message"):
             yield plain(holder.get("content"))
             yield plain(holder.get("message"))
 

@@ -39,6 +39,8 @@ LONGEST_ACTION_CHARS = 200
 MOST_AFTER_FAILURE = 2
 LEAST_RELEVANCE = 0.08
 """In a small bank a search shows loose fits too; whoever did not ask is not to be bothered with them."""
+CATCH_UP_S = 0.1
+"""A bank that has grown by much is searched as far as it is indexed: an agent waits for its hooks."""
 USED_WORTH = 0.05
 MOST_USES = 6
 
@@ -113,7 +115,8 @@ def for_failure(bank: Bank, spaces: Spaces, action: str, error: str) -> list[Rem
 def found_in(bank: Bank, namespaces: Sequence[str], text: str, *, limit: int) -> Sequence[Recalled]:
     hits: dict[str, Recalled] = {}
     for namespace in namespaces:
-        for hit in bank.search(text, namespace=namespace, limit=limit, noted=False).memories:
+        found = bank.search(text, namespace=namespace, limit=limit, noted=False, catch_up_s=CATCH_UP_S)
+        for hit in found.memories:
             if hit.relevance >= LEAST_RELEVANCE:
                 hits.setdefault(hit.id, hit)
     ranked = sorted(hits.values(), key=lambda hit: -hit.parts.score)

@@ -153,10 +153,12 @@ def read_session(bank: Bank, place: Place, note: Note, *, now: float, eager: boo
         shown = keeping.shown_for(task.episode, groups)
         if not keeping.is_worth_keeping(task.episode) and not shown:
             continue
-        kept = keeping.keep(desk, task, eager=eager)
-        keeping.charge(desk, kept, shown)
-        if note.ended or task.next_words is not None:
-            keeping.end(desk, kept, task)
+        # One task that cannot be kept costs itself and not the others.
+        with suppress(InvalidInput):
+            kept = keeping.keep(desk, task, eager=eager)
+            keeping.charge(desk, kept, shown)
+            if note.ended or task.next_words is not None:
+                keeping.end(desk, kept, task)
     state = {
         **asdict(read.cursor),
         "agent": note.agent,

@@ -12,6 +12,7 @@ import time
 
 OFF_FILE = "hooks-off"
 BANK_FILE = "bank.db"
+VALUED = ("--event", "--bank", "--namespace")
 MOST_BYTES = 8_000_000
 DEFAULT_DEADLINE_MS = 1_500
 NOTICE_EVERY_S = 3_600.0
@@ -20,7 +21,7 @@ WARM_SHARE = 0.4
 
 
 def run(words: list[str]) -> int:
-    agent, named, bank = _words(words)
+    agent, options = _words(words)
     try:
         deadline = time.monotonic() + _deadline_s()
         _alarm(agent, deadline)
@@ -28,7 +29,7 @@ def run(words: list[str]) -> int:
         if _silenced():
             _print(b'{"continue": true}' if agent == "cursor" else b"")
         else:
-            _print(_answer(agent, named, bank, raw, deadline).encode("ascii"))
+            _print(_answer(agent, options, raw, deadline).encode("ascii"))
     except BaseException as error:  # noqa: BLE001 - the outermost door: an agent must never fail over its memory
         _fail_open(agent, error)
     # Nothing is open that would have to be closed in order, and tidying up an interpreter takes longer than a search.
@@ -53,11 +54,17 @@ def _watchdog(agent: str, deadline: float) -> None:
     timer.start()
 
 
-def _words(words: list[str]) -> tuple[str, str | None, str | None]:
-    """The agent, the event and the bank. What is not understood is passed over."""
-    agent = next((word for word in words if not word.startswith("-")), "claude-code")
-    options = {word: words[number + 1] for number, word in enumerate(words[:-1])}
-    return agent, options.get("--event"), options.get("--bank")
+def _words(words: list[str]) -> tuple[str, dict[str, str]]:
+    """The agent, and the options that have a value. What is not understood is passed over."""
+    agent, options, name = "", {}, ""
+    for word in words:
+        if name:
+            options[name], name = word, ""
+        elif word in VALUED:
+            name = word
+        elif not word.startswith("-"):
+            agent = agent or word
+    return agent or "claude-code", options
 
 
 def _input() -> bytes:
@@ -65,11 +72,12 @@ def _input() -> bytes:
     return raw.removeprefix(b"\xef\xbb\xbf")
 
 
-def _answer(agent: str, named: str | None, bank: str | None, raw: bytes, deadline: float) -> str:
+def _answer(agent: str, options: dict[str, str], raw: bytes, deadline: float) -> str:
     from reasoningbank.cli.hook_client import asked_of_a_server
 
-    location = location_of(bank)
-    namespace, hooks, cwd = _variable("NAMESPACE") or None, _variable("HOOKS"), os.getcwd()
+    location, named = location_of(options.get("--bank")), options.get("--event")
+    namespace = options.get("--namespace") or _variable("NAMESPACE") or None
+    hooks, cwd = _variable("HOOKS"), _cwd()
     asked = {"agent": agent, "event": named, "namespace": namespace, "hooks": hooks, "cwd": cwd}
     within_s = WARM_SHARE * max(0.0, deadline - time.monotonic())
     said = asked_of_a_server(location, raw, asked, kind=named, within_s=within_s)
@@ -79,6 +87,14 @@ def _answer(agent: str, named: str | None, bank: str | None, raw: bytes, deadlin
     from reasoningbank.agents.cold import answer
 
     return answer(location, agent, named, raw, namespace=namespace, hooks=hooks, cwd=cwd)
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        # The folder is gone; the agent names its own in the event.
+        return os.sep
 
 
 # ---------------------------------------------------------------- what is known without a bank

@@ -61,6 +61,8 @@ class Query:
     states: tuple[str, ...] = (State.ACTIVE.value,)
     experience: bool = True
     """Whether past tasks like this one may speak for what they taught."""
+    catch_up_s: float | None = None
+    """How long the index may catch up with the records before it answers; None is as long as it usually may."""
     noted: bool = True
     """Whether it leaves a line in the log of what was shown, or of what was asked in vain."""
     exclude: tuple[str, ...] = ()

@@ -101,7 +101,7 @@ class Searcher:
         query = checked(query)
         where = filter_for(query, tenant, namespace)
         weights = profile_named(query.profile)
-        current = self._caught_up(budget_s)
+        current = self._caught_up(budget_s if query.catch_up_s is None else query.catch_up_s)
         now = self._clock()
         quota = Quota(self._store, tenant, query)
         passed, match, candidates, reasons = self._passing(query, where, now, quota)

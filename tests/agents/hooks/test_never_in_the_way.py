@@ -47,6 +47,24 @@ def test_strange_input_is_answered_with_nothing(desktop, raw) -> None:
     assert (said.code, said.out, said.err) == (0, "", "")
 
 
+def test_options_may_stand_anywhere(desktop) -> None:
+    teach(desktop)
+    told = json.dumps({"session_id": "s", "prompt": PROMPT, "cwd": "/"}).encode()
+    command = [sys.executable, "-m", "reasoningbank", "hook"]
+    words = [
+        "--event",
+        "beforeSubmitPrompt",
+        "--namespace",
+        "example.com/acme/app",
+        "cursor",
+        "--bank",
+        str(desktop.bank_path),
+    ]
+    desktop.environment["REASONINGBANK_HOME"] = str(desktop.folder / "elsewhere")
+    done = subprocess.run([*command, *words], input=told, env=desktop.env(), capture_output=True, timeout=60)
+    assert "uv run pytest" in json.loads(done.stdout)["additional_context"]
+
+
 @pytest.mark.parametrize("words", [(), ("--event",), ("--what", "ever"), ("--bank",)])
 def test_strange_words_on_the_command_line_are_no_reason_to_fail(desktop, words) -> None:
     assert desktop.hook_raw(b"{}", "claude-code", *words).code == 0
@@ -145,6 +163,43 @@ def test_a_clock_that_was_set_back_is_survived(desktop) -> None:
     log.write_text(json.dumps({"at": time.time() + 1e9, "shown": ["mem_x"], "tokens": 10}) + "\n")
     desktop.environment["TZ"] = "Pacific/Kiritimati"
     assert desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit there")
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "SessionStart", "Stop", "PreToolUse"])
+def test_a_disk_without_room_costs_the_advice_and_nothing_else(desktop, event) -> None:
+    teach(desktop)
+    raw = json.dumps(desktop.payload(event, prompt=PROMPT, tool_name="Bash", tool_input={"command": "ls"}))
+    # Nothing can be written to any file; what is printed goes to a pipe.
+    script = f"ulimit -f 0; exec {' '.join(desktop.command())}"
+    done = subprocess.run(
+        ["sh", "-c", script], input=raw, env=desktop.env(), cwd=desktop.folder, capture_output=True, text=True, timeout=60
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert len(done.stderr.splitlines()) <= 1
+
+
+def test_a_folder_that_is_gone_is_no_reason_to_fail(desktop) -> None:
+    teach(desktop)
+    gone = desktop.folder / "gone"
+    gone.mkdir()
+    raw = json.dumps(desktop.payload("UserPromptSubmit", prompt=PROMPT))
+    script = f"cd '{gone}' && rmdir '{gone}' && exec {' '.join(desktop.command())}"
+    done = subprocess.run(
+        ["sh", "-c", script], input=raw, env=desktop.env(), capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "uv run pytest" in done.stdout
+
+
+def test_an_agent_that_never_closes_its_end_is_not_waited_for(desktop) -> None:
+    teach(desktop)
+    desktop.environment["REASONINGBANK_HOOKS"] = "deadline_ms=300"
+    process = subprocess.Popen(
+        desktop.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=desktop.env()
+    )
+    assert process.wait(60) == 0
+    process.communicate()
 
 
 # ---------------------------------------------------------------- off, on, pause

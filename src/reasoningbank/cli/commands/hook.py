@@ -19,12 +19,8 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     from reasoningbank.cli.hooking import run
 
     terminal.out.flush()
-    words = [
-        args.agent,
-        *(["--event", args.event] if args.event else []),
-        *(["--bank", args.bank] if args.bank else []),
-    ]
-    return run(words)
+    given = {"--event": args.event, "--bank": args.bank, "--namespace": args.namespace}
+    return run([args.agent, *(word for name, value in given.items() if value for word in (name, value))])
 
 
 COMMANDS = {
