@@ -7,7 +7,7 @@ import pytest
 from reasoningbank.core.drafts import memory_from
 from reasoningbank.core.types import Draft
 from reasoningbank.learn.consolidate.agreement import Contradiction, contradiction, says_the_same
-from reasoningbank.learn.consolidate.wording import MOST_TOKENS, Wording, wording_of
+from reasoningbank.learn.consolidate.wording import LONGEST_CHARS, Wording, wording_of
 
 
 def worded(content: str, outcome: str = "success", title: str = "A lesson") -> Wording:
@@ -69,9 +69,15 @@ def test_what_worked_and_what_failed_are_never_the_same():
 
 
 def test_of_a_very_long_text_only_the_very_same_is_the_same():
-    long = "word " * (MOST_TOKENS + 10)
+    long = "- word " * (LONGEST_CHARS // 7 + 10)
     assert says_the_same(worded(f"{long} one"), worded(f"{long} other")) is None
     assert says_the_same(worded(f"{long} one"), worded(f"{long} ONE")) == 1.0
+
+
+def test_long_names_that_differ_at_their_end_are_two_names():
+    name = "a_very_long_name_" * 50
+    assert says_the_same(worded(f"Use {name}1"), worded(f"Use {name}2")) is None
+    assert says_the_same(worded(f"Use {name}1"), worded(f"please use {name}1")) is not None
 
 
 CONFLICTS = [

@@ -328,3 +328,18 @@ def test_an_export_carries_the_consolidations_along(bank, tmp_path):
     with ReasoningBank.open(tmp_path / "third.db", embedder="hash", namespace="n") as third:
         skipped = third.import_from(lines).skipped
         assert any("consolidation" in entry.what for entry in skipped)
+
+
+def test_hostile_texts_are_looked_at_and_left_alone(bank):
+    texts = [
+        "x" * 900_000,
+        "n't " * 100_000,
+        "a" * 200_000 + "n't",
+        "\u202e\u0000 ' --- ...",
+        "never " * 50_000,
+        "👩‍👩‍👧 " * 1000,
+        "%" * 5000,
+    ]
+    for number, text in enumerate(texts):
+        bank.record(title=f"Text {number}", content=text)
+    assert bank.consolidate().applied == 0

@@ -9,15 +9,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
+from hashlib import blake2b
 
 from reasoningbank.core.stem import stem
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.consolidate import vocabulary
 
-MOST_TOKENS = 2_000
+LONGEST_CHARS = 20_000
 """Of one text; a longer one is merged only with the very same."""
+LONGEST_TOKEN_CHARS = 100
+"""A longer one is known by its beginning and a digest: no list of words may grow with what somebody writes."""
 _APOSTROPHES = re.compile("[\u2019\u02bc\u2018]")
 _NEGATED = re.compile(r"\b(can|won|shan|[a-z]+)n't\b|\bcannot\b", re.IGNORECASE)
 _WHOLE = {"can": "can", "wo": "will", "sha": "shall", "ca": "can"}
@@ -56,7 +58,7 @@ class Wording:
     is_cut: bool
     """The text is longer than what is compared of it."""
     whole: str
-    """The text without case and spacing, to know the very same one by."""
+    """A digest of the text without case and spacing, to know the very same one by."""
 
 
 def wording_of(memory: Memory) -> Wording:
@@ -77,15 +79,14 @@ def wording_of(memory: Memory) -> Wording:
         denials=denials,
         qualifiers=tuple(sorted(s for s in map(_stem, tokens) if s in vocabulary.QUALIFIERS)),
         values=frozenset(_values(tokens)),
-        is_cut=len(tokens) >= MOST_TOKENS,
+        is_cut=len(memory.content) > LONGEST_CHARS,
         is_failure=memory.outcome is Outcome.FAILURE,
         avoids=memory.outcome is Outcome.FAILURE or bool(against and _warns(title, memory.content, of_content[0])),
         denies=of_content[1] % 2 == 1,
-        whole=" ".join(f"{memory.title} {memory.description} {memory.content}".casefold().split()),
+        whole=_digest(" ".join(f"{memory.title}\n{memory.description}\n{memory.content}".casefold().split())),
     )
 
 
-@lru_cache(maxsize=1 << 14)
 def terms_of(text: str) -> frozenset[str]:
     """What a short text is about: its words and literals, a flag like the word it is made of."""
     kinds = [_kind(token) for token in _tokens(text)]
@@ -93,12 +94,14 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    text = _APOSTROPHES.sub("'", text)
+    text = _APOSTROPHES.sub("'", text[:LONGEST_CHARS])
     text = _NEGATED.sub(lambda found: f"{_WHOLE.get((found[1] or 'can').lower(), found[1] or 'can')} not", text)
-    for found in islice(_TOKEN.finditer(text), MOST_TOKENS):
+    for found in _TOKEN.finditer(text):
         token = found.group().strip(_EDGE)
         if not _TELLING.search(token):
             continue
+        if len(token) > LONGEST_TOKEN_CHARS:
+            token = f"{token[:LONGEST_TOKEN_CHARS]}#{_digest(token)}"
         if _is_literal(token):
             yield token
         else:
@@ -135,6 +138,10 @@ def _bare(literal: str) -> str:
     """A flag is about the same as its word."""
     word = literal.strip("-").casefold()
     return _kind(word)[0] or word if word.isalpha() else literal
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _polarity(tokens: list[str]) -> tuple[int, int]:
