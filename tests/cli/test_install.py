@@ -279,6 +279,12 @@ def test_doctor_starts_what_the_settings_say(rb, user, memory):
     assert said.count("the MCP server reasoningbank answers in") == 3
 
 
+def test_doctor_knows_an_installation_for_another_bank(rb, user, tmp_path):
+    rb("install", "claude-code", "--bank", tmp_path / "it's my bank.db")
+    assert set(agent_lines(rb("doctor", "--json"))) == {("claude-code", "ok")}
+    assert set(agent_lines(rb("doctor", "--json", "--bank", tmp_path / "third.db"))) == {("claude-code", "ok")}
+
+
 def test_doctor_is_silent_about_agents_that_are_not_set_up(rb, settings):
     assert agent_lines(rb("doctor", "--json")) == []
 

@@ -7,6 +7,7 @@ ended here.
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import threading
 import time
@@ -51,6 +52,19 @@ def findings(agent: str, targets: Sequence[Target], *, session: str, cwd: Path) 
             yield _hook(agent, text, session, cwd)
         else:
             yield _server(agent, target, text, cwd)
+
+
+def named_bank(targets: Sequence[Target]) -> str | None:
+    """The bank that the installed hooks were told to use, if they were told."""
+    for target in targets:
+        try:
+            found = _start_hook(seen(target.path).text) if target.holds == HOOKS else None
+        except (BankError, KeyError, TypeError, AttributeError):
+            continue
+        words = shlex.split(found[0]) if found is not None else []
+        if "--bank" in words[:-1]:
+            return words[words.index("--bank") + 1]
+    return None
 
 
 def _settings(agent: str, target: Target, text: str) -> Finding:

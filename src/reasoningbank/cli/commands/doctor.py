@@ -92,7 +92,7 @@ def _checks(args: Namespace) -> Iterator[Check]:
             yield _ok("secrets", status.scrubbing)
             identity = status.embedder
     yield _hooks(location)
-    yield from _agents(args, location)
+    yield from _agents(location)
     yield _model()
     yield _embedder(identity)
 
@@ -108,9 +108,9 @@ def _hooks(location: str) -> Check:
     return _ok("hooks", says) if now == "on" else _warn("hooks", f"{says}. `reasoningbank on` ends that.")
 
 
-def _agents(args: Namespace, location: str) -> Iterator[Check]:
+def _agents(location: str) -> Iterator[Check]:
     """What is installed into coding agents is tried out, the user's and this project's."""
-    from reasoningbank.agents.install.checking import findings
+    from reasoningbank.agents.install.checking import findings, named_bank
     from reasoningbank.agents.install.targets import AGENTS
     from reasoningbank.agents.place import place_of
     from reasoningbank.cli.places import targets
@@ -118,7 +118,9 @@ def _agents(args: Namespace, location: str) -> Iterator[Check]:
     session = f"doctor-{os.getpid()}"
     for agent in AGENTS:
         for project in (False, True):
-            wanted = targets(agent, Namespace(bank=args.bank, project=project))
+            plain = targets(agent, Namespace(bank=None, project=project))
+            bank = named_bank(plain)
+            wanted = plain if bank is None else targets(agent, Namespace(bank=bank, project=project))
             for finding in findings(agent, wanted, session=session, cwd=Path.cwd()):
                 yield Check(name=agent, verdict=finding.verdict, says=finding.says)
         # A hook that had something to say has noted so; this session is none.
