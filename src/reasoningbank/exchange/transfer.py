@@ -42,7 +42,8 @@ from reasoningbank.exchange.jsonl import Line
 from reasoningbank.guard.admission import refold_all
 from reasoningbank.ports import Reader, Writer
 
-ITEMS_PER_UNIT = 500
+ITEMS_PER_UNIT = 1_000
+"""Few enough that others who write wait a moment only; many, because each commit writes every page that it touched."""
 
 R = TypeVar("R", bound=Record | Sidecar)
 
@@ -74,7 +75,7 @@ def take_in(
     *,
     dry_run: bool = False,
 ) -> Imported:
-    """Write items down in units of a few hundred; a unit is all or nothing, a refused item does not spoil it."""
+    """Write items down in units of a thousand; a unit is all or nothing, a refused item does not spoil it."""
     tally = Imported(layout=claims.layout)
     chunks = _chunks(items)
     if dry_run:
