@@ -238,8 +238,12 @@ class Store(Protocol):
         """Keep `value` unless there is one already; returns the one that counts, whoever was first."""
         ...
 
-    def jobs_by_tenant(self) -> dict[str, int]:
-        """How many jobs of each tenant wait or are in hand: for workers that serve them all."""
+    def tenants_with_jobs(self) -> list[str]:
+        """Whose jobs wait or are in hand: for workers that serve every tenant. Asked once a second, so it is cheap."""
+        ...
+
+    def jobs_in_queue(self) -> int:
+        """How many jobs of all tenants wait or are in hand."""
         ...
 
     def token(self, token_id: str) -> AccessToken | None: ...

@@ -1119,10 +1119,13 @@ def test_a_claim_in_a_unit_that_fails_is_no_claim(store: Store) -> None:
     assert len(claim(store)) == 1
 
 
-def test_jobs_are_counted_by_tenant_whoever_is_at_them(store: Store) -> None:
-    assert store.jobs_by_tenant() == {}
-    offer(store, a_lease(1), a_lease(2), a_lease(3, ready_at=1e6), a_lease(4, tenant="other"))
+def test_whose_jobs_there_are_is_told_whoever_is_at_them(store: Store) -> None:
+    assert (store.tenants_with_jobs(), store.jobs_in_queue()) == ([], 0)
+    offer(
+        store, a_lease(1), a_lease(2), a_lease(3, ready_at=1e6), a_lease(4, tenant="other"), a_lease(5, tenant="held")
+    )
     claim(store, limit=1)
-    assert store.jobs_by_tenant() == {"t": 3, "other": 1}
+    store.write("held", lambda w: w.claim("w", now=100.0, latest=1e9, limit=10))
+    assert (store.tenants_with_jobs(), store.jobs_in_queue()) == (["held", "other", "t"], 5)
     store.write("other", lambda w: w.change_lease(leases(store, tenant="other", ids=["job_other_000004"])[0], None))
-    assert store.jobs_by_tenant() == {"t": 3}
+    assert (store.tenants_with_jobs(), store.jobs_in_queue()) == (["held", "t"], 4)

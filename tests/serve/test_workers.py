@@ -55,7 +55,7 @@ def test_more_tenants_than_crews_are_all_served(bank):
     with served(bank, staffing=Staffing(workers=1, tenants=2)) as api:
         for number in range(5):
             end_session(api.as_(new_token(bank, f"t{number}")))
-        until(lambda: bank.desk.store.jobs_by_tenant() == {})
+        until(lambda: bank.desk.store.tenants_with_jobs() == [])
     for number in range(5):
         assert bank.for_tenant(f"t{number}").list(namespace="*")
 

@@ -144,9 +144,9 @@ class Workers:
 
     def _look(self) -> None:
         now = self._monotonic()
-        having = self._store.jobs_by_tenant()
+        having = set(self._store.tenants_with_jobs())
         if self._staffing.only is not None:
-            having = {tenant: jobs for tenant, jobs in having.items() if tenant == self._staffing.only}
+            having &= {self._staffing.only}
         self._turns = {tenant: turn for tenant, turn in self._turns.items() if turn.thread.is_alive()}
         self._served_at = {tenant: at for tenant, at in self._served_at.items() if tenant in having}
         with self._pausing:
@@ -181,7 +181,8 @@ class Workers:
         wanted = self._staffing
         shift = Shift(workers=wanted.workers, batch=wanted.batch, watch=True)
         if not bank.learning.patient:
-            shift = replace(shift, threads=shift.workers)
+            # The work is this interpreter's own: a second thread would make no more of it, and searches wait twice.
+            shift = replace(shift, threads=1)
         return bank.jobs.crew(shift, teachers=self._courteous(bank.learning.teachers()), on_attempt=self._note)
 
     def _courteous(self, teachers: Sequence[Teacher]) -> list[Teacher]:

@@ -37,7 +37,7 @@ from reasoningbank.store.access import put_token, token_in, tokens_in
 from reasoningbank.store.faults import NAMED, faults_named, translated
 from reasoningbank.store.gap_rows import add_gaps, gaps_of, remove_gaps
 from reasoningbank.store.keeping import copy_to, damage_in
-from reasoningbank.store.leases import jobs_by_tenant
+from reasoningbank.store.leases import tenants_with_jobs
 from reasoningbank.store.opening import access_to, bring_up_to_date, number_from
 from reasoningbank.store.pending import Pending
 from reasoningbank.store.schema import SCHEMA_VERSION
@@ -414,9 +414,13 @@ class SqliteStore:
             self._writer.execute("INSERT OR IGNORE INTO settings (name, value) VALUES (?, ?)", (name, value))
         return self.setting(name) or value
 
-    def jobs_by_tenant(self) -> dict[str, int]:
+    def tenants_with_jobs(self) -> list[str]:
         with faults_named(self._path), self._borrowed() as connection:
-            return jobs_by_tenant(connection)
+            return tenants_with_jobs(connection)
+
+    def jobs_in_queue(self) -> int:
+        with faults_named(self._path), self._borrowed() as connection:
+            return number_from(connection, "SELECT count(*) FROM leases")
 
     def token(self, token_id: str) -> AccessToken | None:
         with faults_named(self._path), self._borrowed() as connection:

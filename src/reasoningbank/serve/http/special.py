@@ -103,8 +103,8 @@ class Special:
     async def _metrics_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive
         _allowed(scope, "operator")
-        jobs = await self._counter.lanes["reading"].submit(self._counter.bank.desk.store.jobs_by_tenant)
-        await send_text(send, self._metrics.text(jobs_waiting=sum(jobs.values())), metering.MEDIA_TYPE)
+        jobs = await self._counter.lanes["reading"].submit(self._counter.bank.desk.store.jobs_in_queue)
+        await send_text(send, self._metrics.text(jobs_waiting=jobs), metering.MEDIA_TYPE)
 
     async def _health(self, scope: Scope, receive: Receive, send: Send) -> None:
         del scope, receive
