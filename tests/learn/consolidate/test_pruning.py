@@ -163,7 +163,8 @@ def test_what_several_projects_know_is_promoted_once_for_all(bank):
     ids = [bank.record(title="Wrap", content="Wrap errors with context.", namespace=n).id for n in ("a", "b", "c")]
     for memory_id, namespace in zip(ids, ("a", "b", "c"), strict=True):
         worked_in(bank, memory_id, 1, namespace=namespace)
-    done = bank.consolidate(namespace="*")
+    assert bank.promote(namespace="a").applied == 0
+    done = bank.promote(namespace="*")
     assert [p.id for p in done.plan.promotions] == [ids[0]]
     assert "3 projects" in done.plan.promotions[0].why
 

@@ -128,7 +128,9 @@ def planned(desk: Desk, space: Space, namespace: str, parts: frozenset[str]) -> 
         revisions={member.id: member.memory.revision for member in pool},
     )
     merges: list[Merge] = []
-    near = _Near(pool, space, wanted=bool(parts & {"merge", "conflicts", "links"}))
+    # Where there is only one project, nobody else can know the same.
+    by_meaning = {"merge", "conflicts", "links"} | ({"promote"} if namespace == EVERY_NAMESPACE else set())
+    near = _Near(pool, space, wanted=bool(parts & by_meaning))
     if "merge" in parts:
         merges = _merged(pool, near, before)
         pool = _as_merged(desk, pool, merges)
@@ -163,7 +165,7 @@ class _Near:
         self._row = {member.id: row for row, member in enumerate(pool)}
         self.least = space.nearness
         self._vectors = space.vectors([member.id for member in pool]) if pool and wanted else None
-        self._known: dict[tuple[bool, float, int], list[Pair]] = {}
+        self._known: dict[tuple[bool, float, tuple[str, ...]], list[Pair]] = {}
 
     def within(self, pool: Sequence[Member], least: float) -> list[Pair]:
         return self._pairs(pool, least, within=True)
@@ -176,7 +178,7 @@ class _Near:
             return []
         import numpy as np
 
-        asked = (within, least, len(pool))
+        asked = (within, least, tuple(member.id for member in pool))
         if asked not in self._known:
             numbers = {name: number for number, name in enumerate({member.memory.namespace for member in pool})}
             groups = np.array([numbers[member.memory.namespace] for member in pool], np.int64)
