@@ -16,6 +16,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -437,7 +438,7 @@ class Bank:
         """Retrieve, act, judge, distil, consolidate around your own `agent(task, advice)`: `.run(task)` does one."""
         from reasoningbank.learn.loop import Loop
 
-        return Loop(self, agent, **options)
+        return Loop(self, agent, **{"consolidate": partial(self.consolidate, if_due=True), **options})
 
     def scale(self, agent: Agent, task: str, *, how: str = "parallel", **options: Any) -> Scaled:
         """Try a task k times and learn from the comparison; `how` is parallel or sequential."""
