@@ -32,7 +32,7 @@ SCALE = 100_000
 ROUNDS, WARM_UP = 15, 2
 WARM_LIMIT_MS, COLD_LIMIT_MS = 150.0, 400.0
 QUIET_NUMPY_MS = 87.0
-"""What `import numpy` takes on the machine of `results/cold.json` when nothing else runs: limits as ratios are by this."""
+"""What `import numpy` takes on the machine of `results/cold.json` when nothing else runs; it makes limits ratios."""
 PATIENCE_S = 120.0
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure", "Stop")
 

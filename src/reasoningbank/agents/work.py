@@ -186,7 +186,7 @@ def _idle(place: Place, now: float) -> list[Note]:
     for path in (place.folder / "cursors").glob("*.json"):
         try:
             told = json.loads(path.read_text("utf-8"))
-            # By the difference, so that a clock that was set back ends nothing early and delays nothing for ever.
+            # By the difference: a time far ahead was written by a clock that was wrong, and must not keep it open.
             if told["open"] and abs(now - float(told["at"])) > IDLE_S:
                 found.append(
                     Note(

@@ -15,15 +15,23 @@ FOLDER_ENDING = ".hooks"
 SOCKET_ENDING = ".sock"
 LONGEST_ANSWER_BYTES = 1_000_000
 MOST_TRIED = 4
-_OURS_ALONE = ("Stop", "PreCompact", "SessionEnd")
-"""What these do needs no bank and must not depend on somebody else's environment."""
+_CAPTURES = ("stop", "precompact", "sessionend")
 
 
-def asked_of_a_server(
-    location: str, raw: bytes, asked: Mapping[str, str | None], *, kind: str | None, within_s: float
-) -> str | None:
+def is_capture(raw: bytes, named: str | None) -> bool:
+    """Whether an event only notes that a session is to be read: that needs no bank, and must not depend on the
+    environment of somebody else's process.
+    """
+    try:
+        told = json.loads(raw)
+        return str(told.get("hook_event_name") or named or "").lower() in _CAPTURES
+    except (ValueError, RecursionError, AttributeError):
+        return False
+
+
+def asked_of_a_server(location: str, raw: bytes, asked: Mapping[str, str | None], *, within_s: float) -> str | None:
     """What to print, or None when nobody can say. `asked` is what a server must know besides the event."""
-    if sys.platform == "win32" or _kind(raw, kind) in _OURS_ALONE:
+    if sys.platform == "win32":
         return None
     folder = location + FOLDER_ENDING
     try:
@@ -37,14 +45,6 @@ def asked_of_a_server(
             said = answer.get("said")
             return said if isinstance(said, str) else None
     return None
-
-
-def _kind(raw: bytes, named: str | None) -> str:
-    try:
-        told = json.loads(raw)
-        return str(told.get("hook_event_name") or named or "")
-    except (ValueError, RecursionError, AttributeError):
-        return ""
 
 
 def _asked(path: str, request: bytes, within_s: float) -> dict[str, object] | None:

@@ -16,6 +16,8 @@ VALUED = ("--event", "--bank", "--namespace")
 MOST_BYTES = 8_000_000
 DEFAULT_DEADLINE_MS = 1_500
 NOTICE_EVERY_S = 3_600.0
+CAPTURE_S = 10.0
+"""Nobody waits for advice when a session is to be noted, and a busy machine must not cost the note."""
 WARM_SHARE = 0.4
 """Of the deadline, that a server may take before the hook answers by itself."""
 
@@ -49,6 +51,10 @@ def _watchdog(agent: str, deadline: float) -> None:
     """The same while it works: a thread goes on when the others are deep in a library."""
     from threading import Timer
 
+    if sys.platform != "win32":
+        import signal
+
+        signal.setitimer(signal.ITIMER_REAL, 0)
     timer = Timer(max(0.001, deadline - time.monotonic()), _too_late, (agent,))
     timer.daemon = True
     timer.start()
@@ -73,16 +79,19 @@ def _input() -> bytes:
 
 
 def _answer(agent: str, options: dict[str, str], raw: bytes, deadline: float) -> str:
-    from reasoningbank.cli.hook_client import asked_of_a_server
+    from reasoningbank.cli.hook_client import asked_of_a_server, is_capture
 
     location, named = location_of(options.get("--bank")), options.get("--event")
     namespace = options.get("--namespace") or _variable("NAMESPACE") or None
     hooks, cwd = _variable("HOOKS"), _cwd()
     asked = {"agent": agent, "event": named, "namespace": namespace, "hooks": hooks, "cwd": cwd}
-    within_s = WARM_SHARE * max(0.0, deadline - time.monotonic())
-    said = asked_of_a_server(location, raw, asked, kind=named, within_s=within_s)
-    if said is not None:
-        return said
+    if is_capture(raw, named):
+        deadline = max(deadline, time.monotonic() + CAPTURE_S)
+    else:
+        within_s = WARM_SHARE * max(0.0, deadline - time.monotonic())
+        said = asked_of_a_server(location, raw, asked, within_s=within_s)
+        if said is not None:
+            return said
     _watchdog(agent, deadline)
     from reasoningbank.agents.cold import answer
 
@@ -148,8 +157,13 @@ def _silenced() -> bool:
 # ---------------------------------------------------------------- the end
 
 
+_speaking: list[bytes] = []
+"""What was said. An answer and a notice that it comes too late must not both be."""
+
+
 def _print(said: bytes) -> None:
-    if not said:
+    _speaking.append(said)
+    if not said or len(_speaking) > 1:
         return
     line = said + b"\n"
     while line:
