@@ -33,9 +33,9 @@ def places(*, project: bool = False) -> Places:
     )
 
 
-def targets(agent: str, args: Namespace) -> list[Target]:
+def targets(agent: str, args: Namespace, *, server: bool = True) -> list[Target]:
     """The files of an agent, for the user or, with `args.project`, for the repository around us."""
-    where = places(project=args.project)
+    where = replace(places(project=args.project), server=server)
     if agent == "codex":
         where = replace(where, codex_switch=_codex_switch())
     return AGENTS[agent](where, program(args))

@@ -40,6 +40,8 @@ class Places:
     """The project whose settings are meant; None means the user's own."""
     codex_switch: str | None = CODEX_SWITCH
     """The feature that has to be switched on for hooks to run in Codex; None where they run anyway."""
+    server: bool = True
+    """Whether the MCP server is meant too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +73,8 @@ def claude_code(places: Places, program: Program) -> list[Target]:
         Hook(event="SessionEnd", command=line, timeout_s=NOTE_S),
     ]
     entry = {"type": "stdio", "command": program.call()[0], "args": [*program.call()[1:], *MCP_ARGUMENTS]}
-    return [
-        _groups(folder / "settings.json", wanted),
-        _json_server(server, entry, guarded=places.project is None),
-    ]
+    added = _groups(folder / "settings.json", wanted)
+    return [added, _json_server(server, entry, guarded=places.project is None)] if places.server else [added]
 
 
 def codex(places: Places, program: Program) -> list[Target]:
@@ -91,10 +91,7 @@ def codex(places: Places, program: Program) -> list[Target]:
         Hook(event="Stop", command=line, timeout_s=ANSWER_S),
         Hook(event="SessionEnd", command=line, timeout_s=NOTE_S),
     ]
-    return [
-        _groups(folder / "hooks.json", wanted),
-        _codex_settings(folder / "config.toml", program, places.codex_switch),
-    ]
+    return [_groups(folder / "hooks.json", wanted), _codex_settings(folder / "config.toml", program, places)]
 
 
 def cursor(places: Places, program: Program) -> list[Target]:
@@ -120,7 +117,7 @@ def cursor(places: Places, program: Program) -> list[Target]:
         add=lambda text: hooks.with_entries(text, wanted),
         remove=hooks.without_entries,
     )
-    return [added, _json_server(folder / "mcp.json", entry)]
+    return [added, _json_server(folder / "mcp.json", entry)] if places.server else [added]
 
 
 AGENTS: dict[str, Callable[[Places, Program], list[Target]]] = {
@@ -173,7 +170,8 @@ def _without_json_server(text: str) -> str:
     return json_text.without_if_bare(json_text.without(text, ["mcpServers", NAME]), ["mcpServers"])
 
 
-def _codex_settings(path: Path, program: Program, switch: str | None) -> Target:
+def _codex_settings(path: Path, program: Program, places: Places) -> Target:
+    switch = places.codex_switch
     server = {"command": program.call()[0], "args": [*program.call()[1:], *MCP_ARGUMENTS]}
 
     def add(text: str) -> str:
@@ -184,7 +182,7 @@ def _codex_settings(path: Path, program: Program, switch: str | None) -> Target:
         if switch is not None and not decided:
             text = toml_text.with_key(text, "features", switch, value=True)
         known = there.get("mcp_servers", {}).get(NAME)
-        if isinstance(known, dict) and server.items() <= known.items():
+        if not places.server or (isinstance(known, dict) and server.items() <= known.items()):
             return text
         return toml_text.with_table(text, ["mcp_servers", NAME], {**_plain(known), **server})
 

@@ -5,18 +5,25 @@ Shows every change before it is made, and asks when a person is there to answer.
 
 from __future__ import annotations
 
+import os
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
 from reasoningbank.agents.install.changing import Change, Written, installing, uninstalling, write
 from reasoningbank.agents.install.targets import AGENTS, Target
+from reasoningbank.agents.lock import held
+from reasoningbank.agents.place import make_room
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.places import add_scope, program, targets
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.config import home
+from reasoningbank.core.errors import Conflict
 from reasoningbank.guard.secrets import Scrubber
 
+_LOCK_WAIT_S = 20.0
 _NAMES = {"claude-code": "Claude Code", "codex": "Codex", "cursor": "Cursor"}
 _TRUST = "Codex runs new hooks only after you have looked at them: start it and type /hooks."
 _NEXT = "Start it anew to let it take effect; `reasoningbank doctor` checks the whole way."
@@ -32,31 +39,34 @@ def _options(parser: ArgumentParser) -> None:
 
 def _install(args: Namespace, terminal: Terminal) -> int:
     notes = []
-    if find_spec("mcp") is None:
+    can_serve = find_spec("mcp") is not None
+    if not can_serve:
         notes.append("The MCP server is left out: it needs `pip install 'reasoningbank[mcp]'`. Then repeat this.")
-    wanted = [target for target in _targets(args) if find_spec("mcp") is not None or target.holds == "hooks"]
     if args.project and program(args).words[0] != PROGRAM:
         notes.append(_SHARED)
     if "codex" in args.agents:
         notes.append(_TRUST)
-    return _carried_out(args, terminal, installing(wanted), notes=[*notes, _NEXT])
+    wanted = _targets(args, server=can_serve)
+    return _carried_out(args, terminal, lambda: installing(wanted), notes=[*notes, _NEXT])
 
 
 def _uninstall(args: Namespace, terminal: Terminal) -> int:
-    return _carried_out(args, terminal, uninstalling(_targets(args)), notes=[])
+    there = _targets(args)
+    return _carried_out(args, terminal, lambda: uninstalling(there), notes=[])
 
 
-def _targets(args: Namespace) -> list[Target]:
-    return [target for agent in dict.fromkeys(args.agents) for target in targets(agent, args)]
+def _targets(args: Namespace, *, server: bool = True) -> list[Target]:
+    return [target for agent in dict.fromkeys(args.agents) for target in targets(agent, args, server=server)]
 
 
-def _carried_out(args: Namespace, terminal: Terminal, changes: list[Change], notes: list[str]) -> int:
+def _carried_out(args: Namespace, terminal: Terminal, plan: Callable[[], list[Change]], notes: list[str]) -> int:
+    changes = plan()
     wanted = [change for change in changes if change.kind != "unchanged"]
     if not terminal.as_json:
         for change in wanted:
             terminal.say(_shown(change.diff))
     agreed = bool(wanted) and not args.dry_run and _agreed(args, terminal)
-    written = write(changes, time.time()) if agreed else []
+    written = _written_alone(plan) if agreed else []
     if terminal.as_json:
         terminal.json(_as_json(changes, written, notes if agreed else []))
     else:
@@ -64,6 +74,19 @@ def _carried_out(args: Namespace, terminal: Terminal, changes: list[Change], not
         for note in notes if agreed else ():
             terminal.tell(note)
     return 0
+
+
+def _written_alone(plan: Callable[[], list[Change]]) -> list[Written]:
+    """One of these at a time: whoever comes second looks again, and never takes back what the first one did."""
+    lock_file = home() / "install.lock"
+    make_room(lock_file)
+    lock = held(lock_file, _LOCK_WAIT_S)
+    if lock is None:
+        raise Conflict("Another installation is under way. Run this again when it has ended.")
+    try:
+        return write(plan(), time.time())
+    finally:
+        os.close(lock)
 
 
 def _agreed(args: Namespace, terminal: Terminal) -> bool:
