@@ -1,6 +1,6 @@
 """The verbs.
 
-    record  store  record_many          search  inject  compare      feedback  outcome  history
+    record  store  record_many          search  inject  compare      feedback  outcome  history  report
     gaps  forget_gap  clear_gaps        candidates
     get  list  edit  changes            session  start_session …     link  unlink  neighbours
     forget  restore  erase              import_from  export_lines    reindex  verify  backup  status
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from reasoningbank.learn.jobs import Distilled, Jobs, Learning
     from reasoningbank.learn.loop import Loop
     from reasoningbank.learn.matts import Scaled
+    from reasoningbank.learn.report import Report
     from reasoningbank.learn.whole import Kept
     from reasoningbank.ports import Candidates, Floats
     from reasoningbank.recall.follow import Progress
@@ -336,6 +337,15 @@ class Bank:
         from reasoningbank.learn import evidence
 
         return evidence.history(self._desk, reference)
+
+    def report(
+        self, *, namespace: str | None = None, since: float | None = None, limit: int = DEFAULT_LIST_LIMIT
+    ) -> Report:
+        """What each memory has done, what difference it makes, and what is dead weight; "*" is every namespace."""
+        from reasoningbank.learn.report import report
+
+        self._engine.flush_shown()
+        return report(self._desk, **records.in_namespace(self._desk, namespace), since=since, limit=limit)
 
     # ------------------------------------------------------------ sessions
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reasoningbank.core.learning import Completion, Episode, Lesson, Message, Verdict
+    from reasoningbank.core.worth import KindRate, Tally, Trial
 
     Floats = NDArray[np.float32]
 
@@ -110,6 +111,18 @@ class Reader(Protocol):
         """The latest trajectories that ended in success (true) or failure: of a namespace and a kind of task
         (`core.kinds`), or of any.
         """
+        ...
+
+    def tallies(self, since: float) -> dict[str, Tally]:
+        """What came of each memory from then on; those of which nothing did are left out."""
+        ...
+
+    def trials(self, namespace: str | None, since: float) -> list[Trial]:
+        """The sessions that ended in success or failure, by the memory that was shown in them or withheld from them."""
+        ...
+
+    def kind_rates(self, namespace: str | None, since: float, limit: int) -> list[KindRate]:
+        """How the kinds of tasks went, the most frequent first."""
         ...
 
     def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reasoningbank.learn.host import Handed
     from reasoningbank.learn.jobs import Distilled
     from reasoningbank.learn.queue import Queued
+    from reasoningbank.learn.report import Line, Report
     from reasoningbank.learn.whole import Kept
     from reasoningbank.recall.gaps import OpenGap
     from reasoningbank.recall.query import Found, Recalled
@@ -100,6 +101,30 @@ def found_json(found: Found, *, explain: bool = True) -> dict[str, Any]:
         "embedder": found.embedder,
         "profile": found.profile,
         "not_yet_indexed": found.not_yet_indexed,
+    }
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    totals = ("memories", "shown", "used", "helped", "hurt", "dead_count", "sessions", "succeeded")
+    return {
+        "memories": [_report_line(line) for line in report.lines],
+        "dead_weight": [_report_line(line) for line in report.dead],
+        "kinds": [_plain(kind) for kind in report.kinds],
+        "totals": {name.removesuffix("_count"): getattr(report, name) for name in totals},
+    }
+
+
+def _report_line(line: Line) -> dict[str, Any]:
+    memory = line.remembered.memory
+    return {
+        "id": memory.id,
+        "title": memory.title,
+        "namespace": memory.namespace,
+        **confidence_json(line.remembered.confidence),
+        **_plain(line.tally),
+        "withheld": line.withheld,
+        "uplift": None if line.uplift is None else _plain(line.uplift),
+        "dead": line.dead,
     }
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import apsw
 
-from reasoningbank.core.kinds import kind_of
 from reasoningbank.core.types import Trajectory
 from reasoningbank.store.pending import Insert
 
@@ -21,6 +20,9 @@ def row_of(trajectory: Trajectory) -> tuple[Any, ...] | None:
     """None for a session that runs, or of which nobody knows how it went."""
     if trajectory.ended_at is None or trajectory.outcome not in _ENDS:
         return None
+    # Imported here: only a session that ends has a form to be told.
+    from reasoningbank.core.kinds import kind_of
+
     succeeded = _ENDS[trajectory.outcome]
     namespace, kind = trajectory.namespace, kind_of(trajectory)
     return trajectory.id, trajectory.tenant, namespace, kind, succeeded, trajectory.ended_at

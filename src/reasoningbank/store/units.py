@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import apsw
 
@@ -35,6 +35,9 @@ from reasoningbank.store.access import drop_replies_about, put_reply, reply_in
 from reasoningbank.store.faults import translated
 from reasoningbank.store.pending import Insert, Pending
 from reasoningbank.store.tables import BESIDE, Table, decoded_beside, table_of
+
+if TYPE_CHECKING:
+    from reasoningbank.core.worth import KindRate, Tally, Trial
 
 R = TypeVar("R", bound=Record)
 S = TypeVar("S", bound=Sidecar)
@@ -196,6 +199,21 @@ class SqliteReader:
 
     def like_tasks(self, namespace: str | None, kind: str | None, limit: int) -> dict[str, bool]:
         return task_rows.like_tasks(self._connection, self._tenant, namespace, kind, limit)
+
+    def tallies(self, since: float) -> dict[str, Tally]:
+        from reasoningbank.store import worth_rows
+
+        return worth_rows.tallies(self._connection, self._tenant, since)
+
+    def trials(self, namespace: str | None, since: float) -> list[Trial]:
+        from reasoningbank.store import worth_rows
+
+        return worth_rows.trials(self._connection, self._tenant, namespace, since)
+
+    def kind_rates(self, namespace: str | None, since: float, limit: int) -> list[KindRate]:
+        from reasoningbank.store import worth_rows
+
+        return worth_rows.kind_rates(self._connection, self._tenant, namespace, since, limit)
 
     def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
         return leases.leases(self._connection, self._tenant, job_ids)

@@ -12,6 +12,7 @@ from reasoningbank.serve.http.routes import (
     keeping,
     links,
     memories,
+    report,
     secrets,
     sessions,
     trust,
@@ -31,6 +32,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *whole_sessions.ENDPOINTS,
     *trust.ENDPOINTS,
     *gaps.ENDPOINTS,
+    *report.ENDPOINTS,
     *secrets.ENDPOINTS,
     *upkeep.ENDPOINTS,
 )

@@ -1,0 +1,122 @@
+"""`report`: what each memory has done, what difference it makes, and what is dead weight."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+
+from reasoningbank.cli import figures
+from reasoningbank.cli.banks import opened
+from reasoningbank.cli.command import Command, add_limit
+from reasoningbank.cli.moments import moment
+from reasoningbank.cli.tables import Column, show
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.types import EVERY_NAMESPACE
+from reasoningbank.core.worth import Uplift
+from reasoningbank.learn.report import Line, Report
+from reasoningbank.view import report_json
+
+_DEFAULT_LIMIT = 20
+_MOST_DEAD_SHOWN = 10
+
+
+def _options(parser: ArgumentParser) -> None:
+    add_limit(parser, _DEFAULT_LIMIT)
+    parser.add_argument("--since", metavar="WHEN", help="what happened since: 12h, 7d, 4w or a date like 2026-05-31")
+    parser.add_argument("--all-namespaces", action="store_true", help="of every project")
+
+
+def _run(args: Namespace, terminal: Terminal) -> int:
+    since = None if args.since is None else moment(args.since, time.time())
+    with opened(args) as found:
+        namespace = EVERY_NAMESPACE if args.all_namespaces else None
+        report = found.bank.report(namespace=namespace, since=since, limit=args.limit)
+        where = "any namespace" if args.all_namespaces else f"namespace {found.bank.namespace}"
+    if terminal.as_json:
+        terminal.json(report_json(report))
+        return 0
+    if report.lines:
+        _memories(report, terminal)
+    else:
+        terminal.tell(f"No memory was shown or used in {where}.")
+    if report.dead:
+        _dead_weight(report, terminal)
+    if report.kinds:
+        _kinds(report, terminal)
+    terminal.say()
+    terminal.say(
+        f"{figures.counted(report.memories, 'memory', 'memories')}: shown {report.shown:,}, used {report.used:,}, "
+        f"helped {report.helped:,}, hurt {report.hurt:,}; {report.dead_count:,} dead weight"
+    )
+    _legend(report, terminal)
+    return 0
+
+
+def _memories(report: Report, terminal: Terminal) -> None:
+    columns = [
+        Column(name="MEMORY", elastic=True),
+        *(Column(name=name, right=True) for name in ("SHOWN", "USED", "HELPED", "HURT")),
+        Column(name="UPLIFT", right=True),
+        Column(name="95 %", right=True),
+        Column(name="BY"),
+        Column(name="CONFIDENCE", right=True, optional=True),
+        Column(name="WITHHELD", right=True, optional=True),
+        Column(name="ID", optional=True),
+    ]
+    show(terminal, columns, [_row(line) for line in report.lines])
+
+
+def _row(line: Line) -> list[str]:
+    tally = line.tally
+    return [
+        line.remembered.title,
+        *(f"{count:,}" for count in (tally.shown, tally.used, tally.helped, tally.hurt)),
+        *_uplift(line.uplift),
+        figures.confidence(line.remembered.confidence),
+        f"{line.withheld:,}",
+        line.remembered.id,
+    ]
+
+
+def _uplift(uplift: Uplift | None) -> tuple[str, str, str]:
+    if uplift is None:
+        return "", "", ""
+    return f"{uplift.value:+.2f}", f"{uplift.low:+.2f} to {uplift.high:+.2f}", uplift.by
+
+
+def _dead_weight(report: Report, terminal: Terminal) -> None:
+    terminal.say()
+    terminal.say("Dead weight", bold=True)
+    columns = [Column(name="MEMORY", elastic=True), Column(name="WHY"), Column(name="ID", optional=True)]
+    shown = report.dead[:_MOST_DEAD_SHOWN]
+    show(terminal, columns, [[line.remembered.title, line.dead, line.remembered.id] for line in shown])
+    if report.dead_count > len(shown):
+        terminal.say(f"and {report.dead_count - len(shown):,} more", dim=True)
+
+
+def _kinds(report: Report, terminal: Terminal) -> None:
+    terminal.say()
+    terminal.say("How tasks go", bold=True)
+    columns = [Column(name="KIND", elastic=True), *(Column(name=n, right=True) for n in ("SESSIONS", "WENT WELL"))]
+    rows = [[kind.name, f"{kind.sessions:,}", f"{kind.succeeded / kind.sessions:.0%}"] for kind in report.kinds]
+    show(terminal, columns, [*rows, ["all", f"{report.sessions:,}", f"{report.succeeded / report.sessions:.0%}"]])
+
+
+def _legend(report: Report, terminal: Terminal) -> None:
+    ways = {line.uplift.by for line in report.lines if line.uplift is not None}
+    if "hold-out" in ways:
+        terminal.tell("Uplift by hold-out: chance decided which sessions had the memory, so this is what it is worth.")
+    if "compared" in ways:
+        terminal.tell(
+            "Uplift compared: sessions that had the memory beside those that had not, which may differ in more than "
+            "that. REASONINGBANK_HOLDOUT=0.05 would tell."
+        )
+
+
+COMMANDS = {
+    "report": Command(
+        run=_run,
+        options=_options,
+        about="Helped and hurt count uses and what people said; uplift is the difference in the rate of success.",
+    )
+}

@@ -1,0 +1,136 @@
+"""What each memory has done: shown, used, helped, hurt, what difference it makes, and what is dead weight.
+
+Knows which memories to tell of and in which order. The counting is the store's, the arithmetic that of `core.worth`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.kinds import type_in
+from reasoningbank.core.types import Memory, Remembered, State, Trajectory
+from reasoningbank.core.values import dataclass
+from reasoningbank.core.worth import KindRate, Tally, Trial, Uplift, uplift_by_comparison, uplift_by_holdout
+from reasoningbank.desk import Desk
+from reasoningbank.ports import Reader
+
+MOST_LINES = 1_000
+MOST_LOOKED_AT = 20_000
+"""Memories, the newest first: a report over more than that tells of these."""
+MOST_KINDS = 12
+SHOWN_IN_VAIN = 20
+"""Shown so often without ever having been used or praised, a memory is dead weight."""
+UNSEEN_DAYS = 90.0
+"""Not shown for so long, it is too."""
+_DAY_S = 86_400.0
+_LONGEST_EXAMPLE_CHARS = 200
+_NOTHING = Tally()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    remembered: Remembered
+    tally: Tally
+    withheld: int
+    """Sessions that it was kept from, by chance."""
+    uplift: Uplift | None
+    dead: str
+    """Why it is dead weight; "" when it is not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    name: str
+    """Its type, or a task of this kind."""
+    sessions: int
+    succeeded: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    lines: tuple[Line, ...]
+    """The most shown first."""
+    dead: tuple[Line, ...]
+    kinds: tuple[Kind, ...]
+    """The most frequent first."""
+    memories: int
+    shown: int
+    used: int
+    helped: int
+    hurt: int
+    dead_count: int
+    sessions: int
+    succeeded: int
+
+
+def report(desk: Desk, *, namespace: str | None = None, since: float | None, limit: int) -> Report:
+    """`namespace` None is every one; `since` counts what happened from then on."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_LINES:
+        raise InvalidInput(f"limit must be a whole number from 1 to {MOST_LINES:,}, not {limit!r}.")
+    start = 0.0 if since is None else since
+    with desk.store.read(desk.tenant) as reader:
+        where = {"state": (State.ACTIVE,)} if namespace is None else {"namespace": namespace, "state": (State.ACTIVE,)}
+        memories = reader.select(Memory, where, newest_first=True, limit=MOST_LOOKED_AT)
+        tallies = reader.tallies(start)
+        trials: dict[str, list[Trial]] = {}
+        for trial in reader.trials(namespace, start):
+            trials.setdefault(trial.memory_id, []).append(trial)
+        kinds = reader.kind_rates(namespace, start, MOST_LOOKED_AT)
+        whole = (sum(kind.sessions for kind in kinds), sum(kind.succeeded for kind in kinds))
+        dead = {memory.id: _dead(memory, tallies.get(memory.id, _NOTHING), desk.clock()) for memory in memories}
+        by_shown = sorted(memories, key=lambda memory: -tallies.get(memory.id, _NOTHING).shown)
+        active = [m for m in by_shown if tallies.get(m.id, _NOTHING) != _NOTHING][:limit]
+        idle = [memory for memory in by_shown if dead[memory.id]]
+        told = {
+            one.id: _line(one, tallies.get(one.id, _NOTHING), trials.get(one.id, ()), whole, dead[one.id])
+            for one in desk.remembered(reader, [*{m.id: m for m in (*active, *idle[:limit])}.values()])
+        }
+        named = _named(desk, reader, kinds[:MOST_KINDS])
+    here = [tallies[memory.id] for memory in memories if memory.id in tallies]
+    return Report(
+        lines=tuple(told[memory.id] for memory in active),
+        dead=tuple(told[memory.id] for memory in idle[:limit]),
+        kinds=tuple(named),
+        memories=len(memories),
+        shown=sum(tally.shown for tally in here),
+        used=sum(tally.used for tally in here),
+        helped=sum(tally.helped for tally in here),
+        hurt=sum(tally.hurt for tally in here),
+        dead_count=len(idle),
+        sessions=whole[0],
+        succeeded=whole[1],
+    )
+
+
+def _line(remembered: Remembered, tally: Tally, trials: Sequence[Trial], whole: tuple[int, int], dead: str) -> Line:
+    shown = [trial for trial in trials if not trial.withheld]
+    had = (sum(trial.sessions for trial in shown), sum(trial.succeeded for trial in shown))
+    others = (whole[0] - had[0], whole[1] - had[1])
+    return Line(
+        remembered=remembered,
+        tally=tally,
+        withheld=sum(trial.sessions for trial in trials if trial.withheld),
+        uplift=uplift_by_holdout(trials) or uplift_by_comparison(had, others),
+        dead=dead,
+    )
+
+
+def _dead(memory: Memory, tally: Tally, now: float) -> str:
+    if tally.shown >= SHOWN_IN_VAIN and not (tally.used or tally.helped):
+        return f"shown {tally.shown:,} times, never of use"
+    unseen_days = (now - (tally.last_shown_at or memory.created_at)) / _DAY_S
+    return f"not shown for {unseen_days:,.0f} days" if unseen_days >= UNSEEN_DAYS else ""
+
+
+def _named(desk: Desk, reader: Reader, kinds: Sequence[KindRate]) -> list[Kind]:
+    examples: Mapping[str, Trajectory] = reader.get(Trajectory, [kind.example for kind in kinds]) if kinds else {}
+    return [Kind(name=_name(desk, kind, examples), sessions=kind.sessions, succeeded=kind.succeeded) for kind in kinds]
+
+
+def _name(desk: Desk, kind: KindRate, examples: Mapping[str, Trajectory]) -> str:
+    given = type_in(kind.kind)
+    if given is not None:
+        return given
+    example = examples.get(kind.example)
+    return desk.shown(example).task[:_LONGEST_EXAMPLE_CHARS] if example is not None else "other tasks"

@@ -1,0 +1,45 @@
+"""What each memory has done, and what difference it makes."""
+
+from __future__ import annotations
+
+from reasoningbank.bank import DEFAULT_LIST_LIMIT
+from reasoningbank.serve.http import schemas
+from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
+from reasoningbank.view import report_json
+
+MOST_LISTED = 200
+_SECONDS_A_DAY = 86_400.0
+
+
+def _report(call: Call) -> Reply:
+    days, every = call.query.get("days"), call.query.get("every_namespace", False)
+    found = call.bank.report(
+        namespace="*" if every else None,
+        since=None if days is None else call.bank.desk.clock() - days * _SECONDS_A_DAY,
+        limit=call.query.get("limit", DEFAULT_LIST_LIMIT),
+    )
+    return Reply(body=report_json(found))
+
+
+_LINES = {"type": "array", "items": {"type": "object"}}
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/v1/report",
+        scope="read",
+        group="evidence",
+        summary="What each memory has done, what difference it makes, and what is dead weight",
+        handle=_report,
+        query=(
+            Parameter(name="days", schema={"type": "integer", "minimum": 1, "maximum": 36_500}, about="in these"),
+            Parameter(
+                name="limit",
+                schema={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": DEFAULT_LIST_LIMIT},
+            ),
+            Parameter(name="every_namespace", schema=schemas.FLAG, about="not only one namespace"),
+        ),
+        reply=schemas.out(memories=_LINES, dead_weight=_LINES, kinds=_LINES, totals=schemas.COUNTS),
+        lane="slow",
+    ),
+)
