@@ -119,13 +119,20 @@ def test_what_cannot_be_kept_is_said_and_nothing_of_the_batch_is_kept(store, nam
 
 def test_any_key_keeps_to_itself(store, bank):
     foreign = bank.record(title="Not an item", content="x")
-    keys = ["k", " k", "k ", "K", "k\n", "ключ", "x" * 3000, "x" * 3001, "a/b", foreign.id, "*"]
+    keys = ["k", " k", "k ", "K", "k\n", "ключ", "x" * 3000, "x" * 3001, "a/b", foreign.id, "*", "digest k", ""]
     for number, key in enumerate(keys):
         store.put(("n",), key, {"number": number})
     assert [store.get(("n",), key).value["number"] for key in keys] == list(range(len(keys)))
     assert [store.get(("n",), key).key for key in keys] == keys
     assert store.get(("n",), "none") is None
     assert bank.get(foreign.id).content == "x"
+
+
+def test_two_keys_that_differ_only_in_their_secrets_stay_two(store):
+    keys = [f"token ghp_{half}{half}" for half in ("a1B2c3D4e5F6g7H8i9", "Z9y8X7w6V5u4T3s2R1")]
+    for number, key in enumerate(keys):
+        store.put(("n",), key, {"number": number})
+    assert [store.get(("n",), key).value["number"] for key in keys] == [0, 1]
 
 
 def test_secrets_are_scrubbed_and_the_rest_of_the_value_stays(store):

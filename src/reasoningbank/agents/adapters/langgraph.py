@@ -45,6 +45,7 @@ except ImportError as error:
 ROOT = "langgraph"
 PAGE = 500
 UNINDEXED = "(not to be searched)"
+_DIGEST = "digest "
 _HELD = "langgraph"
 """The name under which the metadata keeps an item."""
 
@@ -94,7 +95,7 @@ class BankStore(BaseStore):
         raise InvalidInput(f"{type(op).__name__} is no operation of a store that is known here.")
 
     def _find(self, bank: Bank, namespace: tuple[str, ...], key: str) -> Remembered | None:
-        found = bank.list(namespace=self._place(namespace), key=_key(key), limit=1)
+        found = bank.list(namespace=self._place(namespace), key=self._key(key), limit=1)
         return found[0] if found else None
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
@@ -170,7 +171,7 @@ class BankStore(BaseStore):
     def _put(self, bank: Bank, op: PutOp, value: Mapping[str, Any]) -> None:
         depths = range(len(op.namespace) + 1)
         bank.store(
-            _key(op.key),
+            self._key(op.key),
             self._text(op, value) or UNINDEXED,
             title=_title(op.key),
             namespace=self._place(op.namespace),
@@ -195,16 +196,15 @@ class BankStore(BaseStore):
             raise InvalidInput(f"The namespace {namespace!r} cannot be kept as it is: leave out blanks at its ends.")
         return joined
 
+    def _key(self, key: str) -> str:
+        """As it is, or its digest where a key of the bank would not hold it as it is: two must never become one."""
+        fits = key.strip() == key and key.isprintable() and 0 < len(key) <= MAX_TITLE_CHARS // 2
+        if fits and not key.startswith(_DIGEST) and not self._bank.secrets_in(key):
+            return key
+        return _DIGEST + blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
     def _tag(self, prefix: tuple[str, ...]) -> str:
         return clean_name(".".join((self._root, *prefix)), "namespace")
-
-
-def _key(key: str) -> str:
-    """As it is, or its digest where a key of the bank could not hold it."""
-    plain = key.strip() == key and key.isprintable() and 0 < len(key) <= MAX_TITLE_CHARS // 2
-    if plain:
-        return key
-    return "digest " + blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _title(key: str) -> str:
