@@ -51,13 +51,7 @@ def for_start(bank: Bank, spaces: Spaces) -> list[Remembered]:
     with desk.store.read(desk.tenant) as reader:
         memories = {memory.id: memory for memory in _looked_at(reader, spaces)}
         known = desk.remembered(reader, list(memories.values()))
-    believed = [
-        hit
-        for hit in known
-        if hit.trust is not Trust.UNTRUSTED
-        and hit.confidence.mean >= DEFAULT_MIN_CONFIDENCE
-        and not _waits_for_its_moment(hit.memory)
-    ]
+    believed = [hit for hit in known if _is_believed(hit) and not _waits_for_its_moment(hit.memory)]
     believed.sort(key=_worth, reverse=True)
     wishes = [hit for hit in believed if PREFERENCE in hit.tags or hit.memory.namespace == USER_NAMESPACE]
     others = [hit for hit in believed if hit not in wishes]
@@ -101,7 +95,12 @@ def by_ids(bank: Bank, spaces: Spaces, ids: Sequence[str]) -> list[Remembered]:
         there = [memories[memory_id] for memory_id in ids if memory_id in memories]
         allowed = [memory for memory in there if memory.state is State.ACTIVE and memory.namespace in spaces.read]
         known = desk.remembered(reader, allowed)
-    return [hit for hit in known if hit.confidence.mean >= DEFAULT_MIN_CONFIDENCE]
+    return [hit for hit in known if _is_believed(hit)]
+
+
+def _is_believed(hit: Remembered) -> bool:
+    """Enough to be shown to somebody who did not ask for it: whoever is not trusted may answer, and not speak up."""
+    return hit.trust is not Trust.UNTRUSTED and hit.confidence.mean >= DEFAULT_MIN_CONFIDENCE
 
 
 def for_failure(bank: Bank, spaces: Spaces, action: str, error: str) -> list[Remembered]:
