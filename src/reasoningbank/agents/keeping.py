@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from reasoningbank.agents.matching import was_followed
 from reasoningbank.agents.outcomes import verdict_on
 from reasoningbank.agents.reading import Task
 from reasoningbank.agents.session_log import Entry
 from reasoningbank.agents.spaces import USER_NAMESPACE
+from reasoningbank.agents.troubles import trouble_in
 from reasoningbank.core.errors import Conflict
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.learning import Episode
-from reasoningbank.core.types import Exposure, Step, Trajectory
+from reasoningbank.core.types import Exposure, Memory, Step, Trajectory
+from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.learn import capture
 from reasoningbank.learn.ingest.text import digest_of
@@ -26,6 +29,14 @@ from reasoningbank.ports import Writer
 
 FEWEST_CHARS_WITHOUT_STEPS = 40
 """A message without any work is kept only if it is long enough to say something that lasts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    memory_id: str
+    rank: int
+    """Among those that were shown at the same time."""
+    at: float
 
 
 def is_worth_keeping(episode: Episode) -> bool:
@@ -60,22 +71,22 @@ def keep(desk: Desk, task: Task, *, eager: bool) -> str:
     return running.id
 
 
-def charge(desk: Desk, trajectory_id: str, shown: Sequence[tuple[str, float]]) -> None:
+def charge(desk: Desk, trajectory_id: str, shown: Sequence[Shown]) -> None:
     """Write down which memories the task was shown; those that are down already stay as they are."""
     with desk.store.read(desk.tenant) as reader:
         there = set(reader.shown_in(trajectory_id))
-    fresh = [(memory_id, at) for memory_id, at in shown if memory_id not in there]
     desk.store.log_shown(
         [
             Exposure(
-                memory_id=memory_id,
+                memory_id=one.memory_id,
                 tenant=desk.tenant,
                 trajectory_id=trajectory_id,
                 query_hash="hook",
-                rank=rank,
-                at=at,
+                rank=one.rank,
+                at=one.at,
             )
-            for rank, (memory_id, at) in enumerate(fresh, start=1)
+            for one in shown
+            if one.memory_id not in there
         ]
     )
 
@@ -83,33 +94,44 @@ def charge(desk: Desk, trajectory_id: str, shown: Sequence[tuple[str, float]]) -
 def end(desk: Desk, trajectory_id: str, task: Task) -> bool:
     """End the session of a task that is over; False when it has ended before."""
     verdict = verdict_on(task.episode, task.next_words)
+    used = _used(desk, trajectory_id, task.episode)
     try:
-        capture.end(desk, trajectory_id, verdict.outcome.value, verdict=verdict)
+        capture.end(desk, trajectory_id, verdict.outcome.value, used=used, verdict=verdict)
     except Conflict:
         return False
     return True
 
 
+def _used(desk: Desk, trajectory_id: str, episode: Episode) -> list[str]:
+    """Those of the memories shown whose way was taken; of the others nobody can tell."""
+    actions = [step.action for step in episode.steps]
+    with desk.store.read(desk.tenant) as reader:
+        shown = reader.get(Memory, reader.shown_in(trajectory_id))
+    troubles = [trouble for memory in shown.values() if (trouble := trouble_in(memory)) is not None]
+    return [trouble.memory_id for trouble in troubles if was_followed(actions, trouble)]
+
+
 # ---------------------------------------------------------------- what was shown for which task
 
 
-def shown_by_prompt(entries: Sequence[Entry]) -> list[tuple[str, list[tuple[str, float]]]]:
+def shown_by_prompt(entries: Sequence[Entry]) -> list[tuple[str, list[Shown]]]:
     """What was shown after each prompt, by the prompt's digest; what came before the first belongs to the first."""
-    groups: list[tuple[str, list[tuple[str, float]]]] = []
+    groups: list[tuple[str, list[Shown]]] = []
     for entry in entries:
         if entry.prompt and groups and not groups[0][0]:
             groups[0] = (entry.prompt, groups[0][1])
         elif entry.prompt or not groups:
             groups.append((entry.prompt, []))
-        groups[-1][1].extend((memory_id, entry.at) for memory_id in entry.shown)
+        ranked = enumerate(entry.shown, start=1)
+        groups[-1][1].extend(Shown(memory_id=memory_id, rank=rank, at=entry.at) for rank, memory_id in ranked)
     return groups
 
 
-def shown_for(episode: Episode, groups: Sequence[tuple[str, list[tuple[str, float]]]]) -> list[tuple[str, float]]:
+def shown_for(episode: Episode, groups: Sequence[tuple[str, list[Shown]]]) -> list[Shown]:
     """What was shown for anything that the user said in this task."""
     said = {
         digest_of(" ".join(str(entry.get("content", "")).split()))
         for entry in episode.messages
         if entry.get("role") == "user"
     }
-    return [pair for prompt, shown in groups if prompt in said for pair in shown]
+    return [one for prompt, shown in groups if prompt in said for one in shown]
