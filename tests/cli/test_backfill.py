@@ -160,6 +160,7 @@ def test_what_hooks_have_captured_is_not_taken_twice(rb, user, repository):
             at=1.0,
         )
         read_session(bank, place_of(location_of(None)), note, now=time.time())
+        bank.distill()
     before = rb("status", "--json").json["changes"]
     assert rb("backfill", "--json").json["known"] == 1
     assert rb("status", "--json").json["changes"] == before
@@ -233,6 +234,19 @@ def test_a_session_that_goes_on_is_not_ended(rb, user, repository):
     rb("backfill")
     shown = rb("session", "show", task["id"], "--json").json
     assert shown["ended_at"] is not None
+
+
+def test_a_run_that_was_interrupted_is_finished_by_the_next(rb, user, repository, monkeypatch):
+    claude_code(user, "s1", repository("one"))
+
+    def interrupted(bank, terminal):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("reasoningbank.cli.commands.backfill._learned", interrupted)
+        assert rb("backfill").code == 130
+    assert rb("backfill", "--json").json["learned"] != []
+    assert rb("backfill", "--json").json["learned"] == []
 
 
 def test_runs_of_our_own_distiller_teach_nothing(rb, user, repository):

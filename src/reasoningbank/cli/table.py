@@ -33,7 +33,7 @@ COMMANDS: dict[str, Entry] = {
     "feedback": Entry("learn", "say whether a memory helped", "evidence"),
     "outcome": Entry("learn", "say how a task went that used a memory", "evidence"),
     "history": Entry("learn", "show the evidence about a memory and its curve", "evidence"),
-    "report": Entry("learn", "show what each memory has done and what difference it makes", "report"),
+    "report": Entry("learn", "show what memories did and what difference they make", "report"),
     "session start": Entry("learn", "begin a task", "session"),
     "session step": Entry("learn", "note what was done and what came of it", "session"),
     "session end": Entry("learn", "end a task and credit what was shown", "session"),

@@ -17,6 +17,7 @@ from reasoningbank.cli.moments import moment
 from reasoningbank.cli.places import places
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.config import from_environment
 from reasoningbank.core.types import Remembered
 from reasoningbank.wiring import ReasoningBank
 
@@ -54,9 +55,14 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     with ReasoningBank.open(location, namespace=args.namespace, llm="off", distiller="offline") as bank:
         with Bar(terminal, "reading") as bar:
             told = backfill(bank, place, places(), asked, now=now, progress=bar)
-        learned = _learned(bank, terminal) if told.sessions else []
+        learned = _learned(bank, terminal) if told.sessions or _is_left_over(bank) else []
     _report(terminal, told, learned, dry_run=False)
     return 0
+
+
+def _is_left_over(bank: ReasoningBank) -> bool:
+    """Whether an earlier run was interrupted before it had learned; where a model distils, that is the model's."""
+    return from_environment().llm is None and bool(bank.jobs.tally().get("waiting"))
 
 
 def _learned(bank: ReasoningBank, terminal: Terminal) -> list[Remembered]:
