@@ -18,8 +18,8 @@ DEFAULT_DEADLINE_MS = 1_500
 NOTICE_EVERY_S = 3_600.0
 CAPTURE_S = 10.0
 """Nobody waits for advice when a session is to be noted, and a busy machine must not cost the note."""
-WARM_SHARE = 0.4
-"""Of the deadline, that a server may take before the hook answers by itself."""
+WARM_SHARE, LONGEST_WARM_S = 0.4, 1.0
+"""Of the deadline, and at most, that a server may take before the hook answers by itself."""
 
 
 def run(words: list[str]) -> int:
@@ -88,7 +88,7 @@ def _answer(agent: str, options: dict[str, str], raw: bytes, deadline: float) ->
     if is_capture(raw, named):
         deadline = max(deadline, time.monotonic() + CAPTURE_S)
     else:
-        within_s = WARM_SHARE * max(0.0, deadline - time.monotonic())
+        within_s = min(LONGEST_WARM_S, WARM_SHARE * max(0.0, deadline - time.monotonic()))
         said = asked_of_a_server(location, raw, asked, within_s=within_s)
         if said is not None:
             return said

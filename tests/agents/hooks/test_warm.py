@@ -146,7 +146,6 @@ def test_while_a_server_loads_a_hook_answers_by_itself(desktop) -> None:
 def test_a_server_that_hangs_is_not_waited_for(desktop) -> None:
     teach(desktop)
     desktop.place.folder.mkdir()
-    desktop.environment["REASONINGBANK_HOOKS"] = "deadline_ms=5000"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(desktop.place.folder / "warm-1.sock"))
         listener.listen(1)
