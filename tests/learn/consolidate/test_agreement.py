@@ -112,6 +112,12 @@ AGREEMENTS = [
         "When the provider throttles, do not restart the cache of the mailer with a limit of 5, since retries pile up",
         "success",
     ),
+    (
+        "Restart the replica when logs stop, because its buffers are never flushed.",
+        "success",
+        "If logs stop: restart the replica. Its buffers are never flushed.",
+        "success",
+    ),
     ("Use a mutex for the cache", "success", "Never use a global for the settings", "success"),
 ]
 

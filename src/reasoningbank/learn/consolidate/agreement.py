@@ -133,9 +133,11 @@ def _likeness(one: str, other: str) -> float:
 
 def _opposite(one: Wording, other: Wording, rules: Rules) -> Contradiction | None:
     another_thing = one.literals - other.literals and other.literals - one.literals
-    if another_thing or one.qualifiers != other.qualifiers:
-        return None
     pairs = opposed(one, other)
+    # The same negations in another place: a reason that was moved to a sentence of its own turns nothing around.
+    only_moved = not pairs and _negations(one) == _negations(other)
+    if another_thing or only_moved or one.qualifiers != other.qualifiers:
+        return None
     opposites = {stem(word) for pair in pairs for word in pair}
     left, right = one.terms - other.terms - opposites, other.terms - one.terms - opposites
     if left and right:
@@ -151,6 +153,10 @@ def _opposite(one: Wording, other: Wording, rules: Rules) -> Contradiction | Non
         words = " and ".join(f"“{a}” against “{b}”" for a, b in pairs)
         return Contradiction(kind="opposite", why=f"they say opposite things of the same subject ({words})")
     return Contradiction(kind="opposite", why="one advises what the other advises against")
+
+
+def _negations(wording: Wording) -> tuple[bool, int, int]:
+    return wording.is_failure, wording.against, wording.denials
 
 
 def _turned(one: Wording, other: Wording, opposites: AbstractSet[str]) -> bool:
