@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from reasoningbank.llm.openai import OpenAILLM
 from reasoningbank.wiring import ReasoningBank
 
 OFFLINE_A_MINUTE = 1_000
+AT_ONCE = 4
 WITH_LLM_A_MINUTE = 100
 _NAMES = ("singer", "concert", "stadium", "song", "album", "ticket", "venue", "award", "label", "tour")
 _COLUMNS = ("id", "name", "country", "age", "year", "city", "capacity", "title", "price", "rating", "genre", "length")
@@ -65,6 +67,13 @@ def offline(report: Report, sessions: int) -> None:
         whole = sessions / (done - began) * 60
         report.add("learn", "offline: start, 12 steps, end, distil", whole, "/min", limit=limit, at_least=True)
         report.add("learn", "offline: processor time for a whole session", spent / sessions * 1e3, "ms")
+    with tempfile.TemporaryDirectory() as folder, _opened(folder) as bank, ThreadPoolExecutor(AT_ONCE) as agents:
+        began = time.monotonic()
+        list(agents.map(lambda _: _sessions(bank, sessions // AT_ONCE), range(AT_ONCE)))
+        bank.distill()
+        together = sessions / (time.monotonic() - began) * 60
+        what = f"offline: the same, {AT_ONCE} agents at a time"
+        report.add("learn", what, together, "/min", limit=limit, at_least=True, detail="they share syncs")
 
 
 def with_model(report: Report, sessions: int, latency_s: float) -> None:
