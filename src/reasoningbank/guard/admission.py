@@ -50,7 +50,7 @@ def admit(writer: Writer, memory: Memory) -> Admitted:
 def readmit(writer: Writer, before: Memory, after: Memory, editor: str) -> Admitted:
     """Keep a new revision by `editor`. Origin and parents stay; what the new text repeats is added to the parents."""
     level = trust_in(writer, before)
-    if all(getattr(before, name) == getattr(after, name) for name in (*_TEXTS, "state", "metadata")):
+    if all(getattr(before, name) == getattr(after, name) for name in (*_TEXTS, "state", "metadata", "parents")):
         check_may_revise(before, level, editor)
         writer.revise(after)
         return Admitted(memory=after, trust=level)
@@ -65,7 +65,7 @@ def readmit(writer: Writer, before: Memory, after: Memory, editor: str) -> Admit
         level = min(level, least(writer, editor, after.parents))
         after = _examined(writer, after, level)
     writer.revise(after)
-    if level is not Trust.TRUSTED or after.parents:
+    if level is not Trust.TRUSTED or after.parents or before.parents:
         writer.keep_trust(after, level, marks_of(after) if level is Trust.UNTRUSTED else ())
     return Admitted(memory=after, trust=level)
 
