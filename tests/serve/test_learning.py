@@ -215,3 +215,14 @@ def test_a_bank_of_the_host_is_served_by_an_agent_over_rest(path):
 def test_what_no_job_can_be_is_refused(quiet):
     assert quiet("GET", "/v1/jobs?state=nonsense").code == "invalid_input"
     assert quiet("POST", "/v1/distill", {"limit": 0}).code == "invalid_input"
+
+
+def test_a_report_says_what_memories_have_done(quiet):
+    made = quiet.record("Wrap errors", "with context", description="When a Go function fails")
+    session = quiet("POST", "/v1/sessions", {"task": "wrap errors"}).json["id"]
+    quiet.search("wrap errors with context", session=session)
+    quiet("POST", f"/v1/sessions/{session}/end", {"outcome": "success", "used": [made["id"]]})
+    told = quiet("GET", "/v1/report?days=1&every_namespace=true")
+    assert told.status == 200, told.body
+    assert told.json["totals"]["used"] == 1
+    assert quiet("GET", "/v1/report?limit=0").code == "invalid_input"

@@ -38,6 +38,7 @@ ROUTES: dict[str, str] = {
     "feedback": "POST /v1/memories/{id}/feedback",
     "outcome": "POST /v1/memories/{id}/outcome",
     "history": "GET /v1/memories/{id}/history",
+    "report": "GET /v1/report",
     "start_session": "POST /v1/sessions",
     "add_step": "POST /v1/sessions/{id}/steps",
     "end_session": "POST /v1/sessions/{id}/end",
