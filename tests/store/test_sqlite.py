@@ -16,9 +16,10 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Exposure
 from reasoningbank.ports import Writer
-from reasoningbank.store import opening
+from reasoningbank.store import opening, schema
 from reasoningbank.store.schema import MIGRATIONS
 from reasoningbank.store.sqlite import SAFE_SQLITE, UNITS_PER_COMMIT, SqliteStore, _Unit
+from reasoningbank.store.task_rows import like_tasks
 
 CANARY = "Zanzibar-canary-7f3a"
 
@@ -301,3 +302,19 @@ def test_marks_of_an_older_bank_are_found_by_a_newer_one(path: Path, monkeypatch
         bank.erase(memory.id)
         with bank.desk.store.read(memory.tenant) as reader:
             assert reader.alike([7, 8, 9]) == {}
+
+
+def test_sessions_from_before_the_view_of_tasks_count_for_their_namespace() -> None:
+    before = schema.MIGRATIONS.index(schema._CREDIT)
+    connection = apsw.Connection(":memory:")
+    for statement in (sql for migration in schema.MIGRATIONS[:before] for sql in migration):
+        connection.execute(statement)
+    for number, (outcome, ended_at) in enumerate([("success", 5.0), ("failure", 6.0), ("unknown", 7.0), (None, None)]):
+        connection.execute(
+            "INSERT INTO trajectories (id, tenant, namespace, task, outcome, metadata, started_at, ended_at, hash) "
+            "VALUES (?, 't', 'n', 'x', ?, '{}', 1.0, ?, x'00')",
+            (f"trj_{number}", outcome, ended_at),
+        )
+    for statement in schema._CREDIT:
+        connection.execute(statement)
+    assert like_tasks(connection, "t", "n", None, 9) == {"trj_1": False, "trj_0": True}
