@@ -61,7 +61,7 @@ _LEAST_SHARE = 0.2
 def floor_among(calibration: Calibration, memories: int) -> float:
     """What fits badly comes up because there are many to choose from; among a few, a loose fit is worth showing."""
     crowd = math.log(1 + memories) / math.log(1 + _CROWDED)
-    return calibration.floor * min(1.0, max(_LEAST_SHARE, crowd))
+    return calibration.floor * min(1.0, max(_LEAST_SHARE, crowd**2))
 
 
 def calibration_from(values: dict[str, Any]) -> Calibration:

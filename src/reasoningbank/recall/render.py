@@ -20,7 +20,7 @@ from reasoningbank.recall.query import Recalled
 H = TypeVar("H", bound=Remembered)
 
 HEADING = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
-LEADING_SHARE = 0.5
+LEADING_SHARE = 0.4
 """Of the relevance of the best: what is less likely than that to be of use is left out. More is worse in a prompt."""
 FACT = "fact"
 """The tag of a memory that says what is there; it needs no word on when to use it."""
