@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 
 import pytest
 
 from reasoningbank.bank import Bank
 from reasoningbank.learn.jobs import Jobs
 from reasoningbank.serve.http import openapi
+from reasoningbank.serve.http.routes import ENDPOINTS
 
 ROUTES: dict[str, str] = {
     "record": "POST /v1/memories",
@@ -121,3 +123,8 @@ def test_every_verb_has_a_route_or_a_reason():
 def test_the_route_of_a_verb_is_there(verb):
     method, path = ROUTES[verb].split()
     assert method.lower() in openapi.document()["paths"][path]
+
+
+def test_no_route_is_offered_twice():
+    offered = Counter((endpoint.method, endpoint.path) for endpoint in ENDPOINTS)
+    assert [route for route, times in offered.items() if times > 1] == []

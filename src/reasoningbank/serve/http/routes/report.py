@@ -32,7 +32,9 @@ ENDPOINTS = (
         summary="What each memory has done, what difference it makes, and what is dead weight",
         handle=_report,
         query=(
-            Parameter(name="days", schema={"type": "integer", "minimum": 1, "maximum": 36_500}, about="in these"),
+            Parameter(
+                name="days", schema={"type": "integer", "minimum": 1, "maximum": 36_500}, about="only these, until now"
+            ),
             Parameter(
                 name="limit",
                 schema={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": DEFAULT_LIST_LIMIT},
