@@ -7,10 +7,12 @@ it tells is known by the ids of its prompts and calls, so nothing is kept twice.
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from reasoningbank.core.digest import blake2b
@@ -54,6 +56,9 @@ class Read:
 
 def read_transcript(path: Path, cursor: Cursor, *, agent: str, session: str, namespace: str) -> Read:
     """Raises OSError when the file cannot be read."""
+    if not S_ISREG(path.stat().st_mode):
+        # A pipe or a device would be read for ever.
+        raise FileNotFoundError(errno.ENOENT, "No such file", str(path))
     with path.open("rb") as file:
         start = _start(file, cursor)
         lines = list(_lines(file, start))

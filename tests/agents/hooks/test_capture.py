@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
+import pytest
+
+from reasoningbank.agents.notes import waiting
 from reasoningbank.core.types import Step
 
 
@@ -266,5 +272,26 @@ def test_a_session_that_is_resumed_under_another_name_is_not_kept_again(desktop)
             file.write(json.dumps({**record, "sessionId": "s2"}) + "\n")
     desktop.hook("Stop", "s2")
     desktop.read()
+    with desktop.bank() as bank:
+        assert len(bank.sessions()) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such files there")
+@pytest.mark.parametrize("odd", ["a pipe", "a device", "a folder"])
+def test_a_transcript_that_is_no_file_keeps_nobody_waiting(desktop, tmp_path, odd) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    path = {"a pipe": str(pipe), "a device": "/dev/zero", "a folder": str(tmp_path)}[odd]
+    failing_then_mended(desktop)
+    desktop.hook("Stop", "s2", transcript_path=path)
+    desktop.hook("Stop")
+    reader = subprocess.run(
+        [sys.executable, "-m", "reasoningbank.agents.work", str(desktop.bank_path)],
+        env=desktop.env(),
+        timeout=30,
+        check=False,
+    )
+    assert reader.returncode == 0
+    assert waiting(desktop.place) == 0
     with desktop.bank() as bank:
         assert len(bank.sessions()) == 1
