@@ -178,7 +178,7 @@ class Desktop:
         return told
 
     def settle(self) -> None:
-        """Until every session is read, and the process that did it has ended."""
+        """Until every session is read, and the process that did it has given the lock back."""
         deadline = time.monotonic() + PATIENCE_S
         while waiting(self.place) and time.monotonic() < deadline:
             time.sleep(0.02)
