@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -46,6 +48,16 @@ def test_the_vector_is_near_that_of_the_float_model(embedder: MiniLMEmbedder) ->
     # From reference() in scripts/build_minilm.py, on the source weights.
     float_vector = [0.0676568, 0.0634959, 0.0487131, 0.0793050]
     np.testing.assert_allclose(embedder.embed(["This is an example sentence"])[0, :4], float_vector, atol=0.01)
+
+
+def test_embedding_leaves_nothing_in_the_home_of_the_user_and_calls_nobody(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    script = "from reasoningbank.embed.minilm import MiniLMEmbedder; MiniLMEmbedder().embed(['a text'])"
+    home = {name: str(tmp_path) for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "XDG_CACHE_HOME")}
+    kept = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    subprocess.run([sys.executable, "-c", script], env=kept | home, check=True, timeout=60)
+    # An identity for reports to the maker of the runtime would lie here.
+    assert list(tmp_path.rglob("*")) == []
 
 
 def test_rows_have_length_one_and_keep_their_order(embedder: MiniLMEmbedder) -> None:

@@ -104,6 +104,9 @@ def _read_identity(manifest: Path) -> EmbedderIdentity:
 
 
 def _open_session(model: Path) -> _Session:
+    # Official builds of the runtime report to their maker: they leave an identity in the user's cache folder and call
+    # home now and then. It looks at this once, when it is first loaded.
+    os.putenv("ORT_DISABLE_TELEMETRY", "1")
     try:
         runtime: Any = import_module("onnxruntime")
     except ImportError as error:
