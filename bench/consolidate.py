@@ -107,7 +107,6 @@ class Planted:
     """By draft: the number of the lesson that it tells; a trap is a lesson of its own."""
     conflicts: set[frozenset[int]] = field(default_factory=set)
     """Pairs of drafts."""
-    tellings: dict[str, int] = field(default_factory=dict)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -148,7 +147,7 @@ def measure(report: Report, planted: Planted, embedder: str) -> None:
         again = bank.consolidate()
         again_s = time.monotonic() - began
         began = time.monotonic()
-        undone = bank.undo_consolidation(done.run or "")
+        undone = bank.upkeep.undo(done.run or "")
         undone_s = time.monotonic() - began
         row = {memory_id: number for number, memory_id in enumerate(ids)}
         _judge(report, planted, done.plan, row, embedder)

@@ -99,7 +99,7 @@ def _by_sybils(bank: ReasoningBank, target: str, text: str) -> str:
     for peer in range(SYBILS):
         last = bank.record(title="note", content=text, origin=f"peer:{peer}").id
         try:
-            bank.approve(target, voice=f"peer:{peer}")
+            bank.trust.approve(target, voice=f"peer:{peer}")
         except BankError:
             continue
     for _ in range(3):
@@ -186,7 +186,7 @@ def _revoke(report: Report, folder: Path) -> None:
             )
             made += heads
         began, ran = time.perf_counter(), time.process_time()
-        ruling = bank.revoke("tool:web")
+        ruling = bank.trust.revoke("tool:web")
         taken, running = time.perf_counter() - began, time.process_time() - ran
         left = sum(bank.get(i).memory.state is State.ACTIVE for i in (*roots, *made))
         report.add(
@@ -194,7 +194,7 @@ def _revoke(report: Report, folder: Path) -> None:
         )
         report.add("trust", "revoking them", taken, "s", limit=5, detail=f"{running:.1f} s of them running")
         began = time.perf_counter()
-        bank.undo(ruling.id)
+        bank.trust.undo(ruling.id)
         report.add("trust", "taking that back", time.perf_counter() - began, "s")
 
 

@@ -1,21 +1,28 @@
-"""The verbs.
+"""A bank: what can be asked of it, and by which nouns the rest of it is reached.
 
-    record  store  record_many          search  inject  compare      feedback  outcome  history  report
-    gaps  forget_gap  clear_gaps        candidates
-    get  list  edit  changes            session  start_session …     link  unlink  neighbours
-    forget  restore  erase              import_from  export_lines    reindex  verify  backup  status
-    distill  jobs  loop  scale         consolidate  prune  promote  faded  undo_consolidation  consolidations
-    scrub  secrets_in  scrubbing
-    approve  reject  revoke  undo  rulings  trust  origins
+    bank.record  store  record_many  get  list  edit  forget  restore  erase            keeping what was learned
+    bank.search  inject  compare  embed                                                 finding it
+    bank.feedback  outcome  history  report                                             what it is worth
+    bank.session  start_session  add_step  end_session  sessions  trajectory  keep      what was done
+    bank.distill  consolidate  loop  scale  ingest                                      learning from it
+    bank.link  unlink  neighbours                                                       what belongs together
+    bank.import_from  export_lines  backup  verify  reindex  catch_up  status  changes  the bank as a whole
 
-Knows which room does what and what the defaults are. It is made by `wiring`, which knows the backends.
+    bank.jobs       sessions that wait to be distilled        learn.jobs
+    bank.upkeep     consolidating, pruning, undoing it        upkeep
+    bank.trust      approving, revoking, and why              judging
+    bank.secrets    what is scrubbed, and what is not         secrecy
+    bank.gaps       what was asked for in vain                unanswered
+
+Knows which room does what and what the defaults are; no verb does its work here. `wiring`, which knows the backends,
+makes it.
 """
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -23,16 +30,15 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from reasoningbank import records
 from reasoningbank.core.drafts import clean_namespace, clean_tenant
-from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.origins import USER
 from reasoningbank.core.types import (
+    DEFAULT_LIST_LIMIT,
     Change,
     Confidence,
     Draft,
     Edge,
     EmbedderIdentity,
     Remembered,
-    Ruling,
     SignalKind,
     State,
     Step,
@@ -40,11 +46,9 @@ from reasoningbank.core.types import (
 )
 from reasoningbank.core.values import replace
 from reasoningbank.desk import Desk
-from reasoningbank.engine import Engine
+from reasoningbank.engine import CATCH_UP_WITHIN_S, Engine
 from reasoningbank.graph.link import DEFAULT_WEIGHT, link, unlink
 from reasoningbank.guard import scrubbing
-from reasoningbank.guard.fields import scrubbed_json
-from reasoningbank.guard.scrubbing import Scrubbing
 from reasoningbank.ports import Damage, Writer
 
 if TYPE_CHECKING:
@@ -53,13 +57,11 @@ if TYPE_CHECKING:
     from reasoningbank.core.learning import Episode, Verdict
     from reasoningbank.exchange.transfer import Imported
     from reasoningbank.graph.walk import Neighbour
-    from reasoningbank.guard.sweep import Swept
-    from reasoningbank.judging import Provenance, Source
+    from reasoningbank.guard.secrets import Scrubber
+    from reasoningbank.judging import Judging
     from reasoningbank.learn.calling import Agent
     from reasoningbank.learn.capture import Ended
-    from reasoningbank.learn.consolidate.plan import Consolidated, Undone
-    from reasoningbank.learn.consolidate.plan import Run as Upkeep
-    from reasoningbank.learn.consolidate.pruning import Faded
+    from reasoningbank.learn.consolidate.plan import Consolidated
     from reasoningbank.learn.crew import Shift
     from reasoningbank.learn.evidence import History
     from reasoningbank.learn.ingest.take import Ingested
@@ -70,14 +72,14 @@ if TYPE_CHECKING:
     from reasoningbank.learn.whole import Kept
     from reasoningbank.ports import Candidates, Floats
     from reasoningbank.recall.follow import Progress
-    from reasoningbank.recall.gaps import Gaps
     from reasoningbank.recall.query import Found, Query
     from reasoningbank.run import Run
+    from reasoningbank.secrecy import Secrecy
     from reasoningbank.status import Status
+    from reasoningbank.unanswered import Unanswered
+    from reasoningbank.upkeep import Upkeep
 
 T = TypeVar("T")
-
-DEFAULT_LIST_LIMIT = 50
 
 
 class Bank:
@@ -135,6 +137,46 @@ class Bank:
             return act(SharedBank(desk, NoEngine(self._engine), self.learning.at(desk)), writer)
 
         return self._desk.store.write(self._desk.tenant, change)
+
+    # ------------------------------------------------------------ by noun
+
+    @property
+    def jobs(self) -> Jobs:
+        """Sessions that wait to be distilled: list, retry, discard, next and answer them."""
+        from reasoningbank.learn.jobs import Jobs
+
+        return Jobs(self._desk, self.learning)
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """Consolidate, prune and promote; list the runs and undo one; see what has faded."""
+        from reasoningbank.upkeep import Upkeep
+
+        return Upkeep(self._desk, self._engine, self.learning)
+
+    @property
+    def trust(self) -> Judging:
+        """Approve, reject and revoke, undo that, and see why a memory or an origin is believed."""
+        from reasoningbank.judging import Judging
+
+        return Judging(self._desk)
+
+    @property
+    def secrets(self) -> Secrecy:
+        """What is taken out of every text: ask, look through what is kept already, and say what is no secret."""
+        from reasoningbank.secrecy import Secrecy
+
+        return Secrecy(self._desk, self._engine, self._adopt)
+
+    def _adopt(self, scrubber: Scrubber) -> None:
+        self._desk = replace(self._desk, scrubber=scrubber)
+
+    @property
+    def gaps(self) -> Unanswered:
+        """What was asked for in vain and would still be: list, forget and clear it."""
+        from reasoningbank.unanswered import Unanswered
+
+        return Unanswered(self._desk, self._engine)
 
     # ------------------------------------------------------------ storing
 
@@ -213,52 +255,6 @@ class Bank:
         found = self._desk.store.changes(after, records.checked_limit(limit))
         return [change for change in found if change.tenant == self._desk.tenant]
 
-    # ------------------------------------------------------------ trust
-
-    def approve(self, target: str, *, comment: str = "", voice: str = USER, dry_run: bool = False) -> Ruling:
-        """Vouch for a memory, or for everything an origin has brought so far; frees it from quarantine.
-
-        The `voice` of the user is enough; an agent's counts when a second one says the same.
-        """
-        from reasoningbank import judging
-
-        return judging.approve(self._desk, target, comment=comment, voice=voice, dry_run=dry_run)
-
-    def reject(self, reference: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
-        """Forget a memory and write down that the user wanted it gone."""
-        from reasoningbank import judging
-
-        return judging.reject(self._desk, reference, comment=comment, dry_run=dry_run)
-
-    def revoke(self, origin: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
-        """Quarantine everything of an origin with all that was made from it, now and whatever it brings later."""
-        from reasoningbank import judging
-
-        return judging.revoke(self._desk, origin, comment=comment, dry_run=dry_run)
-
-    def undo(self, ruling_id: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
-        """Take a ruling back."""
-        from reasoningbank import judging
-
-        return judging.undo(self._desk, ruling_id, comment=comment, dry_run=dry_run)
-
-    def rulings(self, *, limit: int = DEFAULT_LIST_LIMIT) -> builtins.list[Ruling]:
-        """Newest first."""
-        with self._desk.store.read(self._desk.tenant) as reader:
-            return reader.select(Ruling, {}, newest_first=True, limit=records.checked_limit(limit))
-
-    def trust(self, reference: str) -> Provenance:
-        """Why a memory is trusted as far as it is."""
-        from reasoningbank import judging
-
-        return judging.provenance(self._desk, reference)
-
-    def origins(self) -> builtins.list[Source]:
-        """Every origin of this tenant, how far it is believed and how much came from it."""
-        from reasoningbank import judging
-
-        return judging.sources(self._desk)
-
     # ------------------------------------------------------------ finding
 
     def search(self, query: str | Query, **options: Any) -> Found:
@@ -273,26 +269,6 @@ class Bank:
 
         return finding.candidates(self._desk, self._engine, finding.query_of(query, {}), depth)
 
-    def gaps(
-        self, *, namespace: str | None = None, since: float | None = None, limit: int = DEFAULT_LIST_LIMIT
-    ) -> Gaps:
-        """What was asked for in vain and would still be, most asked first; `since` is when it was asked last."""
-        from reasoningbank import finding
-
-        return finding.gaps(self._desk, self._engine, namespace=namespace, since=since, limit=limit)
-
-    def forget_gap(self, gap_id: str) -> int:
-        """Drop a gap, with every wording that a listing shows under it; says how many log lines that were."""
-        from reasoningbank import finding
-
-        return finding.forget_gap(self._desk, self._engine, gap_id)
-
-    def clear_gaps(self) -> int:
-        """Drop every gap of this tenant; says how many there were."""
-        from reasoningbank import finding
-
-        return finding.clear_gaps(self._desk, self._engine)
-
     def inject(self, task: str | Query, *, max_tokens: int = 500, **options: Any) -> str:
         """Prompt-ready text within a budget, or "" when nothing fits. What the text leaves out was not shown."""
         from reasoningbank import finding
@@ -302,18 +278,15 @@ class Bank:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Vectors of this bank's embedder, one row a text."""
-        clean = [self._desk.scrubber.scrub(text).text for text in texts]
-        return self._engine.using(lambda searcher: searcher.embed(clean))
+        from reasoningbank import finding
+
+        return finding.vectors_of(self._desk, self._engine, texts)
 
     def compare(self, one: str, other: str, *, metric: str = "cosine") -> float:
         """How alike two texts are to this bank's embedder: `cosine` (1 same, 0 unrelated) or `euclidean` (0 same)."""
-        from reasoningbank.core.ranking import cosine_similarity, euclidean_distance
+        from reasoningbank import finding
 
-        measures = {"cosine": cosine_similarity, "euclidean": euclidean_distance}
-        if metric not in measures:
-            raise InvalidInput(f"metric {metric!r} is unknown: use one of {', '.join(measures)}.")
-        first, second = self.embed([one, other])
-        return measures[metric](first, second)
+        return finding.likeness(self._desk, self._engine, one, other, metric)
 
     # ------------------------------------------------------------ evidence
 
@@ -349,23 +322,14 @@ class Bank:
 
     # ------------------------------------------------------------ sessions
 
-    @contextmanager
-    def session(self, task: str, **options: Any) -> Iterator[Run]:
+    def session(self, task: str, **options: Any) -> AbstractContextManager[Run]:
         """A trajectory around a block: `with bank.session(task="…") as run:`.
 
         A block that raises ends as a failure; one that ends without `finish` as unknown.
         """
-        from reasoningbank.run import Run
+        from reasoningbank.run import running
 
-        run = Run(self, self.start_session(task, **options))
-        try:
-            yield run
-        except BaseException:
-            # The block's own error is the one to see, even when somebody else has ended the session meanwhile.
-            with suppress(BankError):
-                run.finish_once("failure")
-            raise
-        run.finish_once("unknown")
+        return running(self, task, options)
 
     def start_session(
         self,
@@ -407,11 +371,7 @@ class Bank:
         self, *, namespace: str | None = None, limit: int = DEFAULT_LIST_LIMIT, before: str | None = None
     ) -> builtins.list[Trajectory]:
         """Newest first; `before` is the last id of the page before."""
-        where = records.in_namespace(self._desk, namespace)
-        most = records.checked_limit(limit)
-        with self._desk.store.read(self._desk.tenant) as reader:
-            found = reader.select(Trajectory, where, newest_first=True, after=before, limit=most)
-        return [self._desk.shown(trajectory) for trajectory in found]
+        return records.listed_sessions(self._desk, namespace=namespace, limit=limit, before=before)
 
     def trajectory(self, session: str) -> tuple[Trajectory, builtins.list[Step]]:
         from reasoningbank.learn import capture
@@ -421,16 +381,13 @@ class Bank:
 
     # ------------------------------------------------------------ learning
 
-    @property
-    def jobs(self) -> Jobs:
-        """Sessions that wait to be distilled: list, retry, discard, next and answer them."""
-        from reasoningbank.learn.jobs import Jobs
-
-        return Jobs(self._desk, self.learning)
-
     def distill(self, shift: Shift | None = None, **options: Any) -> Distilled:
         """Work off the jobs that are due now, and say what was learned."""
         return self.jobs.distill(shift, **options)
+
+    def consolidate(self, **wish: Any) -> Consolidated:
+        """Merge what says the same, link what belongs together, archive and promote: see `bank.upkeep.consolidate`."""
+        return self.upkeep.consolidate(**wish)
 
     def keep(self, episode: Episode) -> Kept:
         """Keep a finished session as a whole, and queue it to be distilled. The same one again adds nothing."""
@@ -454,58 +411,7 @@ class Bank:
         """Try a task k times and learn from the comparison; `how` is parallel or sequential."""
         from reasoningbank.learn import matts
 
-        ways = {"parallel": matts.parallel, "sequential": matts.sequential}
-        if how not in ways:
-            raise InvalidInput(f"how {how!r} is unknown: use one of {', '.join(ways)}.")
-        return ways[how](self, agent, task, **options)
-
-    # ------------------------------------------------------------ upkeep
-
-    def consolidate(
-        self, *, progress: Callable[[int, int], None] | None = None, rewrite: bool = False, **wish: Any
-    ) -> Consolidated:
-        """Merge what says the same, link what belongs or clashes together, archive and promote what has earned it.
-
-        `dry_run`, `namespace`, `only` (merge, conflicts, links, prune, promote), `if_due`; with `rewrite` the model
-        writes the text of what is merged.
-        """
-        from reasoningbank.learn.consolidate import run
-        from reasoningbank.learn.consolidate.pairs import Space
-
-        space = Space(embedder=self._engine.identity.name, vectors=self._vectors)
-        by = run.rewriting(self.learning) if rewrite else None
-        return run.consolidate(self._desk, space, run.wish_of(wish), rewrite=by, progress=progress)
-
-    def prune(self, *, dry_run: bool = False, namespace: str | None = None) -> Consolidated:
-        """Archive what proved wrong: confidence below 0.3, with evidence against it."""
-        return self.consolidate(only=("prune",), dry_run=dry_run, namespace=namespace)
-
-    def promote(self, *, dry_run: bool = False, namespace: str | None = None) -> Consolidated:
-        """Offer what has proved itself in enough tasks to the team, and then to the organisation."""
-        return self.consolidate(only=("promote",), dry_run=dry_run, namespace=namespace)
-
-    def faded(self, *, namespace: str | None = None) -> builtins.list[Faded]:
-        """What has lost confidence to age alone, the most first. Nothing is written: the confidence itself forgets."""
-        from reasoningbank.learn.consolidate.run import faded
-
-        return faded(self._desk, namespace)
-
-    def undo_consolidation(self, run_id: str, *, source: str = USER) -> Undone:
-        """Put back what a run of `consolidate`, `prune` or `promote` has changed, and say what cannot be."""
-        from reasoningbank.learn.consolidate.undoing import undo
-
-        return undo(self._desk, run_id, source)
-
-    def consolidations(self) -> builtins.list[Upkeep]:
-        """Every run, newest first."""
-        from reasoningbank.learn.consolidate.undoing import history
-
-        with self._desk.store.read(self._desk.tenant) as reader:
-            return history(reader)
-
-    def _vectors(self, ids: Sequence[str]) -> Floats:
-        self.catch_up()
-        return self._engine.using(lambda searcher: searcher.vectors_of(ids, self._desk.tenant))
+        return matts.way_named(how)(self, agent, task, **options)
 
     # ------------------------------------------------------------ links
 
@@ -561,40 +467,6 @@ class Bank:
             self._desk, Path(path), layout=layout, dry_run=dry_run, restore=restore, name=name, progress=progress
         )
 
-    # ------------------------------------------------------------ secrets
-
-    def secrets_in(self, value: Any) -> dict[str, int]:
-        """How many secrets of which kind would be taken out of a text, or of any JSON value, if it were stored."""
-        return dict(scrubbed_json(self._desk.scrubber, value)[1])
-
-    def scrub(self, *, apply: bool = False, progress: Callable[[int], None] | None = None) -> Swept:
-        """Look for secrets in everything that is kept already; with `apply`, really remove them.
-
-        Then the search index is built anew, since words of a secret may be in the old one.
-        """
-        from reasoningbank.guard import sweep
-
-        store = self._desk.store
-        if apply:
-            self._engine.flush_shown()
-        swept = sweep.sweep(store, self._desk.tenant, self._desk.scrubber, apply=apply, progress=progress)
-        if apply and sweep.is_index_owed(store):
-            if self._engine.index_info() is not None:
-                self._engine.reindex(None, None, None)
-            sweep.index_paid(store)
-        return swept
-
-    @property
-    def scrubbing(self) -> Scrubbing:
-        """What this tenant has ruled: values that are no secrets, and personal data to take out as well."""
-        return scrubbing.scrubbing_of(self._desk.store, self._desk.tenant)
-
-    def set_scrubbing(self, wanted: Scrubbing) -> None:
-        """Change that: for this bank at once, for servers with the next request, for others when they are opened."""
-        scrubbing.keep(self._desk.store, self._desk.tenant, wanted)
-        scrubber = scrubbing.scrubber_for(self._desk.store, self._desk.tenant)
-        self._desk = replace(self._desk, scrubber=scrubber)
-
     # ------------------------------------------------------------ keeping
 
     def reindex(
@@ -603,7 +475,7 @@ class Bank:
         """Build the index anew, with another embedder if one is named. The old one serves until the new is whole."""
         return self._engine.reindex(embedder, dimension, progress)
 
-    def catch_up(self, *, budget_s: float = 3600.0, progress: Progress | None = None) -> bool:
+    def catch_up(self, *, budget_s: float = CATCH_UP_WITHIN_S, progress: Progress | None = None) -> bool:
         """Bring the index up to date now instead of at the next search."""
         return self._engine.using(
             lambda searcher: searcher.follower.catch_up(budget_s=budget_s, wait_s=budget_s, progress=progress)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+CATCH_UP_WITHIN_S = 3600.0
+"""How long somebody who needs the whole index waits for it; who wants less says so."""
+
 
 class Engine(Protocol):
     """The searching side, opened only when something is searched."""

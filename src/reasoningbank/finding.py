@@ -1,16 +1,14 @@
-"""Searching as the verbs do it: scrubbed before and after, reordered by a model when asked, and what was asked in vain.
+"""Searching as the verbs do it: scrubbed before and after, and reordered by a model when asked.
 
 Knows who asks and where; how hits are found and ranked is `recall`'s business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reasoningbank import records
-from reasoningbank.core.errors import InvalidInput, NotFound
-from reasoningbank.core.types import EVERY_NAMESPACE, Gap
+from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.values import fields, replace
 from reasoningbank.desk import Desk
 from reasoningbank.engine import Engine
@@ -20,8 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from reasoningbank.learn.jobs import Learning
-    from reasoningbank.ports import Candidates
-    from reasoningbank.recall.gaps import Gaps
+    from reasoningbank.ports import Candidates, Floats
     from reasoningbank.recall.search import Choice, Searcher
 
 _UNIT_WITHIN = 1e-5
@@ -98,53 +95,26 @@ def candidates(desk: Desk, engine: Engine, query: Query, depth: int) -> Candidat
     )
 
 
-# ---------------------------------------------------------------- what was asked in vain
+# ---------------------------------------------------------------- vectors
 
 
-def gaps(desk: Desk, engine: Engine, *, namespace: str | None, since: float | None, limit: int) -> Gaps:
-    from reasoningbank.recall.gaps import Gaps, listed
-
-    most, wanted = records.checked_limit(limit), records.in_namespace(desk, namespace).get("namespace")
-    engine.flush_shown()
-    logged = [
-        gap
-        for gap in desk.store.gaps(desk.tenant)
-        if (since is None or gap.last_at >= since) and (wanted is None or gap.namespace in (wanted, EVERY_NAMESPACE))
-    ]
-    if not logged:
-        return Gaps(open=(), answered=0, unchecked=0)
-    return engine.using(lambda searcher: listed(logged, _answers(desk, searcher), searcher.embed, most))
+def vectors_of(desk: Desk, engine: Engine, texts: Sequence[str]) -> Floats:
+    clean = [desk.scrubber.scrub(text).text for text in texts]
+    return engine.using(lambda searcher: searcher.embed(clean))
 
 
-def _answers(desk: Desk, searcher: Searcher) -> Callable[[Gap], bool]:
-    from reasoningbank.recall.gaps import asked_again
+def likeness(desk: Desk, engine: Engine, one: str, other: str, metric: str) -> float:
+    from reasoningbank.core.ranking import cosine_similarity, euclidean_distance
 
-    def found_for(gap: Gap) -> bool:
-        asked = asked_again(gap)
-        return not searcher.search(asked, tenant=desk.tenant, namespace=desk.namespace, noted=False).abstained
-
-    return found_for
-
-
-def forget_gap(desk: Desk, engine: Engine, gap_id: str) -> int:
-    there = gaps(desk, engine, namespace=EVERY_NAMESPACE, since=None, limit=records.MOST_LISTED).open
-    ids = next((gap.ids for gap in there if gap_id in gap.ids), (gap_id,))
-    dropped = desk.store.drop_gaps(desk.tenant, ids)
-    if not dropped:
-        raise NotFound(f"There is no gap {gap_id!r} here: `gaps` lists them.")
-    return dropped
-
-
-def clear_gaps(desk: Desk, engine: Engine) -> int:
-    engine.flush_shown()
-    ids = [gap.id for gap in desk.store.gaps(desk.tenant)]
-    return desk.store.drop_gaps(desk.tenant, ids) if ids else 0
-
-
-# ---------------------------------------------------------------- vectors of a caller's own
+    measures = {"cosine": cosine_similarity, "euclidean": euclidean_distance}
+    if metric not in measures:
+        raise InvalidInput(f"metric {metric!r} is unknown: use one of {', '.join(measures)}.")
+    first, second = vectors_of(desk, engine, [one, other])
+    return measures[metric](first, second)
 
 
 def unit_vector(vector: ArrayLike, dimension: int) -> bytes:
+    """A caller's own vector as it is kept: of length one."""
     import numpy as np
 
     try:

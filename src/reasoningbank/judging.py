@@ -1,4 +1,4 @@
-"""The user's side of trust: decide about memories and origins, and see why each stands where it stands.
+"""`bank.trust`: decide about memories and origins, and see why each stands where it stands.
 
 Knows names and rehearsals. What a decision does is known by `guard.rulings`.
 """
@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_text
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.origins import LEVELS, USER, Trust, clean_origin, kind_of, level_of
-from reasoningbank.core.types import Memory, Remembered, Ruling, State
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Memory, Remembered, Ruling, State
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.guard import rulings
 from reasoningbank.guard.rulings import Decision
 from reasoningbank.guard.trust import descendants, levels_of, revoked_origins, trust_of
 from reasoningbank.ports import Reader, Writer
+from reasoningbank.records import checked_limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,63 +41,78 @@ class Source:
     revoked: bool
 
 
-def approve(desk: Desk, target: str, *, comment: str, voice: str, dry_run: bool) -> Ruling:
-    decision = _decision(desk, comment, voice)
+class Judging:
+    """The user's side of trust. Every decision is a ruling that is kept, and that another one can take back."""
 
-    def change(writer: Writer) -> Ruling:
-        memories = _meant(desk, writer, target)
-        name = memories[0].id if len(memories) == 1 and target != memories[0].origin else target
-        return rulings.approve(writer, name, memories, decision)
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
 
-    return _decide(desk, change, dry_run=dry_run)
+    def approve(self, target: str, *, comment: str = "", voice: str = USER, dry_run: bool = False) -> Ruling:
+        """Vouch for a memory, or for everything an origin has brought so far; frees it from quarantine.
 
+        The `voice` of the user is enough; an agent's counts when a second one says the same.
+        """
+        decision = _decision(self._desk, comment, voice)
 
-def reject(desk: Desk, reference: str, *, comment: str, dry_run: bool) -> Ruling:
-    decision = _decision(desk, comment, USER)
-    return _decide(desk, lambda w: rulings.reject(w, desk.memory(w, reference), decision), dry_run=dry_run)
+        def change(writer: Writer) -> Ruling:
+            memories = _meant(self._desk, writer, target)
+            name = memories[0].id if len(memories) == 1 and target != memories[0].origin else target
+            return rulings.approve(writer, name, memories, decision)
 
+        return _decide(self._desk, change, dry_run=dry_run)
 
-def revoke(desk: Desk, origin: str, *, comment: str, dry_run: bool) -> Ruling:
-    decision = _decision(desk, comment, USER)
-    return _decide(desk, lambda writer: rulings.revoke(writer, origin, decision), dry_run=dry_run)
+    def reject(self, reference: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
+        """Forget a memory and write down that the user wanted it gone."""
+        desk, decision = self._desk, _decision(self._desk, comment, USER)
+        return _decide(desk, lambda w: rulings.reject(w, desk.memory(w, reference), decision), dry_run=dry_run)
 
+    def revoke(self, origin: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
+        """Quarantine everything of an origin with all that was made from it, now and whatever it brings later."""
+        decision = _decision(self._desk, comment, USER)
+        return _decide(self._desk, lambda writer: rulings.revoke(writer, origin, decision), dry_run=dry_run)
 
-def undo(desk: Desk, ruling_id: str, *, comment: str, dry_run: bool) -> Ruling:
-    decision = _decision(desk, comment, USER)
-    return _decide(desk, lambda writer: rulings.undo(writer, ruling_id, decision), dry_run=dry_run)
+    def undo(self, ruling_id: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
+        """Take a ruling back."""
+        decision = _decision(self._desk, comment, USER)
+        return _decide(self._desk, lambda writer: rulings.undo(writer, ruling_id, decision), dry_run=dry_run)
 
+    def rulings(self, *, limit: int = DEFAULT_LIST_LIMIT) -> list[Ruling]:
+        """Newest first."""
+        with self._desk.store.read(self._desk.tenant) as reader:
+            return reader.select(Ruling, {}, newest_first=True, limit=checked_limit(limit))
 
-def provenance(desk: Desk, reference: str) -> Provenance:
-    with desk.store.read(desk.tenant) as reader:
-        memory = desk.memory(reader, reference)
-        parents = reader.get(Memory, memory.parents) if memory.parents else {}
-        levels = levels_of(reader, parents.values())
-        return Provenance(
-            remembered=desk.remembered(reader, [memory])[0],
-            parents=tuple((p, trust_of(p, levels)) for i in memory.parents if (p := parents.get(i)) is not None),
-            missing_parents=tuple(i for i in memory.parents if i not in parents),
-            descendants=len(descendants(reader, [memory.id])),
-            rulings=tuple(rulings.touching(reader, memory)),
-        )
+    def why(self, reference: str) -> Provenance:
+        """Why a memory is trusted as far as it is."""
+        desk = self._desk
+        with desk.store.read(desk.tenant) as reader:
+            memory = desk.memory(reader, reference)
+            parents = reader.get(Memory, memory.parents) if memory.parents else {}
+            levels = levels_of(reader, parents.values())
+            return Provenance(
+                remembered=desk.remembered(reader, [memory])[0],
+                parents=tuple((p, trust_of(p, levels)) for i in memory.parents if (p := parents.get(i)) is not None),
+                missing_parents=tuple(i for i in memory.parents if i not in parents),
+                descendants=len(descendants(reader, [memory.id])),
+                rulings=tuple(rulings.touching(reader, memory)),
+            )
 
-
-def sources(desk: Desk) -> list[Source]:
-    """The least believed first."""
-    with desk.store.read(desk.tenant) as reader:
-        counted = reader.tally(Memory, "origin")
-        quarantined = reader.tally(Memory, "origin", {"state": State.QUARANTINED.value})
-        revoked = revoked_origins(reader)
-    found = [
-        Source(
-            origin=origin,
-            trust=level_of(origin),
-            memories=counted.get(origin, 0),
-            quarantined=quarantined.get(origin, 0),
-            revoked=origin in revoked,
-        )
-        for origin in {*counted, *revoked}
-    ]
-    return sorted(found, key=lambda source: (source.trust, source.origin))
+    def origins(self) -> list[Source]:
+        """Every origin of this tenant, how far it is believed and how much came from it; the least believed first."""
+        with self._desk.store.read(self._desk.tenant) as reader:
+            counted = reader.tally(Memory, "origin")
+            quarantined = reader.tally(Memory, "origin", {"state": State.QUARANTINED.value})
+            revoked = revoked_origins(reader)
+        found = [
+            Source(
+                origin=origin,
+                trust=level_of(origin),
+                memories=counted.get(origin, 0),
+                quarantined=quarantined.get(origin, 0),
+                revoked=origin in revoked,
+            )
+            for origin in {*counted, *revoked}
+        ]
+        return sorted(found, key=lambda source: (source.trust, source.origin))
 
 
 def _meant(desk: Desk, reader: Reader, target: str) -> Sequence[Memory]:

@@ -21,7 +21,7 @@ from reasoningbank.core.drafts import (
 )
 from reasoningbank.core.errors import Conflict, InvalidInput
 from reasoningbank.core.origins import USER, clean_origin
-from reasoningbank.core.types import EVERY_NAMESPACE, Draft, EmbedderIdentity, Memory, Remembered
+from reasoningbank.core.types import EVERY_NAMESPACE, Draft, EmbedderIdentity, Memory, Remembered, Trajectory
 from reasoningbank.core.values import fields, replace
 from reasoningbank.desk import LIVE_STATES, Desk
 from reasoningbank.guard.admission import Admitted, admit, readmit
@@ -157,6 +157,14 @@ def listed(
     with desk.store.read(desk.tenant) as reader:
         memories = reader.select(Memory, conditions, newest_first=True, after=before, limit=checked_limit(limit))
         return desk.remembered(reader, memories)
+
+
+def listed_sessions(desk: Desk, *, namespace: str | None, limit: int, before: str | None) -> list[Trajectory]:
+    """Newest first."""
+    where, most = in_namespace(desk, namespace), checked_limit(limit)
+    with desk.store.read(desk.tenant) as reader:
+        found = reader.select(Trajectory, where, newest_first=True, after=before, limit=most)
+    return [desk.shown(trajectory) for trajectory in found]
 
 
 def checked_limit(limit: int) -> int:

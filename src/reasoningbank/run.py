@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
+from reasoningbank.core.errors import BankError
 from reasoningbank.core.types import Step, Trajectory
 
 if TYPE_CHECKING:
@@ -14,6 +16,15 @@ if TYPE_CHECKING:
 
 class Keeper(Protocol):
     """What a run asks of a bank."""
+
+    def start_session(
+        self,
+        task: str,
+        *,
+        namespace: str | None = None,
+        agent: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Trajectory: ...
 
     def search(self, query: str, **options: Any) -> Found: ...
 
@@ -55,3 +66,16 @@ class Run:
     def finish_once(self, outcome: str) -> None:
         if not self._ended:
             self.finish(outcome)
+
+
+@contextmanager
+def running(bank: Keeper, task: str, options: Mapping[str, Any]) -> Iterator[Run]:
+    run = Run(bank, bank.start_session(task, **options))
+    try:
+        yield run
+    except BaseException:
+        # The block's own error is the one to see, even when somebody else has ended the session meanwhile.
+        with suppress(BankError):
+            run.finish_once("failure")
+        raise
+    run.finish_once("unknown")

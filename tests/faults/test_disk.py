@@ -101,7 +101,6 @@ class Medium(apsw.VFS):
     """Passes everything on to the real file system until the `fail_at`-th write, sync or truncation."""
 
     def __init__(self, name: str) -> None:
-        self.name_ = name
         self.base = ""
         self.calls = 0
         self.fail_at: int | None = None

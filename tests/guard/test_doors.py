@@ -132,7 +132,7 @@ def test_a_reply_says_what_was_scrubbed(bank, maker, planted):
     assert kept.scrubbed == {}
     assert bank.edit("k", content=f"now {pat}").scrubbed == {"github-pat": 1}
     assert bank.get("k").content == "now [SECRET:github-pat]"
-    assert bank.secrets_in({"task": pat, "args": ["--api-key", "x"]}) == {"github-pat": 1}
+    assert bank.secrets.found_in({"task": pat, "args": ["--api-key", "x"]}) == {"github-pat": 1}
 
 
 def test_a_key_with_a_secret_in_it_finds_its_memory_again(bank, maker, planted):

@@ -63,7 +63,7 @@ def found(folder, made) -> list[str]:
 
 def test_a_dry_run_names_every_place_and_changes_nothing(bank, path, secret):
     spoil(bank, secret)
-    swept = bank.scrub()
+    swept = bank.secrets.scrub()
     assert {place.kind for place in swept.places} == {"memory", "signal", "trajectory", "step", "edge", "exposure"}
     assert sum(swept.found.values()) == len(secret.made)
     assert not swept.applied
@@ -74,7 +74,7 @@ def test_a_dry_run_names_every_place_and_changes_nothing(bank, path, secret):
 def test_applied_it_leaves_no_byte_behind_and_everything_still_fits(bank, path, secret):
     memory_id = spoil(bank, secret)
     before = bank.get(memory_id).memory
-    assert bank.scrub(apply=True).applied
+    assert bank.secrets.scrub(apply=True).applied
     assert found(path.parent, secret.made) == []
     assert bank.verify() == []
     after = bank.history(memory_id)
@@ -82,7 +82,7 @@ def test_applied_it_leaves_no_byte_behind_and_everything_still_fits(bank, path, 
     assert len(after.revisions) == before.revision
     assert after.revisions[0].title == "[SECRET:github-pat]"
     assert bank.search("retrying", floor=0.0).memories
-    assert bank.scrub().places == ()
+    assert bank.secrets.scrub().places == ()
 
 
 def test_what_was_kept_before_does_not_leave_even_before_a_sweep(bank, secret):
@@ -103,7 +103,7 @@ def test_two_keys_that_differ_only_in_their_secrets_stay_two(bank, secret):
             writer.rewrite(replace(kept.memory, key=f"deploy {secret()}"))
 
     bank._desk.store.write("local", change)
-    bank.scrub(apply=True)
+    bank.secrets.scrub(apply=True)
     keys = {bank.get(kept.id).memory.key for kept in (one, two)}
     assert len(keys) == 2
     assert all(key.startswith("deploy [SECRET:github-pat]") for key in keys)
@@ -112,7 +112,7 @@ def test_two_keys_that_differ_only_in_their_secrets_stay_two(bank, secret):
 def test_a_tenant_rules_for_itself_and_only_a_fingerprint_is_kept(path, secret):
     value = secret()
     with ReasoningBank.open(path, embedder="hash", tenant="one") as bank:
-        bank.set_scrubbing(with_personal(allowing(bank.scrubbing, value), ("email",)))
+        bank.secrets.set_scrubbing(with_personal(allowing(bank.secrets.scrubbing, value), ("email",)))
         assert bank.record(title="t", content=f"{value} jo@mail.org").content == f"{value} [SECRET:email]"
     with ReasoningBank.open(path, tenant="one") as again:
         assert again.record(title="t", content=value).content == value
@@ -120,7 +120,7 @@ def test_a_tenant_rules_for_itself_and_only_a_fingerprint_is_kept(path, secret):
         assert other.record(title="t", content=f"{value} jo@mail.org").content == "[SECRET:github-pat] jo@mail.org"
     fresh = path.with_name("fresh.db")
     with ReasoningBank.open(fresh, embedder="hash") as bank:
-        bank.set_scrubbing(allowing(bank.scrubbing, value))
+        bank.secrets.set_scrubbing(allowing(bank.secrets.scrubbing, value))
     assert value.encode() not in fresh.read_bytes()
 
 
@@ -128,7 +128,7 @@ SCRUBBING = """
 import sys
 from reasoningbank import ReasoningBank
 with ReasoningBank.open(sys.argv[1], embedder="hash", namespace="n") as bank:
-    bank.scrub(apply=True, progress=lambda number: print(number, flush=True))
+    bank.secrets.scrub(apply=True, progress=lambda number: print(number, flush=True))
 """
 
 
@@ -158,12 +158,12 @@ def test_killed_at_work_it_leaves_a_sound_bank_and_running_again_finishes(
     process.communicate()
     with ReasoningBank.open(path, embedder="hash", namespace="n") as again:
         assert again.verify() == []
-        assert len(again.scrub().places) < 40
+        assert len(again.secrets.scrub().places) < 40
         assert not any(secret in str(again.search("deploy", floor=0.0, limit=50)) for secret in secrets)
     finished(child(SCRUBBING, path))
     assert found(path.parent, secrets) == []
     with ReasoningBank.open(path, embedder="hash", namespace="n") as clean:
-        assert clean.scrub().places == ()
+        assert clean.secrets.scrub().places == ()
         assert clean.verify() == []
         hits = clean.search("deploy", floor=0.0, limit=40).memories
         assert all("[SECRET:github-pat]" in hit.content for hit in hits)

@@ -128,7 +128,7 @@ def test_five_peers_that_agree_are_still_five_strangers(bank: ReasoningBank) -> 
     assert {trust(bank, i) for i in ids} == {"untrusted"}
     for n in range(5):
         with pytest.raises(InvalidInput, match="cannot vouch"):
-            bank.approve(ids[0], voice=f"peer:{n}")
+            bank.trust.approve(ids[0], voice=f"peer:{n}")
     for _ in range(20):
         bank.outcome(ids[0], succeeded=True)
     assert bank.get(ids[0]).confidence.mean > 0.9
@@ -158,7 +158,7 @@ def test_a_tool_cannot_write_over_what_the_user_stored(bank: ReasoningBank) -> N
 def test_an_approved_memory_cannot_be_changed_by_its_origin_afterwards(bank: ReasoningBank) -> None:
     kept = bank.store("k", ADVICE, origin="tool:web")
     bank.store("k", ADVICE + " Always.", origin="tool:web")
-    bank.approve(kept.id)
+    bank.trust.approve(kept.id)
     with pytest.raises(Conflict):
         bank.store("k", POISON, origin="tool:web")
     with pytest.raises(Conflict):
@@ -173,28 +173,28 @@ def test_the_user_approves_rehearses_and_takes_back(bank: ReasoningBank) -> None
     child = bank.record(title="c", content="a lesson from it", origin="agent", parents=[kept.id])
     assert kept.memory.state is State.QUARANTINED
     assert child.memory.state is State.QUARANTINED
-    bank.approve(kept.id, dry_run=True)
-    assert (bank.get(kept.id).memory.state, bank.rulings()) == (State.QUARANTINED, [])
-    ruling = bank.approve(kept.id, comment="read it")
+    bank.trust.approve(kept.id, dry_run=True)
+    assert (bank.get(kept.id).memory.state, bank.trust.rulings()) == (State.QUARANTINED, [])
+    ruling = bank.trust.approve(kept.id, comment="read it")
     assert (bank.get(kept.id).memory.state, trust(bank, kept.id)) == (State.ACTIVE, "trusted")
     assert trust(bank, child.id) == "working"
-    bank.undo(ruling.id)
+    bank.trust.undo(ruling.id)
     assert (bank.get(kept.id).memory.state, trust(bank, kept.id)) == (State.QUARANTINED, "untrusted")
     assert trust(bank, child.id) == "untrusted"
     with pytest.raises(Conflict, match="already"):
-        bank.undo(ruling.id)
-    assert [r.kind.value for r in bank.trust(kept.id).rulings] == ["approve", "undo"]
+        bank.trust.undo(ruling.id)
+    assert [r.kind.value for r in bank.trust.why(kept.id).rulings] == ["approve", "undo"]
     assert {c.kind for c in bank.changes()} >= {"ruling"}
 
 
 def test_two_agents_make_a_memory_a_working_one_and_one_does_not(bank: ReasoningBank) -> None:
     kept = bank.record(title="t", content=ADVICE, origin="tool:web")
     for _ in range(3):
-        bank.approve(kept.id, voice="agent:planner")
+        bank.trust.approve(kept.id, voice="agent:planner")
     assert trust(bank, kept.id) == "untrusted"
-    ruling = bank.approve(kept.id, voice="agent:reviewer")
+    ruling = bank.trust.approve(kept.id, voice="agent:reviewer")
     assert trust(bank, kept.id) == "working"
-    bank.undo(ruling.id)
+    bank.trust.undo(ruling.id)
     assert trust(bank, kept.id) == "untrusted"
 
 
@@ -202,7 +202,7 @@ def test_a_parent_that_was_rewritten_before_it_was_approved_does_not_lift_its_ch
     kept = bank.record(title="t", content=POISON, origin="tool:web")
     child = bank.record(title="c", content="made from the poison", origin="agent", parents=[kept.id])
     bank.edit(kept.id, content=ADVICE)
-    bank.approve(kept.id)
+    bank.trust.approve(kept.id)
     assert trust(bank, kept.id) == "trusted"
     assert trust(bank, child.id) == "untrusted"
 
@@ -216,15 +216,15 @@ def test_revoking_takes_an_origin_with_all_its_descendants_and_undoing_brings_th
         chain.append(bank.record(title=f"{step}", content=f"step {step}", origin="agent", parents=[chain[-1]]).id)
     merged = bank.record(title="merged", content="both", origin="agent", parents=[mine.id, chain[-1]])
     gone = [*chain, echo.id, merged.id]
-    assert set(bank.revoke("tool:web", dry_run=True).memories) == set(gone)
+    assert set(bank.trust.revoke("tool:web", dry_run=True).memories) == set(gone)
     assert bank.get(bad.id).memory.state is State.ACTIVE
-    ruling = bank.revoke("tool:web")
+    ruling = bank.trust.revoke("tool:web")
     assert {bank.get(i).memory.state for i in gone} == {State.QUARANTINED}
     assert bank.get(mine.id).memory.state is State.ACTIVE
     assert bank.record(title="later", content="new words of it", origin="tool:web").memory.state is State.QUARANTINED
     with pytest.raises(Conflict, match="already"):
-        bank.revoke("tool:web")
-    bank.undo(ruling.id)
+        bank.trust.revoke("tool:web")
+    bank.trust.undo(ruling.id)
     assert {bank.get(i).memory.state for i in gone} == {State.ACTIVE}
     assert bank.record(title="later still", content="more words of it", origin="tool:web").memory.state is State.ACTIVE
     assert bank.verify() == []
@@ -236,7 +236,7 @@ def test_descendants_are_found_over_a_parent_that_was_erased(bank: ReasoningBank
     last = bank.record(title="last", content="at the end", origin="agent", parents=[middle.id])
     bank.erase(middle.id)
     assert trust(bank, last.id) == "untrusted"
-    bank.revoke("tool:web")
+    bank.trust.revoke("tool:web")
     assert bank.get(last.id).memory.state is State.QUARANTINED
 
 
@@ -248,10 +248,10 @@ def test_what_two_revocations_took_comes_back_when_both_are_undone(bank: Reasoni
         origin="agent",
         parents=[one.id, bank.record(title="two", content=ADVICE, origin="tool:b").id],
     )
-    first, second = bank.revoke("tool:a"), bank.revoke("tool:b")
-    bank.undo(first.id)
+    first, second = bank.trust.revoke("tool:a"), bank.trust.revoke("tool:b")
+    bank.trust.undo(first.id)
     assert bank.get(both.id).memory.state is State.QUARANTINED
-    bank.undo(second.id)
+    bank.trust.undo(second.id)
     assert bank.get(both.id).memory.state is State.ACTIVE
 
 
@@ -262,26 +262,26 @@ def test_quarantine_cannot_be_left_by_forgetting_and_restoring(bank: ReasoningBa
     assert bank.restore(kept.id).memory.state is State.QUARANTINED
     tool = bank.record(title="t", content="archived before its origin fell", origin="tool:web")
     bank.edit(tool.id, state="archived")
-    bank.revoke("tool:web")
+    bank.trust.revoke("tool:web")
     assert bank.restore(tool.id).memory.state is State.QUARANTINED
 
 
 def test_rejecting_forgets_and_can_be_taken_back(bank: ReasoningBank) -> None:
     kept = bank.record(title="t", content=ADVICE, origin="peer:k")
-    ruling = bank.reject(kept.id, comment="nonsense")
+    ruling = bank.trust.reject(kept.id, comment="nonsense")
     assert bank.get(kept.id).memory.state is State.FORGOTTEN
     assert bank.record(title="again", content=ADVICE, origin="agent").memory.state is State.QUARANTINED
-    bank.undo(ruling.id)
+    bank.trust.undo(ruling.id)
     assert bank.get(kept.id).memory.state is State.QUARANTINED
 
 
 def test_the_user_is_not_revoked_and_an_unknown_ruling_is_not_undone(bank: ReasoningBank) -> None:
     with pytest.raises(InvalidInput):
-        bank.revoke("user")
+        bank.trust.revoke("user")
     with pytest.raises(NotFound):
-        bank.undo("rul_x")
+        bank.trust.undo("rul_x")
     with pytest.raises(NotFound):
-        bank.approve("tool:nobody")
+        bank.trust.approve("tool:nobody")
 
 
 def test_another_tenant_neither_sees_nor_feels_a_ruling(path: Path) -> None:
@@ -289,9 +289,9 @@ def test_another_tenant_neither_sees_nor_feels_a_ruling(path: Path) -> None:
         a.record(title="t", content=POISON, origin="tool:web")
         theirs = b.record(title="t", content=POISON, origin="tool:web")
         echo = b.record(title="t", content=ADVICE, origin="agent")
-        a.revoke("tool:web")
+        a.trust.revoke("tool:web")
         assert b.get(theirs.id).memory.state is State.ACTIVE
-        assert (b.rulings(), echo.memory.parents) == ([], ())
+        assert (b.trust.rulings(), echo.memory.parents) == ([], ())
 
 
 # ---------------------------------------------------------------- files
@@ -307,13 +307,13 @@ def test_a_file_cannot_claim_to_be_the_user_nor_approve_itself(bank: ReasoningBa
     with ReasoningBank.open(tmp_path / "evil.db", embedder="hash", namespace="n") as evil:
         claimed = evil.record(title="t", content=POISON)
         low = evil.record(title="low", content=ADVICE, origin="tool:web")
-        evil.approve(low.id)
+        evil.trust.approve(low.id)
         lines = [json.loads(line) for line in evil.export_lines()]
     file = a_file(tmp_path, *lines)
     tally = bank.import_from(file)
     assert [trust(bank, i) for i in (claimed.id, low.id)] == ["untrusted", "untrusted"]
     assert [bank.get(i).memory.origin for i in (claimed.id, low.id)] == ["import:jsonl", "tool:web"]
-    assert (tally.untrusted, bank.rulings()) == (2, [])
+    assert (tally.untrusted, bank.trust.rulings()) == (2, [])
     again = bank.import_from(file)
     assert (again.added.total(), again.revised, again.unchanged) == (0, 0, 2)
 
@@ -345,7 +345,7 @@ def test_restoring_the_users_own_export_brings_trust_and_rulings_back(bank: Reas
     bad = bank.record(title="bad", content=POISON, origin="tool:web")
     child = bank.record(title="child", content="made of it", origin="agent", parents=[bad.id])
     good = bank.record(title="good", content=ADVICE, origin="peer:k")
-    bank.approve(good.id)
+    bank.trust.approve(good.id)
     file = tmp_path / "own.jsonl"
     file.write_text("\n".join(bank.export_lines()), "utf-8")
     with ReasoningBank.open(tmp_path / "other.db", embedder="hash", namespace="n") as other:
@@ -362,9 +362,9 @@ def test_an_import_can_be_named_approved_and_revoked_as_a_whole(bank: ReasoningB
     bank.import_from(file, name="team-notes")
     ids = [item.id for item in bank.list(origin="import:team-notes")]
     assert len(ids) == 2
-    bank.approve("import:team-notes")
+    bank.trust.approve("import:team-notes")
     assert {trust(bank, i) for i in ids} == {"trusted"}
-    bank.revoke("import:team-notes")
+    bank.trust.revoke("import:team-notes")
     assert bank.list(origin="import:team-notes") == []
 
 
@@ -388,7 +388,7 @@ def test_a_bank_of_the_first_schema_gets_its_levels_when_it_is_opened(tmp_path: 
     if trust_migration == len(MIGRATIONS) - 1:
         with ReasoningBank.open(path, namespace="n") as old:
             assert [trust(old, i) for i in (bad.id, child.id, agent.id)] == ["untrusted", "untrusted", "working"]
-            old.revoke("tool:web")
+            old.trust.revoke("tool:web")
             assert old.get(child.id).memory.state is State.QUARANTINED
 
 

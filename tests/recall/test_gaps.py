@@ -25,7 +25,7 @@ def asking(bank: ReasoningBank) -> ReasoningBank:
 
 
 def questions(bank: ReasoningBank, **options: object) -> dict[str, int]:
-    return {gap.question: gap.times for gap in bank.gaps(**options).open}  # type: ignore[arg-type]
+    return {gap.question: gap.times for gap in bank.gaps.list(**options).open}  # type: ignore[arg-type]
 
 
 def test_a_search_that_finds_nothing_is_a_gap(asking):
@@ -38,7 +38,7 @@ def test_the_same_question_in_other_words_counts_together(asking):
     for text in (VAIN, VAIN.upper() + "?", "deploy to the staging cluster, please", "staging cluster: deploy"):
         asking.search(text)
     assert questions(asking) == {VAIN: 4}
-    gap = asking.gaps().open[0]
+    gap = asking.gaps.list().open[0]
     assert gap.first_at <= gap.last_at
     assert gap.namespaces == ("n",)
 
@@ -48,7 +48,7 @@ def test_nearly_the_same_question_is_listed_once_with_its_other_wordings(asking)
     asking.search(text)
     asking.search(text)
     asking.search(f"{text} today")
-    (gap,) = asking.gaps().open
+    (gap,) = asking.gaps.list().open
     assert (gap.question, gap.others, gap.times) == (text, (f"{text} today",), 3)
 
 
@@ -57,14 +57,14 @@ def test_different_questions_stay_apart_and_the_most_asked_comes_first(asking):
     for _ in range(2):
         asking.search(VAIN)
     assert list(questions(asking).items()) == [(VAIN, 2), ("rotate the certificates", 1)]
-    assert len(asking.gaps(limit=1).open) == 1
+    assert len(asking.gaps.list(limit=1).open) == 1
 
 
 def test_a_gap_that_a_later_memory_answers_is_gone(asking):
     asking.search(VAIN)
     kept = asking.record(title=VAIN, content="Deploy to the staging cluster with make deploy.")
     assert questions(asking) == {}
-    assert asking.gaps().answered == 1
+    assert asking.gaps.list().answered == 1
     asking.forget(kept.id)
     assert questions(asking) == {VAIN: 1}
 
@@ -89,7 +89,7 @@ def test_gaps_belong_to_a_namespace(asking):
     assert set(questions(asking, namespace="m")) == {"rotate the certificates", "paint the ceiling"}
     assert set(questions(asking, namespace=EVERY_NAMESPACE)) == {VAIN, "rotate the certificates", "paint the ceiling"}
     asking.search(VAIN, namespace="m")
-    merged = next(gap for gap in asking.gaps(namespace=EVERY_NAMESPACE).open if gap.question == VAIN)
+    merged = next(gap for gap in asking.gaps.list(namespace=EVERY_NAMESPACE).open if gap.question == VAIN)
     assert merged.namespaces == ("m", "n")
     assert merged.times == 2
 
@@ -101,8 +101,8 @@ def test_tenants_never_see_each_others_gaps(path):
             b.search("rotate the certificates")
             assert set(questions(b, namespace="*")) == {"rotate the certificates"}
             with pytest.raises(NotFound):
-                b.forget_gap(a.gaps().open[0].id)
-            assert b.clear_gaps() == 1
+                b.gaps.forget(a.gaps.list().open[0].id)
+            assert b.gaps.clear() == 1
         assert set(questions(a)) == {VAIN}
 
 
@@ -119,11 +119,11 @@ def test_forgetting_a_gap_takes_all_its_wordings_and_leaves_no_bytes(asking, pat
     text = "deploy the billing service to the staging cluster with the new helm chart and without any downtime"
     for wording in (text, text, f"{text} today", "rotate the certificates"):
         asking.search(wording)
-    gap = next(gap for gap in asking.gaps().open if gap.question == text)
-    assert asking.forget_gap(gap.id) == 2
+    gap = next(gap for gap in asking.gaps.list().open if gap.question == text)
+    assert asking.gaps.forget(gap.id) == 2
     assert set(questions(asking)) == {"rotate the certificates"}
     with pytest.raises(NotFound):
-        asking.forget_gap(gap.id)
+        asking.gaps.forget(gap.id)
     for file in (path, Path(f"{path}-wal")):
         assert not file.exists() or b"billing service" not in file.read_bytes()
 
@@ -131,14 +131,14 @@ def test_forgetting_a_gap_takes_all_its_wordings_and_leaves_no_bytes(asking, pat
 def test_clearing_takes_everything_that_was_asked_also_what_waits_to_be_written(asking):
     asking.search(VAIN)
     asking.search("rotate the certificates", namespace="m")
-    assert asking.clear_gaps() == 2
+    assert asking.gaps.clear() == 2
     assert questions(asking, namespace="*") == {}
-    assert asking.clear_gaps() == 0
+    assert asking.gaps.clear() == 0
 
 
 def test_an_export_leaves_gaps_out(asking):
     asking.search(VAIN)
-    assert asking.gaps().open
+    assert asking.gaps.list().open
     assert "staging" not in "\n".join(asking.export_lines())
 
 
@@ -229,4 +229,4 @@ def test_a_bank_of_the_schema_before_gets_its_log_when_it_is_opened(path, monkey
 
 def test_a_limit_that_makes_no_sense_is_refused(bank):
     with pytest.raises(InvalidInput):
-        bank.gaps(limit=0)
+        bank.gaps.list(limit=0)

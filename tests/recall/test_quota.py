@@ -79,6 +79,6 @@ def test_quarantine_is_searched_only_when_asked_for(bank: ReasoningBank) -> None
 
 def test_an_approval_counts_at_the_next_search(bank: ReasoningBank) -> None:
     flood(bank, 5)
-    bank.approve("tool:web")
+    bank.trust.approve("tool:web")
     found = bank.search(QUERY, limit=5, floor=0.0)
     assert (len(found), untrusted(found)) == (5, 0)

@@ -86,5 +86,5 @@ def test_a_question_in_vain_is_a_gap_whoever_would_have_ordered_the_hits(path: P
     bank, model = opened(path, "1")
     with bank:
         assert bank.search("zeppelin hangar altitude", rerank=True).abstained
-        assert [gap.question for gap in bank.gaps().open] == ["zeppelin hangar altitude"]
+        assert [gap.question for gap in bank.gaps.list().open] == ["zeppelin hangar altitude"]
         assert model.asked == []

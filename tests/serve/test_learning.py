@@ -180,7 +180,7 @@ import sys
 from reasoningbank import ReasoningBank
 from reasoningbank.guard.scrubbing import allowing, with_personal
 with ReasoningBank.open(sys.argv[1], embedder="hash", namespace="n") as bank:
-    bank.set_scrubbing(with_personal(allowing(bank.scrubbing, sys.argv[2]), ("email",)))
+    bank.secrets.set_scrubbing(with_personal(allowing(bank.secrets.scrubbing, sys.argv[2]), ("email",)))
 """
 
 

@@ -8,9 +8,22 @@ from collections import Counter
 import pytest
 
 from reasoningbank.bank import Bank
+from reasoningbank.judging import Judging
 from reasoningbank.learn.jobs import Jobs
+from reasoningbank.secrecy import Secrecy
 from reasoningbank.serve.http import openapi
 from reasoningbank.serve.http.routes import ENDPOINTS
+from reasoningbank.unanswered import Unanswered
+from reasoningbank.upkeep import Upkeep
+
+NOUNS: dict[str, type] = {
+    "jobs": Jobs,
+    "trust": Judging,
+    "gaps": Unanswered,
+    "upkeep": Upkeep,
+    "secrets": Secrecy,
+}
+"""What a bank is reached by beside its verbs."""
 
 ROUTES: dict[str, str] = {
     "record": "POST /v1/memories",
@@ -23,17 +36,17 @@ ROUTES: dict[str, str] = {
     "restore": "POST /v1/memories/{id}/restore",
     "erase": "DELETE /v1/memories/{id}",
     "changes": "GET /v1/changes",
-    "approve": "POST /v1/rulings",
-    "reject": "POST /v1/rulings",
-    "revoke": "POST /v1/rulings",
-    "undo": "POST /v1/rulings",
-    "rulings": "GET /v1/rulings",
-    "trust": "GET /v1/memories/{id}/trust",
-    "origins": "GET /v1/origins",
+    "trust.approve": "POST /v1/rulings",
+    "trust.reject": "POST /v1/rulings",
+    "trust.revoke": "POST /v1/rulings",
+    "trust.undo": "POST /v1/rulings",
+    "trust.rulings": "GET /v1/rulings",
+    "trust.why": "GET /v1/memories/{id}/trust",
+    "trust.origins": "GET /v1/origins",
     "search": "POST /v1/search",
-    "gaps": "GET /v1/gaps",
-    "forget_gap": "DELETE /v1/gaps/{id}",
-    "clear_gaps": "DELETE /v1/gaps",
+    "gaps.list": "GET /v1/gaps",
+    "gaps.forget": "DELETE /v1/gaps/{id}",
+    "gaps.clear": "DELETE /v1/gaps",
     "inject": "POST /v1/inject",
     "embed": "POST /v1/embed",
     "compare": "POST /v1/compare",
@@ -46,25 +59,25 @@ ROUTES: dict[str, str] = {
     "end_session": "POST /v1/sessions/{id}/end",
     "sessions": "GET /v1/sessions",
     "trajectory": "GET /v1/sessions/{id}",
-    "jobs": "GET /v1/jobs",
     "distill": "POST /v1/distill",
     "keep": "POST /v1/episodes",
     "consolidate": "POST /v1/consolidate",
-    "prune": "POST /v1/consolidate",
-    "promote": "POST /v1/consolidate",
-    "consolidations": "GET /v1/consolidations",
-    "undo_consolidation": "POST /v1/consolidations/{id}/undo",
-    "faded": "GET /v1/faded",
+    "upkeep.consolidate": "POST /v1/consolidate",
+    "upkeep.prune": "POST /v1/consolidate",
+    "upkeep.promote": "POST /v1/consolidate",
+    "upkeep.runs": "GET /v1/consolidations",
+    "upkeep.undo": "POST /v1/consolidations/{id}/undo",
+    "upkeep.faded": "GET /v1/faded",
     "ingest": "POST /v1/ingest",
     "link": "POST /v1/links",
     "unlink": "DELETE /v1/links/{id}",
     "neighbours": "GET /v1/memories/{id}/neighbours",
     "export_lines": "GET /v1/export",
     "import_from": "POST /v1/import",
-    "secrets_in": "POST /v1/secrets",
-    "scrub": "POST /v1/scrub",
-    "scrubbing": "GET /v1/scrubbing",
-    "set_scrubbing": "PATCH /v1/scrubbing",
+    "secrets.found_in": "POST /v1/secrets",
+    "secrets.scrub": "POST /v1/scrub",
+    "secrets.scrubbing": "GET /v1/scrubbing",
+    "secrets.set_scrubbing": "PATCH /v1/scrubbing",
     "reindex": "POST /v1/reindex",
     "verify": "POST /v1/verify",
     "backup": "GET /v1/backup",
@@ -105,7 +118,9 @@ def verbs() -> set[str]:
     def named(kind: type) -> set[str]:
         return {name for name, member in inspect.getmembers(kind) if not name.startswith("_") and _is_verb(member)}
 
-    return named(Bank) | {f"jobs.{name}" for name in named(Jobs)}
+    whole = named(Bank)
+    assert NOUNS.keys() <= whole
+    return (whole - NOUNS.keys()) | {f"{noun}.{name}" for noun, kind in NOUNS.items() for name in named(kind)}
 
 
 def _is_verb(member: object) -> bool:

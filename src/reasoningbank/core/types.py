@@ -16,6 +16,7 @@ from reasoningbank.core.values import dataclass, field
 DEFAULT_TENANT = "local"
 DEFAULT_NAMESPACE = "default"
 EVERY_NAMESPACE = "*"
+DEFAULT_LIST_LIMIT = 50
 
 
 class Outcome(StrEnum):

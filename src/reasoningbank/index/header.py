@@ -25,7 +25,6 @@ _SEGMENT = struct.Struct("<II")
 _SEQUENCE = struct.Struct("<Q")
 _SEQUENCE_AT = 8
 _CHECKSUM = struct.Struct("<I")
-MOST_SEGMENTS = (_COPY_BYTES - _FIXED.size - _CHECKSUM.size) // _SEGMENT.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from reasoningbank.core.errors import Conflict, InvalidInput
-from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, MOST_LESSONS, Finding, Lesson, Message, Verdict
+from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, MOST_LESSONS, Finding, Lesson, Verdict
 from reasoningbank.core.types import Job, JobState, Lease, Memory
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
@@ -188,8 +188,3 @@ def _lapsed(desk: Desk, owner: str) -> list[queue.Claimed]:
         if claimed:
             return claimed
     return []
-
-
-def as_messages(handed: Handed) -> tuple[Message, ...]:
-    """What a model would be sent for this job."""
-    return (Message(role="system", text=handed.prompt), Message(role="user", text=handed.record))

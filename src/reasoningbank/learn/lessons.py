@@ -12,6 +12,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
+from reasoningbank.core.confidence import INITIAL_DISTILLED_FAILURE, INITIAL_DISTILLED_SUCCESS, INITIAL_RAW
 from reasoningbank.core.drafts import memory_from
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.ids import derived_id
@@ -25,8 +26,10 @@ from reasoningbank.guard.trust import trust_in
 from reasoningbank.learn.answers import problems_of, repeated
 from reasoningbank.ports import Distiller, Writer
 
-INITIAL_CONFIDENCE: Mapping[Outcome, float] = {Outcome.SUCCESS: 0.7, Outcome.FAILURE: 0.6}
-INITIAL_UNJUDGED = 0.5
+INITIAL_CONFIDENCE: Mapping[Outcome, float] = {
+    Outcome.SUCCESS: INITIAL_DISTILLED_SUCCESS,
+    Outcome.FAILURE: INITIAL_DISTILLED_FAILURE,
+}
 """Of what was learned from a session of which nobody knows how it went."""
 _TIME_LETTERS = 10
 SEEN_AGAIN_WEIGHT = 0.5
@@ -113,14 +116,14 @@ def _memory(desk: Desk, lecture: Lecture, lesson: Lesson, *, namespace: str, key
         parents=lecture.parents,
         source=lecture.episode.source,
         metadata=_told(lecture, lesson),
-        initial_confidence=INITIAL_CONFIDENCE[lesson.outcome] if judged else INITIAL_UNJUDGED,
+        initial_confidence=INITIAL_CONFIDENCE[lesson.outcome] if judged else INITIAL_RAW,
     )
     return memory_from(
         draft,
         memory_id=_id_of(lecture.job_id, identity),
         tenant=desk.tenant,
         namespace=namespace,
-        initial_confidence=INITIAL_UNJUDGED,
+        initial_confidence=INITIAL_RAW,
         now=desk.clock(),
     )
 

@@ -53,6 +53,13 @@ class Scaled:
         return self.best.acted.answer if self.best is not None and self.best.acted is not None else None
 
 
+def way_named(how: str) -> Callable[..., Scaled]:
+    ways = {"parallel": parallel, "sequential": sequential}
+    if how not in ways:
+        raise InvalidInput(f"how {how!r} is unknown: use one of {', '.join(ways)}.")
+    return ways[how]
+
+
 def parallel(  # noqa: PLR0913 - what bounds a bundle of runs, said once
     bank: Teachable,
     agent: Agent,

@@ -170,7 +170,7 @@ def test_a_link_that_was_undone_is_not_made_again(bank):
     record(bank, "Force push", "Use --force when pushing a rebased branch")
     record(bank, "Force push", "Never use --force when pushing a rebased branch")
     run = bank.consolidate().run
-    assert bank.undo_consolidation(run).edges == 1
+    assert bank.upkeep.undo(run).edges == 1
     assert found(bank) == set()
 
 

@@ -153,7 +153,7 @@ def test_two_strangers_do_not_vouch_for_each_other(bank):
 def test_what_is_in_quarantine_takes_no_part(bank):
     bank.record(**ONE, origin="tool:web")
     bank.record(**SAME, origin="tool:web")
-    bank.revoke("tool:web")
+    bank.trust.revoke("tool:web")
     assert merged(bank) == []
 
 
@@ -161,7 +161,7 @@ def test_a_merge_across_origins_is_revoked_with_either_of_them(bank):
     first = bank.record(**ONE, origin="agent:one").id
     bank.record(**SAME, origin="agent:two")
     bank.consolidate()
-    bank.revoke("agent:two")
+    bank.trust.revoke("agent:two")
     assert bank.get(first).memory.state is State.QUARANTINED
 
 
@@ -211,7 +211,7 @@ def test_undoing_puts_everything_back(bank):
     edges = [{n.edge for n in bank.neighbours(i)} for i in (first, second, other)]
     run = bank.consolidate().run
     bank.feedback(other, helpful=True)
-    undone = bank.undo_consolidation(run)
+    undone = bank.upkeep.undo(run)
     assert undone.left == ()
     after = [bank.get(i) for i in (first, second)]
     for old, new in zip(before, after, strict=True):
@@ -225,15 +225,15 @@ def test_undoing_puts_everything_back(bank):
 
 def test_what_was_undone_is_not_done_again(bank):
     two(bank)
-    bank.undo_consolidation(bank.consolidate().run)
+    bank.upkeep.undo(bank.consolidate().run)
     assert bank.consolidate().applied == 0
 
 
 def test_an_undone_merge_no_longer_ties_the_two_together(bank):
     first = bank.record(**ONE, origin="agent:one").id
     bank.record(**SAME, origin="agent:two")
-    bank.undo_consolidation(bank.consolidate().run)
-    bank.revoke("agent:two")
+    bank.upkeep.undo(bank.consolidate().run)
+    bank.trust.revoke("agent:two")
     assert bank.get(first).memory.state is State.ACTIVE
 
 
@@ -242,7 +242,7 @@ def test_undoing_leaves_what_somebody_has_changed_since_and_says_so(bank):
     second = bank.record(**SAME, tags=["errors"]).id
     run = bank.consolidate().run
     bank.edit(first, tags=["mine"], content="Something else now.")
-    undone = bank.undo_consolidation(run)
+    undone = bank.upkeep.undo(run)
     assert bank.get(first).content == "Something else now."
     assert bank.get(first).memory.tags == ("mine",)
     assert bank.get(first).memory.parents == ()
@@ -257,7 +257,7 @@ def test_undoing_says_when_a_memory_was_moved_or_erased_since(bank):
     run = bank.consolidate().run
     bank.forget(second)
     bank.erase(third)
-    undone = bank.undo_consolidation(run)
+    undone = bank.upkeep.undo(run)
     assert bank.get(second).memory.state is State.FORGOTTEN
     assert any(second in sentence and "state" in sentence for sentence in undone.left)
     assert any(third in sentence and "erased" in sentence for sentence in undone.left)
@@ -272,7 +272,7 @@ def test_undoing_leaves_a_memory_whose_key_was_taken(bank):
     run = bank.consolidate().run
     assert bank.get(first).memory.state is State.SUPERSEDED
     taken = bank.store(key, "Mine now.").id
-    undone = bank.undo_consolidation(run)
+    undone = bank.upkeep.undo(run)
     assert any("key" in sentence for sentence in undone.left)
     assert bank.get(key).id == taken
 
@@ -280,20 +280,20 @@ def test_undoing_leaves_a_memory_whose_key_was_taken(bank):
 def test_undoing_twice_or_nothing_is_refused(bank):
     two(bank)
     run = bank.consolidate().run
-    bank.undo_consolidation(run)
+    bank.upkeep.undo(run)
     with pytest.raises(Conflict, match="already"):
-        bank.undo_consolidation(run)
+        bank.upkeep.undo(run)
     with pytest.raises(NotFound):
-        bank.undo_consolidation("con_nothing")
+        bank.upkeep.undo("con_nothing")
 
 
 def test_the_history_tells_each_run(bank):
     two(bank)
     run = bank.consolidate().run
-    (known,) = bank.consolidations()
+    (known,) = bank.upkeep.runs()
     assert (known.id, known.counts["merged"], known.undone) == (run, 1, False)
-    bank.undo_consolidation(run)
-    assert bank.consolidations()[0].undone
+    bank.upkeep.undo(run)
+    assert bank.upkeep.runs()[0].undone
 
 
 def test_tenants_never_mix(path):
@@ -306,7 +306,7 @@ def test_tenants_never_mix(path):
         bank.record(**ONE)
         run = bank.consolidate().run
         with pytest.raises(NotFound):
-            theirs.undo_consolidation(run)
+            theirs.upkeep.undo(run)
 
 
 def test_an_unknown_wish_is_refused(bank):
@@ -323,7 +323,7 @@ def test_an_export_carries_the_consolidations_along(bank, tmp_path):
     lines.write_text("\n".join(bank.export_lines()), "utf-8")
     with ReasoningBank.open(tmp_path / "other.db", embedder="hash", namespace="n") as other:
         assert not other.import_from(lines, restore=True).skipped
-        assert other.undo_consolidation(run).left == ()
+        assert other.upkeep.undo(run).left == ()
         assert {m.id for m in other.list()} == {first, second}
     with ReasoningBank.open(tmp_path / "third.db", embedder="hash", namespace="n") as third:
         skipped = third.import_from(lines).skipped

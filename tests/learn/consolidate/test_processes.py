@@ -31,7 +31,7 @@ with ReasoningBank.open(sys.argv[1], embedder="hash", namespace="n") as bank:
             done.append(1)
             return ready(*given)
         undoing._undo_unit = once
-        bank.undo_consolidation(sys.argv[3])
+        bank.upkeep.undo(sys.argv[3])
     else:
         bank.consolidate(progress=die)
 """
@@ -84,14 +84,14 @@ def test_a_kill_between_two_units_leaves_a_sound_bank_and_another_run_finishes(d
     assert dying.returncode == -signal.SIGKILL
     with ReasoningBank.open(doubled, embedder="hash", namespace="n") as bank:
         assert bank.verify() == []
-        (half,) = bank.consolidations()
+        (half,) = bank.upkeep.runs()
         assert 0 < half.counts["merged"] < PAIRS
         assert tally(bank)["superseded"] == half.counts["merged"]
         bank.consolidate()
         assert tally(bank) == {"active": PAIRS, "superseded": PAIRS}
         assert everything(bank) == (PAIRS, PAIRS)
-        for run in bank.consolidations():
-            assert bank.undo_consolidation(run.id).left == ()
+        for run in bank.upkeep.runs():
+            assert bank.upkeep.undo(run.id).left == ()
         assert tally(bank) == {"active": 2 * PAIRS}
         assert everything(bank) == (PAIRS, 0)
 
@@ -104,7 +104,7 @@ def test_an_undoing_that_was_killed_is_finished_by_another(doubled, child):
     assert dying.returncode == -signal.SIGKILL
     with ReasoningBank.open(doubled, embedder="hash", namespace="n") as bank:
         assert 0 < tally(bank)["superseded"] < PAIRS
-        assert bank.undo_consolidation(run).left == ()
+        assert bank.upkeep.undo(run).left == ()
         assert tally(bank) == {"active": 2 * PAIRS}
         assert bank.verify() == []
 

@@ -29,37 +29,37 @@ def condemned(bank: ReasoningBank, times: int = 8, **options) -> str:
 
 def test_what_proved_wrong_is_archived_and_can_be_brought_back(bank):
     bad, good = condemned(bank), record(bank, "Something else entirely.")
-    done = bank.prune()
+    done = bank.upkeep.prune()
     assert [archival.id for archival in done.plan.archivals] == [bad]
     assert "against it" in done.plan.archivals[0].why
     assert bank.get(bad).memory.state is State.ARCHIVED
     assert [m.id for m in bank.list()] == [good]
-    assert bank.undo_consolidation(done.run).memories == (bad,)
+    assert bank.upkeep.undo(done.run).memories == (bad,)
     assert bank.get(bad).memory.state is State.ACTIVE
-    assert bank.prune().applied == 0
+    assert bank.upkeep.prune().applied == 0
 
 
 def test_a_dry_run_archives_nothing(bank):
     bad = condemned(bank)
-    assert [archival.id for archival in bank.prune(dry_run=True).plan.archivals] == [bad]
+    assert [archival.id for archival in bank.upkeep.prune(dry_run=True).plan.archivals] == [bad]
     assert bank.get(bad).memory.state is State.ACTIVE
 
 
 def test_what_nobody_has_tried_is_never_archived(bank):
     record(bank, initial_confidence=0.05)
     record(bank, "Another one.", initial_confidence=0.05, origin="agent")
-    assert bank.prune().plan.archivals == ()
+    assert bank.upkeep.prune().plan.archivals == ()
 
 
 def test_one_complaint_is_not_enough(bank):
     memory_id = record(bank, initial_confidence=0.2)
     bank.feedback(memory_id, helpful=False)
-    assert bank.prune().plan.archivals == ()
+    assert bank.upkeep.prune().plan.archivals == ()
 
 
 def test_a_pinned_memory_stays(bank):
     condemned(bank, tags=["pinned"])
-    assert bank.prune().plan.archivals == ()
+    assert bank.upkeep.prune().plan.archivals == ()
 
 
 def test_what_has_faded_away_unused_goes_unless_a_person_wrote_it(timed, clock):
@@ -67,7 +67,7 @@ def test_what_has_faded_away_unused_goes_unless_a_person_wrote_it(timed, clock):
         learned = record(bank, origin="agent")
         record(bank, "My own words.")
         clock.forward(days=400)
-        done = bank.prune()
+        done = bank.upkeep.prune()
         assert [archival.id for archival in done.plan.archivals] == [learned]
         assert "400 days" in done.plan.archivals[0].why
 
@@ -76,7 +76,7 @@ def test_age_alone_archives_nothing_where_it_does_not_lower_confidence(timed, cl
     with timed() as bank:
         record(bank, origin="agent", initial_confidence=0.2)
         clock.forward(days=4000)
-        assert bank.prune().plan.archivals == ()
+        assert bank.upkeep.prune().plan.archivals == ()
 
 
 def test_decay_shows_what_has_faded_and_writes_nothing(timed, clock):
@@ -85,10 +85,10 @@ def test_decay_shows_what_has_faded_and_writes_nothing(timed, clock):
         for _ in range(5):
             bank.feedback(memory_id, helpful=True)
         record(bank, "Never tried.")
-        assert bank.faded() == []
+        assert bank.upkeep.faded() == []
         clock.forward(days=360)
         head = bank.status().changes
-        (faded,) = bank.faded()
+        (faded,) = bank.upkeep.faded()
         assert faded.memory.id == memory_id
         assert faded.now == pytest.approx(bank.get(memory_id).confidence.mean)
         assert faded.before > faded.now > 0.5
@@ -107,18 +107,18 @@ def worked_in(
 def test_what_worked_in_enough_tasks_is_offered_to_the_team(bank):
     memory_id = record(bank)
     worked_in(bank, memory_id, 2)
-    assert bank.promote().applied == 0
+    assert bank.upkeep.promote().applied == 0
     worked_in(bank, memory_id, 1)
-    done = bank.promote()
+    done = bank.upkeep.promote()
     assert [(p.id, p.after, p.sessions) for p in done.plan.promotions] == [(memory_id, "team", 3)]
     promoted = bank.get(memory_id)
     assert promoted.scope is Scope.TEAM
     assert promoted.namespace == "n"
     assert [hit.id for hit in bank.search("do it like this", namespace="another project")] == [memory_id]
-    assert bank.promote().applied == 0
-    bank.undo_consolidation(done.run)
+    assert bank.upkeep.promote().applied == 0
+    bank.upkeep.undo(done.run)
     assert bank.get(memory_id).scope is Scope.PROJECT
-    assert bank.promote().applied == 0
+    assert bank.upkeep.promote().applied == 0
 
 
 def test_one_task_that_says_so_many_times_is_one_task(bank):
@@ -126,15 +126,15 @@ def test_one_task_that_says_so_many_times_is_one_task(bank):
     session = bank.start_session("a task")
     for _ in range(10):
         bank.outcome(memory_id, succeeded=True, session=session.id)
-    assert bank.promote().applied == 0
+    assert bank.upkeep.promote().applied == 0
 
 
 def test_the_organisation_takes_more_tasks_and_two_projects(bank):
     memory_id = record(bank, scope="team")
     worked_in(bank, memory_id, 8)
-    assert bank.promote().applied == 0
+    assert bank.upkeep.promote().applied == 0
     worked_in(bank, memory_id, 1, namespace="other")
-    assert [p.after for p in bank.promote().plan.promotions] == ["org"]
+    assert [p.after for p in bank.upkeep.promote().plan.promotions] == ["org"]
 
 
 def test_promotion_never_raises_trust_and_leaves_strangers_at_home(bank):
@@ -144,7 +144,7 @@ def test_promotion_never_raises_trust_and_leaves_strangers_at_home(bank):
         worked_in(bank, memory_id, 6)
         for _ in range(5):
             bank.feedback(memory_id, helpful=True)
-    assert [p.id for p in bank.promote().plan.promotions] == [agent]
+    assert [p.id for p in bank.upkeep.promote().plan.promotions] == [agent]
     assert str(bank.get(agent).trust) == "working"
     assert bank.get(stranger).scope is Scope.PROJECT
 
@@ -156,15 +156,15 @@ def test_what_is_contested_is_not_promoted(bank):
     done = bank.consolidate()
     assert len(done.plan.conflicts) == 1
     assert done.plan.promotions == ()
-    assert bank.promote().applied == 0
+    assert bank.upkeep.promote().applied == 0
 
 
 def test_what_several_projects_know_is_promoted_once_for_all(bank):
     ids = [bank.record(title="Wrap", content="Wrap errors with context.", namespace=n).id for n in ("a", "b", "c")]
     for memory_id, namespace in zip(ids, ("a", "b", "c"), strict=True):
         worked_in(bank, memory_id, 1, namespace=namespace)
-    assert bank.promote(namespace="a").applied == 0
-    done = bank.promote(namespace="*")
+    assert bank.upkeep.promote(namespace="a").applied == 0
+    done = bank.upkeep.promote(namespace="*")
     assert [p.id for p in done.plan.promotions] == [ids[0]]
     assert "3 projects" in done.plan.promotions[0].why
 
@@ -179,7 +179,7 @@ def test_what_merging_makes_of_the_evidence_is_seen_in_the_same_run(bank):
     assert [p.id for p in done.plan.promotions] == [done.plan.merges[0].kept]
     assert bank.get(done.plan.merges[0].kept).scope is Scope.TEAM
     assert bank.consolidate().applied == 0
-    assert bank.undo_consolidation(done.run).left == ()
+    assert bank.upkeep.undo(done.run).left == ()
     assert {m.id: m.scope for m in bank.list()} == {first: Scope.PROJECT, second: Scope.PROJECT}
 
 

@@ -45,7 +45,7 @@ def test_a_good_answer_becomes_the_text_and_can_be_undone(opened):
         assert str(bank.get(kept).trust) == "working"
         assert bank.get(kept).memory.metadata["rewritten_by"] == "scripted"
         assert [hit.id for hit in bank.search("wrap each error")] == [kept]
-        bank.undo_consolidation(done.run)
+        bank.upkeep.undo(done.run)
         assert bank.get(kept).content == ONE
 
 

@@ -35,7 +35,7 @@ def test_it_is_done_when_asked_for_and_undone_by_its_id(bank):
     assert [m.id for m in bank.list()] == [first]
     assert "2 memories put back." in done(bank, undo=reply["run_id"])["message"]
     assert {m.id for m in bank.list()} == {first, second}
-    assert bank.consolidations()[0].source != "user"
+    assert bank.upkeep.runs()[0].source != "user"
 
 
 def test_conflicts_are_told_with_their_reason(bank):

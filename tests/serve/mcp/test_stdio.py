@@ -303,5 +303,5 @@ def test_what_another_process_rules_about_secrets_holds_from_the_next_call_on(st
     draft = {"title": "t", "description": "d", "content": f"use {secret}", "outcome": "success"}
     assert client.call("memory_record", **draft)["structuredContent"]["secrets_scrubbed"] == 1
     with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
-        bank.set_scrubbing(allowing(bank.scrubbing, secret))
+        bank.secrets.set_scrubbing(allowing(bank.secrets.scrubbing, secret))
     assert "secrets_scrubbed" not in client.call("memory_record", **draft)["structuredContent"]

@@ -199,7 +199,7 @@ class BankStore(BaseStore):
     def _key(self, key: str) -> str:
         """As it is, or its digest where a key of the bank would not hold it as it is: two must never become one."""
         fits = key.strip() == key and key.isprintable() and 0 < len(key) <= MAX_TITLE_CHARS // 2
-        if fits and not key.startswith(_DIGEST) and not self._bank.secrets_in(key):
+        if fits and not key.startswith(_DIGEST) and not self._bank.secrets.found_in(key):
             return key
         return _DIGEST + blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 

@@ -150,7 +150,7 @@ def _link_line(what: str, link: Link) -> str:
 def _undo(bank: ReasoningBank, args: Namespace, terminal: Terminal) -> int:
     if args.dry_run:
         raise InvalidInput("--undo and --dry-run do not go together: `consolidate --history` shows what a run did.")
-    undone = bank.undo_consolidation(args.undo)
+    undone = bank.upkeep.undo(args.undo)
     if terminal.as_json:
         terminal.json(undone_json(undone))
     else:
@@ -168,7 +168,7 @@ def _tell_undone(undone: Undone, terminal: Terminal) -> None:
 
 def _history(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
-        runs = found.bank.consolidations()
+        runs = found.bank.upkeep.runs()
     if terminal.as_json:
         terminal.json({"runs": [upkeep_json(run) for run in runs]})
         return 0
@@ -201,7 +201,7 @@ def _history(args: Namespace, terminal: Terminal) -> int:
 
 def _decay(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
-        faded = found.bank.faded(namespace=EVERY_NAMESPACE if args.all_namespaces else None)
+        faded = found.bank.upkeep.faded(namespace=EVERY_NAMESPACE if args.all_namespaces else None)
         policy = found.bank.desk.policy.name
     if terminal.as_json:
         terminal.json({"policy": policy, "faded": [faded_json(item) for item in faded]})

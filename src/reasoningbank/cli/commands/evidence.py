@@ -31,7 +31,7 @@ def _feedback(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
         before = found.bank.get(args.reference)
         after = found.bank.feedback(args.reference, helpful=args.helpful, comment=args.comment)
-        scrubbed = found.bank.secrets_in(args.comment)
+        scrubbed = found.bank.secrets.found_in(args.comment)
     _moved(terminal, before, after, scrubbed)
     return 0
 
@@ -50,7 +50,7 @@ def _outcome(args: Namespace, terminal: Terminal) -> int:
         if args.session is not None:
             found.bank.trajectory(args.session)
         after = found.bank.outcome(args.reference, succeeded=succeeded, session=args.session, comment=args.comment)
-        scrubbed = found.bank.secrets_in(args.comment)
+        scrubbed = found.bank.secrets.found_in(args.comment)
     _moved(terminal, before, after, scrubbed)
     return 0
 

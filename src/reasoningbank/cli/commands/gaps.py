@@ -33,13 +33,13 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     since = None if args.since is None else moment(args.since, time.time())
     with opened(args) as found:
         if args.clear or args.forget is not None:
-            dropped = found.bank.clear_gaps() if args.clear else found.bank.forget_gap(args.forget)
+            dropped = found.bank.gaps.clear() if args.clear else found.bank.gaps.forget(args.forget)
             if terminal.as_json:
                 terminal.json({"dropped": dropped})
             else:
                 terminal.tell(f"{figures.counted(dropped, 'question')} dropped.")
             return 0
-        gaps = found.bank.gaps(
+        gaps = found.bank.gaps.list(
             namespace=EVERY_NAMESPACE if args.all_namespaces else None, since=since, limit=args.limit
         )
         namespace = "any namespace" if args.all_namespaces else f"namespace {found.bank.namespace}"

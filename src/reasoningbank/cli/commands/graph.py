@@ -44,7 +44,7 @@ def _link(args: Namespace, terminal: Terminal) -> int:
             evidence=args.evidence,
             tags=args.tag,
         )
-        scrubbed = found.bank.secrets_in([args.text, args.evidence, args.tag])
+        scrubbed = found.bank.secrets.found_in([args.text, args.evidence, args.tag])
     _report(edge, terminal, "linked", scrubbed)
     return 0
 

@@ -40,10 +40,10 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     if args.allow is None and args.disallow is None and args.personal is None and not args.allowed:
         return _sweep(args, terminal)
     with opened(args, create=not args.allowed) as found:
-        scrubbing = found.bank.scrubbing
+        scrubbing = found.bank.secrets.scrubbing
         if not args.allowed:
             scrubbing = _ruled(args, scrubbing)
-            found.bank.set_scrubbing(scrubbing)
+            found.bank.secrets.set_scrubbing(scrubbing)
     shown = {"allowed": list(scrubbing.allow), "personal": list(scrubbing.personal)}
     if terminal.as_json:
         terminal.json(shown)
@@ -72,7 +72,7 @@ def _ruled(args: Namespace, scrubbing: Scrubbing) -> Scrubbing:
 
 def _sweep(args: Namespace, terminal: Terminal) -> int:
     with existing(args) as bank, Bar(terminal, "looking") as bar:
-        swept = bank.scrub(apply=args.apply, progress=bar)
+        swept = bank.secrets.scrub(apply=args.apply, progress=bar)
     if terminal.as_json:
         terminal.json(swept_json(swept))
     else:

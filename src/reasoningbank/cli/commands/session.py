@@ -27,7 +27,7 @@ def _start_options(parser: ArgumentParser) -> None:
 def _start(args: Namespace, terminal: Terminal) -> int:
     with opened(args, create=True) as found:
         trajectory = found.bank.start_session(args.task, agent=args.agent)
-        scrubbed = found.bank.secrets_in([args.task, args.agent])
+        scrubbed = found.bank.secrets.found_in([args.task, args.agent])
     if terminal.as_json:
         terminal.json({**trajectory_json(trajectory), "scrubbed": scrubbed})
     else:
@@ -52,7 +52,7 @@ def _step(args: Namespace, terminal: Terminal) -> int:
     result = text_or_stdin(args.result, terminal)
     with opened(args) as found:
         step = found.bank.add_step(args.session, args.action, result)
-        scrubbed = found.bank.secrets_in([args.action, result])
+        scrubbed = found.bank.secrets.found_in([args.action, result])
     if terminal.as_json:
         terminal.json({**step_json(step), "scrubbed": scrubbed})
     else:

@@ -29,10 +29,10 @@ def _list_options(parser: ArgumentParser) -> None:
 def _list(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
         if args.rulings:
-            return _list_rulings(found.bank.rulings(limit=args.limit), terminal)
+            return _list_rulings(found.bank.trust.rulings(limit=args.limit), terminal)
         if args.quarantined:
             return _list_quarantined(found.bank, args, terminal)
-        sources = found.bank.origins()
+        sources = found.bank.trust.origins()
     if terminal.as_json:
         terminal.json({"origins": [source_json(source) for source in sources]})
         return 0
@@ -107,7 +107,7 @@ def _show_options(parser: ArgumentParser) -> None:
 
 def _show(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
-        report = found.bank.trust(args.reference)
+        report = found.bank.trust.why(args.reference)
     if terminal.as_json:
         terminal.json(provenance_json(report))
         return 0
@@ -161,21 +161,21 @@ COMMANDS = {
     ),
     "trust show": Command(run=_show, options=_show_options),
     "trust approve": Command(
-        run=_deciding(lambda b, a: b.approve(a.target, comment=a.comment, dry_run=a.dry_run), "vouched for"),
+        run=_deciding(lambda b, a: b.trust.approve(a.target, comment=a.comment, dry_run=a.dry_run), "vouched for"),
         options=_decision_options("ID|KEY|ORIGIN", "a memory, or an origin for everything it has brought so far"),
         about="What it covers is trusted from now on and leaves quarantine.",
     ),
     "trust reject": Command(
-        run=_deciding(lambda b, a: b.reject(a.target, comment=a.comment, dry_run=a.dry_run), "forgotten"),
+        run=_deciding(lambda b, a: b.trust.reject(a.target, comment=a.comment, dry_run=a.dry_run), "forgotten"),
         options=_decision_options("ID|KEY", "a memory"),
     ),
     "trust revoke": Command(
-        run=_deciding(lambda b, a: b.revoke(a.target, comment=a.comment, dry_run=a.dry_run), "quarantined"),
+        run=_deciding(lambda b, a: b.trust.revoke(a.target, comment=a.comment, dry_run=a.dry_run), "quarantined"),
         options=_decision_options("ORIGIN", "such as tool:web, peer:KEY or import:NAME"),
         about="Everything that was made from it goes too, and what it brings later is quarantined.",
     ),
     "trust undo": Command(
-        run=_deciding(lambda b, a: b.undo(a.target, comment=a.comment, dry_run=a.dry_run), "put back"),
+        run=_deciding(lambda b, a: b.trust.undo(a.target, comment=a.comment, dry_run=a.dry_run), "put back"),
         options=_decision_options("RULING", "the id of a decision, as `trust list --rulings` prints it"),
     ),
 }

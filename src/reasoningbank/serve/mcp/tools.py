@@ -189,7 +189,7 @@ def _consolidate(call: Call) -> dict[str, Any]:
     """Ids and sentences of ours; of titles only those of memories that are believed."""
     source = source_of(call.caller)
     if "undo" in call.given:
-        undone = call.bank.undo_consolidation(call.given["undo"], source=source)
+        undone = call.bank.upkeep.undo(call.given["undo"], source=source)
         left = "".join(f" {sentence}." for sentence in undone.left)
         return {"message": f"{len(undone.memories)} memories put back.{left}", "run_id": undone.run}
     rehearsed = call.given.get("dry_run", True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reasoningbank.bank import DEFAULT_LIST_LIMIT
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply, always
 from reasoningbank.view import gap_json
@@ -13,7 +13,7 @@ _SECONDS_A_DAY = 86_400.0
 
 def _list(call: Call) -> Reply:
     days, every = call.query.get("days"), call.query.get("every_namespace", False)
-    found = call.bank.gaps(
+    found = call.bank.gaps.list(
         namespace="*" if every else None,
         since=None if days is None else call.bank.desk.clock() - days * _SECONDS_A_DAY,
         limit=call.query.get("limit", DEFAULT_LIST_LIMIT),
@@ -23,11 +23,11 @@ def _list(call: Call) -> Reply:
 
 
 def _forget(call: Call) -> Reply:
-    return Reply(body={"dropped": call.bank.forget_gap(call.path["id"])})
+    return Reply(body={"dropped": call.bank.gaps.forget(call.path["id"])})
 
 
 def _clear(call: Call) -> Reply:
-    return Reply(body={"dropped": call.bank.clear_gaps()})
+    return Reply(body={"dropped": call.bank.gaps.clear()})
 
 
 _DROPPED = schemas.out(dropped=schemas.COUNT)

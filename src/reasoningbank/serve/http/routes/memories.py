@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-from reasoningbank.bank import DEFAULT_LIST_LIMIT, Bank
+from reasoningbank.bank import Bank
 from reasoningbank.core.drafts import MAX_TITLE_CHARS
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.types import Outcome, Remembered, Scope, State
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Outcome, Remembered, Scope, State
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
 from reasoningbank.serve.http.problems import Problem

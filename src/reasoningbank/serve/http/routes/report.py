@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reasoningbank.bank import DEFAULT_LIST_LIMIT
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
 from reasoningbank.view import report_json

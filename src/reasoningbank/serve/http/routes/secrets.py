@@ -12,28 +12,28 @@ MOST_PLACES = 1_000
 
 
 def _look(call: Call) -> Reply:
-    return Reply(body={"found": call.bank.secrets_in(call.body["value"])})
+    return Reply(body={"found": call.bank.secrets.found_in(call.body["value"])})
 
 
 def _scrub(call: Call) -> Reply:
-    swept = swept_json(call.bank.scrub(apply=call.body.get("apply", False)))
+    swept = swept_json(call.bank.secrets.scrub(apply=call.body.get("apply", False)))
     more = max(0, len(swept["places"]) - MOST_PLACES)
     return Reply(body={**swept, "places": swept["places"][:MOST_PLACES], "more_places": more})
 
 
 def _rules(call: Call) -> Reply:
-    return Reply(body=_told(call.bank.scrubbing))
+    return Reply(body=_told(call.bank.secrets.scrubbing))
 
 
 def _rule(call: Call) -> Reply:
-    ruled = call.bank.scrubbing
+    ruled = call.bank.secrets.scrubbing
     for value in call.body.get("allow", ()):
         ruled = allowing(ruled, value)
     for value in call.body.get("disallow", ()):
         ruled = refusing(ruled, value)
     if "personal" in call.body:
         ruled = with_personal(ruled, tuple(call.body["personal"]))
-    call.bank.set_scrubbing(ruled)
+    call.bank.secrets.set_scrubbing(ruled)
     return Reply(body=_told(ruled))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from reasoningbank.bank import DEFAULT_LIST_LIMIT, Bank
+from reasoningbank.bank import Bank
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
 from reasoningbank.view import signal_json, step_json, trajectory_json

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reasoningbank.bank import DEFAULT_LIST_LIMIT
 from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS
 from reasoningbank.core.errors import Refused
-from reasoningbank.core.types import RulingKind
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, RulingKind
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
 from reasoningbank.serve.identity import USER
@@ -17,16 +16,16 @@ MOST_LISTED = 500
 
 
 def _origins(call: Call) -> Reply:
-    return Reply(body={"origins": [source_json(source) for source in call.bank.origins()]})
+    return Reply(body={"origins": [source_json(source) for source in call.bank.trust.origins()]})
 
 
 def _rulings(call: Call) -> Reply:
-    found = call.bank.rulings(limit=call.query.get("limit", DEFAULT_LIST_LIMIT))
+    found = call.bank.trust.rulings(limit=call.query.get("limit", DEFAULT_LIST_LIMIT))
     return Reply(body={"rulings": [ruling_json(ruling) for ruling in found]})
 
 
 def _trust(call: Call) -> Reply:
-    return Reply(body=provenance_json(call.bank.trust(call.path["id"])))
+    return Reply(body=provenance_json(call.bank.trust.why(call.path["id"])))
 
 
 def _rule(call: Call) -> Reply:
@@ -34,13 +33,13 @@ def _rule(call: Call) -> Reply:
     target, said = body["target"], {"comment": body.get("comment", ""), "dry_run": _is_rehearsal(body)}
     match RulingKind(body["kind"]):
         case RulingKind.APPROVE:
-            ruling = bank.approve(target, voice=call.principal.origin, **said)
+            ruling = bank.trust.approve(target, voice=call.principal.origin, **said)
         case RulingKind.REJECT:
-            ruling = bank.reject(target, **_for_the_user(call, said))
+            ruling = bank.trust.reject(target, **_for_the_user(call, said))
         case RulingKind.REVOKE:
-            ruling = bank.revoke(target, **_for_the_user(call, said))
+            ruling = bank.trust.revoke(target, **_for_the_user(call, said))
         case RulingKind.UNDO:
-            ruling = bank.undo(target, **_for_the_user(call, said))
+            ruling = bank.trust.undo(target, **_for_the_user(call, said))
     return Reply(status=201, body={**ruling_json(ruling), "dry_run": said["dry_run"]})
 
 

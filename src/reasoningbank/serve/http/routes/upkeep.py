@@ -18,15 +18,15 @@ def _consolidate(call: Call) -> Reply:
 
 
 def _history(call: Call) -> Reply:
-    return Reply(body={"runs": [upkeep_json(run) for run in call.bank.consolidations()]})
+    return Reply(body={"runs": [upkeep_json(run) for run in call.bank.upkeep.runs()]})
 
 
 def _undo(call: Call) -> Reply:
-    return Reply(body=undone_json(call.bank.undo_consolidation(call.path["id"], source=call.principal.origin)))
+    return Reply(body=undone_json(call.bank.upkeep.undo(call.path["id"], source=call.principal.origin)))
 
 
 def _faded(call: Call) -> Reply:
-    return Reply(body={"faded": [faded_json(faded) for faded in call.bank.faded()]})
+    return Reply(body={"faded": [faded_json(faded) for faded in call.bank.upkeep.faded()]})
 
 
 ENDPOINTS = (

@@ -1,0 +1,63 @@
+"""`bank.gaps`: what was asked for in vain and would still be.
+
+Knows whose questions are listed and how one is dropped. What counts as a gap, and which wordings belong together, is
+`recall.gaps`' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reasoningbank import records
+from reasoningbank.core.errors import NotFound
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, EVERY_NAMESPACE, Gap
+from reasoningbank.desk import Desk
+from reasoningbank.engine import Engine
+from reasoningbank.recall.gaps import Gaps, asked_again, listed
+from reasoningbank.recall.search import Searcher
+
+
+class Unanswered:
+    def __init__(self, desk: Desk, engine: Engine) -> None:
+        self._desk = desk
+        self._engine = engine
+
+    def list(
+        self, *, namespace: str | None = None, since: float | None = None, limit: int = DEFAULT_LIST_LIMIT
+    ) -> Gaps:
+        """Most asked first; `since` is when it was asked last, "*" every namespace."""
+        most = records.checked_limit(limit)
+        wanted = records.in_namespace(self._desk, namespace).get("namespace")
+        self._engine.flush_shown()
+        logged = [
+            gap
+            for gap in self._desk.store.gaps(self._desk.tenant)
+            if (since is None or gap.last_at >= since)
+            and (wanted is None or gap.namespace in (wanted, EVERY_NAMESPACE))
+        ]
+        if not logged:
+            return Gaps(open=(), answered=0, unchecked=0)
+        return self._engine.using(lambda searcher: listed(logged, self._answers(searcher), searcher.embed, most))
+
+    def forget(self, gap_id: str) -> int:
+        """Drop a gap, with every wording that a listing shows under it; says how many log lines that were."""
+        there = self.list(namespace=EVERY_NAMESPACE, limit=records.MOST_LISTED).open
+        ids = next((gap.ids for gap in there if gap_id in gap.ids), (gap_id,))
+        dropped = self._desk.store.drop_gaps(self._desk.tenant, ids)
+        if not dropped:
+            raise NotFound(f"There is no gap {gap_id!r} here: `gaps` lists them.")
+        return dropped
+
+    def clear(self) -> int:
+        """Drop every gap of this tenant; says how many there were."""
+        self._engine.flush_shown()
+        ids = [gap.id for gap in self._desk.store.gaps(self._desk.tenant)]
+        return self._desk.store.drop_gaps(self._desk.tenant, ids) if ids else 0
+
+    def _answers(self, searcher: Searcher) -> Callable[[Gap], bool]:
+        tenant, namespace = self._desk.tenant, self._desk.namespace
+
+        def found_for(gap: Gap) -> bool:
+            return not searcher.search(asked_again(gap), tenant=tenant, namespace=namespace, noted=False).abstained
+
+        return found_for
