@@ -51,6 +51,13 @@ def test_every_command_takes_the_three_options_and_refuses_unknown_ones(rb, name
     assert rb(*name.split(), "--no-such-option").code == 2
 
 
+def test_a_word_that_is_no_choice_is_refused_with_the_choices_alone(rb):
+    result = rb("outcome", "k", "maybe")
+    assert result.code == 2
+    assert result.err == "error: outcome cannot be 'maybe': use one of success, failure.\n"
+    assert "use one of causes, requires" in rb("link", "a", "b", "--kind", "hates").err
+
+
 def test_an_unknown_command_is_a_misuse_with_a_hint(rb):
     result = rb("qeury", "x")
     assert result.code == 2

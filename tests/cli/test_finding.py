@@ -131,5 +131,15 @@ def test_injected_text_fits_the_budget_or_is_nothing(rb, stocked):
     assert (nothing.code, nothing.out, nothing.err) == (0, "", "")
 
 
+def test_a_question_needs_no_quotes(rb, stocked):
+    quoted = rb("query", "retry a request that timed out", "--floor", "0").out
+    assert "1. retry" in quoted
+    assert rb("query", "retry", "a", "request", "--floor", "0", "that", "timed", "out").out == quoted
+    assert (
+        rb("inject", "retry", "a", "request", "--floor", "0").out == rb("inject", "retry a request", "--floor", "0").out
+    )
+    assert rb("query", "--", "-x").code == 0
+
+
 def test_a_query_comes_from_standard_input(spawn, stocked):
     assert "retry" in spawn("query", "-", stdin=b"retry a request that timed out\n").out

@@ -84,3 +84,6 @@ def test_a_value_that_is_too_long_is_refused(spawn):
 def test_a_value_may_look_like_an_option_after_two_dashes(rb):
     assert rb("store", "k", "--", "--not-an-option").code == 0
     assert rb("get", "k", "--json").json["content"] == "--not-an-option"
+    assert rb("store", "--", "-k", "-v").code == 0
+    assert rb("get", "--json", "--", "-k").json["content"] == "-v"
+    assert rb("store", "--", "k", "--").code == 2

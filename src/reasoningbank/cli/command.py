@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from reasoningbank.cli.table import COMMANDS
 from reasoningbank.cli.terminal import Terminal
@@ -40,6 +40,13 @@ class Misuse(InvalidInput):
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Misuse(message, self.format_usage())
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """The words to choose from as they are typed. The usage would bury them, so it is left out."""
+        if action.choices is not None and value not in action.choices:
+            name = "/".join(action.option_strings) or action.metavar or action.dest
+            words = ", ".join(str(choice) for choice in action.choices)
+            raise Misuse(f"{name} cannot be {value!r}: use one of {words}.", "")
 
 
 def command_named(name: str) -> Command:

@@ -86,9 +86,9 @@ def run(words: list[str], terminal: Terminal) -> int:
 
 
 def _parsed(parser: Parser, words: list[str]) -> Namespace:
-    # Options may stand between two positional words; but allowing that lays out the usage each time, needed or not. The
-    # plain way gives the same where it succeeds, except for a "--".
-    if "--" not in words:
+    # Options may stand between two positional words; but allowing that lays out the usage each time, needed or not, and
+    # forgets a "--" that comes first. The plain way gives the same where it succeeds, except for a second "--".
+    if words.count("--") <= 1:
         with suppress(Misuse):
             return parser.parse_args(words)
     return parser.parse_intermixed_args(words)

@@ -37,14 +37,14 @@ _ASKED = (
 
 
 def _query_options(parser: ArgumentParser) -> None:
-    parser.add_argument("text", metavar="TEXT", help='what you want to do or know; "-" reads standard input')
+    parser.add_argument("text", metavar="TEXT", nargs="+", help='what you want to do or know; "-" reads standard input')
     _add_filters(parser)
     parser.add_argument("--max-tokens", type=int, metavar="N", help="show no more than fits into this budget")
     parser.add_argument("--explain", "--why", action="store_true", help="every part of every score, and what it means")
 
 
 def _inject_options(parser: ArgumentParser) -> None:
-    parser.add_argument("text", metavar="TASK", help='the task at hand; "-" reads standard input')
+    parser.add_argument("text", metavar="TASK", nargs="+", help='the task at hand; "-" reads standard input')
     _add_filters(parser)
     parser.add_argument(
         "--max-tokens",
@@ -85,7 +85,7 @@ def _asked(args: Namespace, terminal: Terminal, **more: Any) -> Query:
     options: dict[str, Any] = {name: getattr(args, name) for name in _ASKED}
     return checked(
         Query(
-            text=text_or_stdin(args.text, terminal),
+            text=text_or_stdin(" ".join(args.text), terminal),
             tags=tuple(args.tag),
             namespace=EVERY_NAMESPACE if args.all_namespaces else None,
             **options,
