@@ -1,12 +1,17 @@
-"""What every suite shares: a bank in an empty folder, and Python processes that can be killed."""
+"""What every suite shares: a bank in an empty folder, Python processes that can be killed, a server to talk to."""
 
 from __future__ import annotations
 
+import contextlib
+import http.server
+import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -91,3 +96,47 @@ def finished(process: subprocess.Popen[str], timeout_s: float = 60.0) -> str:
 @pytest.fixture(name="finished")
 def _finished() -> Callable[..., str]:
     return finished
+
+
+class Endpoint:
+    """A real server of somebody else's model: `answer` turns the decoded request into a status and a body."""
+
+    def __init__(self) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.reply_headers: dict[str, str] = {}
+        self.answer: Callable[[dict[str, Any]], tuple[int, bytes]] = lambda _: (500, b"{}")
+        endpoint = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                endpoint.requests.append(body | {"path": self.path})
+                endpoint.headers.append({name.lower(): value for name, value in self.headers.items()})
+                status, reply = endpoint.answer(body)
+                with contextlib.suppress(ConnectionError):  # the client of a slow server has left
+                    self.send_response(status)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(reply)))
+                    for name, value in endpoint.reply_headers.items():
+                        self.send_header(name, value)
+                    self.end_headers()
+                    self.wfile.write(reply)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+        self.url = f"{self.address}/v1"
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    made = Endpoint()
+    thread = threading.Thread(target=made.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+    thread.join(60)

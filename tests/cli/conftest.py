@@ -52,6 +52,16 @@ def home(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture
+def user(tmp_path, monkeypatch) -> Path:
+    """The folder of a user whose coding agents keep their settings and transcripts in their usual places."""
+    folder = tmp_path / "user"
+    folder.mkdir()
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name)
+    return folder
+
+
+@pytest.fixture
 def rb(capsys):
     """Run a command in this process."""
 

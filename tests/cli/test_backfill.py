@@ -20,15 +20,7 @@ FIXED = [
 HOURS = 3600.0
 
 
-@pytest.fixture(autouse=True)
-def user(tmp_path, monkeypatch):
-    folder = tmp_path / "user"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setenv("USERPROFILE", str(folder))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    return folder
+pytestmark = pytest.mark.usefixtures("user")
 
 
 @pytest.fixture

@@ -29,15 +29,7 @@ SETTINGS = """{
 AGENTS = ("claude-code", "codex", "cursor")
 
 
-@pytest.fixture(autouse=True)
-def user(tmp_path, monkeypatch):
-    folder = tmp_path / "user"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setenv("USERPROFILE", str(folder))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    return folder
+pytestmark = pytest.mark.usefixtures("user")
 
 
 @pytest.fixture
@@ -172,6 +164,8 @@ def test_a_project_has_settings_of_its_own(rb, user, tmp_path, monkeypatch):
     (root / ".git").mkdir(parents=True)
     (root / "src").mkdir()
     monkeypatch.chdir(root / "src")
+    # Whoever runs the tests may have the program on the PATH.
+    monkeypatch.setenv("PATH", os.defpath)
     result = rb("install", *AGENTS, "--project")
     names = {str(path) for path in files_under(root)}
     assert names == {

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from reasoningbank.core.types import EmbedderIdentity, Memory, Outcome, Scope, Standing, State
+from reasoningbank.core.drafts import memory_from
+from reasoningbank.core.types import Draft, EmbedderIdentity, Memory, Outcome, Scope, Standing, State
 from reasoningbank.index.embedded import EmbeddedIndex
 from reasoningbank.ports import Filter, Index, IndexBatch, Probe
 
@@ -31,32 +33,10 @@ def index(opened: Callable[[], Index]) -> Iterator[Index]:
     made.close()
 
 
-def a_memory(number: int, **changes: object) -> Memory:
-    values: dict[str, object] = {
-        "id": f"mem_{number:05}",
-        "tenant": "t",
-        "namespace": "n",
-        "scope": Scope.PROJECT,
-        "title": f"title{number}",
-        "description": "",
-        "content": "shared words",
-        "outcome": Outcome.SUCCESS,
-        "key": None,
-        "tags": (),
-        "agent": None,
-        "task_type": None,
-        "cognitive_pattern": None,
-        "origin": "user",
-        "parents": (),
-        "source": None,
-        "metadata": {},
-        "initial_confidence": 0.5,
-        "created_at": 1.0,
-        "updated_at": 1.0,
-        "revision": 1,
-        "state": State.ACTIVE,
-    }
-    return Memory(**{**values, **changes})  # type: ignore[arg-type]
+def a_memory(number: int, **changes: Any) -> Memory:
+    draft = Draft(title=f"title{number}", content="shared words")
+    plain = memory_from(draft, memory_id=f"mem_{number:05}", tenant="t", namespace="n", initial_confidence=0.5, now=1.0)
+    return replace(plain, **changes)
 
 
 STANDING = Standing(initial=0.5, created_at=1.0)

@@ -8,13 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from reasoningbank.core.drafts import memory_from
 from reasoningbank.core.errors import BankError, Conflict, InvalidInput, NotFound, StoreError
 from reasoningbank.core.kinds import kind_of
 from reasoningbank.core.types import (
     AccessToken,
+    Draft,
     Edge,
     EdgeKind,
     EmbedderIdentity,
@@ -58,32 +61,12 @@ def store(opened: Callable[[], Store]) -> Iterator[Store]:
     made.close()
 
 
-def a_memory(number: int = 1, *, tenant: str = "t", **changes: object) -> Memory:
-    values: dict[str, object] = {
-        "id": f"mem_{tenant}_{number:06}",
-        "tenant": tenant,
-        "namespace": "n",
-        "scope": Scope.PROJECT,
-        "title": f"title {number}",
-        "description": "",
-        "content": f"content {number}",
-        "outcome": Outcome.SUCCESS,
-        "key": None,
-        "tags": (),
-        "agent": None,
-        "task_type": None,
-        "cognitive_pattern": None,
-        "origin": "user",
-        "parents": (),
-        "source": None,
-        "metadata": {},
-        "initial_confidence": 0.5,
-        "created_at": 1.5,
-        "updated_at": 1.5,
-        "revision": 1,
-        "state": State.ACTIVE,
-    }
-    return Memory(**{**values, **changes})  # type: ignore[arg-type]
+def a_memory(number: int = 1, *, tenant: str = "t", **changes: Any) -> Memory:
+    draft = Draft(title=f"title {number}", content=f"content {number}")
+    plain = memory_from(
+        draft, memory_id=f"mem_{tenant}_{number:06}", tenant=tenant, namespace="n", initial_confidence=0.5, now=1.5
+    )
+    return replace(plain, **changes)
 
 
 def a_signal(number: int, memory_id: str, *, tenant: str = "t", positive: bool = True) -> Signal:

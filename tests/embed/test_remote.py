@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import http.server
 import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,41 +22,12 @@ def vector_of(text: str) -> list[float]:
     return [float(len(text)), 1.0, 0.0, -2.0]
 
 
-class Endpoint:
-    """A server with a script: `answer` turns the decoded request into a status and a body."""
-
-    def __init__(self) -> None:
-        self.requests: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.answer: Callable[[dict[str, Any]], Reply] = self.good
-        endpoint = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                endpoint.requests.append(body | {"path": self.path})
-                endpoint.headers.append({name.lower(): value for name, value in self.headers.items()})
-                status, reply = endpoint.answer(body)
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("retry-after-ms", "5")
-                self.send_header("Content-Length", str(len(reply)))
-                with contextlib.suppress(ConnectionError):  # the client of the slow server has left
-                    self.end_headers()
-                    self.wfile.write(reply)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-
-    def good(self, body: dict[str, Any]) -> Reply:
-        data = [
-            {"object": "embedding", "index": index, "embedding": vector_of(text)}
-            for index, text in enumerate(body["input"])
-        ]
-        return 200, listing(data)
+def good(body: dict[str, Any]) -> Reply:
+    data = [
+        {"object": "embedding", "index": index, "embedding": vector_of(text)}
+        for index, text in enumerate(body["input"])
+    ]
+    return 200, listing(data)
 
 
 def listing(data: object) -> bytes:
@@ -74,22 +42,18 @@ def expected(texts: list[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 
 @pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
+def endpoint(endpoint: Any) -> Any:
     pytest.importorskip("openai")
-    endpoint = Endpoint()
-    thread = threading.Thread(target=endpoint.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield endpoint
-    endpoint.server.shutdown()
-    endpoint.server.server_close()
-    thread.join(timeout=5)
+    endpoint.answer = good
+    endpoint.reply_headers = {"retry-after-ms": "5"}
+    return endpoint
 
 
-def client(endpoint: Endpoint, **options: Any) -> OpenAIEmbedder:
+def client(endpoint: Any, **options: Any) -> OpenAIEmbedder:
     return OpenAIEmbedder("m", 4, api_key=KEY, base_url=endpoint.url, **({"retries": 1} | options))
 
 
-def test_texts_become_unit_rows_in_order(endpoint: Endpoint) -> None:
+def test_texts_become_unit_rows_in_order(endpoint: Any) -> None:
     texts = ["a", "bbb", "cc"]
     rows = client(endpoint).embed(texts)
     assert rows.dtype == np.float32
@@ -100,21 +64,21 @@ def test_texts_become_unit_rows_in_order(endpoint: Endpoint) -> None:
     assert endpoint.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
-def test_a_server_that_knows_no_dimensions_is_not_asked_for_one(endpoint: Endpoint) -> None:
+def test_a_server_that_knows_no_dimensions_is_not_asked_for_one(endpoint: Any) -> None:
     client(endpoint, ask_dimension=False).embed(["a"])
     assert "dimensions" not in endpoint.requests[0]
 
 
-def test_many_texts_are_sent_in_batches(endpoint: Endpoint) -> None:
+def test_many_texts_are_sent_in_batches(endpoint: Any) -> None:
     texts = [f"text {'x' * number}" for number in range(7)]
     rows = client(endpoint, batch_size=3).embed(texts)
     assert [len(request["input"]) for request in endpoint.requests] == [3, 3, 1]
     np.testing.assert_allclose(rows, expected(texts), rtol=1e-6)
 
 
-def test_rows_follow_the_index_and_not_the_order_of_the_reply(endpoint: Endpoint) -> None:
+def test_rows_follow_the_index_and_not_the_order_of_the_reply(endpoint: Any) -> None:
     def reversed_answer(body: dict[str, Any]) -> Reply:
-        data = json.loads(endpoint.good(body)[1])["data"]
+        data = json.loads(good(body)[1])["data"]
         return 200, listing(data[::-1])
 
     endpoint.answer = reversed_answer
@@ -122,7 +86,7 @@ def test_rows_follow_the_index_and_not_the_order_of_the_reply(endpoint: Endpoint
     np.testing.assert_allclose(client(endpoint).embed(texts), expected(texts), rtol=1e-6)
 
 
-def test_empty_texts_are_zero_rows_and_are_not_sent(endpoint: Endpoint) -> None:
+def test_empty_texts_are_zero_rows_and_are_not_sent(endpoint: Any) -> None:
     texts = ["", "abc", " \n"]
     np.testing.assert_allclose(client(endpoint).embed(texts), expected(texts), rtol=1e-6)
     assert endpoint.requests[0]["input"] == ["abc"]
@@ -131,13 +95,13 @@ def test_empty_texts_are_zero_rows_and_are_not_sent(endpoint: Endpoint) -> None:
     assert len(endpoint.requests) == 1
 
 
-def test_an_unpaired_surrogate_and_a_huge_text_are_made_sendable(endpoint: Endpoint) -> None:
+def test_an_unpaired_surrogate_and_a_huge_text_are_made_sendable(endpoint: Any) -> None:
     client(endpoint).embed(["a\ud800b", "x" * 100_000])
     assert endpoint.requests[0]["input"] == ["a?b", "x" * LONGEST_TEXT_CHARS]
 
 
-def test_a_rate_limit_is_waited_out(endpoint: Endpoint) -> None:
-    endpoint.answer = lambda body: endpoint.good(body) if len(endpoint.requests) > 2 else (429, b"{}")
+def test_a_rate_limit_is_waited_out(endpoint: Any) -> None:
+    endpoint.answer = lambda body: good(body) if len(endpoint.requests) > 2 else (429, b"{}")
     np.testing.assert_allclose(client(endpoint, retries=3).embed(["abc"]), expected(["abc"]), rtol=1e-6)
     assert len(endpoint.requests) == 3
 
@@ -152,7 +116,7 @@ def test_a_rate_limit_is_waited_out(endpoint: Endpoint) -> None:
         (404, "HTTP 404"),
     ],
 )
-def test_a_failure_is_a_sentence_without_the_key(endpoint: Endpoint, status: int, words: str) -> None:
+def test_a_failure_is_a_sentence_without_the_key(endpoint: Any, status: int, words: str) -> None:
     endpoint.answer = lambda _: (status, json.dumps({"error": {"message": f"bad key {KEY}"}}).encode())
     with pytest.raises(EmbedderError, match=words) as caught:
         client(endpoint).embed(["abc"])
@@ -161,12 +125,12 @@ def test_a_failure_is_a_sentence_without_the_key(endpoint: Endpoint, status: int
     assert len(endpoint.requests) == (2 if status >= 429 else 1)
 
 
-def test_a_slow_server_times_out(endpoint: Endpoint) -> None:
+def test_a_slow_server_times_out(endpoint: Any) -> None:
     released = threading.Event()
 
     def slow(body: dict[str, Any]) -> Reply:
         released.wait(10)
-        return endpoint.good(body)
+        return good(body)
 
     endpoint.answer = slow
     began = time.monotonic()
@@ -205,13 +169,13 @@ ROW = {"object": "embedding", "index": 0, "embedding": [1.0, 0.0, 0.0, 0.0]}
         (listing([ROW, ROW]), "2 vectors for 1"),
     ],
 )
-def test_a_reply_that_makes_no_sense_is_refused(endpoint: Endpoint, body: bytes, words: str) -> None:
+def test_a_reply_that_makes_no_sense_is_refused(endpoint: Any, body: bytes, words: str) -> None:
     endpoint.answer = lambda _: (200, body)
     with pytest.raises(EmbedderError, match=words):
         client(endpoint, retries=0).embed(["abc"])
 
 
-def test_one_index_twice_is_refused(endpoint: Endpoint) -> None:
+def test_one_index_twice_is_refused(endpoint: Any) -> None:
     endpoint.answer = lambda _: (200, listing([ROW, ROW]))
     with pytest.raises(EmbedderError, match="cannot be read"):
         client(endpoint, retries=0).embed(["abc", "def"])

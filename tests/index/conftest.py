@@ -6,16 +6,17 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from reasoningbank.core.drafts import memory_from
 from reasoningbank.core.stem import stem
 from reasoningbank.core.text import terms as plain_terms
-from reasoningbank.core.types import EmbedderIdentity, Memory, Outcome, Scope, Standing, State
+from reasoningbank.core.types import Draft, EmbedderIdentity, Memory, Outcome, Scope, Standing, State
 from reasoningbank.index.embedded import EmbeddedIndex
 from reasoningbank.ports import Candidates, Filter, IndexBatch, Probe
 
@@ -38,33 +39,18 @@ WORDS = [
     "lock",
     "thread",
 ]
-FIELDS: dict[str, Any] = {
-    "tenant": "local",
-    "namespace": "default",
-    "scope": Scope.PROJECT,
-    "title": "",
-    "description": "",
-    "content": "",
-    "outcome": Outcome.SUCCESS,
-    "key": None,
-    "tags": (),
-    "agent": None,
-    "task_type": None,
-    "cognitive_pattern": None,
-    "origin": "user",
-    "parents": (),
-    "source": None,
-    "metadata": {},
-    "initial_confidence": 0.5,
-    "created_at": 1000.0,
-    "updated_at": 1000.0,
-    "revision": 1,
-    "state": State.ACTIVE,
-}
+PLAIN = memory_from(
+    Draft(title="-", content="-"),
+    memory_id="-",
+    tenant="local",
+    namespace="default",
+    initial_confidence=0.5,
+    now=1000.0,
+)
 
 
 def make_memory(memory_id: str, **fields: Any) -> Memory:
-    return Memory(**{"id": memory_id, **FIELDS, **fields})
+    return replace(PLAIN, **{"id": memory_id, "title": "", "content": "", **fields})
 
 
 def random_memory(rng: random.Random, memory_id: str) -> Memory:

@@ -24,7 +24,7 @@ class AnthropicLLM:
     ) -> None:
         self.name = f"anthropic/{model}"
         self._model = model
-        self._endpoint, self._timeout_s = base_url or _DEFAULT_ENDPOINT, timeout_s
+        self._endpoint = base_url or _DEFAULT_ENDPOINT
         self._connection = Connection(
             "anthropic",
             "Anthropic",
@@ -46,23 +46,13 @@ class AnthropicLLM:
         schema: Mapping[str, Any] | None = None,
     ) -> Completion:
         del temperature, schema
-        client, anthropic = self._connection.client(), self._connection.library()
+        client = self._connection.client()
         system = "\n\n".join(message.text for message in messages if message.role == "system")
         told = [{"role": m.role, "content": encodable(m.text)} for m in messages if m.role != "system"]
-        try:
+        with self._connection.failing_in_our_words():
             reply = client.messages.create(
                 model=self._model, system=encodable(system), messages=told, max_tokens=max_tokens
             )
-        # `from None`: the server's words may repeat the key or the texts, and a traceback prints them.
-        except anthropic.APITimeoutError:
-            raise failures.no_answer(self._endpoint, self._timeout_s) from None
-        except anthropic.APIConnectionError:
-            raise failures.unreachable(self._endpoint) from None
-        except anthropic.APIStatusError as error:
-            wait = error.response.headers.get("retry-after")
-            raise failures.of_status(self._endpoint, error.status_code, wait) from None
-        except (anthropic.AnthropicError, ValueError):
-            raise failures.unreadable(self._endpoint) from None
         return self._completion(reply)
 
     def _completion(self, reply: Any) -> Completion:

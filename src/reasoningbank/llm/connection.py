@@ -1,15 +1,18 @@
 """The official client of a provider, made when it is first needed and shared by all threads.
 
-Knows how such clients are built alike. Refuses to retry: the queue does that, with patience.
+Knows how such clients are built alike, and that they fail alike. Refuses to retry: the queue does that, with patience.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from reasoningbank.core.errors import LLMUnavailable, MissingExtra
+from reasoningbank.llm import failures
 
 
 class Connection:
@@ -41,6 +44,24 @@ class Connection:
             raise MissingExtra(
                 package=self._package, extra=self._package, purpose=f"Asking a model with the {self._package} client"
             ) from error
+
+    @contextmanager
+    def failing_in_our_words(self) -> Iterator[None]:
+        """What the client raises in this block, as one of our errors."""
+        library = self.library()
+        of_any_kind = getattr(library, f"{self._class}Error")
+        try:
+            yield
+        # `from None`: the server's words may repeat the key or the texts, and a traceback prints them.
+        except library.APITimeoutError:
+            raise failures.no_answer(self.endpoint, self.timeout_s) from None
+        except library.APIConnectionError:
+            raise failures.unreachable(self.endpoint) from None
+        except library.APIStatusError as error:
+            wait = error.response.headers.get("retry-after")
+            raise failures.of_status(self.endpoint, error.status_code, wait) from None
+        except (of_any_kind, ValueError):
+            raise failures.unreadable(self.endpoint) from None
 
 
 def counted(usage: object, name: str) -> int:

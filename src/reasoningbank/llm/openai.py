@@ -28,7 +28,7 @@ class OpenAILLM:
     ) -> None:
         self.name = f"openai/{model}"
         self._model = model
-        self._endpoint, self._timeout_s = base_url or _DEFAULT_ENDPOINT, timeout_s
+        self._endpoint = base_url or _DEFAULT_ENDPOINT
         self._connection = Connection(
             "openai", "OpenAI", api_key=api_key, without_key=_WITHOUT_KEY, endpoint=self._endpoint, timeout_s=timeout_s
         )
@@ -54,24 +54,17 @@ class OpenAILLM:
             options["response_format"] = {"type": "json_schema", "json_schema": described}
         told = [{"role": message.role, "content": encodable(message.text)} for message in messages]
         for _ in range(len(_FICKLE)):
-            try:
-                given = {name: value for name, value in options.items() if name not in self._refused}
-                return self._completion(client.chat.completions.create(model=self._model, messages=told, **given))
-            # `from None`: the server's words may repeat the key or the texts, and a traceback prints them.
-            except openai.BadRequestError as error:
-                refused = getattr(error, "param", None)
-                if refused not in options or refused in self._refused:
-                    raise failures.of_status(self._endpoint, error.status_code) from None
-                self._refused |= {refused}
-            except openai.APITimeoutError:
-                raise failures.no_answer(self._endpoint, self._timeout_s) from None
-            except openai.APIConnectionError:
-                raise failures.unreachable(self._endpoint) from None
-            except openai.APIStatusError as error:
-                wait = error.response.headers.get("retry-after")
-                raise failures.of_status(self._endpoint, error.status_code, wait) from None
-            except (openai.OpenAIError, ValueError):
-                raise failures.unreadable(self._endpoint) from None
+            given = {name: value for name, value in options.items() if name not in self._refused}
+            with self._connection.failing_in_our_words():
+                try:
+                    reply = client.chat.completions.create(model=self._model, messages=told, **given)
+                except openai.BadRequestError as error:
+                    refused = getattr(error, "param", None)
+                    if refused not in options or refused in self._refused:
+                        raise
+                    self._refused |= {refused}
+                    continue
+            return self._completion(reply)
         raise failures.of_status(self._endpoint, 400)
 
     def _completion(self, reply: Any) -> Completion:
