@@ -94,6 +94,20 @@ def test_opening_on_a_full_disk_says_so_and_works_once_there_is_room(small_disk:
         assert [m.id for m in bank.search("before the disk was full").memories] == [kept.id]
 
 
+def test_a_first_search_on_a_full_disk_is_a_typed_error_and_the_next_finds_once_there_is_room(small_disk: Path) -> None:
+    with opened(small_disk / "bank.db") as bank:
+        kept = bank.record(title="Stored early", content="before the disk was full")
+        with pytest.raises(OSError, match="space"), (small_disk / "ballast").open("wb") as file:  # noqa: PT012
+            while True:
+                file.write(bytes(4096))
+                file.flush()
+        for _ in range(2):
+            with pytest.raises(BankFull):
+                bank.search("before the disk was full")
+        (small_disk / "ballast").unlink()
+        assert [m.id for m in bank.search("before the disk was full").memories] == [kept.id]
+
+
 # ---------------------------------------------------------------- errors of the medium
 
 

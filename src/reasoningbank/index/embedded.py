@@ -20,7 +20,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.index.changes import change, copy_live, find
 from reasoningbank.index.codes import encode, widened
-from reasoningbank.index.durable import sync_directory, write_durably
+from reasoningbank.index.durable import full_disk_is_an_error, sync_directory, write_durably
 from reasoningbank.index.generation import Generation, Shape, Snapshot
 from reasoningbank.index.header import Header
 from reasoningbank.index.lock import WriterLock
@@ -64,8 +64,10 @@ class EmbeddedIndex:
         return index
 
     def _create(self) -> None:
-        self._directory.mkdir(parents=True, exist_ok=True)
-        if not self._lock.acquire(_CREATE_WAIT_S):
+        with full_disk_is_an_error(self._pointer):
+            self._directory.mkdir(parents=True, exist_ok=True)
+            granted = self._lock.acquire(_CREATE_WAIT_S)
+        if not granted:
             raise BankBusy(f"Another process is creating the index in {self._directory}.")
         try:
             if not self._pointer.exists():

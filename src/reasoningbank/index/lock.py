@@ -10,7 +10,10 @@ import os
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
+
+from reasoningbank.index.durable import full_disk_is_an_error
 
 if sys.platform == "win32":
     import msvcrt
@@ -59,13 +62,16 @@ class WriterLock:
         assert self._descriptor is not None
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         before = os.read(self._descriptor, 1)
-        self._mark(_HELD)
+        with full_disk_is_an_error(self._path):
+            self._mark(_HELD)
         return before == _HELD
 
     def release(self, *, in_order: bool) -> None:
         assert self._descriptor is not None
         if in_order:
-            self._mark(_CLEAN)
+            # A disk without room for one byte: the next holder clears up for nothing, which does no harm.
+            with suppress(OSError):
+                self._mark(_CLEAN)
         descriptor, self._descriptor, self._owner = self._descriptor, None, None
         _unlock(descriptor)
         os.close(descriptor)
