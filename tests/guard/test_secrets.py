@@ -81,6 +81,24 @@ def test_a_secret_is_found_by_what_announces_it(announced_format, planted, maker
         "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA\n-----END PUBLIC KEY-----",
         "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
         "Set-Cookie: theme=dark; Path=/; HttpOnly",
+        "cus_NffrFeUfNV2Hib paid pi_3MtwBwLkdIwHu7ix28a3tqPa, see evt_1NG8Du2eZvKYlo2CUI79vXWy",
+        "chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT called call_12xyzAbCdEfGhIjKlMnOpQrSt",
+        '"tool_use_id": "toolu_01D7FLrfh4GYq7yT1ULFeyMV"',
+        "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbC123",
+        '"nextPageToken": "RZNFNVlR2XRIcFi7UeYeNYX755TR62JKzuoMHg4L"',
+        "clientRequestToken: 5f2b8c1e-6f0e-4a55-9d3c-0b6a3f6d3f10",
+        "GITHUB_SHA=3f786850e387550fdab836ed7e6dc881de23001b",
+        "kf5vz6ssxe4zjcb409rjgo747tc5qjazgptvotk6 is an id",
+        "STS.AssumeRoleWithWebIdentity failed",
+        "node app.js | pino-http-send -u http://localhost:8080/logs",
+        '_START = b"-----BEGIN OPENSSH PRIVATE KEY-----"\n_END = b"-----END OPENSSH PRIVATE KEY-----"\n_KDF = b"bcrypt"',
+        "kind: ConfigMap\ndata:\n  logo: YWJjZGVmZ2hpamtsbW5vcA==\n",
+        "kind: Secret\ndata:\n  password: {{ .Values.password | b64enc }}\n",
+        "- name: API_KEY\n  valueFrom:\n    secretKeyRef:\n      key: api-key",
+        "docker login -u AWS -p $(aws ecr get-login-password)",
+        "redis-cli -a $REDIS_PASSWORD ping",
+        "mysql -u root -p shop",
+        "CREATE USER app WITH PASSWORD 'changeme';",
         "def test_secret_is_not_logged(self, token): ...",
         "Basic authentication is enough for the beginning",
         "Bearer tokens expire after an hour",
@@ -90,6 +108,15 @@ def test_a_secret_is_found_by_what_announces_it(announced_format, planted, maker
 )
 def test_what_is_no_secret_stays_as_it_is(text):
     assert scrubbed(text) == text
+
+
+def test_the_last_line_of_a_certificate_is_no_cloud_key(maker, planted):
+    lines = [maker.of(planted.B64, 64) for _ in range(3)]
+    for _ in range(50):
+        text = "\n".join(
+            ["-----BEGIN CERTIFICATE-----", *lines, maker.of(planted.B64, 40), "-----END CERTIFICATE-----"]
+        )
+        assert scrubbed(text) == text
 
 
 @pytest.mark.parametrize(
@@ -175,7 +202,9 @@ def test_any_text_can_be_scrubbed_and_the_cheap_look_never_hides_a_find(text):
 @pytest.mark.parametrize(
     "piece",
     ["password=", "eyJ-", "eyJ.", "://a:", "://a?password=", "-----BEGIN PRIVATE KEY-----\n", "cookie: a=", "sk-ant-",
-     "%41", "\\\n", '"+"', "AKIA", "\u200b", "1234:AA", "aaaaaaaa\n", "token is ", "--api-key ", "PuTTY-User-Key-File-2: a\n"],
+     "%41", "\\\n", '"+"', "AKIA", "\u200b", "1234:AA", "aaaaaaaa\n", "token is ", "--api-key ", "PuTTY-User-Key-File-2: a\n",
+     "kind: Secret\ndata:\n  a: aaaaaaaaaaaa\n", "data:\n a: b\nkind: Secret\n", "key {", "key\nvalue: ", "mongo ", "EAA", "|",
+     "LS0tLS1CRUdJTiB", "identified by '"],
 )  # fmt: skip
 def test_hostile_repetition_comes_to_an_end(piece):
     # Quadratic time would keep this for minutes.

@@ -26,6 +26,9 @@ _WEBHOOKS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("discord-webhook", re.compile(r"://(?:\w+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/(?P<secret>\d{15,22}/[\w-]{50,100})")),
     ("teams-webhook", re.compile(r"://[\w.-]{1,80}(?:office|outlook)\.com/webhook(?:b2)?/(?P<secret>[\w@./-]{60,300})")),
     ("telegram-token", re.compile(r"://api\.telegram\.org/(?:file/)?bot(?P<secret>\d{6,12}:[\w-]{30,50})")),
+    ("feishu-webhook", re.compile(r"://open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/(?:v2/)?hook/(?P<secret>[\w-]{20,60})")),
+    ("wecom-webhook", re.compile(r"://qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=(?P<secret>[\w-]{20,60})")),
+    ("ifttt-webhook", re.compile(r"://maker\.ifttt\.com/trigger/[\w-]{1,80}/(?:json/)?with/key/(?P<secret>[\w-]{16,60})")),
     ("zapier-webhook", re.compile(r"://hooks\.zapier\.com/hooks/(?:catch|standard)/(?P<secret>\d{4,}/\w{5,})")),
     ("google-chat-webhook", re.compile(r"://chat\.googleapis\.com/v1/spaces/[\w-]{1,40}/messages\?(?P<secret>key=[\w-]{20,}&token=[\w%-]{20,})")),
 )  # fmt: skip

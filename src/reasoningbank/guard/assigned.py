@@ -16,7 +16,7 @@ from reasoningbank.guard.entropy import by_lot, is_hex, is_uuid, stands_for_anot
 from reasoningbank.guard.spans import Span
 from reasoningbank.guard.tokens import is_cloud_secret
 
-STEMS = ("key", "token", "secret", "pass", "pwd", "auth", "cred")
+STEMS = ("key", "token", "secret", "pass", "pw", "auth", "cred", "psk")
 """In lower case; without one of these nothing is announced."""
 LONGEST_NAME = 48
 _JUDGED_CHARS = 200
@@ -29,7 +29,7 @@ _ANNOUNCING = r"""
     | (?:api|app|access|account|auth|admin|client|consumer|crypt\w*|deploy|encrypt\w*|licen[cs]e|master|priv(?:ate)?
         |root|secret|security|service|session|shared|sign\w*|ssh|storage|subscription|webhook|write|read|rest|sas
         |ingest|hmac|aes|rsa|jwt|bot|web|server|project|publish\w*|live|prod\w*)[_.\- ]?key
-    | apikey | [_-]key$ | _(?:PAT|PSK)$ | authorization | auth[_.-]?(?:header|data|code)?$
+    | apikey | [_-]key$ | _PAT$ | (?:^|[_-])psk$ | authorization | auth[_.-]?(?:header|data|code)?$
     """
 _WORD_NAMES = r"""
       token(?:iz|is) | tokens | (?:max|num)_?token
@@ -46,7 +46,7 @@ _WORD_NAMES = r"""
     | key(?:board|word|stone|note) | (?:mon|tur|hoc|don|whis|joc)key
     | author(?!iz) | authentic | [cx]srf | (?:next|page|sync)_?token | continuation | cancell?ation | signature
     """
-_PASSWORD_NAMES = pattern(r"pass|pwd|[_-]pw$|^pw$", re.IGNORECASE)
+_PASSWORD_NAMES = pattern(r"pass|pwd|[_-]pw$|^pw$|psk$", re.IGNORECASE)
 
 # What may stand between a name and its value. Bounded everywhere, so that no text makes it slow.
 _OPERATOR = pattern(
@@ -55,6 +55,9 @@ _OPERATOR = pattern(
     (?: \\{0,4}["'`*_]{1,3} | &quot; | %22 )? \]?              # the end of its quotes
     (?P<operator>
         (?:["']?\s{1,3}value|\s{1,2}content)=                  # <add key="…" value="…">
+      | ["']?,?\s{1,40}["']?value["']?[ \t]{0,4}:[ \t]{0,4}    # - name: API_KEY, and on the next line value: …
+      | [ \t]{1,4}\{[^{}]{0,200}?\sdefault[ \t]{0,20}=[ \t]{0,4}   # variable "api_key" { … default = "…" }
+      | [ \t]{0,4}:[ \t]{0,4}&?(?:'static[ \t])?(?:str|string|String|Final(?:\[str\])?)[ \t]{0,4}=[ \t]{0,4}
       | [ \t]{0,20}(?::=|=>|->|==?|::?|%3[DdAa]|\\u003[dD])[ \t]{0,20}(?:[>|][-+]?\s{1,20})?
       | >                                                      # <password>…
       | [ \t]{1,3}(?:is|was|are|to|of)[ \t:]{1,3}              # the password is …
@@ -62,7 +65,7 @@ _OPERATOR = pattern(
       | [ \t]{1,4}                                             # --api-key …
     )
     (?:(?:Bearer|Basic|Token|token|ApiKey|SSWS|Bot|GenieKey)[ \t]{1,4}|%20)?
-    (?P<quote>(?:[bruf]{0,2}\\{0,4}["'`]{1,3}|&quot;|%22|\*\*)?)
+    (?P<quote>(?:[bruf@$]{0,2}\\{0,4}["'`]{1,3}|&quot;|%22|\*\*)?)
     """,
     re.VERBOSE | re.ASCII,
 )
@@ -154,23 +157,44 @@ def _is_secret(name: str, operator: str, value: str, *, quoted: bool, text: str,
     if value.startswith("[SECRET:") or " " in value or "\t" in value:
         return False
     sign = operator.strip()
-    if sign in ("", ",") and not _is_flag(text, at) and not _in_netrc(text, at, operator):
+    if sign in ("", ",") and not (_is_flag(text, at) or _in_netrc(text, at, operator) or _in_statement(text, at, sign)):
         return False
     # The beginning says it all, and a value may be as long as a text.
     value = value[:_JUDGED_CHARS]
     if "aws" in name.lower() and is_cloud_secret(value, expected=True):
         return True
     is_password = _PASSWORD_NAMES.search(name) is not None and _is_password(value, quoted=quoted, sign=sign)
-    return (is_password or (_is_token(name, value) and not _CODE.search(value))) and not stands_for_another(value)
+    return (is_password or (_is_token(name, value) and not _is_code(value))) and not stands_for_another(value)
+
+
+_UUID_NAMES = pattern(r"api|secret|heroku|access|auth|client|token", re.IGNORECASE)
+_ONCE = pattern(r"(?:request|client|idempoten\w*|resum\w*|upload|correlation|trac\w+)[_-]?token", re.IGNORECASE)
+"""Tokens that keep a request from being done twice: drawn by lot, and no secret."""
+_PREFIX = pattern(r"[A-Za-z]{1,10}[_-](?:[a-z0-9]{1,10}[_-])?(?=[A-Za-z0-9]{20})")
 
 
 def _is_token(name: str, value: str) -> bool:
     if is_uuid(value):
-        return bool(re.search(r"api|secret|heroku|access|auth|client", name, re.IGNORECASE))
+        return _UUID_NAMES.search(name) is not None and _ONCE.search(name) is None
     core = value.strip("=")
+    return _is_drawn(core) or any(_is_drawn(part) for part in _parts(core))
+
+
+def _is_drawn(core: str) -> bool:
     if is_hex(core):
         return len(core) >= 24 and not core.isdigit()
     return by_lot(core)
+
+
+def _parts(value: str) -> list[str]:
+    """What stands behind a prefix such as `key_`, and between dots and colons: there the drawn part is by itself."""
+    found = _PREFIX.match(value)
+    behind = [value[found.end() :]] if found is not None else []
+    return behind + [part for part in re.split(r"[.:]|0x|-(?=[0-9a-f-]*$)", value) if 20 <= len(part) < len(value)]
+
+
+def _is_code(value: str) -> bool:
+    return _CODE.search(value) is not None and not (value.endswith("=") or any(map(_is_drawn, _parts(value))))
 
 
 def _is_password(value: str, *, quoted: bool, sign: str) -> bool:
@@ -206,6 +230,18 @@ def _is_flag(text: str, at: int) -> bool:
 
 def _in_netrc(text: str, at: int, operator: str) -> bool:
     return operator.isspace() and re.search(r"\b(?:login|account)\s+\S+\s+\Z", text[max(0, at - 80) : at]) is not None
+
+
+_GIVES_A_VALUE = {
+    # Of a shell, a Dockerfile, a database: a name, a blank, a value.
+    "": pattern(r"(?:\b(?:ENV|setx|set[ \t]+-\w{1,3}|config)[ \t]+|\b(?:WITH|ENCRYPTED|SET)\s+)[\w-]*\Z", re.ASCII),
+    # Of a program: define('DB_PASSWORD', '…').
+    ",": pattern(r"\b(?:define|setenv|putenv|setItem|setdefault|setProperty)\([ \t]*[\"'][\w.-]*\Z", re.ASCII),
+}
+
+
+def _in_statement(text: str, at: int, sign: str) -> bool:
+    return _GIVES_A_VALUE[sign].search(text[max(0, at - LONGEST_NAME - 20) : at]) is not None
 
 
 _VENDORS = (

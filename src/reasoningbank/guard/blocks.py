@@ -1,8 +1,11 @@
-"""Private keys written as blocks of lines: PEM, OpenSSH, PGP, PuTTY; whole, escaped into one line, or cut off."""
+"""Secrets written as blocks of lines: private keys (PEM, OpenSSH, PGP, PuTTY), whole, escaped into one line, or cut
+off; and the data of a Kubernetes Secret.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from reasoningbank.guard.spans import Span
@@ -34,10 +37,33 @@ def key_blocks(text: str) -> Iterator[Span]:
             at += 1
         whole = at < len(ends) and ends[at].end() <= limit
         stop = ends[at].end() if whole else _cut_off(text, begin.end(), limit)
-        if len(_NO_BASE64.sub("", text[begin.end() : stop])) >= FEWEST_KEY_CHARS:
+        if len(_NO_BASE64.sub("", text[begin.end() : ends[at].start() if whole else stop])) >= FEWEST_KEY_CHARS:
             yield Span(begin.start(), stop, _called(begin["kind"], pgp=begin["pgp"] is not None))
     for found in _PUTTY.finditer(text):
         yield Span(found.start(), found.end(), "putty-private-key")
+
+
+_MANIFEST = re.compile(r"^[ \t-]{0,40}kind:[ \t]{0,4}[\"']?Secret\b", re.MULTILINE)
+_DATA = re.compile(
+    r"^(?P<indent>[ \t]{0,40})data:[ \t]{0,4}\r?\n(?P<lines>(?:(?P=indent)[ \t]{1,8}[^\n]{0,65536}\n?){1,200})",
+    re.MULTILINE,
+)
+_ENTRY = re.compile(
+    r"^[ \t]{1,48}[\w.\"'-]{1,128}:[ \t]{1,8}[\"']?(?P<value>[A-Za-z0-9+/]{8,65536}={0,2})[\"']?[ \t]{0,8}\r?$",
+    re.MULTILINE,
+)
+BEFORE_DATA_CHARS = 2_000
+"""How far from its `kind: Secret` the data of a manifest may stand, to either side."""
+
+
+def secret_manifests(text: str) -> Iterator[Span]:
+    """Every value under `data:` of a Kubernetes Secret: base64 hides what it is, the manifest says that it is one."""
+    kinds = [found.start() for found in _MANIFEST.finditer(text)]
+    for block in _DATA.finditer(text) if kinds else ():
+        near = bisect_left(kinds, block.start() - BEFORE_DATA_CHARS)
+        if near < len(kinds) and kinds[near] <= block.end() + BEFORE_DATA_CHARS:
+            for entry in _ENTRY.finditer(text, block.start("lines"), block.end("lines")):
+                yield Span(entry.start("value"), entry.end("value"), "kubernetes-secret")
 
 
 def _cut_off(text: str, start: int, limit: int) -> int:

@@ -32,12 +32,13 @@ _UUID = pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _CLASS_CHANGE = pattern(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
 
 _STANDS_FOR_ANOTHER = r"""
-      ^[\W_]*$ | ^(?:x|\*|\.|0|-|\#|_|\?|•|…){3,}
+      ^[\W_]*$ | ^(?:x|\*|\.|-|\#|_|\?|•|…){3,} | ^0{5} | ^[0._-]{3,}$
     | (.)\1{6} | x{5} | \*{3} | \.{3} | … | ^<.*>$ | <[a-z][\w .:-]*> | ^\[.*\]$ | ^\{.*\}$
     | \$\{ | \$\( | ^\$[A-Za-z_] | \{\{ | \}\} | %\( | ^%[A-Za-z_]+%$ | ^\{[\w.!:]*\}
     | process\.env | os\.environ | getenv | import\.meta | System\.get | ^env[.\[(:] | secrets?\.[A-Za-z_]
     | ^vault: | ^\@
-    | your[-_ .]? | (?:^|[-_ .])my[-_ .](?!sql) | example | placeholder | change[-_ ]?me | replace[-_ ]?(?:me|with|this)
+    | (?<![a-z0-9])your | your(?:[-_ .]|api|app|key|token|secret|pass|access|client)
+    | (?:^|[-_ .])my[-_ .](?!sql) | example | placeholder | change[-_ ]?me | replace[-_ ]?(?:me|with|this)
     | insert[-_ ] | dummy | foobar | redacted | hidden | masked | sample | todo | fixme | goes[-_ ]?here | [-_ ]here$
     | ^(?:test|fake|mock|abc|none|null|nil|true|false|undefined|required|optional|string|str|bytes|int|password|passwd
         |secret|token|key|value|default|empty|unset|xyz|user(?:name)?|admin|root|pass|pw|pwd|guest|basic|bearer)[\d_-]*$

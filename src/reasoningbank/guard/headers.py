@@ -73,7 +73,7 @@ def _cookies(text: str, lowered: str) -> Iterator[Span]:
         position = lowered.find("cookie", position + 6 if line is None else line.end())
 
 
-_CURL_USER = pattern(r"-u[ \t]{1,4}(?P<quote>[\"']?)(?P<user>[^\s:\"']{1,128}):(?P<value>[^\s\"']{3,256})")
+_CURL_USER = pattern(r"(?:-u|--user)[ \t=]{1,4}(?P<quote>[\"']?)(?P<user>[^\s:\"']{1,128}):(?P<value>[^\s\"']{3,256})")
 
 
 def _curl_user(text: str, position: int) -> Iterator[Span]:
@@ -81,7 +81,7 @@ def _curl_user(text: str, position: int) -> Iterator[Span]:
     if found is None or not re.search(r"\b(?:curl|http|https|wget)\b", text[max(0, position - 300) : position]):
         return
     value = found["value"]
-    if not stands_for_another(value) and not value.startswith("[SECRET:"):
+    if not stands_for_another(value) and not value.startswith(("[SECRET:", "//")):
         yield Span(found.start("value"), found.end("value"), "password")
 
 
@@ -98,7 +98,11 @@ def _signed(text: str, position: int) -> Iterator[Span]:
 
 
 _COMMAND_PASSWORD = pattern(
-    r"(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|mysql\w*\b[^\n|;]{0,120}?[ \t]-p)(?P<quote>[\"']?)(?P<value>[^\s\"']{4,128})"
+    r"(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|mysql\w*\b[^\n|;]{0,120}?[ \t]-p|docker login\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
+    r"|redis-cli\b[^\n|;]{0,120}?[ \t]-a[ \t]{1,4}"
+    r"|mongo(?:sh|dump|restore|import|export)?\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
+    r"|identified by[ \t]{1,4}(?=[\"']))(?P<quote>[\"']?)(?P<value>[^\s\"']{4,128})",
+    re.IGNORECASE,
 )
 
 
@@ -112,7 +116,12 @@ _SEARCHES = (
     ("bearer", _scheme),
     ("basic", _scheme),
     ("-u ", _curl_user),
+    ("--user", _curl_user),
     ("sig", _signed),
     ("sshpass", _command_password),
     ("mysql", _command_password),
+    ("docker login", _command_password),
+    ("redis-cli", _command_password),
+    ("mongo", _command_password),
+    ("identified by", _command_password),
 )

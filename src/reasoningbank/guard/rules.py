@@ -8,28 +8,26 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
 
-
-class Rule(NamedTuple):
-    name: str
-    anchors: tuple[str, ...]
-    """Of these one is in every such token, as it is written."""
-    shape: str
-    """Of the whole token. A group `body` is the part drawn by lot; without it, all of it is."""
-    bounded: bool = False
-    """The anchor is short enough to be the end of a word: no letter or digit may stand before the token."""
-    lead: int = 0
-    """How many characters of the token come before the anchor."""
-
-
-_W = r"[\w-]"
-_HEX = "[0-9a-fA-F]"
+from reasoningbank.guard.rule import HEX as _HEX
+from reasoningbank.guard.rule import Rule
+from reasoningbank.guard.rule import W as _W
+from reasoningbank.guard.services import SERVICES
 
 RULES: tuple[Rule, ...] = (
     # ------------------------------------------------------------ clouds
-    Rule("aws-access-key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"A(?:KI|SI|BI|CC)A[A-Z0-9]{16}(?![A-Za-z0-9])", True),
-    Rule("aws-bedrock-key", ("ABSK", "bedrock-api-key-"), r"(?:ABSK|bedrock-api-key-)[A-Za-z0-9+/]{60,}={0,2}", True),
+    Rule(
+        "aws-access-key",
+        ("AKIA", "ASIA", "ABIA", "ACCA", "A3T"),
+        r"A(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])",
+        True,
+    ),
+    Rule(
+        "aws-bedrock-key",
+        ("ABSK", "bedrock-api-key-"),
+        r"(?:ABSK[A-Za-z0-9+/]{60,}|bedrock-api-key-[A-Za-z0-9+/]{20,})={0,2}",
+        True,
+    ),
     Rule("gcp-api-key", ("AIza",), rf"AIza{_W}{{35,}}"),
     Rule("gcp-oauth-token", ("ya29.",), rf"ya29\.{_W}{{20,}}(?:\.{_W}+)*", True),
     Rule("gcp-oauth-secret", ("GOCSPX-",), rf"GOCSPX-{_W}{{24,}}"),
@@ -52,12 +50,12 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "vercel-token",
         ("vcp_", "vck_", "vca_", "vci_", "vcr_", "vercel_blob_rw_"),
-        r"(?:vc[pkair]_[A-Za-z0-9]{24,}|vercel_blob_rw_\w{30,})",
+        r"(?:vc[pkair]_[\w-]{24,}|vercel_blob_rw_\w{30,})",
         True,
     ),
-    Rule("supabase-key", ("sbp_", "sb_secret_"), rf"(?:sbp_(?:v0_)?{_HEX}{{40}}|sb_secret_{_W}{{20,}})"),
+    Rule("supabase-key", ("sbp_", "sb_secret_"), rf"(?:sbp_(?:v0_)?{_W}{{40}}|sb_secret_{_W}{{20,}})"),
     Rule("planetscale-token", ("pscale_",), r"pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}"),
-    Rule("tailscale-key", ("tskey-",), rf"tskey-(?:[a-z]+-)?[A-Za-z0-9]{{10,}}(?:CNTRL)?-{_W}{{16,}}"),
+    Rule("tailscale-key", ("tskey-",), rf"tskey-(?:[a-z]+-)?{_W}{{20,}}"),
     Rule("scaleway-key", ("SCW",), r"SCW[A-Z0-9]{17}(?![A-Za-z0-9])", True),
     # ------------------------------------------------------------ git hosts and package registries
     Rule("github-pat", ("ghp_",), r"ghp_[A-Za-z0-9]{30,}"),
@@ -86,28 +84,28 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("gitlab-runner-token", ("GR1348941",), rf"GR1348941{_W}{{20,}}"),
     Rule("bitbucket-token", ("ATBB", "ATCTT3x"), r"(?:ATBB[A-Za-z0-9]{24,}|ATCTT3x[\w=.-]{100,})", True),
-    Rule("atlassian-token", ("ATATT3x",), r"ATATT3x[\w=.-]{60,}", True),
+    Rule("atlassian-token", ("ATAT",), r"(?:ATATT3x[\w=.-]{60,}|ATAT[\w=-]{100,})", True),
     Rule("npm-token", ("npm_",), r"npm_[A-Za-z0-9]{36,}"),
     Rule("pypi-token", ("pypi-Ag",), rf"pypi-Ag{_W}{{50,}}"),
     Rule("rubygems-key", ("rubygems_",), rf"rubygems_{_HEX}{{48}}"),
     Rule("crates-token", ("cio",), r"cio[A-Za-z0-9]{32}(?![A-Za-z0-9])", True),
     Rule("nuget-key", ("oy2",), r"oy2[a-z0-9]{43}(?![a-z0-9])", True),
-    Rule("clojars-token", ("CLOJARS_",), rf"CLOJARS_{_HEX}{{60}}"),
+    Rule("clojars-token", ("CLOJARS_",), r"CLOJARS_[A-Za-z0-9]{60}"),
     Rule("docker-token", ("dckr_",), rf"dckr_(?:pat|oat)_{_W}{{24,}}"),
-    Rule("jfrog-token", ("AKC", "cmVmdGtu"), r"(?:AKC[A-Za-z0-9]{60,}|cmVmdGtu[A-Za-z0-9]{50,})", True),
+    Rule("jfrog-token", ("AKC", "cmVmd"), r"(?:AKC[A-Za-z0-9]{60,}|cmVmd[A-Za-z0-9]{55,})", True),
     Rule("artifact-registry-key", ("sha256~",), rf"sha256~{_W}{{43}}"),
     # ------------------------------------------------------------ messaging
-    Rule("slack-token", ("xox",), r"xox[abeoprs][-.][\w.-]{10,}"),
+    Rule("slack-token", ("xox",), r"xox(?:[abceoprs][-.][\w.-]{10,}|d-[\w%+/=-]{20,})"),
     Rule("slack-app-token", ("xapp-",), r"xapp-\d-[\w-]{20,}"),
-    Rule("sendgrid-key", ("SG.",), rf"SG\.{_W}{{16,32}}\.{_W}{{30,}}", True),
+    Rule("sendgrid-key", ("SG.",), r"SG\.[\w=-]{16,66}\.?[\w=.-]{30,}", True),
     Rule("mailgun-key", ("key-",), r"key-(?P<body>[0-9a-z]{32})(?![\w-])"),
     Rule("brevo-key", ("xkeysib-", "xsmtpsib-"), rf"x(?:key|smtp)sib-{_HEX}{{64}}-[A-Za-z0-9]{{16}}"),
     Rule("resend-key", ("re_",), r"re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}", True),
     Rule("hubspot-token", ("pat-na", "pat-eu"), rf"pat-(?:na|eu)\d-{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}"),
     # ------------------------------------------------------------ payment and shops
-    Rule("stripe-key", ("_live_", "_test_", "_prod_"), r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16,}", True, 2),
+    Rule("stripe-key", ("_live_", "_test_", "_prod_"), r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{12,}", True, 2),
     Rule("webhook-secret", ("whsec_",), r"whsec_[A-Za-z0-9+/]{24,}={0,2}"),
-    Rule("square-token", ("sq0", "EAAA"), rf"(?:sq0(?:atp|csp|idp)-{_W}{{22,}}|EAAA{_W}{{60}}(?!{_W}))", True),
+    Rule("square-token", ("sq0", "EAAA"), rf"(?:sq0(?:atp|csp|idp)-{_W}{{22,}}|EAAA{_W}{{30,60}}(?![\w+/=-]))", True),
     Rule("braintree-token", ("access_token$",), rf"access_token\$(?:production|sandbox)\$[0-9a-z]{{16}}\${_HEX}{{32}}"),
     Rule("shopify-token", ("shp",), rf"shp(?:at|ca|pa|ss|ua)_{_HEX}{{32,}}"),
     Rule(
@@ -131,7 +129,7 @@ RULES: tuple[Rule, ...] = (
     Rule("huggingface-token", ("hf_", "api_org_"), r"(?:hf_|api_org_)[A-Za-z0-9]{30,}", True),
     Rule("replicate-token", ("r8_",), r"r8_[A-Za-z0-9]{32,}", True),
     Rule("perplexity-key", ("pplx-",), r"pplx-[A-Za-z0-9]{32,}"),
-    Rule("xai-key", ("xai-",), r"xai-[A-Za-z0-9]{60,}"),
+    Rule("xai-key", ("xai-",), r"xai-[\w-]{60,}"),
     Rule("cerebras-key", ("csk-",), r"csk-[A-Za-z0-9]{40,}", True),
     Rule("nvidia-key", ("nvapi-",), rf"nvapi-{_W}{{48,}}"),
     Rule("fireworks-key", ("fw_",), r"fw_[A-Za-z0-9]{20,}", True),
@@ -156,14 +154,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "grafana-token",
         ("glsa_", "glc_", "eyJrIjoi"),
-        rf"(?:glsa_[A-Za-z0-9]{{32}}_{_HEX}{{8}}|glc_[A-Za-z0-9+/]{{32,}}={{0,2}}|eyJrIjoi[A-Za-z0-9+/]{{60,}}={{0,2}})",
+        rf"(?:glsa_[A-Za-z0-9]{{32}}_{_HEX}{{8}}|glc_[A-Za-z0-9+/]{{32,}}={{0,2}}|eyJrIjoi[A-Za-z0-9+/]{{40,}}={{0,2}})",
     ),
-    Rule("dynatrace-token", ("dt0",), r"dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    Rule("dynatrace-token", ("dt0",), r"dt0[a-z]\d\d\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{64}"),
     Rule("datadog-token", ("ddpat_", "ddapp_", "ddsat_"), r"dd(?:pat|app|sat)_[\w-]{30,}"),
     Rule("honeycomb-key", ("hcaik_", "hcxik_", "hcxlk_", "hcalk_"), r"hc[ax][il]k_[a-z0-9]{58,}"),
     Rule("pulumi-token", ("pul-",), rf"pul-{_HEX}{{40}}", True),
     Rule("prefect-key", ("pnu_", "pnb_"), r"pn[ub]_[A-Za-z0-9]{36}", True),
-    Rule("neon-key", ("napi_",), r"napi_[a-z0-9]{60,}"),
+    Rule("neon-key", ("napi_",), r"napi_[A-Za-z0-9]{40,}"),
     Rule("sonar-token", ("sqp_", "squ_", "sqa_"), rf"sq[pua]_{_HEX}{{40}}"),
     Rule(
         "launchdarkly-key",
@@ -171,7 +169,7 @@ RULES: tuple[Rule, ...] = (
         rf"(?:sdk|mob|api)-{_HEX}{{8}}-{_HEX}{{4}}-4{_HEX}{{3}}-{_HEX}{{4}}-{_HEX}{{12}}",
         True,
     ),
-    Rule("posthog-key", ("phx_", "phs_"), r"ph[xs]_[A-Za-z0-9]{36,}", True),
+    Rule("posthog-key", ("phx_", "phs_", "phc_"), r"ph[xsc]_[\w-]{36,}", True),
     Rule("rootly-token", ("rootly_",), rf"rootly_{_HEX}{{64}}"),
     # ------------------------------------------------------------ work
     Rule("linear-key", ("lin_api_", "lin_oauth_"), r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
@@ -185,7 +183,7 @@ RULES: tuple[Rule, ...] = (
     Rule("sourcegraph-token", ("sgp_",), rf"sgp_(?:{_HEX}{{16}}_|local_)?{_HEX}{{40}}"),
     Rule("octopus-key", ("API-",), r"API-[A-Z0-9]{26,}(?![A-Za-z0-9])", True),
     Rule("adafruit-key", ("aio_",), r"aio_[A-Za-z0-9]{28}(?![A-Za-z0-9])", True),
-    Rule("duffel-key", ("duffel_",), rf"duffel_(?:test|live)_{_W}{{43}}"),
+    Rule("duffel-key", ("duffel_",), r"duffel_(?:test|live)_[\w=-]{43}"),
     Rule("infracost-key", ("ico-",), r"ico-[A-Za-z0-9]{32}(?![A-Za-z0-9])", True),
     Rule("mapbox-token", ("sk.eyJ",), rf"(?<![_-])sk\.eyJ{_W}{{40,}}\.{_W}{{20,}}", True),
     # ------------------------------------------------------------ keepers of secrets
@@ -202,10 +200,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("infisical-token", ("st.",), rf"st\.{_HEX}{{24}}\.{_HEX}{{32,}}\.{_HEX}{{32,}}", True),
     Rule("jwt", ("eyJ", "ZXlK"), rf"(?<![_-])(?:eyJ|ZXlK){_W}{{10,}}\.{_W}{{10,}}(?:\.{_W}*)?", True),
-    Rule("twitter-bearer", ("AAAAAAAAAAAAAAAAAAAAA",), r"A{21}[\w%]{60,}", True),
+    Rule("twitter-bearer", ("AAAAAAAAAAAAAAAAAAAAA",), r"A{21}(?P<body>[\w%]{60,})", True),
     Rule("okta-token", ("SSWS ",), rf"SSWS (?P<body>00{_W}{{40}})"),
     Rule("twilio-token", ("AC",), r"AC[0-9a-f]{32}:(?P<body>[0-9a-f]{32})(?!\w)", bounded=True),
-    Rule("twilio-key", ("SK",), r"SK(?P<body>[0-9a-f]{32})(?!\w)", True),
+    Rule("twilio-key", ("SK",), r"SK(?P<body>[0-9a-fA-F]{32})(?!\w)", True),
     Rule("mailchimp-key", ("-us",), r"(?P<body>[0-9a-f]{32})-us\d{1,2}(?!\w)", True, 32),
     Rule("asana-token", ("0/", "1/", "2/"), rf"[012]/\d{{13,16}}(?:/\d{{13,16}})?:(?P<body>{_HEX}{{32}})(?!\w)", True),
     Rule("telegram-token", (":AA",), r"\d{4}:AA[\w-]{33}(?![\w-])", lead=4),
@@ -215,6 +213,7 @@ RULES: tuple[Rule, ...] = (
         r"[MNO][A-Za-z\d_-]{22,27}\.[\w-]{6}\.[\w-]{27,45}(?![\w-])",
         True,
     ),
+    *SERVICES,
 )
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_PASSES = 4
 SHORTEST_SECRET = 8
 """With what announces it; `://:abc@x` is the least that any rule takes."""
-TOKEN_FORMATS = 122
+TOKEN_FORMATS = 215
 """How many `guard.rules` knows, said without loading it."""
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
@@ -65,8 +65,9 @@ class Scrubber:
         # looked for in a tenth of the time that a word takes, and most texts have none of them.
         return (
             ("key" in lowered or "token" in lowered or "secret" in lowered or "pass" in lowered or "auth" in lowered)
-            or ("pwd" in lowered or "cred" in lowered or "cookie" in lowered or "mysql" in lowered)
-            or ("bearer" in lowered or "basic" in lowered or ("-" in lowered and "-u " in lowered))
+            or ("pw" in lowered or "cred" in lowered or "cookie" in lowered or "mysql" in lowered or "psk" in lowered)
+            or ("bearer" in lowered or "basic" in lowered or "identified by" in lowered)
+            or ("-" in lowered and ("-u " in lowered or "-p " in lowered or "-a " in lowered or "--user" in lowered))
             or (":" in lowered and ("://" in lowered or ":5432:" in lowered))
             or ("~" in lowered and "q~" in lowered)
         )
@@ -163,6 +164,10 @@ def _found(text: str, personal: Collection[str] = ()) -> Iterator[Span]:
         from reasoningbank.guard.blocks import key_blocks
 
         yield from key_blocks(text)
+    if "secret" in lowered and "data:" in lowered:
+        from reasoningbank.guard.blocks import secret_manifests
+
+        yield from secret_manifests(text)
     yield from tokens_in(text)
     if "://" in lowered or "%3a%2f%2f" in lowered or ":5432:" in lowered:
         from reasoningbank.guard.addresses import in_addresses

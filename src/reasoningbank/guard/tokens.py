@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.entropy import MOST_WORDINESS, class_changes, is_drawing, is_hex, is_uuid, varied, wordiness
-from reasoningbank.guard.rules import ANCHORS, Rule, shape_of
+from reasoningbank.guard.rule import Rule
+from reasoningbank.guard.rules import ANCHORS, shape_of
 from reasoningbank.guard.runs import BASE64_RUNS, NAME_RUNS, runs
 from reasoningbank.guard.spans import Span
 from reasoningbank.guard.unwrapped import Unwrapped
@@ -22,9 +23,13 @@ BEFORE_RUN = 80
 _DIGITS = frozenset("0123456789")
 _ESCAPE_BEFORE = pattern(r"(?:\\[nrtbf0]|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|%[0-9a-f]{2})\Z", re.IGNORECASE)
 _CLOUD_SECRET = pattern(r"[A-Za-z0-9/+]{40}")
-_HASH_BEFORE = pattern(r"(?:sha\d{1,3}|md5|hash|digest|integrity|etag)[\"']?[-=: \"'~]{1,3}\Z", re.IGNORECASE)
+_HASH_BEFORE = pattern(
+    r"(?:sha\d{1,3}|md5|hash|digest|integrity|etag|page_?token|cursor)[\"']?[-=: \"'~]{1,4}\Z", re.IGNORECASE
+)
 _CLOUD_KEY_CHARS = 40
 _MANY_RUNS = 3
+_IN_PIECES = ("Q~", "+ASt", "ACDb", "+AMC")
+"""Of tokens that may fall apart into runs too short to be seen."""
 _UUID_CHARS = 36
 _TRUSTED_ANCHOR_CHARS = 4
 
@@ -35,9 +40,9 @@ def tokens_in(text: str) -> Iterator[Span]:
     # Many runs share one question: which anchors are there at all.
     anchors = ANCHORS if len(found) < _MANY_RUNS else [entry for entry in ANCHORS if entry[0] in text]
     yield from _anchored(text, found, anchors)
-    if "Q~" in text:
-        # The one token that may fall apart into runs too short to be seen.
-        yield from _matches(text, 0, len(text), "Q~", next(rule for anchor, rule in ANCHORS if anchor == "Q~"))
+    for anchor in _IN_PIECES:
+        if anchor in text:
+            yield from _matches(text, 0, len(text), anchor, next(rule for known, rule in ANCHORS if known == anchor))
     yield from _cloud_keys(text)
 
 
@@ -51,7 +56,9 @@ def broken_tokens_in(joined: Unwrapped) -> Iterator[Span]:
 
 def _may_be_token(run: str) -> bool:
     """Not a name in small letters, and not a UUID, which no format is by itself."""
-    return not (run.islower() and _DIGITS.isdisjoint(run)) and not (len(run) == _UUID_CHARS and is_uuid(run))
+    return not (run.islower() and _DIGITS.isdisjoint(run) and "hf_" not in run) and not (
+        len(run) == _UUID_CHARS and is_uuid(run)
+    )
 
 
 def _anchored(text: str, found: Sequence[tuple[int, int]], anchors: Sequence[tuple[str, Rule]]) -> Iterator[Span]:
@@ -98,7 +105,7 @@ def is_cloud_secret(value: str, *, expected: bool = False) -> bool:
         _CLOUD_SECRET.fullmatch(value) is not None
         and not is_drawing(value)
         and not is_hex(value)
-        and not _DIGITS.isdisjoint(value)
+        and not (_DIGITS.isdisjoint(value) or value.islower() or value.isupper())
         and (changes := class_changes(value)) >= (8 if expected else 12)
         and (expected or changes >= 20 or wordiness(value) <= MOST_WORDINESS)
         and value.count("/") <= 5
@@ -113,14 +120,24 @@ def _is_encoded_text(value: str) -> bool:
     return b64decode(value).isascii()
 
 
+_LINE_BEFORE = pattern(r"[A-Za-z0-9+/]{40}\r?\n[ \t]{0,40}\Z")
+_LINE_AFTER = pattern(r"={0,2}\r?\n[ \t]{0,40}(?:[A-Za-z0-9+/]{40}|-----END)")
+
+
+def _in_block(text: str, start: int, end: int) -> bool:
+    """A line among lines of base64, as the last one of a certificate is."""
+    return _LINE_BEFORE.search(text, max(0, start - 84), start) is not None or _LINE_AFTER.match(text, end) is not None
+
+
 def _cloud_keys(text: str) -> Iterator[Span]:
     expected = "AKIA" in text or "ASIA" in text
     for start, end in runs(text, BASE64_RUNS, _CLOUD_KEY_CHARS):
         if (
             end - start == _CLOUD_KEY_CHARS
-            and (start == 0 or text[start - 1] not in "_-.")
-            and (end == len(text) or text[end] not in "_-=")
+            and (start == 0 or text[start - 1] not in "_-.%")
+            and (end == len(text) or text[end] not in "_-=%")
+            and not _in_block(text, start, end)
             and is_cloud_secret(text[start:end], expected=expected)
-            and not _HASH_BEFORE.search(text, max(0, start - 12), start)
+            and not _HASH_BEFORE.search(text, max(0, start - 16), start)
         ):
             yield Span(start, end, "aws-secret-key")
