@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from reasoningbank.core.context import Evidenced
     from reasoningbank.core.learning import Completion, Episode, Lesson, Message, Verdict
     from reasoningbank.core.worth import KindRate, Tally, Trial
 
@@ -111,6 +112,10 @@ class Reader(Protocol):
         """The latest trajectories that ended in success (true) or failure: of a namespace and a kind of task
         (`core.kinds`), or of any.
         """
+        ...
+
+    def evidence_in(self, trajectory_ids: Sequence[str]) -> list[Evidenced]:
+        """The signals that arose in these trajectories, as far as a search needs them."""
         ...
 
     def tallies(self, since: float) -> dict[str, Tally]:

@@ -466,6 +466,22 @@ def test_a_session_that_ends_becomes_a_like_task_and_goes_with_its_erasure(store
         assert reader.like_tasks(None, None, 9) == {}
 
 
+def test_evidence_is_found_by_the_session_in_which_it_arose(store: Store) -> None:
+    memory, first, second = a_memory(1), a_trajectory(1).id, a_trajectory(2).id
+    add(store, memory, a_trajectory(1), a_trajectory(2))
+    here, there = (replace(a_signal(n, memory.id), trajectory_id=task) for n, task in ((1, first), (2, second)))
+    add(store, here, there, a_signal(3, memory.id))
+    with store.read("t") as reader:
+        (found,) = reader.evidence_in([first, "trj_nobody"])
+        assert (found.trajectory_id, found.memory_id, found.positive) == (first, here.memory_id, here.positive)
+        assert (found.weight, found.used, found.source, found.at) == (here.weight, here.used, here.source, here.at)
+        assert found.kind == here.kind
+        assert len(reader.evidence_in([first, second])) == 2
+        assert reader.evidence_in([]) == []
+    with store.read("u") as reader:
+        assert reader.evidence_in([first]) == []
+
+
 def a_gap(gap_id: str, at: float = 1.0, *, tenant: str = "t") -> Gap:
     return Gap(id=gap_id, tenant=tenant, namespace="n", question="where to", times=1, first_at=at, last_at=at)
 

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from reasoningbank.core.confidence import Policy
+from reasoningbank.core.context import Evidenced, Here, gathered
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly, BankUnavailable, EmbedderMismatch
 from reasoningbank.core.learning import OF_A_SESSION
-from reasoningbank.core.types import Change, Memory, Outcome, Scope, Signal, SignalKind, State, Trajectory
+from reasoningbank.core.types import Change, Memory, Outcome, Scope, SignalKind, State, Trajectory
 from reasoningbank.core.values import replace
-from reasoningbank.ports import Embedder, Filter, Index, Probe, Store
+from reasoningbank.ports import Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.query import Query
 from reasoningbank.recall.relevance import calibration_for, floor_among, relevance_of
@@ -71,20 +72,18 @@ class Experience:
         self._anew = False
         self._with_tasks: set[str] = set()
 
-    def items(self, query: Query, probe: Probe) -> dict[str, float]:
-        """Memories of the nearest tasks, each with how likely it is to be of use, 0–1."""
+    def lived(self, query: Query, probe: Probe, now: float) -> Lived:
+        """What the nearest tasks say about memories."""
         where = probe.where
         if Scope.PROJECT not in where.scopes or not self._any_task(where.tenant):
-            return {}
+            return NOTHING_LIVED
         near = self._near(query, probe)
-        heard: list[tuple[Taught, float]] = []
-        for first in range(0, len(near), TASKS_HEARD):
-            page = near[first : first + TASKS_HEARD]
-            taught = self._taught([task for task, _ in page], where.tenant)
-            heard += [(taught[task], relevance) for task, relevance in page if task in taught]
-            if len(heard) >= TASKS_HEARD:
-                break
-        return voted(spoken(heard[:TASKS_HEARD]))
+        if not near:
+            return NOTHING_LIVED
+        with self._store.read(where.tenant) as reader:
+            evidence = reader.evidence_in([task for task, _ in near])
+            heard = _heard(reader, near, evidence)
+        return Lived(voted(spoken(heard)), gathered(evidence, dict(near), now))
 
     def close(self) -> None:
         with self._lock:
@@ -142,19 +141,17 @@ class Experience:
         index = self._open_tasks(anew=anew)
         return index, TaskFollower(self._store, index, self._embedder, self._policy)
 
-    def _taught(self, tasks: Sequence[str], tenant: str) -> dict[str, Taught]:
-        """For each task that taught something: its memories and how firmly each is tied to it."""
-        found: dict[str, Taught] = {}
-        with self._store.read(tenant) as reader:
-            for memory in reader.select(Memory, {"source": list(tasks), "state": (State.ACTIVE,)}):
-                found.setdefault(memory.source or "", Taught({}, {})).learned[memory.id] = 1.0
-            for signal in reader.select(Signal, {"trajectory_id": list(tasks)}):
-                if signal.positive and not _bystander(signal):
-                    taught = found.setdefault(signal.trajectory_id or "", Taught({}, {}))
-                    ties = taught.used if signal.used else taught.learned
-                    tie = min(1.0, signal.weight / WHOLE_SIGNAL)
-                    ties[signal.memory_id] = max(tie, ties.get(signal.memory_id, 0.0))
-        return found
+
+class Lived(NamedTuple):
+    """What past tasks like the one at hand say about memories, by id."""
+
+    vouched: Mapping[str, float]
+    """How likely each is to be of use, 0–1."""
+    here: Mapping[str, Here]
+    """The evidence about each that arose in them."""
+
+
+NOTHING_LIVED = Lived({}, {})
 
 
 class Taught(NamedTuple):
@@ -166,9 +163,30 @@ class Taught(NamedTuple):
     """These were used in it, and it went well."""
 
 
-def _bystander(signal: Signal) -> bool:
+def _heard(
+    reader: Reader, near: Sequence[tuple[str, float]], evidence: Sequence[Evidenced]
+) -> list[tuple[Taught, float]]:
+    """Of the near tasks, the nearest that taught something, with how alike they are."""
+    taught: dict[str, Taught] = {}
+    for e in evidence:
+        if e.positive and not _bystander(e):
+            its = taught.setdefault(e.trajectory_id, Taught({}, {}))
+            ties = its.used if e.used else its.learned
+            ties[e.memory_id] = max(min(1.0, e.weight / WHOLE_SIGNAL), ties.get(e.memory_id, 0.0))
+    heard: list[tuple[Taught, float]] = []
+    for first in range(0, len(near), TASKS_HEARD):
+        page = near[first : first + TASKS_HEARD]
+        for memory in reader.select(Memory, {"source": [task for task, _ in page], "state": (State.ACTIVE,)}):
+            taught.setdefault(memory.source or "", Taught({}, {})).learned[memory.id] = 1.0
+        heard += [(taught[task], relevance) for task, relevance in page if task in taught]
+        if len(heard) >= TASKS_HEARD:
+            break
+    return heard[:TASKS_HEARD]
+
+
+def _bystander(evidence: Evidenced) -> bool:
     """Shown while a task went well, and no more. Were that a tie, to be shown would be a reason to be shown again."""
-    return signal.kind is SignalKind.COMPLETION and not signal.used and signal.source == OF_A_SESSION
+    return evidence.kind == SignalKind.COMPLETION and not evidence.used and evidence.source == OF_A_SESSION
 
 
 def spoken(heard: Sequence[tuple[Taught, float]]) -> list[tuple[Mapping[str, float], float]]:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.core.confidence import DAY_SECONDS, Policy
+from reasoningbank.core.confidence import DAY_SECONDS, PRUNE_BELOW, Policy
+from reasoningbank.core.context import confidence_here
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.form import without_parameters
@@ -27,7 +28,7 @@ from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
 from reasoningbank.core.values import dataclass, fields, replace
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.clashes import with_clashes
-from reasoningbank.recall.experience import Experience, with_experience
+from reasoningbank.recall.experience import NOTHING_LIVED, Experience, Lived, with_experience
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.holdout import divided, on_trial
 from reasoningbank.recall.plan import planned
@@ -61,6 +62,8 @@ class _Match:
     lived: NDArray[np.bool_]
     """Whether a past task like this one vouches for it."""
     confidence: NDArray[np.float64]
+    here: NDArray[np.float64]
+    """Confidence for this task, by what came of it in tasks like this one."""
     age_days: NDArray[np.float64]
     used: NDArray[np.int64]
 
@@ -177,8 +180,8 @@ class Searcher:
         calibration = calibration_for(self._index.identity.name)
         excluded = self._excluded(query, where.tenant)
         probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
-        lived = self._experience.items(query, probe) if self._experience and query.experience else {}
-        probe = replace(probe, also=tuple(lived))
+        lived = self._experience.lived(query, probe, now) if self._experience and query.experience else NOTHING_LIVED
+        probe = replace(probe, also=tuple(lived.vouched))
         while True:
             candidates = self._index.search(probe)
             match = self._matched(candidates, calibration, now, lived)
@@ -197,16 +200,16 @@ class Searcher:
         vector, *other = embedder.embed([asked] if bare == asked else [asked, bare])
         return Probe(vector=vector, context=other[0] if other else None, text=asked, where=where, depth=depth)
 
-    def _matched(
-        self, candidates: Candidates, calibration: Calibration, now: float, lived: Mapping[str, float]
-    ) -> _Match:
+    def _matched(self, candidates: Candidates, calibration: Calibration, now: float, lived: Lived) -> _Match:
         standings = _columns(candidates.standings)
+        overall = self._policy.means(standings, now)
         return _Match(
             cosine=cosine_of(candidates),
             keyword=words_met(candidates),
-            relevance=with_experience(relevance_of(candidates, calibration), candidates.ids, lived),
-            lived=np.array([memory_id in lived for memory_id in candidates.ids], dtype=np.bool_),
-            confidence=self._policy.means(standings, now),
+            relevance=with_experience(relevance_of(candidates, calibration), candidates.ids, lived.vouched),
+            lived=np.array([memory_id in lived.vouched for memory_id in candidates.ids], dtype=np.bool_),
+            confidence=overall,
+            here=confidence_here(overall, candidates.ids, lived.here),
             age_days=np.maximum(0.0, now - standings["created_at"]) / DAY_SECONDS,
             used=standings["used"],
         )
@@ -316,8 +319,10 @@ def _passed(
     order = np.argsort(-match.relevance, kind="stable")
     fitting = order[fits[order]].tolist()
     wanted = [row for row in fitting if candidates.ids[row] not in excluded] if excluded else fitting
-    believed = (match.confidence >= query.min_confidence).tolist()
-    passed = [row for row in wanted if believed[row]]
+    # What keeps failing in tasks like this one is no advice for it, however well it does elsewhere.
+    believed = (match.confidence >= query.min_confidence) & (match.here >= min(query.min_confidence, PRUNE_BELOW))
+    trusted = believed.tolist()
+    passed = [row for row in wanted if trusted[row]]
     reasons = {
         "floor": len(candidates.ids) - len(fitting),
         "excluded": len(fitting) - len(wanted),
@@ -327,7 +332,7 @@ def _passed(
 
 
 def _items(candidates: Candidates, match: _Match, chosen: Sequence[int]) -> list[Item]:
-    columns = (match.relevance, match.cosine, match.keyword, match.confidence, match.age_days, match.used)
+    columns = (match.relevance, match.cosine, match.keyword, match.here, match.age_days, match.used)
     rows = zip(chosen, *(column[chosen].tolist() for column in columns), strict=True)
     return [
         Item(

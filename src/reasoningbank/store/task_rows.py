@@ -1,14 +1,17 @@
-"""The view of finished sessions by the kind of their task: how tasks like this one usually end.
+"""The view of finished sessions by the kind of their task: how tasks like this one usually end, and what they said.
 
 Folded from the trajectories in the transaction that writes them, so it is never behind and an import fills it too.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
 
+from reasoningbank.core.context import Evidenced
 from reasoningbank.core.types import Trajectory
 from reasoningbank.store.pending import Insert
 
@@ -49,3 +52,13 @@ def like_tasks(
         (*given.values(), limit),
     )
     return {trajectory_id: bool(succeeded) for trajectory_id, succeeded in rows}
+
+
+def evidence_in(connection: apsw.Connection, tenant: str, trajectory_ids: Sequence[str]) -> list[Evidenced]:
+    # No record is made of a row: every search reads a hundred of them.
+    rows = connection.execute(
+        "SELECT trajectory_id, memory_id, kind, positive, weight, used, source, at FROM signals "
+        "WHERE tenant = ? AND trajectory_id IN (SELECT value FROM json_each(?))",
+        (tenant, json.dumps(list(trajectory_ids))),
+    )
+    return [Evidenced(*row) for row in rows]

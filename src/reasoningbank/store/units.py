@@ -37,6 +37,7 @@ from reasoningbank.store.pending import Insert, Pending
 from reasoningbank.store.tables import BESIDE, Table, decoded_beside, table_of
 
 if TYPE_CHECKING:
+    from reasoningbank.core.context import Evidenced
     from reasoningbank.core.worth import KindRate, Tally, Trial
 
 R = TypeVar("R", bound=Record)
@@ -199,6 +200,9 @@ class SqliteReader:
 
     def like_tasks(self, namespace: str | None, kind: str | None, limit: int) -> dict[str, bool]:
         return task_rows.like_tasks(self._connection, self._tenant, namespace, kind, limit)
+
+    def evidence_in(self, trajectory_ids: Sequence[str]) -> list[Evidenced]:
+        return task_rows.evidence_in(self._connection, self._tenant, trajectory_ids)
 
     def tallies(self, since: float) -> dict[str, Tally]:
         from reasoningbank.store import worth_rows

@@ -33,6 +33,8 @@ class Arm:
     remembers: bool = True
     credits: str = "weighed"
     """`weighed` as the bank does it; `plain`: the same evidence without regard to the task; `none`: no evidence."""
+    past_tasks: bool = False
+    """Whether tasks like the one at hand speak for what they taught, and evidence counts by their likeness."""
     appends: bool = False
     """Every success is kept as one more memory, whether or not it is known."""
 
@@ -44,7 +46,8 @@ ARMS = (
     Arm(name="ratchet", policy="ratchet", credits="plain"),
     Arm(name="factors", policy="factors", credits="plain"),
     Arm(name="bayes", credits="plain"),
-    Arm(name="ours"),
+    Arm(name="weighed alone"),
+    Arm(name="ours", past_tasks=True),
 )
 
 
@@ -102,7 +105,9 @@ class _Life:
     def spent_on(self, task: Task, luck: Callable[[str], Random]) -> float:
         bank, rules = self._bank, self._world.rules
         session = bank.start_session(task.text).id
-        shown = [hit.id for hit in bank.search(task.text, limit=SHOWN, experience=False, session=session)]
+        shown = [
+            hit.id for hit in bank.search(task.text, limit=SHOWN, experience=self._arm.past_tasks, session=session)
+        ]
         # Advice for something else is passed over.
         fitting = [memory_id for memory_id in shown if self._ways[memory_id].fits(task)]
         followed = _followed(fitting, rules, luck)
