@@ -172,6 +172,11 @@ class Bank:
         self._desk = replace(self._desk, scrubber=scrubber)
 
     @property
+    def holdout(self) -> float:
+        """The chance that a memory which would have been shown in a session is withheld."""
+        return self._engine.holdout
+
+    @property
     def gaps(self) -> Unanswered:
         """What was asked for in vain and would still be: list, forget and clear it."""
         from reasoningbank.unanswered import Unanswered

@@ -29,6 +29,11 @@ class Engine(Protocol):
         """The facet that a vector given by a caller is of."""
         ...
 
+    @property
+    def holdout(self) -> float:
+        """The chance that a memory which would have been shown in a session is withheld."""
+        ...
+
     def using(self, use: Callable[[Searcher], T]) -> T:
         """Run `use`, again on a fresh index if this one was removed or turns out to be damaged."""
         ...

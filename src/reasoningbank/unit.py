@@ -59,6 +59,7 @@ class NoEngine:
     def __init__(self, engine: Any) -> None:
         self.identity: EmbedderIdentity = engine.identity
         self.first_facet: str = engine.first_facet
+        self.holdout: float = engine.holdout
 
     def using(self, use: Callable[[Any], T]) -> NoReturn:
         del use

@@ -15,6 +15,8 @@ from reasoningbank.agents.session_log import Entry, turn
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Remembered
+from reasoningbank.core.values import dataclass
+from reasoningbank.recall.holdout import divided, on_trial
 from reasoningbank.recall.render import fitting, render
 
 OPENING, CLOSING = "<reasoningbank>", "</reasoningbank>"
@@ -22,8 +24,21 @@ _MARK = pattern(r"<(/?\s*(?:reasoningbank|system-reminder|private)\b)", re.IGNOR
 _MARKS_TOKENS = count_tokens(f"{OPENING}\n\n{CLOSING}") + 1
 
 
-def say(log: Path, hits: Sequence[Remembered], policy: Policy, *, heading: str, now: float, prompt: str = "") -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """When something is said, and under which heading."""
+
+    heading: str
+    now: float
+    prompt: str = ""
+    """A digest of what the user asked, at a prompt."""
+    holdout: float = 0.0
+    """The chance that a memory is withheld from a session, to learn what it is worth."""
+
+
+def say(log: Path, hits: Sequence[Remembered], policy: Policy, moment: Moment) -> str:
     """The text for those hits that the session has not seen and has room for, or "". Notes what is said."""
+    heading, prompt = moment.heading, moment.prompt
     if not hits and not prompt:
         return ""
     with turn(log) as speaking:
@@ -31,14 +46,24 @@ def say(log: Path, hits: Sequence[Remembered], policy: Policy, *, heading: str, 
             return ""
         fresh = [hit for hit in hits if hit.id not in speaking.shown]
         room = min(policy.prompt_tokens, policy.session_tokens - speaking.tokens) - _MARKS_TOKENS
-        chosen = fitting(fresh, room, heading=heading)
+        # The log is the session's own, so its name draws the same lots whoever answers the hook.
+        chosen, withheld = divided(fitting(fresh, room, heading=heading), log.stem, moment.holdout)
         text = _marked(render(chosen, heading=heading)) if chosen else ""
         # Taking a mark apart may add a little; what no longer fits is not said.
         if text and count_tokens(text) > room + _MARKS_TOKENS:
-            text, chosen = "", []
-        if chosen or prompt:
-            ids = tuple(hit.id for hit in chosen)
-            speaking.note(Entry(at=now, shown=ids, tokens=count_tokens(text), prompt=prompt))
+            text, chosen, withheld = "", [], []
+        if chosen or withheld or prompt:
+            speaking.note(
+                Entry(
+                    at=moment.now,
+                    shown=tuple(hit.id for hit in chosen),
+                    withheld=tuple(hit.id for hit in withheld),
+                    on_trial=tuple(hit.id for hit in (*chosen, *withheld) if moment.holdout and on_trial(hit)),
+                    holdout=moment.holdout,
+                    tokens=count_tokens(text),
+                    prompt=prompt,
+                )
+            )
         return text
 
 

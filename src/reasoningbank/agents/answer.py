@@ -6,8 +6,7 @@ caller must do about time and failure is the caller's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from reasoningbank.agents import payload
@@ -22,6 +21,7 @@ from reasoningbank.core.values import dataclass, replace
 if TYPE_CHECKING:
     from reasoningbank.agents.trouble_file import Trouble
     from reasoningbank.bank import Bank
+    from reasoningbank.core.types import Remembered
 
 AT_START = "What is known about work here. Reference, not rule: use what fits, ignore the rest."
 FOR_PROMPT = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
@@ -70,10 +70,6 @@ def answered(event: Event, house: House) -> str:
     return printed(event.agent, event.named, context)
 
 
-def _log(event: Event, house: House) -> Path:
-    return place_of(house.location).session_log(event.agent, event.session)
-
-
 # ---------------------------------------------------------------- speaking
 
 
@@ -88,9 +84,8 @@ def _at_start(event: Event, house: House, spaces: Spaces) -> str:
     if bank is None:
         return ""
     from reasoningbank.agents import recall
-    from reasoningbank.agents.advice import say
 
-    return say(_log(event, house), recall.for_start(bank, spaces), house.policy, heading=AT_START, now=house.now)
+    return _said(event, house, bank, AT_START, recall.for_start(bank, spaces))
 
 
 def _at_prompt(event: Event, house: House, spaces: Spaces) -> str:
@@ -98,12 +93,11 @@ def _at_prompt(event: Event, house: House, spaces: Spaces) -> str:
     if bank is None:
         return ""
     from reasoningbank.agents import recall
-    from reasoningbank.agents.advice import say
     from reasoningbank.learn.ingest.text import digest_of, own_words_out
 
     hits = recall.for_prompt(bank, spaces, event.prompt)
     asked = digest_of(" ".join(own_words_out(event.prompt).split()))
-    return say(_log(event, house), hits, house.policy, heading=FOR_PROMPT, now=house.now, prompt=asked)
+    return _said(event, house, bank, FOR_PROMPT, hits, asked)
 
 
 def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
@@ -118,10 +112,8 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
     if bank is None:
         return ""
     from reasoningbank.agents import recall
-    from reasoningbank.agents.advice import say
 
-    hits = recall.by_ids(bank, spaces, ids)
-    return say(_log(event, house), hits, house.policy, heading=BEFORE_TOOL, now=house.now)
+    return _said(event, house, bank, BEFORE_TOOL, recall.by_ids(bank, spaces, ids))
 
 
 def _after_failure(event: Event, house: House, spaces: Spaces) -> str:
@@ -134,12 +126,18 @@ def _after_failure(event: Event, house: House, spaces: Spaces) -> str:
     if bank is None:
         return ""
     from reasoningbank.agents import recall
-    from reasoningbank.agents.advice import say
 
     command = _command(event) or event.tool
     ids = after_failure(command, error, _troubles(house, spaces))
     hits = recall.by_ids(bank, spaces, ids) or recall.for_failure(bank, spaces, command, error)
-    return say(_log(event, house), hits, house.policy, heading=AFTER_FAILURE, now=house.now)
+    return _said(event, house, bank, AFTER_FAILURE, hits)
+
+
+def _said(event: Event, house: House, bank: Bank, heading: str, hits: Sequence[Remembered], prompt: str = "") -> str:
+    from reasoningbank.agents.advice import Moment, say
+
+    moment = Moment(heading=heading, now=house.now, prompt=prompt, holdout=bank.holdout)
+    return say(place_of(house.location).session_log(event.agent, event.session), hits, house.policy, moment)
 
 
 def _troubles(house: House, spaces: Spaces) -> list[Trouble]:

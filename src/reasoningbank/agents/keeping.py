@@ -37,6 +37,8 @@ class Shown:
     rank: int
     """Among those that were shown at the same time."""
     at: float
+    withheld: bool = False
+    holdout: float = 0.0
 
 
 def is_worth_keeping(episode: Episode) -> bool:
@@ -71,8 +73,11 @@ def keep(desk: Desk, task: Task, *, eager: bool) -> str:
     return running.id
 
 
-def charge(desk: Desk, trajectory_id: str, shown: Sequence[Shown]) -> None:
-    """Write down which memories the task was shown; those that are down already stay as they are."""
+def charge(desk: Desk, trajectory_id: str, shown: Sequence[Shown], *, over: bool) -> None:
+    """Write down which memories the task was shown; those that are down already stay as they are.
+
+    What was withheld from it counts once it is over.
+    """
     with desk.store.read(desk.tenant) as reader:
         there = set(reader.shown_in(trajectory_id))
     desk.store.log_shown(
@@ -84,9 +89,11 @@ def charge(desk: Desk, trajectory_id: str, shown: Sequence[Shown]) -> None:
                 query_hash="hook",
                 rank=one.rank,
                 at=one.at,
+                withheld=one.withheld,
+                holdout=one.holdout,
             )
             for one in shown
-            if one.memory_id not in there
+            if one.memory_id not in there and (over or not one.withheld)
         ]
     )
 
@@ -122,8 +129,17 @@ def shown_by_prompt(entries: Sequence[Entry]) -> list[tuple[str, list[Shown]]]:
             groups[0] = (entry.prompt, groups[0][1])
         elif entry.prompt or not groups:
             groups.append((entry.prompt, []))
-        ranked = enumerate(entry.shown, start=1)
-        groups[-1][1].extend(Shown(memory_id=memory_id, rank=rank, at=entry.at) for rank, memory_id in ranked)
+        groups[-1][1].extend(
+            Shown(
+                memory_id=memory_id,
+                rank=rank,
+                at=entry.at,
+                withheld=is_withheld,
+                holdout=entry.holdout if memory_id in entry.on_trial else 0.0,
+            )
+            for is_withheld, ids in ((False, entry.shown), (True, entry.withheld))
+            for rank, memory_id in enumerate(ids, start=1)
+        )
     return groups
 
 

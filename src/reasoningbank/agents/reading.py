@@ -124,7 +124,9 @@ def _lines(file: Any, start: int) -> Iterator[tuple[int, dict[str, Any]]]:
             offset = file.tell()
             continue
         record = _record(raw)
-        if record is not None:
+        if record is not None and not record.get("isSidechain"):
+            # What a tool returned, told a second time: it would double what a long session takes in memory.
+            record.pop("toolUseResult", None)
             yield offset, record
         offset = file.tell()
 

@@ -16,6 +16,7 @@ from typing import Any
 from reasoningbank.agents.lock import held
 from reasoningbank.agents.place import make_room
 from reasoningbank.core.values import dataclass
+from reasoningbank.recall.holdout import LARGEST_SHARE
 
 LONGEST_WAIT_S = 0.25
 MOST_BYTES = 1_000_000
@@ -26,6 +27,11 @@ MOST_BYTES = 1_000_000
 class Entry:
     at: float
     shown: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+    """Would have been shown, had the lot not fallen on them; they have had their turn."""
+    on_trial: tuple[str, ...] = ()
+    """Of both, those that a lot was drawn for."""
+    holdout: float = 0.0
     tokens: int = 0
     prompt: str = ""
     """A digest of what the user asked, in the entry of that prompt."""
@@ -36,12 +42,14 @@ class Turn:
 
     def __init__(self, descriptor: int, entries: Sequence[Entry]) -> None:
         self._descriptor = descriptor
-        self.shown = frozenset(memory for entry in entries for memory in entry.shown)
+        self.shown = frozenset(memory for entry in entries for memory in (*entry.shown, *entry.withheld))
         self.tokens = sum(entry.tokens for entry in entries)
 
     def note(self, entry: Entry) -> None:
         told: dict[str, Any] = {"at": entry.at}
         told |= {"shown": list(entry.shown), "tokens": entry.tokens} if entry.shown else {}
+        if entry.on_trial:
+            told |= {"withheld": list(entry.withheld), "on_trial": list(entry.on_trial), "holdout": entry.holdout}
         told |= {"prompt": entry.prompt} if entry.prompt else {}
         line = f"\n{json.dumps(told)}\n".encode()
         # Begun on a line of its own: what was torn before it stays alone.
@@ -78,6 +86,9 @@ def _entry(line: str) -> Entry | None:
         return Entry(
             at=float(told["at"]),
             shown=tuple(str(memory) for memory in told.get("shown", ())),
+            withheld=tuple(str(memory) for memory in told.get("withheld", ())),
+            on_trial=tuple(str(memory) for memory in told.get("on_trial", ())),
+            holdout=min(max(float(told.get("holdout", 0.0)), 0.0), LARGEST_SHARE),
             tokens=int(told.get("tokens", 0)),
             prompt=str(told.get("prompt", "")),
         )

@@ -156,8 +156,9 @@ def read_session(bank: Bank, place: Place, note: Note, *, now: float, eager: boo
         # One task that cannot be kept costs itself and not the others.
         with suppress(InvalidInput):
             kept = keeping.keep(desk, task, eager=eager)
-            keeping.charge(desk, kept, shown)
-            if note.ended or task.next_words is not None:
+            over = note.ended or task.next_words is not None
+            keeping.charge(desk, kept, shown, over=over)
+            if over:
                 keeping.end(desk, kept, task)
     state = {
         **asdict(read.cursor),

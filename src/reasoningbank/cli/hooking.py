@@ -74,7 +74,12 @@ def _words(words: list[str]) -> tuple[str, dict[str, str]]:
 
 
 def _input() -> bytes:
-    raw = sys.stdin.buffer.read(MOST_BYTES) if sys.stdin is not None else b""
+    if sys.stdin is None:
+        return b""
+    raw = sys.stdin.buffer.read(MOST_BYTES)
+    # To its end, within the deadline: an agent that cannot write all of it down reports a broken pipe.
+    while len(raw) >= MOST_BYTES and sys.stdin.buffer.read(MOST_BYTES):
+        pass
     return raw.removeprefix(b"\xef\xbb\xbf")
 
 

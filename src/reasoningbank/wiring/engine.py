@@ -70,6 +70,10 @@ class EmbeddedEngine:
         return self._identity
 
     @property
+    def holdout(self) -> float:
+        return self._holdout
+
+    @property
     def first_facet(self) -> str:
         return facets_of(self._identity.name)[0]
 

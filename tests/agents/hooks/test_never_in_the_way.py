@@ -202,6 +202,14 @@ def test_an_agent_that_never_closes_its_end_is_not_waited_for(desktop) -> None:
     process.communicate()
 
 
+def test_an_event_longer_than_anything_worth_reading_is_taken_to_its_end(desktop) -> None:
+    event = desktop.payload("PostToolUse", tool_name="Bash", tool_response={"stdout": "x" * 12_000_000})
+    # An agent whose pipe breaks reports an error of the hook; `start_hook` would raise it here.
+    process = desktop.start_hook(json.dumps(event).encode())
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, b"", b"")
+
+
 # ---------------------------------------------------------------- off, on, pause
 
 
