@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from itertools import pairwise
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 from reasoningbank import ReasoningBank
 from reasoningbank.core.types import State
 from reasoningbank.guard import suspicion as suspicion_room
-from reasoningbank.guard.suspicion import suspicion, tells_of, words_of
+from reasoningbank.guard.hidden import hidden
+from reasoningbank.guard.suspicion import suspicion, tells_of, windows, words_of
 from reasoningbank.guard.tells import TELLS, tells
 
 ATTACKS = [
@@ -125,7 +127,25 @@ def test_words_are_known_by_their_buckets_however_they_are_found(text: str) -> N
     ]
 
 
-def test_what_is_known_of_words_does_not_grow_without_end() -> None:
-    for number in range(1 << 10):
-        words_of(" ".join(f"w{number}x{other}" for other in range(64)))
-    assert len(suspicion_room._lexicon) <= 1 << 15
+def plainly(text: str) -> float:
+    """The score by its definition, without any of the shortcuts."""
+    model, best = suspicion_room._model(), 0.0
+    for window in windows(text):
+        words = ["0" if w.isdigit() else w for w in re.findall(r"[^\W_]+(?:'\w+)?|[%@#/|]", window.casefold())]
+        terms = {crc32(term.encode("utf-8", "surrogatepass")) % 8192 for term in words}
+        terms |= {crc32(f"{one} {other}".encode("utf-8", "surrogatepass")) % 8192 for one, other in pairwise(words)}
+        found = [place for place, (_, _, pattern) in enumerate(tells()) if pattern.search(window.lower())]
+        found += [len(TELLS)] if hidden(window) else []
+        value = model.bias + model.step * sum(model.words[term] for term in terms) / math.sqrt(max(1, len(terms)))
+        value += sum(model.tells[place] for place in found)
+        best = max(best, 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, value)))))
+    return best
+
+
+_FRAGMENTS = sorted({word for text in (*ATTACKS, *ORDINARY, MISSED) for word in text.split()})
+
+
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.one_of(st.sampled_from(_FRAGMENTS), st.text(max_size=12)), max_size=260).map(" ".join))
+def test_the_shortcuts_change_no_score(text: str) -> None:
+    assert suspicion(text).score == plainly(text)

@@ -355,6 +355,28 @@ def test_restoring_the_users_own_export_brings_trust_and_rulings_back(bank: Reas
         assert other.record(title="echo", content=POISON, origin="agent").trust is Trust.UNTRUSTED
 
 
+def test_whatever_order_a_restore_brings_them_in_trust_comes_out_the_same(bank: ReasoningBank, tmp_path: Path) -> None:
+    bad = bank.record(title="bad", content=POISON, origin="tool:web")
+    child = bank.record(title="child", content="made of it", origin="agent", parents=[bad.id])
+    grandchild = bank.record(title="grandchild", content="made of that", origin="agent", parents=[child.id])
+    peer = bank.record(title="good", content=ADVICE, origin="peer:k")
+    bank.trust.approve(peer.id)
+    heir = bank.record(title="heir", content="made of good advice", origin="agent", parents=[peer.id])
+    ids = (bad.id, child.id, grandchild.id, peer.id, heir.id)
+    levels = [trust(bank, i) for i in ids]
+    header, *lines = bank.export_lines()
+    for number, order in enumerate((lines, lines[::-1])):
+        with ReasoningBank.open(tmp_path / f"whole-{number}.db", embedder="hash", namespace="n") as other:
+            (tmp_path / "whole.jsonl").write_text("\n".join([header, *order]), "utf-8")
+            other.import_from(tmp_path / "whole.jsonl", restore=True)
+            assert [trust(other, i) for i in ids] == levels
+        with ReasoningBank.open(tmp_path / f"parts-{number}.db", embedder="hash", namespace="n") as other:
+            for line in order:
+                (tmp_path / "part.jsonl").write_text(f"{header}\n{line}", "utf-8")
+                other.import_from(tmp_path / "part.jsonl", restore=True)
+            assert [trust(other, i) for i in ids] == levels
+
+
 def test_an_import_can_be_named_approved_and_revoked_as_a_whole(bank: ReasoningBank, tmp_path: Path) -> None:
     file = a_file(
         tmp_path, {"title": "a", "content": ADVICE, "origin": "user"}, {"title": "b", "content": "other words entirely"}

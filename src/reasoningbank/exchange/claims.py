@@ -7,12 +7,10 @@ rulings are left out, and it may add to nothing that is believed more than a fil
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust, clean_origin, level_of
 from reasoningbank.core.types import Consolidation, Exposure, KeptVector, Memory, Record, Ruling, Sidecar, Signal
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.values import dataclass, replace
 from reasoningbank.guard.admission import admit, examined, put_back, readmit
 from reasoningbank.guard.trust import check_may_revise, trust_in
 from reasoningbank.ports import Reader, Writer

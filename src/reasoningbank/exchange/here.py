@@ -6,7 +6,7 @@ a line, and before each the rows that wait would have to be written. Decides not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeVar, cast
 
 from reasoningbank.core.errors import BankDamaged
@@ -16,6 +16,7 @@ from reasoningbank.core.types import (
     KeptVector,
     Memory,
     Record,
+    Ruling,
     Sidecar,
     Signal,
     Step,
@@ -27,18 +28,31 @@ from reasoningbank.ports import Writer
 
 R = TypeVar("R", bound=Record)
 Name = tuple[type[Record], str]
+_BESIDE = (Exposure, KeptVector, Tombstone)
+_CANNOT_BE_WITHOUT: dict[type[Record | Sidecar], tuple[Name, ...]] = {
+    Exposure: ((Memory, "memory_id"),),
+    KeptVector: ((Memory, "memory_id"),),
+    Signal: ((Memory, "memory_id"),),
+    Step: ((Trajectory, "trajectory_id"),),
+    Edge: ((Memory, "source_id"), (Memory, "target_id")),
+}
+"""Which records an item needs, and where it names them."""
 
 
 class Here:
     def __init__(self, writer: Writer, claims: Claims, coming: Iterable[Record | Sidecar]) -> None:
         self.writer, self.claims = writer, claims
         named: dict[type[Record], set[str]] = {}
-        for record in coming:
-            for kind, record_id in _named(record):
-                named.setdefault(kind, set()).add(record_id)
+        for item in coming:
+            if not isinstance(item, _BESIDE):
+                named.setdefault(type(item), set()).add(item.id)
+            for kind, place in _CANNOT_BE_WITHOUT.get(type(item), ()):
+                named.setdefault(kind, set()).add(getattr(item, place))
         self._known: dict[Name, Record | None] = {}
         for kind, ids in named.items():
             self._learn(kind, sorted(ids))
+        self._put_back: set[str] = set()
+        self._doubtful: set[str] = set()
         self._erased = writer.erased(sorted(set().union(*named.values())))
 
     def _learn(self, kind: type[Record], ids: list[str]) -> None:
@@ -61,35 +75,33 @@ class Here:
     def add(self, record: Record) -> bool:
         """True when it is a memory that came in untrusted."""
         untrusted = add(self.claims, self.writer, record)
+        self._note(record, is_new=True)
         # What is kept may differ: it was examined. Asked for again when it matters.
         del self._known[type(record), record.id]
         return untrusted
 
     def revise(self, there: Record, record: Record) -> None:
         revise(self.claims, self.writer, there, record)
+        self._note(record, is_new=False)
         del self._known[type(record), record.id]
+
+    def _note(self, record: Record, *, is_new: bool) -> None:
+        if isinstance(record, Memory) and self.claims.restore:
+            self._put_back.add(record.id)
+            if record.parents or not is_new:
+                self._doubtful.add(record.id)
+        elif isinstance(record, Ruling):
+            self._doubtful.update(record.memories)
+
+    def doubtful(self) -> set[str]:
+        """The memories that a restore may have put back with a wrong level of trust, and those it was put under.
+
+        One that hangs under nothing, that nothing hangs under and that nobody ruled about is worth its origin.
+        """
+        return self._doubtful.union(self.writer.children(sorted(self._put_back)) if self._put_back else ())
 
     def add_beside(self, item: Sidecar) -> int:
         added = self.writer.add_beside([item])
         if isinstance(item, Tombstone):
             self._erased.add(item.id)
         return added
-
-
-def _named(record: Record | Sidecar) -> Iterator[Name]:
-    """The record itself and those that it cannot be without."""
-    match record:
-        case Exposure() | KeptVector():
-            yield Memory, record.memory_id
-        case Tombstone():
-            return
-        case _:
-            yield type(record), record.id
-    match record:
-        case Signal():
-            yield Memory, record.memory_id
-        case Step():
-            yield Trajectory, record.trajectory_id
-        case Edge():
-            yield Memory, record.source_id
-            yield Memory, record.target_id

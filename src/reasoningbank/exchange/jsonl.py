@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from reasoningbank.core.drafts import (
     MAX_CONTENT_CHARS,
@@ -56,6 +56,7 @@ from reasoningbank.exchange.items import IncomingMemory, Skipped
 
 FORMAT = "reasoningbank"
 VERSION = 1
+Reading = Callable[[Any], Any]
 KINDS: dict[str, type[Record | Sidecar]] = {
     "memory": Memory,
     "revision": Memory,
@@ -156,76 +157,71 @@ def _header(what: str, values: dict[str, Any]) -> Skipped | None:
 
 
 def _record(kind: type[Record | Sidecar], values: dict[str, Any]) -> Record | Sidecar:
-    known = fields(kind)
-    unknown = sorted(set(values) - {f.name for f in known})
+    readings = _readings(cast("Any", kind))
+    unknown = values.keys() - readings.keys()
     if unknown:
-        raise ValueError(f"unknown fields {', '.join(unknown)}")
+        raise ValueError(f"unknown fields {', '.join(sorted(unknown))}")
     made: dict[str, Any] = {}
-    for f in known:
-        if f.name not in values:
-            raise ValueError(f"{f.name} is missing")
-        made[f.name] = _typed(kind, f.name, values[f.name])
+    for name, read in readings.items():
+        if name not in values:
+            raise ValueError(f"{name} is missing")
+        made[name] = read(values[name])
     return kind(**made)
 
 
-_TEXTS = {
-    "title": partial(required_text, name="title", limit_chars=MAX_TITLE_CHARS),
-    "description": partial(clean_text, name="description", limit_chars=MAX_DESCRIPTION_CHARS),
-    "content": partial(required_text, name="content", limit_chars=MAX_CONTENT_CHARS),
-    "key": partial(required_text, name="key", limit_chars=MAX_TITLE_CHARS),
-}
-_LONG_TEXTS = {"task", "action", "result", "text", "evidence", "comment"}
-_TIMES = {"created_at", "updated_at", "at", "started_at", "ended_at"}
-_WHOLE = {"revision", "number", "rank"}
-_FLAGS = {"positive", "used", "withheld"}
-_OPTIONAL = {
-    Memory: {"key", "agent", "task_type", "cognitive_pattern", "source"},
-    Signal: {"trajectory_id"},
-    Trajectory: {"agent", "outcome", "ended_at"},
-    Exposure: {"trajectory_id"},
-}
+@cache
+def _readings(kind: Any) -> dict[str, Reading]:
+    """For each field of a kind, how a value from a file becomes one that can be kept."""
+    return {f.name: _optional(kind, f.name, _reading(kind, f.name)) for f in fields(kind)}
 
 
-def _typed(  # noqa: C901, PLR0911, PLR0912 - one branch for each type of field
-    kind: type[Record | Sidecar], name: str, value: Any
-) -> Any:
-    if value is None and name in _OPTIONAL.get(kind, ()):
-        return None
+def _optional(kind: type[Record | Sidecar], name: str, read: Reading) -> Reading:
+    return (lambda value: None if value is None else read(value)) if name in _OPTIONAL.get(kind, ()) else read
+
+
+def _reading(kind: type[Record | Sidecar], name: str) -> Reading:
     enum = _ENUMS.get(kind, {}).get(name)
     if enum is not None:
-        return one_of(enum, value, name)
-    if name in _TEXTS:
-        return _TEXTS[name](value)
-    if name in _LONG_TEXTS:
-        return clean_text(value, name, MAX_CONTENT_CHARS)
-    if name in _TIMES:
-        return clean_time(value, name)
-    if name in ("initial_confidence", "holdout") or (name == "weight" and kind is Edge):
-        return clean_fraction(value, name)
+        return lambda value: one_of(enum, value, name)
     if name == "weight":
-        if clean_time(value, name) < 0:
-            raise ValueError("weight must not be negative")
-        return float(value)
-    if name in _WHOLE:
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 62:
-            raise ValueError(f"{name} must be a whole number from 1 on")
-        return value
-    if name in _FLAGS:
-        if not isinstance(value, bool):
-            raise ValueError(f"{name} must be true or false")
-        return value
-    if name == "tags":
-        return clean_tags(value)
-    if name == "parents":
-        return tuple(clean_name(parent, "a parent") for parent in value)
-    if name in ("metadata", "changes"):
-        return _metadata(value)
-    if name == "memories":
-        return {clean_name(memory_id, "a memory"): one_of(State, state, "state") for memory_id, state in value.items()}
-    if name == "vector":
-        return base64.b64decode(value, validate=True)
-    everywhere = kind is Consolidation and value == EVERY_NAMESPACE
-    return clean_namespace(value) if name == "namespace" and not everywhere else clean_name(value, name)
+        return partial(clean_fraction, name=name) if kind is Edge else _weight
+    if name == "namespace":
+        return _namespace_or_all if kind is Consolidation else clean_namespace
+    return _BY_NAME.get(name) or partial(clean_name, name=name)
+
+
+def _weight(value: Any) -> float:
+    if clean_time(value, "weight") < 0:
+        raise ValueError("weight must not be negative")
+    return float(value)
+
+
+def _whole(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 62:
+        raise ValueError(f"{name} must be a whole number from 1 on")
+    return value
+
+
+def _flag(value: Any, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be true or false")
+    return value
+
+
+def _parents(value: Any) -> tuple[str, ...]:
+    return tuple(clean_name(parent, "a parent") for parent in value)
+
+
+def _states(value: Any) -> dict[str, State]:
+    return {clean_name(memory_id, "a memory"): one_of(State, state, "state") for memory_id, state in value.items()}
+
+
+def _bytes(value: Any) -> bytes:
+    return base64.b64decode(value, validate=True)
+
+
+def _namespace_or_all(value: Any) -> str:
+    return clean_name(value, "namespace") if value == EVERY_NAMESPACE else clean_namespace(value)
 
 
 def _metadata(value: Any) -> Any:
@@ -245,6 +241,34 @@ def _holdable(value: Any) -> Any:
             return {_holdable(name): _holdable(entry) for name, entry in value.items()}
         case _:
             return value
+
+
+_BY_NAME: dict[str, Reading] = {
+    "title": partial(required_text, name="title", limit_chars=MAX_TITLE_CHARS),
+    "description": partial(clean_text, name="description", limit_chars=MAX_DESCRIPTION_CHARS),
+    "content": partial(required_text, name="content", limit_chars=MAX_CONTENT_CHARS),
+    "key": partial(required_text, name="key", limit_chars=MAX_TITLE_CHARS),
+    **{
+        name: partial(clean_text, name=name, limit_chars=MAX_CONTENT_CHARS)
+        for name in ("task", "action", "result", "text", "evidence", "comment")
+    },
+    **{name: partial(clean_time, name=name) for name in ("created_at", "updated_at", "at", "started_at", "ended_at")},
+    **{name: partial(clean_fraction, name=name) for name in ("initial_confidence", "holdout")},
+    **{name: partial(_whole, name=name) for name in ("revision", "number", "rank")},
+    **{name: partial(_flag, name=name) for name in ("positive", "used", "withheld")},
+    "tags": clean_tags,
+    "parents": _parents,
+    "metadata": _metadata,
+    "changes": _metadata,
+    "memories": _states,
+    "vector": _bytes,
+}
+_OPTIONAL: dict[type[Record | Sidecar], set[str]] = {
+    Memory: {"key", "agent", "task_type", "cognitive_pattern", "source"},
+    Signal: {"trajectory_id"},
+    Trajectory: {"agent", "outcome", "ended_at"},
+    Exposure: {"trajectory_id"},
+}
 
 
 def _draft(what: str, values: dict[str, Any]) -> IncomingMemory | Skipped:

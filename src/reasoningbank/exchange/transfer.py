@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import islice
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.ids import is_own
@@ -27,6 +27,7 @@ from reasoningbank.core.types import (
     Tombstone,
     Trajectory,
 )
+from reasoningbank.core.values import fields, replace
 from reasoningbank.desk import LIVE_STATES, Desk
 from reasoningbank.exchange.claims import (
     Claims,
@@ -39,11 +40,13 @@ from reasoningbank.exchange.foreign import records_of
 from reasoningbank.exchange.here import Here
 from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, Skipped
 from reasoningbank.exchange.jsonl import Line
-from reasoningbank.guard.admission import refold_all
+from reasoningbank.guard.admission import refold_among
 from reasoningbank.ports import Reader, Writer
 
 ITEMS_PER_UNIT = 1_000
 """Few enough that others who write wait a moment only; many, because each commit writes every page that it touched."""
+
+_IDS = frozenset({"id", "memory_id", "source_id", "target_id", "trajectory_id"})
 
 R = TypeVar("R", bound=Record | Sidecar)
 
@@ -61,6 +64,8 @@ class Imported:
     """How many secrets of which kind were taken out of what was added or revised."""
     untrusted: int = 0
     """New memories that nobody vouches for."""
+    doubtful: set[str] = field(default_factory=set, repr=False)
+    """Memories whose trust must be folded anew once everything that a restore brings is there."""
 
     @property
     def seen(self) -> int:
@@ -87,7 +92,7 @@ def take_in(
     for chunk in chunks:
         _count(tally, desk.store.write(desk.tenant, partial(_take_chunk, desk, claims, chunk)), progress)
     if claims.restore:
-        desk.store.write(desk.tenant, refold_all)
+        desk.store.write(desk.tenant, partial(refold_among, memories=tally.doubtful))
     return tally
 
 
@@ -121,6 +126,7 @@ def _count(tally: Imported, counted: Imported, progress: Callable[[int], None] |
     tally.skipped += counted.skipped
     tally.scrubbed += counted.scrubbed
     tally.untrusted += counted.untrusted
+    tally.doubtful |= counted.doubtful
     if progress is not None:
         progress(tally.seen)
 
@@ -135,6 +141,7 @@ def _take_chunk(desk: Desk, claims: Claims, chunk: list[Line | Item], writer: Wr
         except BankError as error:
             tally.skipped.append(Skipped(what=_name(item), why=str(error)))
     tally.skipped = [desk.shown(skipped) for skipped in tally.skipped]
+    tally.doubtful = here.doubtful()
     return tally
 
 
@@ -159,13 +166,19 @@ def _coming(
 
 def _clean(desk: Desk, record: R, tally: Imported) -> R:
     """Without secrets. An id is never rewritten, so a record with a secret for its id is refused."""
-    for name in ("id", "memory_id", "source_id", "target_id", "trajectory_id"):
-        given = getattr(record, name, None)
+    for name in _ids_in(cast("Any", type(record))):
+        given = getattr(record, name)
         if given and not is_own(given) and desk.scrubber.scrub(given).found:
             raise InvalidInput(f"its {name} holds a secret")
     clean, found = desk.clean(record)
-    tally.scrubbed.update(found)
+    if found:
+        tally.scrubbed.update(found)
     return clean
+
+
+@cache
+def _ids_in(kind: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind) if f.name in _IDS)
 
 
 def _name(item: Line | Item) -> str:

@@ -8,12 +8,12 @@ reasons as `warnings` in its metadata. A memory of the user without parents take
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from reasoningbank.core.origins import USER, Trust, kind_of, level_of
-from reasoningbank.core.types import Memory, State
+from reasoningbank.core.types import Memory, Ruling, RulingKind, State
 from reasoningbank.core.values import dataclass, replace
 from reasoningbank.guard.echo import marks_of, repeated, text_of
 from reasoningbank.guard.hidden import hidden, visible
@@ -94,6 +94,8 @@ def _with_parents(reader: Reader, memory: Memory) -> Memory:
     """With what it repeats, and with what was shown to whoever learned it and cannot be believed."""
     # A file that the user chose is a source of its own, and has no more to lose.
     found = [] if kind_of(memory.origin) == IMPORT else repeated(reader, memory)
+    if not found and memory.source is None and not memory.parents:
+        return memory
     if memory.source is not None:
         shown = reader.shown_in(memory.source)
         levels = reader.levels(shown) if shown else {}
@@ -129,17 +131,19 @@ def _examined(reader: Reader, memory: Memory, level: Trust) -> Memory:
 
 
 def put_back(writer: Writer, memory: Memory) -> None:
-    """Keep a memory of the user's own export as it was; `refold_all` brings the levels up to date afterwards."""
+    """Keep a memory of the user's own export as it was; `refold_among` brings the levels up to date afterwards."""
     writer.add(memory)
     if memory.parents or kind_of(memory.origin) != USER:
         level = level_of(memory.origin)
         writer.keep_trust(memory, level, marks_of(memory) if level is Trust.UNTRUSTED else ())
 
 
-def refold_all(writer: Writer) -> int:
-    """Every level anew from origins, parents and rulings; says how many changed."""
-    roots = [memory.id for memory in writer.select(Memory, {}) if memory.parents or kind_of(memory.origin) != USER]
-    return refold(writer, roots)
+def refold_among(writer: Writer, memories: Collection[str]) -> int:
+    """The levels of these memories and of all that was made from them, and of all that anybody vouches for, anew from
+    origins, parents and rulings; says how many changed.
+    """
+    vouched_for = {i for ruling in writer.select(Ruling, {"kind": RulingKind.APPROVE.value}) for i in ruling.memories}
+    return refold(writer, sorted(vouched_for.union(memories)))
 
 
 def _belongs_out(reader: Reader, memory: Memory) -> bool:
@@ -154,9 +158,10 @@ _revoked: WeakKeyDictionary[Reader, frozenset[str]] = WeakKeyDictionary()
 
 def _revoked_in(reader: Reader) -> frozenset[str]:
     """Asked once in a unit: every question makes the rows that wait be written one by one."""
-    if reader not in _revoked:
-        _revoked[reader] = revoked_origins(reader)
-    return _revoked[reader]
+    known = _revoked.get(reader)
+    if known is None:
+        known = _revoked[reader] = revoked_origins(reader)
+    return known
 
 
 def _flagged(memory: Memory, advice: Sequence[str]) -> Memory:

@@ -6,6 +6,7 @@ Knows these words for each tell and errs only towards asking the pattern; a test
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from reasoningbank.guard.tells import TELLS
@@ -114,17 +115,29 @@ _LINES: dict[str, tuple[str, ...]] = {
 _SIGNS = (":", "<", "[", "(", "#", "|", "host", "quote", "number")
 _NAMES = sorted({name for lines in _LINES.values() for line in lines for name in line.split()})
 _BIT = {name: 1 << place for place, name in enumerate(_NAMES)}
+_STARTING = 3
 _NUMBER, _HASH, _BAR, _HOST, _QUOTE = (_BIT[sign] for sign in ("number", "#", "|", "host", "quote"))
 
 
-def signs_of_word(word: str) -> int:
-    """Which needs a word in lower case meets; a word may have an apostrophe in it, or be a sign."""
+def signs_of_words(words: Iterable[bytes]) -> int:
+    """Which needs words in lower case meet. Most are passed by for their first letters."""
+    by_start, distinct = _by_start(), set(words)
+    plain = b"".join(distinct).isalpha()
+    found = 0
+    for word in distinct:
+        if word[:_STARTING] in by_start or not (plain or word.isalpha()):
+            found |= _signs_of_word(word.decode("utf-8", "surrogatepass"))
+    return found
+
+
+def _signs_of_word(word: str) -> int:
+    """A word may have an apostrophe in it, or be a sign."""
     if len(word) == 1 and not word.isalnum():
         return {"#": _HASH, "|": _BAR, "@": _HOST}.get(word, 0)
     found = _NUMBER if word[0].isdigit() else 0
     by_start = _by_start()
     for part in word.split("'") if "'" in word else (word,):
-        for beginning, shortest, longest, bits in by_start.get(part[:2], ()):
+        for beginning, shortest, longest, bits in by_start.get(part[:_STARTING].encode("utf-8", "surrogatepass"), ()):
             if part.startswith(beginning) and shortest <= len(part) <= longest:
                 found |= bits
     return found
@@ -162,16 +175,17 @@ def _lines() -> tuple[tuple[int, int], ...]:
 
 
 @cache
-def _by_start() -> dict[str, list[tuple[str, int, int, int]]]:
-    """By the first two letters: the beginning, the fewest and the most letters of such a word, and what it meets."""
-    table: dict[str, list[tuple[str, int, int, int]]] = {}
+def _by_start() -> dict[bytes, list[tuple[str, int, int, int]]]:
+    """By the first letters: the beginning, the fewest and the most letters of such a word, and what it meets."""
+    table: dict[bytes, list[tuple[str, int, int, int]]] = {}
     for name in _NAMES:
         if name in _SIGNS:
             continue
         for word in _GROUPS.get(name, name).split():
             beginning = word.rstrip("$+")
             most = len(beginning) if word.endswith("$") else 1 << 30
-            table.setdefault(beginning[:2], []).append(
+            assert most <= len(beginning) or len(beginning) >= _STARTING, f"{word} is too short to begin other words"
+            table.setdefault(beginning[:_STARTING].encode(), []).append(
                 (beginning, len(beginning) + word.endswith("+"), most, _BIT[name])
             )
     return table

@@ -12,30 +12,30 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.hidden import hidden
-from reasoningbank.guard.needs import signs_of_text, signs_of_word, worth_asking
+from reasoningbank.guard.needs import signs_of_text, signs_of_words, worth_asking
 from reasoningbank.guard.tells import TELLS, tells
 
 MODEL = Path(__file__).parent / "suspicion.json"
 BUCKETS = 8192
+_LAST_BUCKET = BUCKETS - 1
 WORDS_PER_WINDOW = 120
 MOST_WINDOWS = 24
 """What comes later in a text is not read."""
 HIDDEN = "hides"
 FEATURES = (*(name for name, _, _ in TELLS), HIDDEN)
 _WORD = re.compile(r"[^\W_]+(?:'\w+)?|[%@#/|]")
-_SIGNS = "%@#/|"
-_SPACED = bytes(code if chr(code).isalnum() or chr(code) in f"{_SIGNS}'" else 32 for code in range(128)) + bytes(128)
+_SIGNS = (b"%", b"@", b"#", b"/", b"|")
+_SPACED = bytes(code if chr(code).isalnum() or chr(code) in "%@#/|'" else 32 for code in range(128)) + bytes(128)
 _SENTENCES = (*(sentence for _, sentence, _ in TELLS), "hides text")
 _MOST_CHARS = MOST_WINDOWS * WORDS_PER_WINDOW * 12
 _MOST_REASONS = 3
-_MOST_KEPT = 1 << 15
-_LONGEST_KEPT = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ def windows(text: str) -> Iterator[str]:
     return (window for window, _, _ in _read(text))
 
 
-def _read(text: str) -> Iterator[tuple[str, str, list[str]]]:
+def _read(text: str) -> Iterator[tuple[str, str, list[bytes]]]:
     """Each window with itself in lower case and the words of that."""
     read = text[:_MOST_CHARS]
     lower = read.lower()
@@ -84,18 +84,27 @@ def _read(text: str) -> Iterator[tuple[str, str, list[str]]]:
         yield window, lower, _words(lower)
 
 
-def _words(text: str) -> list[str]:
-    """`_WORD.findall`, which takes seven times as long for plain text."""
+def _words(text: str) -> list[bytes]:
+    """What `_WORD` finds, which takes seven times as long for plain text."""
     if not text.isascii() or ("'" in text and "_" in text):
-        return _WORD.findall(text)
-    spaced = text.encode("ascii").translate(_SPACED).decode("ascii")
+        # A number is a number in any script.
+        return [b"0" if word.isdigit() and not word.isascii() else _bytes_of(word) for word in _WORD.findall(text)]
+    spaced = text.encode("ascii").translate(_SPACED)
     for sign in _SIGNS:
         if sign in spaced:
-            spaced = spaced.replace(sign, f" {sign} ")
+            spaced = spaced.replace(sign, b" " + sign + b" ")
     words = spaced.split()
-    if "'" not in spaced:
+    if b"'" not in spaced:
         return words
-    return [part for word in words for part in (_WORD.findall(word) if "'" in word else (word,))]
+    return [part for word in words for part in (_parted(word) if b"'" in word else (word,))]
+
+
+def _parted(word: bytes) -> list[bytes]:
+    return [part.encode("ascii") for part in _WORD.findall(word.decode("ascii"))]
+
+
+def _bytes_of(word: str) -> bytes:
+    return word.encode("utf-8", "surrogatepass")
 
 
 def words_of(text: str) -> set[int]:
@@ -109,42 +118,23 @@ def tells_of(text: str) -> list[int]:
     return _tells(text, lower, _words(lower))
 
 
-class _Lexicon(dict[str, tuple[int, bytes, int, int]]):
-    """What is known of a word for good: its bucket, its bytes, the checksum from which that of a pair goes on, and
-    what it means for the tells. The same few thousand words make up most texts.
-    """
-
-    def __missing__(self, word: str) -> tuple[int, bytes, int, int]:
-        # Numbers are all one word: which one it is says nothing.
-        encoded = b"0" if word.isdigit() else word.encode("utf-8", "surrogatepass")
-        learned = (crc32(encoded) % BUCKETS, encoded, crc32(b" ", crc32(encoded)), signs_of_word(word))
-        if len(word) <= _LONGEST_KEPT:
-            if len(self) >= _MOST_KEPT:
-                self.clear()
-            self[word] = learned
-        return learned
+def _buckets(words: Sequence[bytes]) -> set[int]:
+    # Numbers are all one word: which one it is says nothing.
+    counted = words if b"".join(words).isalpha() else [b"0" if word.isdigit() else word for word in words]
+    sums = list(map(crc32, counted))
+    # The checksum of a pair goes on from that of its first word and a space.
+    pairs = map(crc32, counted[1:], map(crc32, repeat(b" "), sums))
+    return {checksum & _LAST_BUCKET for checksum in chain(sums, pairs)}
 
 
-_lexicon = _Lexicon()
-
-
-def _buckets(words: Sequence[str]) -> set[int]:
-    if not words:
-        return set()
-    buckets, encoded, before, _ = zip(*map(_lexicon.__getitem__, words), strict=True)
-    return {*buckets, *[pair % BUCKETS for pair in map(crc32, encoded[1:], before)]}
-
-
-def _tells(text: str, lower: str, words: Sequence[str]) -> list[int]:
-    signs = signs_of_text(lower)
-    for of_word in {_lexicon[word][3] for word in words}:
-        signs |= of_word
+def _tells(text: str, lower: str, words: Sequence[bytes]) -> list[int]:
+    signs = signs_of_text(lower) | signs_of_words(words)
     patterns = tells()
     found = [place for place in worth_asking(signs) if patterns[place][2].search(lower)]
     return [*found, len(FEATURES) - 1] if hidden(text) else found
 
 
-def _scored(model: _Model, text: str, lower: str, words: Sequence[str]) -> tuple[float, tuple[str, ...]]:
+def _scored(model: _Model, text: str, lower: str, words: Sequence[bytes]) -> tuple[float, tuple[str, ...]]:
     folded = lower if text.isascii() else text.casefold()
     buckets = _buckets(words if folded == lower else _words(folded))
     found = _tells(text, lower, words)
