@@ -16,6 +16,7 @@ import reasoningbank
 from reasoningbank.core.errors import BankDamaged, BankReadOnly, BankTooNew, BankUnavailable, EmbedderMismatch
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.index.embedded import EmbeddedIndex
+from reasoningbank.index.generation import Generation
 from reasoningbank.ports import Filter, Probe
 
 DIMENSION = 16
@@ -210,6 +211,26 @@ def test_threads_may_search_while_one_writes(open_bench, random_memories) -> Non
         thread.join()
     assert not problems
     assert bench.index.info().memories == 200 + 10 * 599
+
+
+def test_a_thread_that_compacts_does_not_close_what_another_is_about_to_read(
+    open_bench, random_memories, monkeypatch
+) -> None:
+    bench = open_bench(8)
+    bench.apply(added=random_memories(1, 20))
+    erasing = threading.Thread(target=lambda: bench.apply(erased=[f"mem_1_{0:022d}"]))
+    whole = Generation.snapshot
+
+    def snapshot(self: Generation):
+        if threading.current_thread() is threading.main_thread() and erasing.ident is None:
+            erasing.start()
+            erasing.join(timeout=0.3)
+        return whole(self)
+
+    monkeypatch.setattr(Generation, "snapshot", snapshot)
+    bench.search("retry cache", np.ones(8, np.float32), depth=20)
+    erasing.join(timeout=30)
+    assert bench.index.info().memories == 19
 
 
 # ------------------------------------------------------------ damage

@@ -6,6 +6,7 @@ Knows generations (a directory each; `CURRENT` names the one that counts), the w
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -42,6 +43,7 @@ class EmbeddedIndex:
     def __init__(self, directory: Path, shape: Shape, *, read_only: bool) -> None:
         self._directory, self._shape, self._read_only = directory, shape, read_only
         self._pointer = directory / "CURRENT"
+        self._pointer_name = str(self._pointer)
         self._lock = WriterLock(directory / "LOCK")
         self._switching = threading.RLock()
         self._current: tuple[int, int] = (0, 0)
@@ -84,7 +86,7 @@ class EmbeddedIndex:
         with self._switching:
             for _ in range(_MOST_ATTEMPTS):
                 try:
-                    stat = self._pointer.stat()
+                    stat = os.stat(self._pointer_name)  # noqa: PTH116 - four times a search, and a path is slow
                 except FileNotFoundError as error:
                     raise BankUnavailable(f"The index {self._directory} was removed; open it again.") from error
                 seen = (stat.st_ino, stat.st_mtime_ns)
@@ -128,7 +130,13 @@ class EmbeddedIndex:
         self._remove_others(name)
 
     def _snapshot(self) -> Snapshot:
-        return self._latest().snapshot()
+        return self._now()[1]
+
+    def _now(self) -> tuple[Generation, Snapshot]:
+        # Under the lock to the end: a thread that compacts closes the generation that others have just been given.
+        with self._switching:
+            generation = self._latest()
+            return generation, generation.snapshot()
 
     # ------------------------------------------------------------ the port
 
@@ -145,8 +153,7 @@ class EmbeddedIndex:
         return self._snapshot().header.mark
 
     def info(self) -> IndexInfo:
-        generation = self._latest()
-        snapshot = generation.snapshot()
+        generation, snapshot = self._now()
         rows = snapshot.rows.count
         alive = snapshot.rows.span("alive", 0, rows) == 1
         return IndexInfo(
@@ -194,8 +201,7 @@ class EmbeddedIndex:
             self._compact()
 
     def awaiting_vectors(self, limit: int) -> list[str]:
-        generation = self._latest()
-        snapshot = generation.snapshot()
+        generation, snapshot = self._now()
         first, rows = snapshot.header.embedded, snapshot.rows
         if first == rows.count:
             return []
@@ -237,8 +243,7 @@ class EmbeddedIndex:
             generation.commit(header)
 
     def search(self, probe: Probe) -> Candidates:
-        generation = self._latest()
-        snapshot = generation.snapshot()
+        generation, snapshot = self._now()
         if probe.vector is not None and np.size(probe.vector) != self.identity.dimension:
             raise InvalidInput(
                 f"The query has {np.size(probe.vector)} dimensions, the index {self.identity.dimension}."
@@ -260,8 +265,7 @@ class EmbeddedIndex:
 
     def vectors(self, handles: NDArray[np.int64]) -> Floats:
         """One vector for each handle, of the first facet that has one; zeros where there is none any more."""
-        generation = self._latest()
-        snapshot = generation.snapshot()
+        generation, snapshot = self._now()
         slots = handles & _SLOT_OF_HANDLE
         known = (handles >> _SLOT_BITS == generation.number) & (slots < snapshot.header.embedded)
         found = np.zeros((len(handles), self.identity.dimension), np.float32)
