@@ -23,7 +23,7 @@ from reasoningbank.core.ranking import (
     profiles,
     rank,
 )
-from reasoningbank.core.types import Outcome, Scope
+from reasoningbank.core.types import Scope
 
 
 def item(id: str, **fields: Any) -> Item:
@@ -34,7 +34,6 @@ def item(id: str, **fields: Any) -> Item:
         "age_days": 0.0,
         "used": 0,
         "scope": Scope.PROJECT,
-        "outcome": Outcome.SUCCESS,
     }
     return Item(id=id, **(defaults | fields))
 
@@ -258,7 +257,6 @@ candidates = st.lists(
         age_days=st.one_of(st.floats(-10.0, 1_000.0), st.just(math.nan)),
         used=st.integers(0, 200),
         scope=st.sampled_from(Scope),
-        outcome=st.sampled_from(Outcome),
     ),
     max_size=8,
     unique_by=lambda candidate: candidate.id,

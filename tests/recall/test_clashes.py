@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from reasoningbank import ReasoningBank
+
 DO = {"title": "Force push after a rebase", "content": "Use --force when pushing a rebased branch"}
 NEVER = {"title": "No forced pushes", "content": "Never use --force when pushing a rebased branch"}
 
@@ -60,3 +62,20 @@ def test_hits_without_a_contradiction_stay_as_they_were(bank):
     (hit,) = bank.search("pushing a rebased branch --force")
     assert hit.conflicts == ()
     assert "Conflicts" not in bank.inject("pushing a rebased branch --force")
+
+
+def test_a_contradiction_that_another_process_finds_after_a_search_is_told_by_the_next(bank, path):
+    one, other = bank.record(**DO).id, bank.record(**NEVER).id
+    assert not any(hit.conflicts for hit in bank.search("pushing a rebased branch --force"))
+    with ReasoningBank.open(path, namespace="n") as beside:
+        beside.link(one, other, "conflicts")
+    assert all(hit.conflicts for hit in bank.search("pushing a rebased branch --force"))
+
+
+def test_a_contradiction_is_told_by_a_bank_that_cannot_follow_the_feed(bank, path):
+    one, other = bank.record(**DO).id, bank.record(**NEVER).id
+    bank.search("pushing a rebased branch --force")
+    with ReasoningBank.open(path, namespace="n", read_only=True) as reader:
+        assert not any(hit.conflicts for hit in reader.search("pushing a rebased branch --force"))
+        bank.link(one, other, "conflicts")
+        assert all(hit.conflicts for hit in reader.search("pushing a rebased branch --force"))

@@ -34,6 +34,13 @@ def test_a_task_finds_what_a_task_like_it_taught(bank: ReasoningBank) -> None:
     assert "qqq: xq_id" in bank.inject("How many boats sail from the old harbour on Monday?")
 
 
+def test_the_first_task_of_a_bank_is_heard_by_the_next_search(bank: ReasoningBank) -> None:
+    bank.record(title="Knots", content="A bowline holds a mast.")
+    assert not bank.search(BOATS).memories
+    learn(bank, BOATS)
+    assert [hit.content for hit in bank.search(BOATS)] == ["qqq: xq_id, zz_ref"]
+
+
 def test_without_experience_what_shares_no_word_is_not_found(bank: ReasoningBank) -> None:
     learn(bank, BOATS)
     assert not bank.search(BOATS, experience=False).memories

@@ -11,13 +11,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.types import Outcome, Scope
+from reasoningbank.core.types import Scope
 from reasoningbank.core.values import dataclass
 
 Array = NDArray[np.float64]
@@ -29,8 +29,7 @@ POPULAR_USES = 100
 _AGES_AGO_DAYS = 1e9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(NamedTuple):
     """A candidate. Numbers that are absent may be NaN and then count as 0."""
 
     id: str
@@ -39,11 +38,10 @@ class Item:
     cosine: float
     confidence: float
     age_days: float
-    keyword: float = 0.0
-    """0–1, the share of the query's words that it holds; shown, never weighed: relevance has it already."""
     used: int
     scope: Scope
-    outcome: Outcome
+    keyword: float = 0.0
+    """0–1, the share of the query's words that it holds; shown, never weighed: relevance has it already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,22 +255,26 @@ def _picks(
     """As (row, redundancy, score): in one go, or, when they are to be compared, greedily one by one."""
     base = _base(columns, weights)
     redundancy = np.zeros(len(base))
+    scores = _scores(base, redundancy, columns.scope_weight, weights)
     if not weights.diversifies:
-        scores = _scores(base, redundancy, columns.scope_weight, weights)
         for row in np.argsort(-scores, kind="stable").tolist():
             yield row, 0.0, float(scores[row])
         return
     taken = np.zeros(len(base))
-    cosines: NDArray[Any] | None = None
+    alike: Array | None = None
+    moves: Any = ()
     for left in range(len(base), 0, -1):
-        scores = _scores(base, redundancy, columns.scope_weight, weights) + taken
-        row = int(np.argmax(scores))
+        row = int(scores.argmax())
         yield row, float(redundancy[row]), float(scores[row])
         if left > 1:
-            cosines = _cosines(similarity, len(base)) if cosines is None else cosines
-            taken[row] = -np.inf
-            # Redundancy starts at 0 and only grows, so opposites are as good as strangers, and so is what is no number.
-            np.minimum(np.fmax(redundancy, cosines[order[row]][order]), 1.0, out=redundancy)
+            if alike is None:
+                alike = _alike(similarity, order)
+                moves = (alike > _harmless(weights)).any(axis=1).tolist()
+            taken[row] = scores[row] = -np.inf
+            np.maximum(redundancy, alike[row], out=redundancy)
+            # Most are like none of the others by so much that it counts, and leave every score as it is.
+            if moves[row]:
+                scores = _scores(base, redundancy, columns.scope_weight, weights) + taken
 
 
 def _parts(columns: _Columns, row: int, redundancy: float, score: float) -> Parts:
@@ -299,11 +301,21 @@ def _within(values: NDArray[Any], lowest: float) -> Array:
     return np.clip(np.where(np.isnan(values), 0.0, values), lowest, 1.0)
 
 
-def _cosines(similarity: Similarity, size: int) -> NDArray[Any]:
+def _alike(similarity: Similarity, order: NDArray[np.intp]) -> Array:
+    """How alike any two are, 0–1, in their order. Opposites are strangers, and so is what is no number."""
     cosines = similarity() if callable(similarity) else similarity
+    size = len(order)
     if cosines.shape != (size, size):
         raise InvalidInput(f"{size} items need ({size}, {size}) similarities, not {cosines.shape}.")
-    return cosines
+    alike: Array = np.minimum(np.fmax(cosines[order[:, None], order], 0.0), 1.0).astype(np.float64)
+    # Nothing is compared with itself: it has been picked by then.
+    np.fill_diagonal(alike, 0.0)
+    return alike
+
+
+def _harmless(weights: Weights) -> float:
+    """Likeness up to this takes nothing from a score."""
+    return weights.redundant_from if weights.combine == "product" else 0.0
 
 
 def _vectors(a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:

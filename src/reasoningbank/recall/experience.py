@@ -23,6 +23,7 @@ from reasoningbank.core.learning import OF_A_SESSION
 from reasoningbank.core.types import Change, Memory, Outcome, Scope, SignalKind, State, Trajectory
 from reasoningbank.core.values import replace
 from reasoningbank.ports import Embedder, Filter, Index, Probe, Reader, Store
+from reasoningbank.recall.absence import Absence
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.query import Query
 from reasoningbank.recall.relevance import calibration_for, floor_among, relevance_of
@@ -70,12 +71,17 @@ class Experience:
         self._lock = threading.Lock()
         self._opened: tuple[Index, TaskFollower] | None = None
         self._anew = False
-        self._with_tasks: set[str] = set()
+        self._no_task = Absence()
 
-    def lived(self, query: Query, probe: Probe, now: float) -> Lived:
-        """What the nearest tasks say about memories."""
+    def lived(self, query: Query, probe: Probe, now: float, as_of: int | None) -> Lived:
+        """What the nearest tasks say about memories.
+
+        `as_of` is the change up to which the caller has followed the feed, if it knows.
+        """
         where = probe.where
-        if Scope.PROJECT not in where.scopes or not self._any_task(where.tenant):
+        if Scope.PROJECT not in where.scopes or self._no_task.holds(
+            where.tenant, as_of, lambda: self._any(where.tenant)
+        ):
             return NOTHING_LIVED
         near = self._near(query, probe)
         if not near:
@@ -91,14 +97,9 @@ class Experience:
                 self._opened[0].close()
                 self._opened = None
 
-    def _any_task(self, tenant: str) -> bool:
-        # Sessions do not go away, so one that was there once is answer enough.
-        if tenant not in self._with_tasks:
-            with self._store.read(tenant) as reader:
-                if not reader.select(Trajectory, {}, limit=1):
-                    return False
-            self._with_tasks.add(tenant)
-        return True
+    def _any(self, tenant: str) -> bool:
+        with self._store.read(tenant) as reader:
+            return bool(reader.select(Trajectory, {}, limit=1))
 
     def _near(self, query: Query, probe: Probe) -> list[tuple[str, float]]:
         """Past tasks and how alike they are, the nearest first."""

@@ -78,17 +78,26 @@ class Follower:
 
     def catch_up(self, *, budget_s: float, wait_s: float = 0.25, progress: Progress | None = None) -> bool:
         """Follow the feed for at most about `budget_s`; True when the index is then up to date."""
-        if self._store.head() <= self._index.applied and not self._index.awaiting_vectors(1):
-            return True
+        return self.caught_up_to(budget_s=budget_s, wait_s=wait_s, progress=progress) is not None
+
+    def caught_up_to(self, *, budget_s: float, wait_s: float = 0.25, progress: Progress | None = None) -> int | None:
+        """As `catch_up`; the last change that is in the index, or None when it lags behind."""
+        if (seen := self._seen_all()) is not None:
+            return seen
         deadline = time.monotonic() + budget_s
         with self._index.writing(wait_s=wait_s) as granted:
             if not granted:
                 # Somebody else is bringing the index forward right now.
-                return self._store.head() <= self._index.applied and not self._index.awaiting_vectors(1)
+                return self._seen_all()
             try:
-                return self._absorb(deadline, progress) and self._embed(deadline, progress)
+                done = self._absorb(deadline, progress) and self._embed(deadline, progress)
+                return self._index.applied if done else None
             finally:
                 self._at_hand.clear()
+
+    def _seen_all(self) -> int | None:
+        applied = self._index.applied
+        return applied if self._store.head() <= applied and not self._index.awaiting_vectors(1) else None
 
     # ------------------------------------------------------------ rows and keywords
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from reasoningbank.core.origins import Trust, trust_named
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.trust import trust_of
-from reasoningbank.ports import Store
+from reasoningbank.ports import Reader
 from reasoningbank.recall.query import ANY, Query
 
 PLACES_PER_UNTRUSTED = 5
@@ -21,9 +21,8 @@ PLACES_PER_UNTRUSTED = 5
 class Quota:
     """The seats of one answer."""
 
-    def __init__(self, store: Store, tenant: str, query: Query) -> None:
-        self._store = store
-        self._tenant = tenant
+    def __init__(self, reader: Reader, query: Query) -> None:
+        self._reader = reader
         self._limit = query.limit
         self._least = Trust.UNTRUSTED if query.trust == ANY else trust_named(query.trust)
         self._levels: dict[str, int] = {}
@@ -33,8 +32,7 @@ class Quota:
         """Candidates without those that are trusted too little and without the surplus of untrusted ones, in order."""
         if not passed:
             return passed
-        with self._store.read(self._tenant) as reader:
-            self._levels = reader.levels([ids[row] for row in passed])
+        self._levels = self._reader.levels([ids[row] for row in passed])
         if not self._levels:
             self._free = self._allowed(len(passed))
             return passed

@@ -108,5 +108,6 @@ def relevance_of(candidates: Candidates, calibration: Calibration) -> Floats:
 
 
 def _filled(candidates: Candidates, facet: int) -> Floats:
-    column: Floats = np.nan_to_num(candidates.cosine[:, facet], nan=0.0)
-    return column
+    column = candidates.cosine[:, facet]
+    filled: Floats = np.where(np.isnan(column), np.float32(0.0), column)
+    return filled

@@ -24,9 +24,10 @@ from reasoningbank.core.form import without_parameters
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.ranking import Item, Parts, profile_named, ranked
 from reasoningbank.core.tokens import count_tokens
-from reasoningbank.core.types import Exposure, Memory, Outcome, Scope, Standing
+from reasoningbank.core.types import Edge, Exposure, Memory, Scope, Standing
 from reasoningbank.core.values import dataclass, fields, replace
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
+from reasoningbank.recall.absence import Absence
 from reasoningbank.recall.clashes import with_clashes
 from reasoningbank.recall.experience import NOTHING_LIVED, Experience, Lived, with_experience
 from reasoningbank.recall.follow import Follower
@@ -88,6 +89,7 @@ class Searcher:
         self._clock = clock
         self._experience = experience
         self._holdout = holdout
+        self._no_edge = Absence()
         self.follower = Follower(store, index, embedder, policy)
 
     def search(
@@ -104,36 +106,45 @@ class Searcher:
         query = checked(query)
         where = filter_for(query, tenant, namespace)
         weights = profile_named(query.profile)
-        current = self._caught_up(budget_s if query.catch_up_s is None else query.catch_up_s)
+        seen = self._caught_up(budget_s if query.catch_up_s is None else query.catch_up_s)
         now = self._clock()
-        quota = Quota(self._store, tenant, query)
-        passed, match, candidates, reasons = self._passing(query, where, now, quota)
-        chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
-        best = ranked(_items(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
-        rows = ((chosen[i], parts) for i, parts in best)
-        hits, tokens_used = self._fetch(query, where, candidates, rows, reasons, now, quota)
+        probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
+        # Before the records are read: past tasks have an index of their own, which may have to catch up.
+        lived = NOTHING_LIVED
+        if self._experience is not None and query.experience:
+            lived = self._experience.lived(query, probe, now, seen)
+        with self._store.read(tenant) as reader:
+            quota = Quota(reader, query)
+            passed, match, candidates, reasons = self._passing(reader, query, probe, lived, now, quota)
+            chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
+            best = ranked(_items(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
+            rows = ((chosen[i], parts) for i, parts in best)
+            hits, tokens_used = self._fetch(reader, query, where, candidates, rows, reasons, now, quota)
+            if hits and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0):
+                hits = with_clashes(reader, hits)
         reasons += Counter(candidates.filtered_out)
         if noted:
             hits = self.show(query, hits, tenant, choice)
             tokens_used = sum(hit.tokens for hit in hits)
-            self._shown.note_gap(query, where, now, vain=current and not passed)
+            self._shown.note_gap(query, where, now, vain=seen is not None and not passed)
         return Found(
-            memories=hits,
+            memories=tuple(hits),
             total_found=len(passed),
             filtered_out={reason: number for reason, number in reasons.items() if number},
             tokens_used=tokens_used,
             abstained=not passed,
             embedder=str(self._index.identity),
             profile=weights.name,
-            not_yet_indexed=0 if current else self.follower.lag(),
+            not_yet_indexed=0 if seen is not None else self.follower.lag(),
         )
 
-    def _caught_up(self, budget_s: float) -> bool:
+    def _caught_up(self, budget_s: float) -> int | None:
+        """The change up to which the index has followed; None when there are more."""
         try:
-            return self.follower.catch_up(budget_s=budget_s)
+            return self.follower.caught_up_to(budget_s=budget_s)
         except (BankReadOnly, BankFull):
             # What is indexed can be found all the same; `not_yet_indexed` tells of the rest.
-            return False
+            return None
 
     def embed(self, texts: Sequence[str]) -> Floats:
         return self._embedder().embed(texts)
@@ -174,14 +185,12 @@ class Searcher:
     # ------------------------------------------------------------ candidates
 
     def _passing(
-        self, query: Query, where: Filter, now: float, quota: Quota
+        self, reader: Reader, query: Query, probe: Probe, lived: Lived, now: float, quota: Quota
     ) -> tuple[list[int], _Match, Candidates, Counter[str]]:
         """Candidates above the floor and the asked confidence, most relevant first."""
         calibration = calibration_for(self._index.identity.name)
-        excluded = self._excluded(query, where.tenant)
-        probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
-        lived = self._experience.lived(query, probe, now) if self._experience and query.experience else NOTHING_LIVED
-        probe = replace(probe, also=tuple(lived.vouched))
+        excluded = _excluded(reader, query)
+        probe = replace(probe, also=tuple(lived.vouched)) if lived.vouched else probe
         while True:
             candidates = self._index.search(probe)
             match = self._matched(candidates, calibration, now, lived)
@@ -207,18 +216,12 @@ class Searcher:
             cosine=cosine_of(candidates),
             keyword=words_met(candidates),
             relevance=with_experience(relevance_of(candidates, calibration), candidates.ids, lived.vouched),
-            lived=np.array([memory_id in lived.vouched for memory_id in candidates.ids], dtype=np.bool_),
+            lived=np.array([i in lived.vouched for i in candidates.ids] if lived.vouched else False, dtype=np.bool_),
             confidence=overall,
             here=confidence_here(overall, candidates.ids, lived.here),
             age_days=np.maximum(0.0, now - standings["created_at"]) / DAY_SECONDS,
             used=standings["used"],
         )
-
-    def _excluded(self, query: Query, tenant: str) -> frozenset[str]:
-        if not query.exclude:
-            return frozenset()
-        with self._store.read(tenant) as reader:
-            return frozenset((*query.exclude, *(m.id for m in reader.select(Memory, {"source": query.exclude}))))
 
     def _similarity(self, candidates: Candidates, chosen: Sequence[int]) -> Floats:
         vectors = self._index.vectors(candidates.handles[chosen])
@@ -231,6 +234,7 @@ class Searcher:
 
     def _fetch(
         self,
+        reader: Reader,
         query: Query,
         where: Filter,
         candidates: Candidates,
@@ -238,27 +242,25 @@ class Searcher:
         reasons: Counter[str],
         now: float,
         quota: Quota,
-    ) -> tuple[tuple[Recalled, ...], int]:
+    ) -> tuple[Sequence[Recalled], int]:
         """The rows of the best, checked again: the index is a view and may be a moment old."""
         hits: list[Recalled] = []
         tokens_used = 0
-        with self._store.read(where.tenant) as reader:
-            while wanted := list(islice(best, query.limit - len(hits))):
-                rows = _intact(reader, [candidates.ids[row] for row, _ in wanted], reasons)
-                for row, parts in wanted:
-                    memory = rows.get(candidates.ids[row])
-                    if memory is None or not _allowed(memory, where):
-                        continue
-                    tokens = count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}")
-                    if query.max_tokens is not None and tokens_used + tokens > query.max_tokens:
-                        continue
-                    trust = quota.seated(memory, reasons)
-                    if trust is None:
-                        continue
-                    tokens_used += tokens
-                    hits.append(self._recalled(memory, candidates.standings[row], parts, tokens, now, trust))
-            hits = with_clashes(reader, hits)
-        return tuple(hits), tokens_used
+        while wanted := list(islice(best, query.limit - len(hits))):
+            rows = _intact(reader, [candidates.ids[row] for row, _ in wanted], reasons)
+            for row, parts in wanted:
+                memory = rows.get(candidates.ids[row])
+                if memory is None or not _allowed(memory, where):
+                    continue
+                tokens = count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}")
+                if query.max_tokens is not None and tokens_used + tokens > query.max_tokens:
+                    continue
+                trust = quota.seated(memory, reasons)
+                if trust is None:
+                    continue
+                tokens_used += tokens
+                hits.append(self._recalled(memory, candidates.standings[row], parts, tokens, now, trust))
+        return hits, tokens_used
 
     def _recalled(
         self, memory: Memory, standing: Standing, parts: Parts, tokens: int, now: float, trust: Trust
@@ -303,6 +305,12 @@ class Searcher:
         return tuple(shown)
 
 
+def _excluded(reader: Reader, query: Query) -> frozenset[str]:
+    if not query.exclude:
+        return frozenset()
+    return frozenset((*query.exclude, *(m.id for m in reader.select(Memory, {"source": query.exclude}))))
+
+
 def _columns(standings: Sequence[Standing]) -> Mapping[str, NDArray[Any]]:
     """By field. An index that keeps them so is asked for its own: making a value of each takes longer than a search."""
     kept: Mapping[str, NDArray[Any]] | None = getattr(standings, "columns", None)
@@ -332,21 +340,13 @@ def _passed(
 
 
 def _items(candidates: Candidates, match: _Match, chosen: Sequence[int]) -> list[Item]:
-    columns = (match.relevance, match.cosine, match.keyword, match.here, match.age_days, match.used)
-    rows = zip(chosen, *(column[chosen].tolist() for column in columns), strict=True)
+    columns = (match.relevance, match.cosine, match.here, match.age_days, match.used)
+    ids, scopes = candidates.ids, candidates.scopes
     return [
-        Item(
-            id=candidates.ids[row],
-            relevance=relevance,
-            cosine=cosine,
-            keyword=keyword,
-            confidence=confidence,
-            age_days=age_days,
-            used=used,
-            scope=candidates.scopes[row],
-            outcome=Outcome.SUCCESS,
+        Item(ids[row], relevance, cosine, confidence, age_days, used, scopes[row], keyword)
+        for row, relevance, cosine, confidence, age_days, used, keyword in zip(
+            chosen, *(column[chosen].tolist() for column in (*columns, match.keyword)), strict=True
         )
-        for row, relevance, cosine, keyword, confidence, age_days, used in rows
     ]
 
 
