@@ -7,7 +7,8 @@ the score of a word one could tell whether they use it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from reasoningbank.index.policy import KEYWORDS, KeywordPolicy
 from reasoningbank.index.segments import Segment, Tail
 
 Scores = NDArray[np.float32]
+Integers = NDArray[np.integer[Any]]
+_POSTINGS_AT_ONCE = 1 << 16
 
 
 def score(
@@ -65,19 +68,30 @@ def score(
     for segment, (start, stop) in zip(segments, found, strict=True):
         here = scores[segment.first : segment.last]
         starts, stops = start.tolist(), stop.tolist()
-        for i, worth in weights.items():
-            if stops[i] > starts[i]:
-                postings = segment.postings(starts[i], stops[i])
-                # As NumPy's own index type: it would convert them at every use.
-                slots = (postings >> np.uint32(8)).astype(np.intp)
-                _add(here, slots, postings & np.uint32(255), segment.lengths[slots] * slope + base, worth)
+        spans = [(segment.postings(starts[i], stops[i]), worth) for i, worth in weights.items() if stops[i] > starts[i]]
+        for postings, worths in _together(spans):
+            # As NumPy's own index type: it would convert them at every use.
+            slots = (postings >> np.uint32(8)).astype(np.intp)
+            _add(here, slots, postings & np.uint32(255), segment.lengths[slots] * slope + base, worths)
     here = scores[tail.first : tail.last]
-    for i, worth in weights.items():
-        at = in_tail[i]
-        if len(at):
-            slots = tail.slots[at].astype(np.intp) - tail.first
-            _add(here, slots, tail.weights[at], tail.lengths[slots] * slope + base, worth)
+    for at, worths in _together([(in_tail[i], worth) for i, worth in weights.items() if len(in_tail[i])]):
+        slots = tail.slots[at].astype(np.intp) - tail.first
+        _add(here, slots, tail.weights[at], tail.lengths[slots] * slope + base, worths)
     return ceiling
+
+
+def _together(spans: Sequence[tuple[Integers, float]]) -> Iterator[tuple[Integers, Scores]]:
+    """Several terms' at once, and what each is worth: most terms are rare, and a step costs more than what it adds."""
+    sizes = [len(span) for span, _ in spans]
+    first = 0
+    while first < len(spans):
+        last, held = first + 1, sizes[first]
+        while last < len(spans) and held + sizes[last] <= _POSTINGS_AT_ONCE:
+            held += sizes[last]
+            last += 1
+        worths = np.array([worth for _, worth in spans[first:last]], np.float32)
+        yield np.concatenate([span for span, _ in spans[first:last]]), np.repeat(worths, sizes[first:last])
+        first = last
 
 
 def _own_frequency(
@@ -99,15 +113,15 @@ def _own_frequency(
 def _add(
     scores: Scores,
     slots: NDArray[np.intp],
-    weights: NDArray[np.uint32] | NDArray[np.uint8],
+    weights: Integers,
     below: Scores,
-    worth: float,
+    worths: Scores,
 ) -> None:
     """`below` is the part of the denominator that does not depend on the term; it is used up."""
     amount = weights.astype(np.float32)
     below += amount
     amount /= below
-    amount *= np.float32(worth)
+    amount *= worths
     np.add.at(scores, slots, amount)
 
 

@@ -51,20 +51,30 @@ def likeness(query: str, rows: NDArray[np.void]) -> tuple[NDArray[np.float32], N
     if not len(asked) or not len(kept):
         return np.zeros(len(rows), np.float32), np.zeros(len(rows), np.bool_)
     common = _in_common(asked, kept)
-    lengths = np.count_nonzero(kept, axis=1)
-    alike = (2.0 * common / (len(asked) + np.maximum(lengths, 1))).astype(np.float32).reshape(-1, TEXTS)
-    better = alike.argmax(axis=1)[:, None]
-    open_both = ((kept == _SLOT).any(axis=1) & bool((asked == _SLOT).any())).reshape(-1, TEXTS)
-    return np.take_along_axis(alike, better, 1)[:, 0], np.take_along_axis(open_both, better, 1)[:, 0]
+    lengths = np.maximum(np.bitwise_count(_bits(kept != _NOTHING)), 1)
+    first, second = (2.0 * common / (len(asked) + lengths)).astype(np.float32).reshape(-1, TEXTS).T
+    better = np.maximum(first, second)
+    if not bool((asked == _SLOT).any()):
+        return better, np.zeros(len(rows), np.bool_)
+    open_first, open_second = (kept == _SLOT).any(axis=1).reshape(-1, TEXTS).T
+    return better, np.where(second > first, open_second, open_first)
+
+
+def _bits(flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """One machine word for the flags of each text."""
+    return np.packbits(flags, axis=-1, bitorder="little").view(np.uint32)[..., 0]
 
 
 def _in_common(asked: Codes, kept: Codes) -> NDArray[np.uint8]:
     """The length of the longest common subsequence with each text, after Hyyrö (2004): one addition for a word."""
-    met = np.packbits(kept[None] == asked[:, None, None], axis=2, bitorder="little").view(np.uint32)[..., 0]
+    met = _bits(kept[None] == asked[:, None, None])
     free = np.full(len(kept), _ALL)
+    used, rest = np.empty_like(free), np.empty_like(free)
     for row in met:
-        used = free & row
-        free = (free + used) | (free - used)
+        np.bitwise_and(free, row, out=used)
+        np.subtract(free, used, out=rest)
+        free += used
+        free |= rest
     return np.bitwise_count(~free)
 
 

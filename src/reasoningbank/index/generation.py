@@ -26,6 +26,7 @@ from reasoningbank.index.durable import sync_directory, write_durably
 from reasoningbank.index.entries import ENTRY, Entries
 from reasoningbank.index.files import GrowingFile
 from reasoningbank.index.header import Header, HeaderFile
+from reasoningbank.index.masks import Masks
 from reasoningbank.index.rotation import Rotation
 from reasoningbank.index.rows import Rows
 from reasoningbank.index.segments import Segment, Tail, merged, seal, segment_name
@@ -59,6 +60,8 @@ class Snapshot:
     segments: tuple[Segment, ...]
     tail: Tail
     rotation: Rotation
+    masks: Masks
+    """Kept with the commit that they are of."""
 
 
 class Generation:
@@ -122,6 +125,7 @@ class Generation:
             segments=tuple(self._segments.values()),
             tail=self._tail,
             rotation=self.rotation,
+            masks=Masks(),
         )
 
     def _open_segment(self, span: tuple[int, int]) -> Segment:

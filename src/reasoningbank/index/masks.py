@@ -23,17 +23,38 @@ SCOPES = tuple(Scope)
 OUTCOMES = tuple(Outcome)
 STATES = tuple(State)
 _PROJECT = SCOPES.index(Scope.PROJECT)
+_MOST_KEPT = 4
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
     mask: Mask
-    """One for each row; good until the scratch is used again."""
+    """One for each row."""
     considered: int
     filtered_out: dict[str, int]
     own: Mask | None = None
     """The rows of the tenant, where there are others' too: how rare a word is must not be learned from those."""
+    mean_length: float = 0.0
+    """Of those rows, in half units."""
+
+
+class Masks:
+    """What filters let through of the rows as of one commit. The last few are kept: most searches ask with the same."""
+
+    def __init__(self) -> None:
+        # Replaced as a whole: threads share it.
+        self._kept: tuple[tuple[Filter, Passed], ...] = ()
+
+    def passed(
+        self, where: Filter, rows: Rows, segments: Sequence[Segment], tail: Tail, scratch: tuple[Mask, Mask]
+    ) -> Passed:
+        for asked, passed in self._kept:
+            if asked == where:
+                return passed
+        passed = apply_filter(where, rows, segments, tail, scratch)
+        self._kept = ((where, passed), *self._kept[: _MOST_KEPT - 1])
+        return passed
 
 
 def apply_filter(
@@ -47,6 +68,7 @@ def apply_filter(
     _keep_equal(mask, other, rows.blocks("tenant"), name_key(where.tenant))
     left = int(np.count_nonzero(flat))
     own = flat.copy() if left < everybody else None
+    mean_length = float(rows.span("length", 0, count)[own].mean()) if own is not None and left else 0.0
     removed: dict[str, int] = {}
     for name, keep in _parts(where, rows, segments, tail):
         keep(mask, other)
@@ -54,7 +76,7 @@ def apply_filter(
         if now < left:
             removed[name] = left - now
         left = now
-    return Passed(flat, left, removed, own)
+    return Passed(flat.copy(), left, removed, own, mean_length)
 
 
 Keep = Callable[[Mask, Mask], None]

@@ -18,7 +18,7 @@ from reasoningbank.index.changes import find
 from reasoningbank.index.entries import query_terms
 from reasoningbank.index.forms import likeness
 from reasoningbank.index.generation import Snapshot
-from reasoningbank.index.masks import SCOPES, Mask, apply_filter
+from reasoningbank.index.masks import SCOPES, Mask
 from reasoningbank.index.rows import BLOCK_ROWS, Slots, blocks_for
 from reasoningbank.index.vectors import Asked, cosines, gather_room, nearest
 from reasoningbank.ports import Candidates, Probe
@@ -52,17 +52,15 @@ class Scratch:
 def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int) -> Candidates:
     """A handle is a slot with `handle_base`, which has none of its bits, laid over it."""
     rows, header = snapshot.rows, snapshot.header
-    passed = apply_filter(probe.where, rows, snapshot.segments, snapshot.tail, scratch.masks)
+    passed = snapshot.masks.passed(probe.where, rows, snapshot.segments, snapshot.tail, scratch.masks)
     scores = scratch.scores[: header.rows]
-    mean_length = header.length / max(1, header.rows)
+    mean_length = header.length / max(1, header.rows) if passed.own is None else passed.mean_length
     query = query_terms(probe.text)
     asked = _asked_by_facet(probe, snapshot)
     if passed.considered and probe.depth > 0:
         by_vector, cosine = _nearest(snapshot, asked, probe.depth, passed.mask, scratch)
-        if passed.own is not None:
-            mean_length = float(rows.span("length", 0, header.rows)[passed.own].mean())
         ceiling = score(scores, query, snapshot.segments, snapshot.tail, mean_length, own=passed.own)
-        by_keyword = _best(scores, passed.mask, probe.depth, scratch.masks[1]) if ceiling else _NONE
+        by_keyword = _best(scores, passed.mask, probe.depth, scratch.masks[0]) if ceiling else _NONE
     else:
         scores.fill(0.0)
         ceiling = 0.0
