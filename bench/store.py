@@ -213,13 +213,13 @@ class SlowDisk:
 def _ratio_when_syncs_take_longer(
     bank: ReasoningBank, drafts: list[dict[str, object]], vector: np.ndarray, wait_s: float
 ) -> float:
-    store = bank._desk.store  # noqa: SLF001
-    connection = store._writer  # noqa: SLF001
-    store._writer = SlowDisk(connection, wait_s)  # noqa: SLF001
+    connections = bank.desk.store._connections  # noqa: SLF001
+    connection = connections.writer
+    connections.writer = SlowDisk(connection, wait_s)
     try:
         return _rate(bank, drafts, vector, THREADS) / _rate(bank, drafts, vector, 1)
     finally:
-        store._writer = connection  # noqa: SLF001
+        connections.writer = connection
 
 
 def _rate(bank: ReasoningBank, drafts: list[dict[str, object]], vector: np.ndarray, threads: int) -> float:

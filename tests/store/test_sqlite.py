@@ -17,8 +17,9 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Exposure
 from reasoningbank.ports import Writer
 from reasoningbank.store import opening, schema
+from reasoningbank.store.group_commit import UNITS_PER_COMMIT, Unit
 from reasoningbank.store.schema import MIGRATIONS
-from reasoningbank.store.sqlite import SAFE_SQLITE, UNITS_PER_COMMIT, SqliteStore, _Unit
+from reasoningbank.store.sqlite import SAFE_SQLITE, SqliteStore
 from reasoningbank.store.task_rows import like_tasks
 
 CANARY = "Zanzibar-canary-7f3a"
@@ -82,7 +83,7 @@ def test_writes_that_wait_together_share_commits(path: Path) -> None:
 def test_a_write_behind_more_than_one_commit_takes_returns_only_after_its_own(path: Path) -> None:
     store = SqliteStore(path)
     # Put there by hand: threads queue up in the order in which they get the lock, so they hardly ever overtake.
-    store._queue.extend(_Unit("t", lambda writer: None, alone=False) for _ in range(UNITS_PER_COMMIT + 1))
+    store._commits.queue.extend(Unit("t", lambda writer: None, alone=False) for _ in range(UNITS_PER_COMMIT + 1))
     line = Exposure(memory_id="m", tenant="t", trajectory_id=None, query_hash="q", rank=1, at=1.0)
     assert store.write("t", lambda writer: writer.add_beside([line])) == 1
     with store.read("t") as reader:
@@ -246,7 +247,7 @@ def slow(writer):
     begun.set()
     assert go.wait(30)
     # The main thread is at its gate behind this unit.
-    while not store._queue:
+    while not store._commits.queue:
         pass
     os.kill(os.getpid(), signal.SIGINT)
     assert interrupted.wait(30)

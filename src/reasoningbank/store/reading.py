@@ -1,0 +1,221 @@
+"""Reading records over one SQLite connection, always within one tenant.
+
+The tenant is bound when a reader is made and stands in every statement, so no query can forget it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import apsw
+
+from reasoningbank.core.errors import BankDamaged
+from reasoningbank.core.types import EmbedderIdentity, Lease, Memory, Record, Sidecar, State
+from reasoningbank.core.values import fields
+from reasoningbank.store import leases, task_rows
+from reasoningbank.store.tables import BESIDE, Table, decoded_beside, table_of
+
+if TYPE_CHECKING:
+    from reasoningbank.core.context import Evidenced
+    from reasoningbank.core.worth import KindRate, Tally, Trial
+
+R = TypeVar("R", bound=Record)
+S = TypeVar("S", bound=Sidecar)
+_MOST_ROWS = 1 << 62
+
+
+class SqliteReader:
+    def __init__(self, connection: apsw.Connection, tenant: str, location: str) -> None:
+        self._connection = connection
+        self._tenant = tenant
+        self._location = location
+
+    def _decoded(self, table: Table[R], row: Sequence[Any]) -> R:
+        if not table.intact(row):
+            raise BankDamaged(
+                f"The {table.noun} {row[0]!r} in {self._location} does not match its checksum. "
+                "Run 'reasoningbank verify' for the whole list, and restore a backup."
+            )
+        return table.decode(row)
+
+    def get(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
+        table = table_of(kind)
+        if len(ids) == 1:
+            rows = self._connection.execute(
+                f"SELECT {table.listed} FROM {table.name} WHERE id = ? AND tenant = ?", (ids[0], self._tenant)
+            )
+        else:
+            # The plus keeps SQLite from walking all ids of the tenant, which it takes for the shorter way.
+            rows = self._connection.execute(
+                f"SELECT {table.listed} FROM {table.name} WHERE id IN (SELECT value FROM json_each(?)) AND +tenant = ?",
+                (json.dumps(list(ids)), self._tenant),
+            )
+        return {row[0]: self._decoded(table, row) for row in rows}
+
+    def select(
+        self,
+        kind: type[R],
+        where: Mapping[str, Any],
+        *,
+        newest_first: bool = False,
+        after: str | None = None,
+        limit: int | None = None,
+    ) -> list[R]:
+        table = table_of(kind)
+        condition, values = self._condition(table, where)
+        if after is not None:
+            condition += f" AND id {'<' if newest_first else '>'} ?"
+            values.append(after)
+        values.append(_MOST_ROWS if limit is None else limit)
+        order = f"ORDER BY id {'DESC' if newest_first else 'ASC'}"
+        chosen = f"WHERE {condition} {order} LIMIT ?"
+        if limit is not None and kind is Memory and "namespace" not in where:
+            # No index has a tenant's memories by id, so they are sorted: the ids alone, not the whole rows.
+            chosen = f"WHERE id IN (SELECT id FROM {table.name} {chosen}) {order}"
+        rows = self._connection.execute(f"SELECT {table.listed} FROM {table.name} {chosen}", values)
+        return [self._decoded(table, row) for row in rows]
+
+    def count(self, kind: type[R], where: Mapping[str, Any]) -> int:
+        table = table_of(kind)
+        condition, values = self._condition(table, where)
+        rows = self._connection.execute(f"SELECT count(*) FROM {table.name} WHERE {condition}", values)
+        return int(next(rows)[0])
+
+    def tally(self, kind: type[R], by: str, where: Mapping[str, Any] = MappingProxyType({})) -> dict[str, int]:
+        table = table_of(kind)
+        if by not in table.columns:
+            raise KeyError(f"{table.noun} has no field {by!r}")
+        condition, values = self._condition(table, where)
+        return dict(
+            self._connection.execute(f"SELECT {by}, count(*) FROM {table.name} WHERE {condition} GROUP BY {by}", values)
+        )
+
+    def _condition(self, table: Table[Any], where: Mapping[str, Any]) -> tuple[str, list[Any]]:
+        parts, values = ["tenant = ?"], [self._tenant]
+        for column, wanted in where.items():
+            if column not in table.columns:
+                raise KeyError(f"{table.noun} has no field {column!r}")
+            if column == "tags":
+                for tag in (wanted,) if isinstance(wanted, str) else wanted:
+                    parts.append(f"EXISTS (SELECT 1 FROM json_each({table.name}.tags) WHERE value = ?)")
+                    values.append(tag)
+            elif wanted is None:
+                parts.append(f"{column} IS NULL")
+            elif isinstance(wanted, tuple) and all(isinstance(value, State) for value in wanted):
+                # Spelt out, because only then does SQLite see that the index of live keys covers the question.
+                listed = ", ".join(f"'{value.value}'" for value in sorted(wanted))
+                parts.append(f"{column} IN ({listed})")
+            elif isinstance(wanted, (list, tuple, set, frozenset)):
+                parts.append(f"{column} IN (SELECT value FROM json_each(?))")
+                values.append(json.dumps(sorted(wanted)))
+            else:
+                parts.append(f"{column} = ?")
+                values.append(wanted)
+        return " AND ".join(parts), values
+
+    def revisions(self, memory_id: str) -> list[Memory]:
+        table = table_of(Memory)
+        rows = self._connection.execute(
+            f"SELECT {table.listed} FROM revisions WHERE id = ? AND tenant = ? ORDER BY revision",
+            (memory_id, self._tenant),
+        )
+        return [self._decoded(table, row) for row in rows]
+
+    def vectors(self, identity: EmbedderIdentity, ids: Sequence[str]) -> dict[str, dict[str, bytes]]:
+        found: dict[str, dict[str, bytes]] = {}
+        for memory_id, facet, vector in self._connection.execute(
+            "SELECT memory_id, facet, vector FROM vectors WHERE memory_id IN (SELECT value FROM json_each(?)) "
+            "AND identity = ? AND tenant = ?",
+            (json.dumps(list(ids)), str(identity), self._tenant),
+        ):
+            found.setdefault(memory_id, {})[facet] = vector
+        return found
+
+    def shown(self, ids: Sequence[str]) -> dict[str, int]:
+        rows = self._connection.execute(
+            "SELECT memory_id, count(*) FROM exposures WHERE memory_id IN (SELECT value FROM json_each(?)) "
+            "AND tenant = ? AND NOT withheld GROUP BY memory_id",
+            (json.dumps(list(ids)), self._tenant),
+        )
+        return dict(rows)
+
+    def shown_in(self, trajectory_id: str) -> list[str]:
+        rows = self._connection.execute(
+            "SELECT memory_id FROM exposures WHERE trajectory_id = ? AND tenant = ? "
+            "AND NOT withheld GROUP BY memory_id ORDER BY min(num)",
+            (trajectory_id, self._tenant),
+        )
+        return [memory_id for (memory_id,) in rows]
+
+    def ranks_in(self, trajectory_id: str) -> dict[str, int]:
+        rows = self._connection.execute(
+            "SELECT memory_id, min(rank) FROM exposures WHERE trajectory_id = ? AND tenant = ? "
+            "AND NOT withheld GROUP BY memory_id ORDER BY min(num)",
+            (trajectory_id, self._tenant),
+        )
+        return dict(rows)
+
+    def like_tasks(self, namespace: str | None, kind: str | None, limit: int) -> dict[str, bool]:
+        return task_rows.like_tasks(self._connection, self._tenant, namespace, kind, limit)
+
+    def evidence_in(self, trajectory_ids: Sequence[str]) -> list[Evidenced]:
+        return task_rows.evidence_in(self._connection, self._tenant, trajectory_ids)
+
+    def tallies(self, since: float) -> dict[str, Tally]:
+        from reasoningbank.store import worth_rows
+
+        return worth_rows.tallies(self._connection, self._tenant, since)
+
+    def trials(self, namespace: str | None, since: float) -> list[Trial]:
+        from reasoningbank.store import worth_rows
+
+        return worth_rows.trials(self._connection, self._tenant, namespace, since)
+
+    def kind_rates(self, namespace: str | None, since: float, limit: int) -> list[KindRate]:
+        from reasoningbank.store import worth_rows
+
+        return worth_rows.kind_rates(self._connection, self._tenant, namespace, since, limit)
+
+    def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
+        return leases.leases(self._connection, self._tenant, job_ids)
+
+    def erased(self, ids: Sequence[str]) -> set[str]:
+        rows = self._connection.execute(
+            "SELECT id FROM tombstones WHERE id IN (SELECT value FROM json_each(?)) AND tenant = ?",
+            (json.dumps(list(ids)), self._tenant),
+        )
+        return {record_id for (record_id,) in rows}
+
+    def levels(self, ids: Sequence[str]) -> dict[str, int]:
+        rows = self._connection.execute(
+            "SELECT memory_id, level FROM trust WHERE tenant = ? AND memory_id IN (SELECT value FROM json_each(?))",
+            (self._tenant, json.dumps(list(ids))),
+        )
+        return dict(rows)
+
+    def children(self, ids: Sequence[str]) -> list[str]:
+        rows = self._connection.execute(
+            "SELECT DISTINCT memory_id FROM kin WHERE tenant = ? AND parent_id IN (SELECT value FROM json_each(?))",
+            (self._tenant, json.dumps(list(ids))),
+        )
+        return [memory_id for (memory_id,) in rows]
+
+    def alike(self, marks: Sequence[int]) -> dict[str, int]:
+        rows = self._connection.execute(
+            "SELECT memories.id, count(*) FROM (SELECT DISTINCT value FROM json_each(?)) AS asked "
+            "CROSS JOIN marks ON marks.mark = asked.value CROSS JOIN memories ON memories.num = marks.memory "
+            "WHERE memories.tenant = ? GROUP BY memories.num",
+            (json.dumps(list(marks)), self._tenant),
+        )
+        return dict(rows)
+
+    def beside(self, kind: type[S]) -> list[S]:
+        name, order = BESIDE[cast("type[Sidecar]", kind)]
+        columns = [f.name for f in fields(kind)]
+        rows = self._connection.execute(
+            f"SELECT {', '.join(columns)} FROM {name} WHERE tenant = ? ORDER BY {order}", (self._tenant,)
+        )
+        return [kind(**decoded_beside(dict(zip(columns, row, strict=True)))) for row in rows]
