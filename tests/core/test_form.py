@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.core.form import SLOT, form_of, pieces, without_parameters, word_of
+from reasoningbank.core.form import SLOT, are_names, form_of, pieces, without_parameters, word_of
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,28 @@ def test_names_numbers_paths_and_quotes_are_parameters(text: str, bare: str) -> 
 @pytest.mark.parametrize("text", ["Show the most recent order.", "don't use it's form", "", "   ", "größer als vorher"])
 def test_a_text_without_parameters_is_left_alone(text: str) -> None:
     assert without_parameters(text) == text
+
+
+@pytest.mark.parametrize("text", ["bread_recipe", "ERR_OSSL 4711", "README.md."])
+def test_names_alone_are_left_alone_since_all_of_them_would_look_the_same(text: str) -> None:
+    assert without_parameters(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ERR_OSSL", True),
+        ("webpack.config.js --watch-poll", True),
+        ("fetchUser", True),
+        ("Continue", False),
+        ("don't", False),
+        ("what is ERR_OSSL?", False),
+        ("", False),
+        ("...", False),
+    ],
+)
+def test_what_one_looks_up_by_its_letters_is_told_from_a_question(text: str, expected: bool) -> None:
+    assert are_names(text) is expected
 
 
 def test_a_capital_means_a_name_only_inside_a_sentence() -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
 import apsw
 import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.ranking import profiles
+from reasoningbank.core.types import Draft
 from reasoningbank.recall.query import Query
 
 QUESTION = "how do I configure the retry policy of the http client"
@@ -236,3 +241,51 @@ def test_a_damaged_row_is_counted_and_does_not_keep_the_others_from_being_found(
         found = bank.search("retry with backoff")
         assert [hit.id for hit in found] == [whole]
         assert found.filtered_out["damaged"] == 1
+
+
+@pytest.fixture(params=["local", "hash"])
+def named(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ReasoningBank]:
+    """Memories under names, as `store` makes them."""
+    with ReasoningBank.open(tmp_path / "named.db", embedder=request.param, namespace="n") as bank:
+        bank.store("bread_recipe", "Knead the dough for ten minutes.")
+        bank.store("db_host", "Postgres lives on kraken.")
+        bank.store("auth_jwt", "JWT tokens are signed with RS256.")
+        yield bank
+
+
+@pytest.mark.parametrize("name", ["ERR_OSSL_EVP", "E4711", "restart server_7"])
+def test_a_name_that_nobody_knows_finds_nothing(named: ReasoningBank, name: str) -> None:
+    assert named.search(name).abstained
+
+
+def test_a_name_finds_what_holds_it_and_no_other_name(named: ReasoningBank) -> None:
+    assert [hit.title for hit in named.search("bread_recipe").memories] == ["bread_recipe"]
+    assert [hit.title for hit in named.search("JWT").memories] == ["auth_jwt"]
+
+
+def test_a_name_is_found_among_many_however_little_the_model_makes_of_it(named: ReasoningBank) -> None:
+    words = [
+        "retry",
+        "cache",
+        "deploy",
+        "token",
+        "server",
+        "queue",
+        "lock",
+        "page",
+        "user",
+        "test",
+        "build",
+        "parse",
+        "merge",
+        "branch",
+        "route",
+        "shard",
+    ]
+    named.record_many(
+        Draft(title=f"{one} and {other}", content=f"Mind the {third} when you {one} a {other}.")
+        for one, other, third in itertools.islice(itertools.permutations(words, 3), 0, 3000, 20)
+    )
+    named.catch_up()
+    assert [hit.title for hit in named.search("RS256").memories] == ["auth_jwt"]
+    assert named.search("RS512").abstained

@@ -44,7 +44,7 @@ def packed(texts: list[tuple[str, str]]) -> NDArray[np.void]:
 
 def likeness(query: str, rows: NDArray[np.void]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """For each row the better of its two texts: twice the words in common over the words of both, from 0 to 1, and
-    whether both that text and the query have parameters.
+    whether both that text and the query have parameters. Two texts that share nothing but parameters are not alike.
     """
     asked = np.array(_codes(query), np.uint16)
     kept = rows.view(np.uint16).reshape(-1, WORDS)
@@ -66,8 +66,12 @@ def _bits(flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
 
 
 def _in_common(asked: Codes, kept: Codes) -> NDArray[np.uint8]:
-    """The length of the longest common subsequence with each text, after Hyyrö (2004): one addition for a word."""
+    """The length of the longest common subsequence with each text, after Hyyrö (2004): one addition for a word.
+
+    0 where only parameters are in common.
+    """
     met = _bits(kept[None] == asked[:, None, None])
+    has_word = met[asked != _SLOT].any(axis=0)
     free = np.full(len(kept), _ALL)
     used, rest = np.empty_like(free), np.empty_like(free)
     for row in met:
@@ -75,7 +79,8 @@ def _in_common(asked: Codes, kept: Codes) -> NDArray[np.uint8]:
         np.subtract(free, used, out=rest)
         free += used
         free |= rest
-    return np.bitwise_count(~free)
+    common: NDArray[np.uint8] = np.bitwise_count(~free) * has_word
+    return common
 
 
 def _codes(text: str) -> list[int]:

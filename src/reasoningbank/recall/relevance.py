@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reasoningbank.core.form import are_names
 from reasoningbank.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -57,11 +58,24 @@ _CROWDED = 1000
 _LEAST_SHARE = 0.2
 """Of the floor, however few there are: what has nothing to do with a question stays below that."""
 
+_NAMED = 0.2
+"""Of a query's words: a text that says each once has 0.45, and this much when it is four times as long as most."""
+
 
 def floor_among(calibration: Calibration, memories: int) -> float:
     """What fits badly comes up because there are many to choose from; among a few, a loose fit is worth showing."""
     crowd = math.log(1 + memories) / math.log(1 + _CROWDED)
     return calibration.floor * min(1.0, max(_LEAST_SHARE, crowd**2))
+
+
+def floors_for(calibration: Calibration, candidates: Candidates, asked: str) -> Floats:
+    """The floor of each candidate. One that holds a name that was asked for is worth showing, however little the model
+    can make of the name.
+    """
+    floors = np.full(len(candidates.ids), floor_among(calibration, candidates.considered), np.float32)
+    if are_names(asked):
+        floors[words_met(candidates) >= _NAMED] = calibration.floor * _LEAST_SHARE
+    return floors
 
 
 def calibration_from(values: dict[str, Any]) -> Calibration:

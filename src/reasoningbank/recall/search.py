@@ -35,7 +35,7 @@ from reasoningbank.recall.holdout import divided, on_trial
 from reasoningbank.recall.plan import planned
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
 from reasoningbank.recall.quota import Quota
-from reasoningbank.recall.relevance import Calibration, calibration_for, cosine_of, floor_among, relevance_of, words_met
+from reasoningbank.recall.relevance import Calibration, calibration_for, cosine_of, floors_for, relevance_of, words_met
 from reasoningbank.recall.shown import ShownLog
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Searcher:
         while True:
             candidates = self._index.search(probe)
             match = self._matched(candidates, calibration, now, lived)
-            floor = floor_among(calibration, candidates.considered) if query.floor is None else query.floor
+            floor = floors_for(calibration, candidates, probe.text) if query.floor is None else query.floor
             passed, reasons = _passed(query, excluded, candidates, match, floor)
             passed = quota.trimmed(passed, candidates.ids, reasons)
             enough = len(passed) >= query.limit or not any(reasons[reason] for reason in _DUG_BEHIND)
@@ -320,7 +320,7 @@ def _columns(standings: Sequence[Standing]) -> Mapping[str, NDArray[Any]]:
 
 
 def _passed(
-    query: Query, excluded: frozenset[str], candidates: Candidates, match: _Match, floor: float
+    query: Query, excluded: frozenset[str], candidates: Candidates, match: _Match, floor: float | Floats
 ) -> tuple[list[int], Counter[str]]:
     # A candidate that neither points the same way nor shares a word is no match at any floor.
     fits = (match.relevance >= floor) & ((match.cosine > 0.0) | (match.keyword > 0.0) | match.lived)
