@@ -32,13 +32,15 @@ class GrowingFile:
 
     def view(self, size: int) -> Bytes:
         """The file as bytes, at least `size` of them. Views given earlier stay valid and see the same file."""
-        if len(self._view) < size:
+        # Kept in hand: another thread may put its own, shorter one in the same place at any moment.
+        view = self._view
+        if len(view) < size:
             on_disk = os.fstat(self._descriptor).st_size
             if on_disk < size:
                 raise BankDamaged(f"The index file {self.path} is cut short; build the index again.")
             access = mmap.ACCESS_WRITE if self._writable else mmap.ACCESS_READ
-            self._view = np.frombuffer(mmap.mmap(self._descriptor, on_disk, access=access), np.uint8)
-        return self._view
+            self._view = view = np.frombuffer(mmap.mmap(self._descriptor, on_disk, access=access), np.uint8)
+        return view
 
     def write(self, at: int, data: Any) -> None:
         raw = memoryview(data).cast("B")
