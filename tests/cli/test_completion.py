@@ -20,7 +20,7 @@ COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; COMP_LINE='{line}'; COMP_POI
 _reasoningbank
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
-    done = subprocess.run(["bash", "--norc", "-c", asked], capture_output=True, text=True, check=True, timeout=20)
+    done = subprocess.run(["bash", "--norc", "-c", asked], capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr == ""
     return done.stdout.split()
 
@@ -73,7 +73,7 @@ def test_the_scripts_name_every_command(rb, shell):
     program = shutil.which(shell)
     if program is not None:
         flag = "--no-execute" if shell == "fish" else "-n"
-        subprocess.run([program, flag], input=result.out, text=True, check=True, timeout=20)
+        subprocess.run([program, flag], input=result.out, text=True, check=True, timeout=60)
 
 
 def test_other_shells_are_refused(rb):

@@ -175,7 +175,7 @@ def test_a_watch_works_off_what_comes_and_ends_when_it_is_told_to(rb, session, n
         line = watch.stderr.readline()
         assert line.startswith(second)
         watch.send_signal(number)
-        out, err = watch.communicate(timeout=30)
+        out, err = watch.communicate(timeout=60)
     finally:
         watch.kill()
         watch.wait()

@@ -32,7 +32,7 @@ def test_jobs_are_worked_on_side_by_side(bank, end_sessions, a_teacher, a_lesson
     together = threading.Barrier(4)
 
     def act(episode):
-        together.wait(20)
+        together.wait(60)
         return [a_lesson(episode.task)]
 
     assert bank.distill(Shift(workers=2, batch=2), teachers=[a_teacher(act)]).count("done") == 8
@@ -73,9 +73,9 @@ def test_what_is_not_done_when_workers_are_stopped_is_given_back_uncounted(bank,
     assert isinstance(crew, Crew)
     thread = threading.Thread(target=crew.run)
     thread.start()
-    assert started.wait(20)
+    assert started.wait(60)
     crew.stop()
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
     release.set()
     assert bank.jobs.tally() == {"waiting": 4}

@@ -76,7 +76,7 @@ class Api:
         assert answer.status == 200, answer.body
         return answer.json
 
-    def raw(self, data: bytes, *, wait_s: float = 10.0) -> bytes:
+    def raw(self, data: bytes, *, wait_s: float = 60.0) -> bytes:
         """Everything that comes back for some bytes, until the server closes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=wait_s) as sock:
             sock.sendall(data)
@@ -96,7 +96,7 @@ def served(bank: Bank, mounted: dict[str, Any] | None = None, **wishes: Any) -> 
     thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
     thread.start()
     try:
-        assert started.wait(20)
+        assert started.wait(60)
         yield Api(sock.getsockname()[1], bank=bank)
     finally:
         server.should_exit = True

@@ -18,7 +18,7 @@ class Stream:
     """Reads events from a socket, bounded in time."""
 
     def __init__(self, api, path="/v1/changes/stream", **headers):
-        self.sock = socket.create_connection(("127.0.0.1", api.port), timeout=20)
+        self.sock = socket.create_connection(("127.0.0.1", api.port), timeout=60)
         sent = {
             "host": f"127.0.0.1:{api.port}",
             **({"authorization": f"Bearer {api.token}"} if api.token else {}),

@@ -10,22 +10,18 @@ from reasoningbank.core.types import Memory
 from reasoningbank.serve.http.limits import Buckets, Limits
 from tests.serve.conftest import served
 
-QUICK = Limits(
-    header_wait_s=0.3, body_wait_s=0.3, body_bytes=10_000, import_bytes=20_000, header_bytes=4_000, drain_wait_s=0.3
-)
-
-
-def reply_to(api, data: bytes) -> bytes:
-    return api.raw(data, wait_s=15)
+SMALL = Limits(body_bytes=10_000, import_bytes=20_000, header_bytes=4_000, drain_wait_s=0.3)
+IMPATIENT = Limits(header_wait_s=0.3, body_wait_s=0.3)
+"""Apart from the small one: on a busy machine its own clients may be slower than this."""
 
 
 def test_a_body_over_the_limit_is_refused_before_and_while_it_comes(bank):
-    with served(bank, limits=QUICK) as api:
+    with served(bank, limits=SMALL) as api:
         declared = api("POST", "/v1/memories", {"title": "t", "content": "c" * 20_000})
         assert (declared.status, declared.code) == (413, "too_large")
         head = f"POST /v1/memories HTTP/1.1\r\nhost: 127.0.0.1:{api.port}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
         piece = b"1000\r\n" + b" " * 4096 + b"\r\n"
-        assert reply_to(api, head.encode() + piece * 4).startswith(b"HTTP/1.1 413"), "and the rest is not waited for"
+        assert api.raw(head.encode() + piece * 4).startswith(b"HTTP/1.1 413"), "and the rest is not waited for"
         lines = api("POST", "/v1/import", b"x" * 30_000, content_type="application/x-ndjson")
         assert lines.status == 413
 
@@ -36,36 +32,36 @@ def test_the_default_limit_is_four_mebibytes(shared):
 
 
 def test_a_head_that_never_ends_is_cut_off(bank):
-    with served(bank, limits=QUICK) as api:
-        assert b" 408 " in reply_to(api, b"GET /v1/status HTTP/1.1\r\nhost: x\r\n")
-        assert b" 408 " in reply_to(api, b""), "not even one that never begins is waited for"
+    with served(bank, limits=IMPATIENT) as api:
+        assert b" 408 " in api.raw(b"GET /v1/status HTTP/1.1\r\nhost: x\r\n")
+        assert b" 408 " in api.raw(b""), "not even one that never begins is waited for"
 
 
 def test_a_head_that_is_too_large_is_refused(bank):
-    with served(bank, limits=QUICK) as api:
+    with served(bank, limits=SMALL) as api:
         many = "".join(f"x-{n}: {'y' * 100}\r\n" for n in range(100))
         for head in (
             f"GET /v1/status HTTP/1.1\r\n{many}\r\n",
             f"GET /{'a' * 8000} HTTP/1.1\r\n\r\n",
             f"GET / HTTP/1.1\r\nx: {'y' * 9000}\r\n\r\n",
         ):
-            assert reply_to(api, head.encode()).startswith(b"HTTP/1.1 431")
+            assert api.raw(head.encode()).startswith(b"HTTP/1.1 431")
         assert api("GET", "/v1/status").status == 200
 
 
 def test_a_body_that_never_comes_is_cut_off(bank):
-    with served(bank, limits=QUICK) as api:
+    with served(bank, limits=IMPATIENT) as api:
         head = f"POST /v1/memories HTTP/1.1\r\nhost: 127.0.0.1:{api.port}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: 500\r\n\r\n"
         for sent in (
             head + "{",
             head.replace("/v1/memories", "/v1/import").replace("application/json", "application/x-ndjson") + "{",
         ):
-            assert b" 408 " in reply_to(api, sent.encode())
+            assert b" 408 " in api.raw(sent.encode())
 
 
 def test_slow_clients_keep_nobody_else_waiting(bank):
     with served(bank, limits=Limits(header_wait_s=20.0)) as api:
-        slow = [socket.create_connection(("127.0.0.1", api.port), timeout=10) for _ in range(100)]
+        slow = [socket.create_connection(("127.0.0.1", api.port), timeout=60) for _ in range(100)]
         for sock in slow:
             sock.sendall(b"POST /v1/sea")
         try:
@@ -77,12 +73,12 @@ def test_slow_clients_keep_nobody_else_waiting(bank):
 
 def test_there_are_only_so_many_connections(bank):
     with served(bank, limits=Limits(connections=5)) as api:
-        kept = [socket.create_connection(("127.0.0.1", api.port), timeout=10) for _ in range(5)]
+        kept = [socket.create_connection(("127.0.0.1", api.port), timeout=60) for _ in range(5)]
         try:
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + 60
             refused = b""
             while not refused.startswith(b"HTTP/1.1 503") and time.monotonic() < deadline:
-                refused = reply_to(api, b"")
+                refused = api.raw(b"")
             assert refused.startswith(b"HTTP/1.1 503")
         finally:
             for sock in kept:
@@ -91,7 +87,7 @@ def test_there_are_only_so_many_connections(bank):
 
 def test_whoever_hangs_up_in_the_middle_of_a_body_writes_nothing(bank):
     with served(bank) as api:
-        with socket.create_connection(("127.0.0.1", api.port), timeout=10) as sock:
+        with socket.create_connection(("127.0.0.1", api.port), timeout=60) as sock:
             head = f"POST /v1/memories HTTP/1.1\r\nhost: 127.0.0.1:{api.port}\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n"
             sock.sendall(head.encode() + b'{"title": "t", "content": "c"}')
         assert api("GET", "/v1/status").json["memories"] == {}

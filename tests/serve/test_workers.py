@@ -19,7 +19,7 @@ from tests.serve.conftest import Api, new_token, served
 from tests.serve.test_process import start  # noqa: F401 - a fixture
 
 
-def until(true: Callable[[], Any], within_s: float = 30.0) -> Any:
+def until(true: Callable[[], Any], within_s: float = 60.0) -> Any:
     """What `true` gives once it gives something. Each look is a request or a query, so this does not spin."""
     end = time.monotonic() + within_s
     while not (found := true()):
@@ -88,7 +88,7 @@ def test_a_job_in_hand_is_given_back_when_the_server_ends(path):
     with ReasoningBank.open(path, embedder="hash", namespace="n", distiller=Distiller(slow)) as bank:
         with served(bank) as api:
             end_session(api)
-            assert begun.wait(30)
+            assert begun.wait(60)
         [queued] = bank.jobs.list()
         assert (queued.standing, queued.lease.attempts) == ("waiting", 0), "no attempt is counted for it"
         go_on.set()

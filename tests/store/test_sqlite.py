@@ -265,7 +265,7 @@ except KeyboardInterrupt:
 other.join(30)
 done = threading.Thread(target=store.write, args=("t", lambda writer: writer.add_beside([line(3)])), daemon=True)
 done.start()
-done.join(10)
+done.join(60)
 print("hangs" if done.is_alive() else "goes on")
 os._exit(0)
 """

@@ -17,7 +17,7 @@ from reasoningbank.agents.listening import listening
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such sockets there")
 PROMPT = "Please run the parser tests"
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 def teach(desktop) -> None:

@@ -21,7 +21,7 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.values import dataclass
 
 SOURCE = Path(reasoningbank.__file__).parents[1]
-WAIT_S = 20.0
+WAIT_S = 60.0
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
 
 
