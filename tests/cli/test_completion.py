@@ -11,18 +11,24 @@ from reasoningbank.cli.table import COMMANDS
 
 def bash_offers(*words: str) -> list[str]:
     """What bash itself would offer after these words, the last one being typed."""
-    line = " ".join(words)
-    quoted = " ".join(f"'{word}'" for word in words)
-    asked = f"""
-{script("bash")}
-complete -p reasoningbank >/dev/null && complete -p rbank >/dev/null || exit 9
-COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; COMP_LINE='{line}'; COMP_POINT={len(line)}
-_reasoningbank
-printf '%s\\n' "${{COMPREPLY[@]}}"
-"""
-    done = subprocess.run(["bash", "--norc", "-c", asked], capture_output=True, text=True, check=True, timeout=60)
+    return bash_offers_for([words])[0]
+
+
+def bash_offers_for(typed: list[tuple[str, ...]]) -> list[list[str]]:
+    """The same for each of several lines, by one bash."""
+    asked = [script("bash"), "complete -p reasoningbank >/dev/null && complete -p rbank >/dev/null || exit 9"]
+    for words in typed:
+        line = " ".join(words)
+        quoted = " ".join(f"'{word}'" for word in words)
+        asked += [
+            f"COMPREPLY=(); COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; COMP_LINE='{line}'; COMP_POINT={len(line)}",
+            "_reasoningbank",
+            "echo ${COMPREPLY[@]}",
+        ]
+    program = ["bash", "--norc", "-c", "\n".join(asked)]
+    done = subprocess.run(program, capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr == ""
-    return done.stdout.split()
+    return [line.split() for line in done.stdout.splitlines()]
 
 
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
@@ -50,10 +56,10 @@ def test_bash_offers_commands_options_and_values():
 
 @needs_bash
 def test_bash_offers_every_option_of_every_command(rb):
-    for name in COMMANDS:
+    typed = [("reasoningbank", *name.split(), "--") for name in COMMANDS]
+    for name, offered in zip(COMMANDS, bash_offers_for(typed), strict=True):
         shown = rb("help", *name.split()).out
-        offered = bash_offers("reasoningbank", *name.split(), "--")
-        assert offered
+        assert offered, name
         assert all(option in shown for option in offered), name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 import socket
@@ -42,10 +43,16 @@ def ask(desktop, event: str, session: str, **more) -> dict:
     raw = json.dumps(desktop.payload(event, session, **more)).encode()
     head = {"agent": "claude-code", "event": None, "namespace": None, "hooks": "", "cwd": "/", "size": len(raw)}
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.connect(str(next(desktop.place.folder.glob("*.sock"))))
+        address = str(next(desktop.place.folder.glob("*.sock")))
+        # A socket has its name a moment before somebody listens at it.
+        until(lambda: connection.connect_ex(address) != errno.ECONNREFUSED)
         connection.sendall(json.dumps(head).encode() + b"\n" + raw)
         connection.shutdown(socket.SHUT_WR)
         return json.loads(b"".join(iter(lambda: connection.recv(65_536), b"")) or b"null")
+
+
+def answers(desktop) -> bool:
+    return "said" in ask(desktop, "UserPromptSubmit", "loading", prompt=PROMPT)
 
 
 @pytest.fixture
@@ -54,7 +61,7 @@ def served(desktop) -> Iterator[None]:
     teach(desktop)
     with desktop.bank() as bank, listening(bank, str(desktop.bank_path)):
         until(lambda: sockets(desktop))
-        until(lambda: "said" in ask(desktop, "UserPromptSubmit", "loading", prompt=PROMPT))
+        until(lambda: answers(desktop))
         yield
 
 
@@ -109,7 +116,9 @@ def test_nobody_else_can_reach_the_socket(desktop) -> None:
 def test_nonsense_costs_only_whoever_sends_it(desktop, sent) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(PATIENCE_S)
-        connection.connect(str(next(desktop.place.folder.glob("*.sock"))))
+        address = str(next(desktop.place.folder.glob("*.sock")))
+        # A socket has its name a moment before somebody listens at it.
+        until(lambda: connection.connect_ex(address) != errno.ECONNREFUSED)
         try:
             connection.sendall(sent)
             connection.shutdown(socket.SHUT_WR)
@@ -179,7 +188,7 @@ def test_a_killed_server_leaves_hooks_to_themselves_and_one_that_ends_takes_its_
     killed = mcp_server(desktop)
     try:
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
-        until(lambda: "said" in ask(desktop, "UserPromptSubmit", "x", prompt=PROMPT))
+        until(lambda: answers(desktop))
         killed.send_signal(signal.SIGKILL)
         killed.wait(PATIENCE_S)
         assert sockets(desktop)
