@@ -313,6 +313,31 @@ def test_a_flipped_bit_is_never_served_and_verify_names_the_row(tmp_path: Path) 
     assert named == rows_hit
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE feed SET op = 'ade' WHERE seq = 3",
+        "UPDATE feed SET kind = 'memorx' WHERE seq = 3",
+        "UPDATE feed SET id = CAST(x'6d656dff' AS TEXT) WHERE seq = 3",
+        "UPDATE feed SET tenant = 'locam' WHERE seq = 3",
+        "DELETE FROM feed WHERE seq = 3",
+    ],
+)
+def test_verify_names_a_change_in_the_feed_that_no_view_could_follow(path: Path, damage: str) -> None:
+    with opened(path) as bank:
+        kept = [bank.store(f"k{number}", f"advice number {number}") for number in range(5)]
+        bank.erase(kept[0].id)
+        bank.forget(kept[1].id)
+        assert bank.verify() == []
+    connection = apsw.Connection(str(path))
+    connection.execute(damage)
+    connection.close()
+    with opened(path) as bank:
+        found = bank.verify()
+    assert {problem.kind for problem in found} == {"feed"}
+    assert found[0].id in ("3", "4")
+
+
 def row_at(whole: bytes, bit: int) -> str | None:
     """The id of the memory whose content text holds this bit, if any."""
     byte = bit // 8

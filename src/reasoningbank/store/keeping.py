@@ -11,6 +11,7 @@ import apsw
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust
+from reasoningbank.core.types import Op
 from reasoningbank.ports import Damage
 from reasoningbank.store.faults import NAMED
 from reasoningbank.store.tables import Table, tables
@@ -19,7 +20,9 @@ PAGES_PER_STEP = 256
 
 
 def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
-    """Pages by SQLite's own check, rows by their content hashes, what says how far memories are believed by itself."""
+    """Pages by SQLite's own check, rows by their content hashes, the feed by the records that it names, what says how
+    far memories are believed by itself.
+    """
     try:
         for (line,) in connection.execute("PRAGMA integrity_check"):
             if line != "ok":
@@ -29,7 +32,36 @@ def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
     for table in tables().values():
         for name in (table.name, "revisions") if table.noun == "memory" else (table.name,):
             yield from _damaged_rows(connection, table, name)
+    yield from _damage_in_feed(connection)
     yield from _damage_beside(connection)
+
+
+def _damage_in_feed(connection: apsw.Connection) -> Iterator[Damage]:
+    """Its rows carry no checksum. A view that follows it would stop at one of these, or miss a memory."""
+    words = ", ".join(f"'{op}'" for op in Op)
+    nouns = ", ".join(f"'{table.noun}'" for table in tables().values())
+    checks = (
+        ("a change of no known kind", f"SELECT seq FROM feed WHERE op NOT IN ({words}) OR kind NOT IN ({nouns})"),
+        (
+            "a change is missing before this one",
+            "SELECT seq FROM feed f WHERE seq > 1 AND NOT EXISTS (SELECT 1 FROM feed WHERE seq = f.seq - 1)",
+        ),
+        (
+            "a change of a memory that never was",
+            (
+                "SELECT min(seq) FROM feed f WHERE kind = 'memory' GROUP BY id HAVING max(op = 'remove') = 0 "
+                "AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.id = f.id AND m.tenant = f.tenant)"
+            ),
+        ),
+    )
+    for problem, sql in checks:
+        try:
+            rows: list[Any] = connection.execute(sql).fetchall()
+        except apsw.Error as error:
+            yield Damage(kind="feed", id="", problem=f"unreadable: {error}")
+            continue
+        for (number,) in rows:
+            yield Damage(kind="feed", id=str(number), problem=problem)
 
 
 _BESIDE: tuple[tuple[str, str], ...] = (
