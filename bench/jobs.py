@@ -181,7 +181,7 @@ def _violations(folder: Path, jobs: int, kills: int) -> dict[str, Any]:
     problems = [f"a worker met {line}" for line in lines if line.startswith("error ")]
     with opened(folder) as bank:
         items = bank.jobs.list(limit=1 << 30)
-        store = bank._desk.store  # noqa: SLF001 - the storm looks behind the verbs
+        store = bank.desk.store
         with store.read(bank.tenant) as reader:
             memories = reader.select(Memory, {})
         tasks = {t.id: t.task for t in bank.sessions(limit=1 << 30)}

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from bench.report import Report
 from reasoningbank.learn.crew import BATCH, WORKERS
@@ -97,8 +98,8 @@ def with_model(report: Report, sessions: int, latency_s: float) -> None:
     report.add("learn", "share of what that model could have answered", a_minute / possible, "")
 
 
-def _opened(folder: str, **options: object) -> ReasoningBank:
-    return ReasoningBank.open(Path(folder) / "bank.db", namespace="bench", **options)  # type: ignore[arg-type]
+def _opened(folder: str, **options: Any) -> ReasoningBank:
+    return ReasoningBank.open(Path(folder) / "bank.db", namespace="bench", **options)
 
 
 def _sessions(bank: ReasoningBank, count: int) -> None:

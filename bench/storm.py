@@ -218,7 +218,7 @@ def _violations(folder: Path, *, settled: bool) -> list[str]:
     promises = _promises(folder)
     problems = [f"a writer met {error}" for error in promises.errors]
     with _open(folder) as bank:
-        store = bank._desk.store  # noqa: SLF001 - the feed has no verb of its own
+        store = bank.desk.store
         with store.read(bank.tenant) as reader:
             there = {memory.id: memory for memory in reader.select(Memory, {})}
         problems += _broken(promises, there)

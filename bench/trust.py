@@ -208,7 +208,7 @@ def _overhead(report: Report, folder: Path) -> None:
             }
             for n in range(3_000)
         )
-        with bank._desk.store.read(bank.tenant) as reader:  # noqa: SLF001 - the step alone, without the rest of a search
+        with bank.desk.store.read(bank.tenant) as reader:
             asked = ids[:100]
             reader.levels(asked)
             began = time.thread_time()

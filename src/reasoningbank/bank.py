@@ -21,7 +21,7 @@ makes it.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -445,8 +445,8 @@ class Bank:
 
     # ------------------------------------------------------------ in and out
 
-    def export_lines(self, *, namespace: str | None = None) -> Iterator[str]:
-        """JSON Lines, a header first; every namespace unless one is named."""
+    def export_lines(self, *, namespace: str | None = None) -> Generator[str, None, None]:
+        """JSON Lines, a header first; every namespace unless one is named. All of one moment, which `close` ends."""
         from reasoningbank.exchange.export import export_lines
 
         return export_lines(self._desk, namespace)

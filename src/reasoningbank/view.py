@@ -12,6 +12,8 @@ from reasoningbank.core.values import fields
 from reasoningbank.guard.admission import warnings_of
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from reasoningbank.core.types import Spending
     from reasoningbank.graph.walk import Neighbour
     from reasoningbank.guard.sweep import Swept
@@ -44,8 +46,8 @@ def _times(values: dict[str, Any]) -> dict[str, Any]:
     return {name: iso(v) if name == "at" or name.endswith("_at") else v for name, v in values.items()}
 
 
-def _plain(record: object) -> dict[str, Any]:
-    values = {f.name: getattr(record, f.name) for f in fields(record)}  # type: ignore[arg-type]
+def _plain(record: DataclassInstance) -> dict[str, Any]:
+    values = {f.name: getattr(record, f.name) for f in fields(record)}
     for name, value in values.items():
         if isinstance(value, tuple):
             values[name] = list(value)

@@ -50,10 +50,10 @@ import sys
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank.learn import owners, queue
 bank = ReasoningBank.open(sys.argv[1], embedder="hash", namespace="n")
-[claimed] = queue.claim(bank._desk, owners.this_process() + "1", 1)
+[claimed] = queue.claim(bank.desk, owners.this_process() + "1", 1)
 print(claimed.job.id, flush=True)
 sys.stdin.readline()
-bank._desk.store.write(bank.tenant, lambda w: queue.finish(bank._desk, w, claimed, ()))
+bank.desk.store.write(bank.tenant, lambda w: queue.finish(bank.desk, w, claimed, ()))
 print("mine", flush=True)
 """
 WORKER = """

@@ -25,7 +25,7 @@ def bank(path: Path, clock):
 
 
 def desk_of(bank: ReasoningBank):
-    return bank._desk
+    return bank.desk
 
 
 def memories(bank: ReasoningBank) -> list[Memory]:
@@ -260,7 +260,7 @@ def test_the_job_of_a_process_that_died_is_taken_over_at_once(
     dead = child(
         "import sys; from reasoningbank.wiring import ReasoningBank; from reasoningbank.learn import queue, owners\n"
         "bank = ReasoningBank.open(sys.argv[1], embedder='hash', namespace='n', clock=lambda: 2e9)\n"
-        "print(len(queue.claim(bank._desk, owners.this_process() + '1', 9)))",
+        "print(len(queue.claim(bank.desk, owners.this_process() + '1', 9)))",
         path,
     )
     assert finished(dead) == "1\n"

@@ -51,8 +51,7 @@ def _shape(name: str) -> Shape:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> tuple[Argument, ...]:
-    # argparse has no public list of what was added to a parser.
-    actions = parser._actions  # noqa: SLF001
+    actions = parser._actions  # noqa: SLF001 - argparse has no public list of what was added to a parser
     return tuple(
         _argument(action)
         for action in actions
@@ -69,6 +68,6 @@ def _argument(action: argparse.Action) -> Argument:
         metavar=metavar or ("" if not takes_value else action.dest.upper()),
         choices=choices,
         required=bool(action.required) if action.option_strings else action.nargs not in ("?", "*"),
-        repeatable=isinstance(action, argparse._AppendAction) or action.nargs == "*",  # noqa: SLF001
+        repeatable=isinstance(action, argparse._AppendAction) or action.nargs == "*",  # noqa: SLF001 - nor a public name for it
         help=action.help or "",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from reasoningbank.core.types import (
@@ -27,7 +27,7 @@ ROWS_PER_PAGE = 1_000
 R = TypeVar("R", bound=Record)
 
 
-def export_lines(desk: Desk, namespace: str | None = None) -> Iterator[str]:
+def export_lines(desk: Desk, namespace: str | None = None) -> Generator[str, None, None]:
     """The whole tenant, or one namespace with what belongs to it."""
     yield header_line(desk.tenant, desk.clock())
     with desk.store.read(desk.tenant) as reader:

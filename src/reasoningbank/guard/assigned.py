@@ -103,7 +103,8 @@ def _announces(name: str) -> bool:
 @cache
 def _names() -> tuple[re.Pattern[str], re.Pattern[str]]:
     # Compiled when the first name is asked about: it takes as long as a whole command may.
-    return tuple(re.compile(names, re.VERBOSE | re.IGNORECASE) for names in (_ANNOUNCING, _WORD_NAMES))  # type: ignore[return-value]
+    flags = re.VERBOSE | re.IGNORECASE
+    return re.compile(_ANNOUNCING, flags), re.compile(_WORD_NAMES, flags)
 
 
 def kind_under(name: str, value: str) -> str | None:

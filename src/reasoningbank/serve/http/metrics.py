@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -23,7 +23,7 @@ class Metrics:
         self._gauges = dict(gauges)
         self._requests: Counter[tuple[str, str, int]] = Counter()
         self._durations: dict[str, list[int]] = {}
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._refused: Counter[str] = Counter()
         self._started_at = time.time()
         self.in_flight = 0
@@ -35,7 +35,7 @@ class Metrics:
         if counts is None:
             counts = self._durations[route] = [0] * (len(BUCKETS_S) + 1)
         counts[bisect_left(BUCKETS_S, seconds)] += 1
-        self._seconds[route] += seconds  # type: ignore[assignment]
+        self._seconds[route] += seconds
 
     def refused(self, code: str) -> None:
         self._refused[code] += 1

@@ -8,7 +8,7 @@ nothing is matched by its beginning or its end.
 from __future__ import annotations
 
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.values import dataclass
@@ -44,7 +44,7 @@ def doorplate(host: str, port: int, public_url: str | None = None, *, tls: bool 
     )
 
 
-def public_parts(public_url: str):  # type: ignore[no-untyped-def]  # noqa: ANN201 - urllib's own class
+def public_parts(public_url: str) -> SplitResult:
     parts = urlsplit(public_url)
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or parts.username is not None or parts.query:
         raise InvalidInput(f"{public_url!r} is no address of a server: say for example https://bank.example.org.")

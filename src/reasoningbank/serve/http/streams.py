@@ -45,7 +45,7 @@ async def send_export(call: Call, way: Way, namespace: str | None) -> None:
         await _send_pieces(_pieces(lines), way, LINES, "bank.jsonl")
     finally:
         # Closed in the lane: it ends the read transaction that the lines come from.
-        await lane.submit(lines.close)  # type: ignore[attr-defined]
+        await lane.submit(lines.close)
 
 
 def _pieces(lines: Iterator[str]) -> Iterator[bytes]:
