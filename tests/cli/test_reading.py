@@ -83,3 +83,12 @@ def test_limits_that_make_no_sense_are_refused_and_huge_ones_work(rb, memory):
     assert rb("list", "--limit", "many").code == 2
     assert rb("list", "--limit", "9" * 5000).code == 2
     assert rb("list", "--limit", "9" * 30, "--json").json["memories"][0]["id"] == memory
+
+
+def test_whoever_looks_in_an_empty_namespace_is_told_where_the_memories_are(rb):
+    rb("store", "k", "Knead the dough for ten minutes.", "--namespace", "kitchen")
+    told = "There are some in kitchen (1): add --namespace NAME, or --all-namespaces."
+    assert told in rb("list").err
+    assert told in rb("query", "knead dough").err
+    assert told not in rb("list", "--namespace", "kitchen", "--tag", "none").err
+    assert told not in rb("query", "black holes", "--namespace", "kitchen").err

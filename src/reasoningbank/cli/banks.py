@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from reasoningbank.cli.plain import one_line
 from reasoningbank.config import from_environment, home
 from reasoningbank.core.errors import BankUnavailable
 from reasoningbank.core.values import dataclass
 from reasoningbank.wiring import ReasoningBank, sqlite_path
+
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,17 @@ def existing(args: Namespace) -> Iterator[ReasoningBank]:
         if found.missing:
             raise BankUnavailable(no_bank_at(found.location))
         yield found.bank
+
+
+def elsewhere(bank: ReasoningBank) -> str:
+    """Where the memories are, for somebody who looks in a namespace that has none; else nothing."""
+    others = bank.status().namespaces
+    if not others or bank.namespace in others:
+        return ""
+    ranked = sorted(others, key=lambda name: (-others[name], name))
+    named = ", ".join(f"{one_line(name)} ({others[name]:,})" for name in ranked[:_MOST_NAMED])
+    more = f" and {len(ranked) - _MOST_NAMED:,} more" if len(ranked) > _MOST_NAMED else ""
+    return f" There are some in {named}{more}: add --namespace NAME, or --all-namespaces."
 
 
 def location_of(args: Namespace) -> str:

@@ -99,13 +99,13 @@ def show_parts(terminal: Terminal, found: Found) -> None:
         terminal.labelled(f"{_SHORT_NAMES.get(name, name):<11} ", MEANINGS.get(name, ""))
 
 
-def tell_rest(terminal: Terminal, found: Found, namespace: str, *, nothing_stored: bool) -> None:
+def tell_rest(terminal: Terminal, found: Found, namespace: str, *, nothing_stored: bool, others: str) -> None:
     """What is behind the answer: how much there was, what was left out and why, who answered."""
     if nothing_stored:
         terminal.tell(f"Nothing found: no memories yet in {namespace}.")
         return
     if not found.memories:
-        terminal.tell(_nothing(found, namespace))
+        terminal.tell(f"{_nothing(found, namespace)}{others}")
     left_out = [f"{number:,} {REASONS.get(reason, reason)}" for reason, number in found.filtered_out.items() if number]
     if left_out:
         terminal.tell(f"Left out: {', '.join(left_out)}.")

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from reasoningbank.cli import why
-from reasoningbank.cli.banks import Opened, opened
+from reasoningbank.cli.banks import Opened, elsewhere, opened
 from reasoningbank.cli.command import Command, add_limit
 from reasoningbank.cli.commands.storing import text_or_stdin
 from reasoningbank.cli.terminal import Terminal
@@ -130,6 +130,7 @@ def _query(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as bank:
         found = _found(bank, query)
         namespace = "any namespace" if args.all_namespaces else f"namespace {bank.bank.namespace}"
+        others = "" if found.memories or args.all_namespaces or bank.missing else elsewhere(bank.bank)
     if terminal.as_json:
         terminal.json(found_json(found))
         return 0
@@ -140,7 +141,7 @@ def _query(args: Namespace, terminal: Terminal) -> int:
     if args.explain and found.memories:
         terminal.say()
         why.show_parts(terminal, found)
-    why.tell_rest(terminal, found, namespace, nothing_stored=bank.missing)
+    why.tell_rest(terminal, found, namespace, nothing_stored=bank.missing, others=others)
     return 0
 
 

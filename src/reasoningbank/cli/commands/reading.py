@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import elsewhere, opened
 from reasoningbank.cli.command import Command, add_limit, add_reference
 from reasoningbank.cli.memory_page import show_memory
 from reasoningbank.cli.tables import Column, show
@@ -44,13 +44,15 @@ def _list(args: Namespace, terminal: Terminal) -> int:
             **where,
         )
         namespace = found.bank.namespace
+        others = "" if items or args.all_namespaces or args.before else elsewhere(found.bank)
     following = items[-1].id if len(items) == args.limit else None
     if terminal.as_json:
         terminal.json({"memories": [remembered_json(item) for item in items], "before": following})
         return 0
     if not items:
         where_not = "" if args.all_namespaces else f" in namespace {namespace}"
-        terminal.tell(f"No memories{where_not} match." if where or args.before else f"No memories yet{where_not}.")
+        nothing = f"No memories{where_not} match." if where or args.before else f"No memories yet{where_not}."
+        terminal.tell(f"{nothing}{others}")
         return 0
     _table(items, terminal, with_namespace=args.all_namespaces, with_state=args.state != State.ACTIVE)
     if following is not None:
