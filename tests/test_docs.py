@@ -120,6 +120,17 @@ def test_links_between_documents_lead_somewhere(page):
             assert heading in known, f"{page.name} points to {target}#{heading}, which is not there"
 
 
+def test_the_architecture_names_every_room_and_shows_only_what_is_there():
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    package = Path(reasoningbank.__file__).parent
+    rooms = {path.name for path in package.glob("[a-z]*") if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert {room for room in rooms if room.removesuffix(".py") not in text} == set()
+    for path in re.findall(r"`((?:tests|bench|scripts)/[^`]+)`", text):
+        assert (ROOT / path).exists(), f"ARCHITECTURE.md shows {path}, which is not there"
+    for subject in re.findall(r"`python -m bench (\w+)`", text):
+        assert (ROOT / "bench" / f"{subject}.py").exists(), f"ARCHITECTURE.md measures by bench {subject}"
+
+
 def test_every_decision_is_in_the_list_of_decisions():
     folder = ROOT / "docs" / "decisions"
     listed = re.findall(r"^\| \[(\d{4})\]\((\S+)\)", (folder / "README.md").read_text("utf-8"), re.MULTILINE)
