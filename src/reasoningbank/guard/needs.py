@@ -7,7 +7,7 @@ Knows these words for each tell and errs only towards asking the pattern; a test
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 from reasoningbank.guard.tells import TELLS
 
@@ -116,22 +116,27 @@ _SIGNS = (":", "<", "[", "(", "#", "|", "host", "quote", "number")
 _NAMES = sorted({name for lines in _LINES.values() for line in lines for name in line.split()})
 _BIT = {name: 1 << place for place, name in enumerate(_NAMES)}
 _STARTING = 3
+_MOST_REMEMBERED = 1 << 14
+_LONGEST_REMEMBERED = 40
 _NUMBER, _HASH, _BAR, _HOST, _QUOTE = (_BIT[sign] for sign in ("number", "#", "|", "host", "quote"))
 
 
 def signs_of_words(words: Iterable[bytes]) -> int:
     """Which needs words in lower case meet. Most are passed by for their first letters."""
     by_start, distinct = _by_start(), set(words)
-    plain = b"".join(distinct).isalpha()
+    if b"".join(distinct).isalpha():
+        telling = [word for word in distinct if word[:_STARTING] in by_start]
+    else:
+        telling = [word for word in distinct if word[:_STARTING] in by_start or not word.isalpha()]
     found = 0
-    for word in distinct:
-        if word[:_STARTING] in by_start or not (plain or word.isalpha()):
-            found |= _signs_of_word(word.decode("utf-8", "surrogatepass"))
+    for signs in {_remembered(w) if len(w) <= _LONGEST_REMEMBERED else _signs_of_word(w) for w in telling}:
+        found |= signs
     return found
 
 
-def _signs_of_word(word: str) -> int:
+def _signs_of_word(encoded: bytes) -> int:
     """A word may have an apostrophe in it, or be a sign."""
+    word = encoded.decode("utf-8", "surrogatepass")
     if len(word) == 1 and not word.isalnum():
         return {"#": _HASH, "|": _BAR, "@": _HOST}.get(word, 0)
     found = _NUMBER if word[0].isdigit() else 0
@@ -141,6 +146,9 @@ def _signs_of_word(word: str) -> int:
             if part.startswith(beginning) and shortest <= len(part) <= longest:
                 found |= bits
     return found
+
+
+_remembered = lru_cache(maxsize=_MOST_REMEMBERED)(_signs_of_word)
 
 
 def signs_of_text(text: str) -> int:

@@ -158,6 +158,7 @@ class _Model(NamedTuple):
 @cache
 def _model() -> _Model:
     kept: dict[str, Any] = json.loads(MODEL.read_bytes())
-    # Bytes hold −128 … 127.
-    words = tuple((byte ^ 128) - 128 for byte in base64.b64decode(kept["words"]))
+    # Bytes hold −128 … 127. Each number once, so that all of them lie close together.
+    numbers = [(byte ^ 128) - 128 for byte in range(256)]
+    words = tuple(numbers[byte] for byte in base64.b64decode(kept["words"]))
     return _Model(kept["threshold"], kept["bias"], kept["step"], words, tuple(kept["tells"]))
