@@ -17,6 +17,15 @@ def test_a_healthy_installation_without_a_bank_is_healthy(rb, home):
     assert not home.exists()
 
 
+def test_looking_at_the_packages_leaves_nothing_in_the_home_of_the_user(spawn, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    home = {name: str(empty) for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "XDG_CACHE_HOME")}
+    assert spawn("doctor", **home).code == 0
+    # An identity for reports to the maker of the runtime would lie here.
+    assert list(empty.rglob("*")) == []
+
+
 def test_a_healthy_bank_passes_every_check(rb, memory):
     rb("query", "retry")
     result = rb("doctor", "--json")

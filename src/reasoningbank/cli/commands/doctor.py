@@ -139,6 +139,8 @@ def _python() -> Check:
 
 def _packages() -> Iterator[Check]:
     found = []
+    # As the embedder does: the runtime looks once whether it may report to its maker.
+    os.putenv("ORT_DISABLE_TELEMETRY", "1")
     for name in PACKAGES:
         try:
             import_module(name)
