@@ -14,16 +14,16 @@ PARSE, INVALID, NO_METHOD, PARAMS, MISSING = -32700, -32600, -32601, -32602, -32
 
 BROKEN = {
     "not json": (b"hello", PARSE, None),
-    "half an object": (b'{"jsonrpc": "2.0", "id": 1, "method":', PARSE, None),
-    "invalid utf-8": (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', PARSE, None),
+    "half an object": (b'{"jsonrpc": "2.0", "id": 1, "method":', PARSE, 1),
+    "invalid utf-8": (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', PARSE, 1),
     "utf-16": ('{"jsonrpc":"2.0","id":1,"method":"ping"}'.encode("utf-16-le").replace(b"\n", b" "), PARSE, None),
-    "a number that is none": (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":NaN}}', PARSE, None),
-    "infinity": (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":-Infinity}}', PARSE, None),
+    "a number that is none": (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":NaN}}', PARSE, 1),
+    "infinity": (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":-Infinity}}', PARSE, 1),
     "a number of 5,000 digits": (b'{"jsonrpc":"2.0","id":' + b"9" * 5_000 + b',"method":"ping"}', PARSE, None),
     "nesting just too deep": (
         b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * MOST_DEPTH + b"]" * MOST_DEPTH + b"}}",
         PARSE,
-        None,
+        1,
     ),
     "bottomless nesting": (b"[" * 100_000, PARSE, None),
     "closed bottomless nesting": (b"[" * 100_000 + b"]" * 100_000, PARSE, None),
@@ -45,7 +45,7 @@ BROKEN = {
     "params that are null": (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":null}', INVALID, 7),
     "a notification with an id": (b'{"jsonrpc":"2.0","id":7,"method":"notifications/initialized"}', INVALID, 7),
     "a request with a result": (b'{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}', INVALID, 7),
-    "a message that is too large": (b'{"jsonrpc":"2.0","id":7,"method":"' + b"a" * MOST_BYTES + b'"}', INVALID, None),
+    "a message that is too large": (b'{"jsonrpc":"2.0","id":7,"method":"' + b"a" * MOST_BYTES + b'"}', INVALID, 7),
 }
 
 ASKED = {
@@ -173,3 +173,30 @@ def test_an_id_may_be_used_again_as_soon_as_its_answer_was_read(stdio):
     for _ in range(300):
         client.send({"jsonrpc": "2.0", "id": 1, "method": "ping"})
         assert client.receive() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["id first", "id last"])
+@pytest.mark.parametrize("asked", [7, "seven"])
+@pytest.mark.parametrize("size", [4_200_000, 9_000_000])
+def test_a_message_that_is_too_large_is_answered_by_its_id(stdio, last, asked, size):
+    client = stdio().hello()
+    call = {"method": "tools/call", "params": {"name": "memory_search", "arguments": {"query": "x" * size}}}
+    named = {"id": asked}
+    client.write(json.dumps({"jsonrpc": "2.0", **({**call, **named} if last else {**named, **call})}).encode() + b"\n")
+    answer = client.receive()
+    assert answer["id"] == asked
+    assert "larger than" in answer["error"]["message"]
+    assert client.call("memory_search", query="still there?")["isError"] is False
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ['{"query": NaN}', '{"query": ' + "[" * 70 + "]" * 70 + "}", '{"query": "\udcff"}', '{"query": }'],
+    ids=["not a number", "deep", "not UTF-8", "broken"],
+)
+def test_a_message_that_cannot_be_read_is_answered_by_its_id_where_that_can_be_read(stdio, arguments):
+    client = stdio().hello()
+    raw = f'{{"jsonrpc": "2.0", "id": 41, "method": "tools/call", "params": {{"arguments": {arguments}}}}}\n'
+    client.write(raw.encode("utf-8", "surrogateescape"))
+    answer = client.receive()
+    assert (answer["id"], answer["error"]["code"]) == (41, -32700)

@@ -7,6 +7,7 @@ through here, so that a broken message gets the same answer at either. Knows not
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from reasoningbank.core.values import dataclass
@@ -15,6 +16,8 @@ PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 MOST_BYTES = 4 * 1024 * 1024
 MOST_DEPTH = 64
+END_BYTES = 512
+"""Of a message that is not read, looked at from either end for the id that its sender waits for."""
 
 RequestId = str | int | None
 
@@ -30,18 +33,42 @@ class Refused:
 
 def read_message(data: bytes) -> dict[str, Any] | Refused:
     if len(data) > MOST_BYTES:
-        return Refused(code=INVALID_REQUEST, message=f"The message is larger than {MOST_BYTES:,} bytes.")
+        return too_large(data[:END_BYTES], data[-END_BYTES:])
+    asked = request_id_at(data[:END_BYTES], data[-END_BYTES:])
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        return Refused(code=PARSE_ERROR, message="The message is not UTF-8.")
+        return Refused(code=PARSE_ERROR, message="The message is not UTF-8.", id=asked)
     try:
         value = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        return Refused(code=PARSE_ERROR, message="The message is not valid JSON.")
+        return Refused(code=PARSE_ERROR, message="The message is not valid JSON.", id=asked)
     if _too_deep(value):
-        return Refused(code=PARSE_ERROR, message=f"The message nests deeper than {MOST_DEPTH} levels.")
+        return Refused(code=PARSE_ERROR, message=f"The message nests deeper than {MOST_DEPTH} levels.", id=asked)
     return _one_message(value)
+
+
+def too_large(head: bytes, tail: bytes) -> Refused:
+    """A message of which only the ends were kept."""
+    message = f"The message is larger than {MOST_BYTES:,} bytes. Send less in one call."
+    return Refused(code=INVALID_REQUEST, message=message, id=request_id_at(head, tail))
+
+
+_ID = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")'
+_HEADER = rb'"(?:jsonrpc|method)"\s*:\s*"[^"\\]{0,200}"'
+# As clients write it: before the parameters, or after them.
+_ID_FIRST = re.compile(rb"\s*\{\s*(?:" + _HEADER + rb"\s*,\s*){0,2}" + _ID + rb"\s*,")
+_ID_LAST = re.compile(rb"[}\"]\s*,\s*" + _ID + rb"\s*(?:,\s*" + _HEADER + rb"\s*){0,2}\}\s*$")
+
+
+def request_id_at(head: bytes, tail: bytes) -> RequestId:
+    """The id of a request that cannot be read: whoever sent it waits for an answer that names it."""
+    found = _ID_FIRST.match(head) or _ID_LAST.search(tail)
+    try:
+        value = json.loads(found[1]) if found is not None else None
+    except ValueError:
+        return None
+    return value if is_request_id(value) else None
 
 
 def _too_deep(value: Any) -> bool:

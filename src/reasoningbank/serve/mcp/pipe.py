@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 
-from reasoningbank.serve.mcp.frames import INVALID_REQUEST, MOST_BYTES, Refused
+from reasoningbank.serve.mcp.frames import END_BYTES, MOST_BYTES, Refused, too_large
 
 READ_BYTES = 65_536
 CLOSE_WITHIN_S = 5.0
@@ -31,22 +31,22 @@ class Pipe:
     def lines(self) -> Iterator[bytes | Refused]:
         """Each line that is not blank, until the client closes its end. One that is too long is refused unread."""
         pending = bytearray()
-        too_long = False
+        head = b""
         while chunk := self._read():
             *whole, rest = chunk.split(b"\n")
             for piece in whole:
-                if too_long or len(pending) + len(piece) > MOST_BYTES:
-                    yield Refused(code=INVALID_REQUEST, message=f"The message is larger than {MOST_BYTES:,} bytes.")
-                else:
-                    pending += piece
-                    if not pending.isspace() and pending:
-                        yield bytes(pending)
+                pending += piece
+                if head or len(pending) > MOST_BYTES:
+                    yield too_large(head or bytes(pending[:END_BYTES]), bytes(pending[-END_BYTES:]))
+                elif not pending.isspace() and pending:
+                    yield bytes(pending)
                 pending.clear()
-                too_long = False
+                head = b""
             pending += rest
-            if len(pending) > MOST_BYTES:
-                pending.clear()
-                too_long = True
+            if len(pending) > MOST_BYTES or (head and len(pending) > READ_BYTES):
+                # Too long: its two ends are all that is kept of it.
+                head = head or bytes(pending[:END_BYTES])
+                del pending[:-END_BYTES]
         if pending and not pending.isspace():
             yield bytes(pending)
 
