@@ -324,3 +324,32 @@ def test_random_bytes_at_the_path_never_crash_the_opening(tmp_path: Path) -> Non
         path.write_bytes(head + rng.randbytes(rng.choice([1, 50, 100, 4096, 10_000])))
         with pytest.raises(BankError):
             opened(path)
+
+
+@pytest.mark.parametrize("fate", ["deleted", "moved", "replaced"])
+def test_nothing_is_acknowledged_once_the_file_has_lost_its_name(path: Path, fate: str) -> None:
+    """A write to a deleted file succeeds as far as SQLite can tell, and is gone with the process."""
+    aside = path.with_suffix(".aside")
+    with opened(path) as bank:
+        kept = bank.store("k", "v").id
+        if fate == "replaced":
+            with opened(aside) as other:
+                other.store("other", "v")
+            aside.replace(path)
+        elif fate == "moved":
+            path.rename(aside)
+        else:
+            path.unlink()
+        with pytest.raises(BankUnavailable, match="Nothing was written"):
+            bank.store("lost", "v")
+        if fate == "moved":
+            aside.rename(path)
+            assert bank.store("back", "v").id != kept
+
+
+def test_a_process_may_go_to_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with opened("bank.db") as bank:
+        monkeypatch.chdir("/")
+        bank.store("k", "v")
+    assert (tmp_path / "bank.db").exists()

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import apsw
 
-from reasoningbank.core.errors import StoreError
+from reasoningbank.core.errors import BankUnavailable, StoreError
 from reasoningbank.store.opening import access_to, bring_up_to_date
 
 MEMORY = ":memory:"
@@ -37,6 +37,10 @@ class Connections:
         self.writer: apsw.Connection | None = None
         self._inherited: tuple[apsw.Connection | None, ...] = ()
         self._is_closed = False
+        # Whole, as SQLite keeps it: this process may go to another folder.
+        self._place = Path(path).absolute()
+        self._file: int | None = None
+        """The number of the file that was opened."""
         if path != MEMORY:
             access = access_to(Path(path), create=create, read_only=read_only)
             self.read_only, self._immutable = access.read_only, access.immutable
@@ -46,6 +50,7 @@ class Connections:
         bring_up_to_date(connection, self._path, read_only=self.read_only)
         if not self.read_only:
             self.writer = connection
+            self._file = self._file_there()
         else:
             self._readers.append(connection)
 
@@ -103,7 +108,21 @@ class Connections:
     def writing(self) -> apsw.Connection:
         if self.writer is None:
             raise self.closed_error()
+        if self._file != self._file_there():
+            # SQLite would go on writing to a file that has no name any more, and say that all is well.
+            raise BankUnavailable(
+                f"{self._path} was moved, replaced or deleted while this process had it open. Nothing was written: "
+                "put it back, or start this process again."
+            )
         return self.writer
+
+    def _file_there(self) -> int | None:
+        if self._path == MEMORY:
+            return None
+        try:
+            return self._place.stat().st_ino
+        except OSError:
+            return None
 
     def closed_error(self) -> StoreError:
         return StoreError(f"{self._path} is closed.")
