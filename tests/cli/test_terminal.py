@@ -83,6 +83,13 @@ def test_tables_fit_the_window_in_any_script(rb, columns):
         assert "…" in "".join(lines)
 
 
+def test_a_wide_window_shows_what_a_key_stands_for_and_a_program_gets_no_long_texts(rb):
+    rb("store", "go-errors", "Wrap errors so that callers can unwrap them. " * 50)
+    assert "Wrap errors so that" in see("list", columns=120)
+    assert "Wrap errors" not in see("list", columns=80)
+    assert "Wrap errors" not in rb("list").out
+
+
 def test_nothing_is_cut_for_a_program(rb):
     rb("store", "b", "v", "--title", "long " * 60)
     assert "long " * 60 in rb("list").out.replace("\n", " ")

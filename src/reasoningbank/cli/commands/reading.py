@@ -17,6 +17,7 @@ from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope
 from reasoningbank.view import memory_json, remembered_json
 
 _DEFAULT_LIMIT = 50
+_SHOWN_CHARS = 200
 
 
 def _list_options(parser: ArgumentParser) -> None:
@@ -74,6 +75,9 @@ def _table(items: list[Remembered], terminal: Terminal, *, with_namespace: bool,
         (Column(name="USED", right=True, optional=True), lambda item: f"{item.usage_count}×"),
         (Column(name="TAGS", elastic=True, optional=True), lambda item: ", ".join(item.tags)),
     ]
+    if terminal.width is not None:
+        # A key alone says little. A program asks for JSON, and would get whole texts here.
+        cells.append((Column(name="ADVICE", elastic=True, optional=True), lambda item: item.content[:_SHOWN_CHARS]))
     if with_namespace:
         cells.insert(5, (Column(name="NAMESPACE", elastic=True), lambda item: item.namespace))
     if with_state:
