@@ -83,6 +83,11 @@ T = TypeVar("T")
 
 
 class Bank:
+    """What was learned, by one tenant, and everything that can be done with it. `ReasoningBank.open` gives one.
+
+    Any number of threads may use it at once.
+    """
+
     def __init__(self, desk: Desk, engine: Engine, learning: Learning) -> None:
         self._desk = desk
         self._engine = engine
@@ -98,6 +103,7 @@ class Bank:
         self.close()
 
     def close(self) -> None:
+        """Write down what is still in hand and let go of the files."""
         self._engine.close()
         self._desk.store.close()
 
@@ -108,10 +114,12 @@ class Bank:
 
     @property
     def namespace(self) -> str:
+        """The one that verbs mean when none is named."""
         return self._desk.namespace
 
     @property
     def tenant(self) -> str:
+        """Whose memories these are."""
         return self._desk.tenant
 
     def for_tenant(self, tenant: str, *, namespace: str | None = None) -> Bank:
@@ -295,7 +303,7 @@ class Bank:
 
     # ------------------------------------------------------------ evidence
 
-    def feedback(self, reference: str, *, helpful: bool, comment: str = "", source: str = "user") -> Confidence:
+    def feedback(self, reference: str, *, helpful: bool, comment: str = "", source: str = USER) -> Confidence:
         """Say whether a memory helped; returns the new confidence."""
         from reasoningbank.learn import evidence
 
@@ -312,6 +320,7 @@ class Bank:
         return evidence.give(self._desk, reference, given).confidence
 
     def history(self, reference: str) -> History:
+        """Every revision of a memory, and its confidence after each piece of evidence."""
         from reasoningbank.learn import evidence
 
         return evidence.history(self._desk, reference)
@@ -344,11 +353,13 @@ class Bank:
         agent: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Trajectory:
+        """Begin a task that other processes may go on with; `session` does it around a block."""
         from reasoningbank.learn import capture
 
         return capture.start(self._desk, task, namespace=namespace, agent=agent, metadata=metadata or {})
 
     def add_step(self, session: str, action: str, result: str = "", metadata: Mapping[str, Any] | None = None) -> Step:
+        """What was done in a session, and what came of it."""
         from reasoningbank.learn import capture
 
         return capture.step(self._desk, session, action, result, metadata or {})
@@ -379,6 +390,7 @@ class Bank:
         return records.listed_sessions(self._desk, namespace=namespace, limit=limit, before=before)
 
     def trajectory(self, session: str) -> tuple[Trajectory, builtins.list[Step]]:
+        """A session with its steps."""
         from reasoningbank.learn import capture
 
         with self._desk.store.read(self._desk.tenant) as reader:
@@ -431,14 +443,17 @@ class Bank:
         evidence: str = "",
         tags: Sequence[str] = (),
     ) -> Edge:
+        """Join two memories; `text` is the sentence that says why. The same pair and kind again revises it."""
         return link(self._desk, source, target, kind, weight=weight, text=text, evidence=evidence, tags=tags)
 
     def unlink(self, edge_id: str) -> Edge:
+        """Take an edge out again."""
         return unlink(self._desk, edge_id)
 
     def neighbours(
         self, reference: str, *, kind: str | None = None, direction: str = "both", depth: int = 1
     ) -> builtins.list[Neighbour]:
+        """What can be reached along edges, the nearest first; `direction` is out, in or both."""
         from reasoningbank.graph.walk import neighbours
 
         return neighbours(self._desk, reference, kind=kind, direction=direction, depth=depth)
@@ -494,6 +509,7 @@ class Bank:
         return damage or believed_without_reason(self._desk.store, self._desk.tenant)
 
     def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
+        """A whole copy of the records in another file, made while others write."""
         self._desk.store.backup(Path(target), progress)
 
     def status(self) -> Status:

@@ -144,3 +144,9 @@ def test_the_route_of_a_verb_is_there(verb):
 def test_no_route_is_offered_twice():
     offered = Counter((endpoint.method, endpoint.path) for endpoint in ENDPOINTS)
     assert [route for route, times in offered.items() if times > 1] == []
+
+
+@pytest.mark.parametrize("kind", [Bank, *NOUNS.values()], ids=lambda kind: kind.__name__)
+def test_every_verb_says_what_it_does(kind):
+    said = {name: inspect.getdoc(member) for name, member in vars(kind).items() if _is_verb(member)}
+    assert [name for name, text in said.items() if not name.startswith("_") and not text] == []

@@ -96,16 +96,20 @@ class Jobs:
         return [queued for queued in found if state is None or queued.standing == state]
 
     def get(self, job_id: str) -> queue.Queued:
+        """One job, and where it stands."""
         return queue.find(self._desk, job_id)
 
     def tally(self) -> dict[str, int]:
+        """How many jobs stand where; of where none stands, nothing is said."""
         with self._desk.store.read(self._desk.tenant) as reader:
             return queue.tally(reader)
 
     def retry(self, job_id: str) -> queue.Queued:
+        """Start a job anew, with all its attempts: one that was given up or discarded, or that waits for its turn."""
         return queue.retry(self._desk, job_id)
 
     def discard(self, job_id: str) -> queue.Queued:
+        """Never do it. Whoever is at it now will find its answer refused."""
         return queue.discard(self._desk, job_id)
 
     # ------------------------------------------------------------ working them off
@@ -117,10 +121,12 @@ class Jobs:
         teachers: Sequence[Teacher] | None = None,
         on_attempt: Callable[[Attempt], None] | None = None,
     ) -> Distilled:
+        """Work off what is due now, and say what came of it."""
         crew = self.crew(shift, teachers=teachers, on_attempt=on_attempt)
         return self.summary(crew.run() if crew is not None else [])
 
     def summary(self, attempts: Sequence[Attempt]) -> Distilled:
+        """What these attempts came to, and what is left to do."""
         learned = dict.fromkeys(memory for attempt in attempts for memory in attempt.memories)
         with self._desk.store.read(self._desk.tenant) as reader:
             waiting = reader.count(Job, {"state": JobState.WAITING})
