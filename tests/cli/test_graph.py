@@ -25,6 +25,11 @@ def test_neighbours_are_found_both_ways_and_further_away(rb, chain):
     assert "b first" in shown
 
 
+def test_evidence_says_why_where_no_sentence_does(rb, chain):
+    rb("link", "a", "c", "--kind", "enhances", "--evidence", "c fails without a")
+    assert "c fails without a" in rb("graph", "neighbours", "c").out
+
+
 def test_an_edge_can_be_taken_away(rb, chain):
     edge = rb("link", "a", "c", "--kind", "conflicts", "--evidence", "seen", "--tag", "t", "--json").json
     assert (edge["kind"], edge["evidence"], edge["tags"]) == ("conflicts", "seen", ["t"])

@@ -38,6 +38,17 @@ def test_a_missing_bank_is_made_with_its_folders(tmp_path: Path) -> None:
     assert path.exists()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
+def test_a_folder_made_for_a_bank_is_nobody_elses_to_read(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o755)
+    for folder in (shared, tmp_path / "new"):
+        with opened(folder / "bank.db") as bank:
+            bank.store("k", "v")
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
+    assert shared.stat().st_mode & 0o777 == 0o755
+
+
 def test_a_missing_bank_is_not_made_when_nobody_wants_that(tmp_path: Path) -> None:
     for options in ({"create": False}, {"read_only": True}):
         with pytest.raises(BankUnavailable, match="no bank"):

@@ -43,7 +43,8 @@ def _access_to(path: Path, *, create: bool, read_only: bool) -> Access:
     if not path.exists():
         if not create:
             raise BankUnavailable(f"There is no bank at {path}. Storing something creates it.")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        # A folder of one's own is nobody else's to read; one that is there keeps the rights it has.
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Access(read_only=False)
     if not os.access(path, os.R_OK):
         raise BankUnavailable(f"{path} cannot be read: check its permissions.")

@@ -101,7 +101,7 @@ def _neighbours(args: Namespace, terminal: Terminal) -> int:
             figures.short(item.strength),
             item.memory.id,
             item.memory.title,
-            item.edge.text,
+            item.edge.text or item.edge.evidence,
             item.edge.id,
         ]
         for item in near
