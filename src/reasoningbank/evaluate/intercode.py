@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.core.learning import Episode
+from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.values import dataclass
 from reasoningbank.evaluate.episodes import intercode_sets
 from reasoningbank.learn.ingest.benchmarks import intercode_in
+from reasoningbank.learn.offline.trouble import reads_as_failure
 
 _UNKNOWN_NAME = re.compile(
     r"Unknown column|doesn't exist|no such (?:table|column)|(?:relation|column) .* does not exist"
@@ -21,6 +22,10 @@ _UNKNOWN_NAME = re.compile(
 _DESCRIBES = re.compile(
     r"\s*(?:DESCRIBE|DESC|SHOW (?:FULL )?COLUMNS (?:FROM|IN))\s+[`']?(?:\w+\.)?(\w+)", re.IGNORECASE
 )
+_DESCRIBES_ELSEWHERE = re.compile(
+    r"""\s*(?:PRAGMA\s+table_info\s*\(|\.schema\s|\\d\+?\s)\s*['"]?(\w+)""", re.IGNORECASE
+)
+"""The same for SQLite and PostgreSQL; the figures for MySQL have a ceiling by the first alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +57,19 @@ def _exam(told: Mapping[str, Any], question: Mapping[str, Any]) -> Exam:
             for table, columns in question["db_tables"].items()
             if _word(table).search(gold)
         },
-        described=frozenset(
-            match.group(1).lower()
-            for step in episode.steps
-            if (match := _DESCRIBES.match(step.action)) and step.result.startswith("[(")
-        ),
+        described=frozenset(found for step in episode.steps if (found := _described(step))),
         stumbled=bool(episode.steps and _UNKNOWN_NAME.search(episode.steps[0].result)),
     )
+
+
+def _described(step: EpisodeStep) -> str:
+    """The table whose columns a step has shown; nothing when it has shown none."""
+    match = _DESCRIBES.match(step.action)
+    if match:
+        return match.group(1).lower() if step.result.startswith("[(") else ""
+    match = _DESCRIBES_ELSEWHERE.match(step.action)
+    shown = match and step.result.strip() and not reads_as_failure(step.result)
+    return match.group(1).lower() if match and shown else ""
 
 
 def told_by_lines(text: str, needed: Mapping[str, Sequence[str]]) -> bool:

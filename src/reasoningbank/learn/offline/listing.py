@@ -41,15 +41,14 @@ def listings_of(result: str) -> list[Listing]:
         return []
     if text[0] in "[({":
         value = _literal(text)
-        found = _of_value(value) if value is not None else None
-        return [found] if found is not None else []
+        return [] if value is None else _defined_in(value) or _of_value(value)
     defined = _definitions(text)
     if defined:
         return defined
     for reader in _LINE_READERS:
         found = reader(text.splitlines())
-        if found is not None:
-            return [found]
+        if found:
+            return found
     return []
 
 
@@ -67,42 +66,82 @@ def _literal(text: str) -> Any:
 # ---------------------------------------------------------------- lists and objects
 
 
-def _of_value(value: Any) -> Listing | None:
+def _of_value(value: Any) -> list[Listing]:
     if isinstance(value, dict):
         return _of_object(value)
     if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not value:
-        return None
+        return []
     if all(isinstance(row, dict) for row in value):
         return _of_object(value[0])
     if all(isinstance(row, str) for row in value):
         return _named([(row,) for row in value])
     if all(isinstance(row, Sequence) and not isinstance(row, str | bytes) and row for row in value):
         return _named([tuple(row) for row in value])
-    return None
+    return []
 
 
-def _of_object(value: Mapping[Any, Any]) -> Listing | None:
+def _defined_in(value: Any) -> list[Listing]:
+    """What the cells of a few rows define, where a definition is what was asked for."""
+    if not isinstance(value, list | tuple) or len(value) > MOST_NAMES:
+        return []
+    cells = [cell for row in value for cell in (row if isinstance(row, list | tuple) else (row,))]
+    return [found for cell in cells if isinstance(cell, str) and "(" in cell for found in _definitions(cell)]
+
+
+def _of_object(value: Mapping[Any, Any]) -> list[Listing]:
     names = [key for key in value if isinstance(key, str) and _can_be_listed(key)][:MOST_NAMES]
     if not names:
-        return None
+        return []
     details = {name: _short(value[name]) for name in names if not isinstance(value[name], dict | list)}
-    return Listing(names=tuple(names), fields=True, details={n: d for n, d in details.items() if d})
+    return [Listing(names=tuple(names), fields=True, details={n: d for n, d in details.items() if d})]
 
 
 def _can_be_listed(key: str) -> bool:
     return 0 < len(key) <= LONGEST_NAME_CHARS and key.isprintable() and "," not in key and ": " not in key
 
 
-def _named(rows: Sequence[tuple[Any, ...]]) -> Listing | None:
-    """Rows of equal width that begin with different names."""
+def _named(rows: Sequence[tuple[Any, ...]]) -> list[Listing]:
+    """Rows of equal width that begin with different names, after a number of the row or what all have in common; or
+    rows of things and their parts.
+    """
     width = len(rows[0])
+    if any(len(row) != width for row in rows):
+        return []
+    rows = _uncounted(rows)
+    if len(rows) > 1 and len(rows[0]) > 1 and len({_plain(row[0]) for row in rows}) == 1 and _plain(rows[0][0]):
+        rows = [row[1:] for row in rows]
     firsts = [_plain(row[0]) for row in rows]
-    if any(len(row) != width for row in rows) or len(set(firsts)) < len(firsts):
-        return None
     if sum(map(is_name, firsts)) < FEWEST_SHARE * len(firsts):
-        return None
-    details = {first: _short(row[1]) for first, row in zip(firsts, rows, strict=True) if width > 1}
-    return Listing(names=tuple(firsts[:MOST_NAMES]), width=width, details={n: d for n, d in details.items() if d})
+        return []
+    if len(set(firsts)) < len(firsts):
+        return _grouped(rows)
+    details = {first: _short(row[1]) for first, row in zip(firsts, rows, strict=True) if len(row) > 1}
+    return [Listing(names=tuple(firsts[:MOST_NAMES]), width=width, details={n: d for n, d in details.items() if d})]
+
+
+def _uncounted(rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    """Without a first column that only counts the rows, from 0 or 1 on."""
+    counted = [str(row[0]) for row in rows]
+    for first in (0, 1):
+        if len(rows[0]) > 1 and counted == [str(number) for number in range(first, first + len(rows))]:
+            return [row[1:] for row in rows]
+    return rows
+
+
+def _grouped(rows: Sequence[tuple[Any, ...]]) -> list[Listing]:
+    """`(thing, part, …)`: the rows of each thing stand together, and its parts are different names."""
+    groups: dict[str, list[str]] = {}
+    last = None
+    for row in rows:
+        thing, part = _plain(row[0]), _plain(row[1]) if len(row) > 1 else ""
+        if not is_name(part) or (thing in groups and thing != last) or part in groups.get(thing, ()):
+            return []
+        groups.setdefault(thing, []).append(part)
+        last = thing
+    return [
+        Listing(names=tuple(parts[:MOST_NAMES]), width=len(rows[0]), details={}, of=thing)
+        for thing, parts in groups.items()
+    ]
 
 
 def _plain(value: Any) -> str:
@@ -147,70 +186,90 @@ _LONG_LISTING = re.compile(
     r"[-dlbcps][rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+[\d,.]+[KMGT]?\s+\S+\s+\S+\s+\S+\s+(\S.*)"
 )
 _RULER = re.compile(r"[\s|+=\-:]{3,}")
+_GAP = re.compile(r"\s{2,}")
+_FEWEST_CELLS = 3
 
 
-def _flags(lines: Sequence[str]) -> Listing | None:
+def _flags(lines: Sequence[str]) -> list[Listing]:
     found: dict[str, str] = {}
     for line in lines:
         match = _FLAG.match(line)
         if match:
             found[match.group(2) or match.group(1)] = ""
-    return Listing(names=tuple(found)[:MOST_NAMES], width=2, details={}) if len(found) >= 3 else None
+    return [Listing(names=tuple(found)[:MOST_NAMES], width=2, details={})] if len(found) >= 3 else []
 
 
-def _long_listing(lines: Sequence[str]) -> Listing | None:
+def _long_listing(lines: Sequence[str]) -> list[Listing]:
     matches = [_LONG_LISTING.fullmatch(line.rstrip()) for line in lines]
     names = [m.group(1).split(" -> ")[0] for m in matches if m]
     names = [name for name in names if name not in (".", "..")]
-    return Listing(names=tuple(names[:MOST_NAMES]), details={}) if names and len(names) >= len(lines) - 3 else None
+    return [Listing(names=tuple(names[:MOST_NAMES]), details={})] if names and len(names) >= len(lines) - 3 else []
 
 
-def _table(lines: Sequence[str]) -> Listing | None:
-    """A drawn table: cells between bars or under a ruler; its first column names the rows."""
+def _table(lines: Sequence[str]) -> list[Listing]:
+    """A drawn table: cells between bars or under a ruler; its first column names the rows. Around it may stand a title
+    and how many rows there are.
+    """
     drawn = [line for line in lines if line.strip()]
     rulers = [number for number, line in enumerate(drawn) if _RULER.fullmatch(line)]
     if not rulers or len(drawn) < 3:
-        return None
+        return []
     rows = [line for number, line in enumerate(drawn) if number not in rulers]
-    if sum("|" in row for row in rows) < len(rows) - 1:
-        return None
+    if sum("|" in row for row in rows) < len(rows) - 2:
+        return []
     cells = [[cell.strip() for cell in row.strip().removeprefix("|").split("|")] for row in rows if "|" in row]
+    if len(cells) < 2:
+        return []
     width = len(cells[0])
     body = [tuple(row[:width]) for row in cells[1:] if len(row) >= width]
-    return _named(body) if body else None
+    return _named(body) if body else []
 
 
-def _pairs(lines: Sequence[str]) -> Listing | None:
+def _separated(lines: Sequence[str]) -> list[Listing]:
+    """Cells between bars or tabs, without a drawing around them: at least three in a row, as many in each."""
+    rows = [line.rstrip() for line in lines if line.strip()]
+    for mark in "|\t":
+        cells = [tuple(cell.strip() for cell in row.split(mark)) for row in rows]
+        if len(cells[0]) >= _FEWEST_CELLS and all(len(row) == len(cells[0]) for row in cells):
+            return _named(cells)
+    return []
+
+
+def _pairs(lines: Sequence[str]) -> list[Listing]:
     matches = [_PAIR.fullmatch(line.rstrip()) for line in lines if line.strip()]
     found = {m.group(1).strip(): _short(m.group(2)) for m in matches if m}
     if len(found) < 3 or len(found) < FEWEST_SHARE * len(matches):
-        return None
-    return Listing(names=tuple(found)[:MOST_NAMES], fields=True, details={n: d for n, d in found.items() if d})
+        return []
+    return [Listing(names=tuple(found)[:MOST_NAMES], fields=True, details={n: d for n, d in found.items() if d})]
 
 
-def _plain_names(lines: Sequence[str]) -> Listing | None:
+def _plain_names(lines: Sequence[str]) -> list[Listing]:
     rows = [line.strip() for line in lines if line.strip()]
     if len(rows) == 1:
         rows = re.split(r"[,\s]+", rows[0])
+    elif any(_GAP.search(row) for row in rows):
+        # Names in columns, as programs print them on a terminal.
+        rows = [cell for row in rows for cell in _GAP.split(row)]
     if len(rows) < 2:
-        return None
+        return []
     return _named([(row,) for row in dict.fromkeys(rows)])
 
 
-def _columns(lines: Sequence[str]) -> Listing | None:
+def _columns(lines: Sequence[str]) -> list[Listing]:
     """Columns that stand under a heading in capitals, as many tools print them."""
     rows = [re.split(r"\s{2,}|\t", line.strip()) for line in lines if line.strip()]
     if len(rows) < 2 or len(rows[0]) < 2 or not "".join(rows[0]).isupper():
-        return None
+        return []
     width = len(rows[0])
-    return _named([tuple(row[:width]) for row in rows[1:] if len(row) >= width]) if len(rows[1]) >= width else None
+    return _named([tuple(row[:width]) for row in rows[1:] if len(row) >= width]) if len(rows[1]) >= width else []
 
 
-_LINE_READERS: Iterable[Callable[[Sequence[str]], Listing | None]] = (
+_LINE_READERS: Iterable[Callable[[Sequence[str]], list[Listing]]] = (
     _long_listing,
     _flags,
     _table,
     _columns,
+    _separated,
     _pairs,
     _plain_names,
 )

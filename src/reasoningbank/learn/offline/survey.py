@@ -1,7 +1,8 @@
 """What a session found out about the place it worked in: which things there are, and which names they have.
 
 An inspection is an action that names a thing (or nothing) and gets names back; a question names what it wants and gets
-values back. Knows that difference and nothing about any query language, shell or service.
+values back. A name is told from a value by how it is used: outside quotes. Knows that difference and nothing about any
+query language, shell or service.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ MOST_STEPS = 400
 LONGEST_READ_CHARS = 4_000
 MOST_WAYS = 3
 LONGEST_WAY_CHARS = 60
+FEWEST_TAKEN_UP = 0.1
+"""Of the names that a longer question got back, that must be used afterwards."""
 _CONDITION = re.compile(r"[=<>?|]|(?<!\S)(?:\*|\d+)(?!\S)")
+_WIDE = re.compile(r"[<>?|*]")
+_LITERAL = re.compile(r"'([\w.]+)'|\"([\w.]+)\"")
 _SUBSCRIPT = re.compile(r"\[\s*['\"]([\w.-]+)['\"]\s*\]")
 _ASKS_VERSION = re.compile(r"version|\s-V\b|\bshow\b", re.IGNORECASE)
 _VERSION = re.compile(r"(?i)(?:\bversion\b\W{0,3}|\bv|^[\w .-]{1,30} )(\d+(?:\.\d+){1,3}[\w.+-]*)")
@@ -49,14 +54,16 @@ class _Look:
 def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
     last_used = _last_used(steps)
     speakers = _speakers(steps)
+    users = _users(steps)
     things: dict[str, tuple[str, ...]] = {}
     wholes: dict[str, tuple[str, ...]] = {}
     parts: set[str] = set()
     ways: list[_Look] = []
     for look in _looks(steps):
-        if not _is_inspection(look, last_used, parts):
+        quoted = _things_quoted(look.action, users)
+        if not _is_inspection(look, last_used, parts, quoted):
             continue
-        subject = look.listing.of or _subject(look, speakers)
+        subject = look.listing.of or (quoted[0] if quoted else _subject(look, speakers))
         if subject is None:
             wholes[clipped(look.action, LONGEST_WAY_CHARS)] = look.listing.names
         else:
@@ -98,7 +105,7 @@ def _looks(steps: Sequence[EpisodeStep]) -> list[_Look]:
     return [
         _Look(number=number, action=step.action, listing=listing)
         for number, step in enumerate(islice(steps, MOST_STEPS))
-        if _is_brief(step.action) and not failed(step)
+        if (_is_brief(step.action) or _is_longer(step.action)) and not failed(step)
         for listing in listings_of(step.result)
     ]
 
@@ -109,12 +116,17 @@ def _is_brief(action: str) -> bool:
     return len(_operands(action)) <= MOST_WORDS and not _CONDITION.search(action) and "\n" not in action.strip()
 
 
+def _is_longer(action: str) -> bool:
+    """A longer question that may be about names all the same, such as what a catalogue says of one table."""
+    return not _WIDE.search(action) and not called(action)
+
+
 def _operands(action: str) -> list[str]:
     """The words that are not flags."""
     return [word for word in bare_words(action) if not word.startswith("-")]
 
 
-def _is_inspection(look: _Look, last_used: Mapping[str, int], parts: set[str]) -> bool:
+def _is_inspection(look: _Look, last_used: Mapping[str, int], parts: set[str], quoted: Sequence[str]) -> bool:
     if called(look.action):
         return look.listing.fields
     operands = _operands(look.action)
@@ -123,11 +135,13 @@ def _is_inspection(look: _Look, last_used: Mapping[str, int], parts: set[str]) -
     if words & names or words & parts:
         # It names what it gets: a question for values.
         return False
+    taken_up = sum(last_used.get(name, -1) > look.number for name in names)
+    if not _is_brief(look.action):
+        # Of two things at once nobody can tell which has which; and among many values one may read like a word.
+        return len(quoted) <= 1 and taken_up >= max(1.0, FEWEST_TAKEN_UP * len(names))
     if look.listing.of is not None or look.listing.width >= DESCRIBED_WIDTH:
         return True
-    if any(last_used.get(name, -1) > look.number for name in names):
-        return True
-    return look.listing.fields and bool(operands) and "/" in operands[-1]
+    return taken_up > 0 or (look.listing.fields and bool(operands) and "/" in operands[-1])
 
 
 def _subject(look: _Look, speakers: Mapping[str, set[str]]) -> str | None:
@@ -137,6 +151,8 @@ def _subject(look: _Look, speakers: Mapping[str, set[str]]) -> str | None:
     tool = called(look.action)
     if tool:
         return tool
+    if not _is_brief(look.action):
+        return None
     words = _operands(look.action)
     if len(words) < 2:
         return words[0] if words and look.listing.names[0].startswith("-") else None
@@ -164,6 +180,24 @@ def _last_used(steps: Sequence[EpisodeStep]) -> dict[str, int]:
             last.update(dict.fromkeys((word.casefold(), *word.casefold().split("/"), *all_words(word)), number))
         last.update(dict.fromkeys((name.casefold() for name in _SUBSCRIPT.findall(step.action)), number))
     return last
+
+
+def _things_quoted(action: str, users: Mapping[str, set[str]]) -> list[str]:
+    """What an action names in quotes and another one without: a thing, not a value."""
+    quoted = dict.fromkeys(first or second for first, second in _LITERAL.findall(action))
+    return [name for name in quoted if users.get(name.casefold(), set()) - {action}]
+
+
+def _users(steps: Sequence[EpisodeStep]) -> dict[str, set[str]]:
+    """For each bare word, a few of the actions that use it, alone or with a dot."""
+    users: dict[str, set[str]] = {}
+    for step in islice(steps, MOST_STEPS):
+        for word in bare_words(step.action):
+            for name in {word.casefold(), word.casefold().split(".", maxsplit=1)[0]}:
+                used_by = users.setdefault(name, set())
+                if len(used_by) < 2:
+                    used_by.add(step.action)
+    return users
 
 
 def _speakers(steps: Sequence[EpisodeStep]) -> dict[str, set[str]]:
