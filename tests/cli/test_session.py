@@ -20,6 +20,17 @@ def test_a_session_runs_from_start_to_credit_across_processes(rb, spawn, memory)
     assert "timed out" in shown
 
 
+def test_a_session_says_what_type_of_task_it_is_and_is_weighed_by_it(rb, memory):
+    for outcome in ("success", "success", "failure"):
+        session = rb("session", "start", f"deploy to {outcome}", "--task-type", "deploy").id
+        rb("query", "retry GET timed out", "--floor", "0", "--session", session)
+        rb("session", "end", session, outcome)
+    assert "type deploy" in rb("session", "show", session).out
+    assert rb("session", "show", session, "--json").json["metadata"] == {"task_type": "deploy"}
+    assert "from 2 like tasks" in rb("history", memory).out
+    assert rb("session", "start", "try", "--task-type", "x" * 5000).code == 2
+
+
 def test_an_unknown_outcome_credits_nobody(rb, memory):
     session = rb("session", "start", "try").id
     ended = rb("session", "end", session, "unknown", "--used", memory)

@@ -60,6 +60,32 @@ def test_more_tenants_than_crews_are_all_served(bank):
         assert bank.for_tenant(f"t{number}").list(namespace="*")
 
 
+def say_one_thing_twice(bank: ReasoningBank) -> None:
+    for number in range(20):
+        bank.record(title=f"Note {number}", content=f"shelf {number} holds box {number * 7}")
+    bank.record(title="Wrap errors", content="Wrap errors with context, using %w.")
+    bank.record(title="Wrap errors", content="Use %w to wrap the errors with context.")
+
+
+def test_a_server_at_rest_consolidates_when_that_is_due(bank):
+    say_one_thing_twice(bank)
+    with served(bank, staffing=Staffing(workers=1, consolidates=True)) as api:
+        end_session(api)
+        (run,) = until(lambda: api("GET", "/v1/consolidations").json["runs"])
+        assert run["counts"]["merged"] == 1
+        end_session(api, task="build the server")
+        until(lambda: jobs(api) == {"done": 2})
+    assert len(bank.upkeep.runs()) == 1
+
+
+def test_a_server_that_was_asked_not_to_leaves_memories_as_they_are(bank):
+    say_one_thing_twice(bank)
+    with served(bank, staffing=Staffing(workers=1)) as api:
+        end_session(api)
+        until(lambda: jobs(api) == {"done": 1})
+    assert bank.upkeep.runs() == []
+
+
 def test_nobody_works_where_nobody_was_asked_to(bank):
     with served(bank, staffing=Staffing(workers=0)) as api:
         end_session(api)

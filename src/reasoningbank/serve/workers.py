@@ -14,10 +14,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from reasoningbank.bank import Bank
 from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.learning import Episode, Verdict
+from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.crew import BATCH, WORKERS, Crew, Shift
 from reasoningbank.learn.worker import Attempt, Teacher
@@ -44,6 +46,8 @@ class Staffing:
     turn_s: float = TURN_S
     only: str | None = None
     """The one tenant to work for; None is all."""
+    consolidates: bool = False
+    """Whether memories are consolidated, when that is due, once the last session has been distilled."""
 
 
 MakeWay = Callable[[threading.Event], None]
@@ -183,7 +187,16 @@ class Workers:
         if not bank.learning.patient:
             # The work is this interpreter's own: a second thread would make no more of it, and searches wait twice.
             shift = replace(shift, threads=1)
-        return bank.jobs.crew(shift, teachers=self._courteous(bank.learning.teachers()), on_attempt=self._note)
+        tidy = partial(self._consolidate, bank) if wanted.consolidates else None
+        teachers = self._courteous(bank.learning.teachers())
+        return bank.jobs.crew(shift, teachers=teachers, on_attempt=self._note, when_idle=tidy)
+
+    def _consolidate(self, bank: Bank) -> None:
+        self._make_way(self._stopping)
+        if not self._stopping.is_set():
+            done = bank.consolidate(namespace=EVERY_NAMESPACE, if_due=True)
+            if done.run is not None:
+                _log.info("%s: consolidated, %d changes", done.run, done.applied)
 
     def _courteous(self, teachers: Sequence[Teacher]) -> list[Teacher]:
         def make_way() -> None:

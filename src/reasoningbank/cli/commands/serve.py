@@ -50,6 +50,9 @@ def _options(parser: ArgumentParser) -> None:
         metavar="N",
         help=f"how many distil finished sessions meanwhile; 0 is nobody ({DEFAULT_WORKERS})",
     )
+    parser.add_argument(
+        "--no-consolidate", action="store_true", help="leave memories as they are; else once a day, when at rest"
+    )
     parser.add_argument("--traces", action="store_true", help="send OpenTelemetry spans; OTEL_… variables say where")
 
 
@@ -134,7 +137,7 @@ def _wishes(args: Namespace) -> Any:
         tls=(args.tls_cert, args.tls_key) if args.tls_cert else None,
         traces=args.traces,
         limits=replace(Limits(), requests_per_s=args.rate, burst=2 * args.rate),
-        staffing=Staffing(workers=args.workers),
+        staffing=Staffing(workers=args.workers, consolidates=not args.no_consolidate),
     )
 
 

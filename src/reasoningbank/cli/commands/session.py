@@ -11,6 +11,8 @@ from reasoningbank.cli.command import PROGRAM, Command, add_limit
 from reasoningbank.cli.commands.storing import tell_scrubbed, text_or_stdin
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.drafts import optional_name
+from reasoningbank.core.kinds import TASK_TYPE, kind_of, type_in
 from reasoningbank.core.types import Trajectory
 from reasoningbank.learn.capture import OUTCOMES
 from reasoningbank.view import signal_json, step_json, trajectory_json
@@ -22,12 +24,15 @@ _MOST_ROWS = 1 << 40
 def _start_options(parser: ArgumentParser) -> None:
     parser.add_argument("task", metavar="TASK", help="what is to be done")
     parser.add_argument("--agent", metavar="NAME", help="who does it")
+    parser.add_argument("--task-type", metavar="TYPE", help="what kind of task it is; outcomes are weighed by kind")
 
 
 def _start(args: Namespace, terminal: Terminal) -> int:
     with opened(args, create=True) as found:
-        trajectory = found.bank.start_session(args.task, agent=args.agent)
-        scrubbed = found.bank.secrets.found_in([args.task, args.agent])
+        kind = optional_name(args.task_type, "task_type")
+        metadata = {TASK_TYPE: kind} if kind else {}
+        trajectory = found.bank.start_session(args.task, agent=args.agent, metadata=metadata)
+        scrubbed = found.bank.secrets.found_in([args.task, args.agent, kind])
     if terminal.as_json:
         terminal.json({**trajectory_json(trajectory), "scrubbed": scrubbed})
     else:
@@ -97,6 +102,7 @@ def _show(args: Namespace, terminal: Terminal) -> int:
     terminal.paragraph(plain.one_line(trajectory.task))
     facts = [trajectory.id, _state(trajectory), f"namespace {trajectory.namespace}"]
     facts += [f"agent {trajectory.agent}"] if trajectory.agent else []
+    facts += [f"type {given}"] if (given := type_in(kind_of(trajectory))) else []
     facts += [f"started {figures.ago(trajectory.started_at, now)}"]
     terminal.paragraph(plain.one_line(" · ".join(facts)), dim=True)
     for step in steps:
