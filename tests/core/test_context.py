@@ -46,6 +46,10 @@ def test_one_failure_is_no_verdict_and_two_are() -> None:
     assert believed(0.7, *failures) < 0.3
 
 
+def test_however_surprising_a_failure_was_it_is_one_failure() -> None:
+    assert believed(0.7, said("t", positive=False, weight=50.0)) == believed(0.7, said("t", positive=False, weight=1.0))
+
+
 def test_what_a_task_that_is_hardly_alike_says_hardly_counts() -> None:
     unlike, alike = (believed(0.7, said("t", positive=False), likeness=likeness) for likeness in (0.02, 0.9))
     assert 0.65 < unlike < 0.7

@@ -22,7 +22,9 @@ DRAWN_BY_PIECES = 0.5
 ROOM_PIECES = 4.0
 """The newest so many count: what worked in such tasks must soon be seen to work no more."""
 MOST_ALIKE = 0.5
-"""However alike, another task is another task: one failure there is no verdict here, two are."""
+"""However alike, another task is another task..."""
+MOST_PIECES = 0.5
+"""...and however surprising its end: one failure there is no verdict here, two are."""
 HALF_LIFE_DAYS = 180.0
 
 
@@ -56,7 +58,7 @@ def gathered(evidence: Iterable[Evidenced], likeness: Mapping[str, float], now: 
         positive, negative = found.get(said.memory_id, NOTHING_SAID)
         age_days = max(0.0, now - said.at) / DAY_SECONDS
         pieces = said.weight * min(likeness[said.trajectory_id], MOST_ALIKE) * math.exp2(-age_days / HALF_LIFE_DAYS)
-        counted = min(pieces, ROOM_PIECES - positive - negative)
+        counted = min(pieces, MOST_PIECES, ROOM_PIECES - positive - negative)
         if counted > 0.0:
             found[said.memory_id] = (
                 Here(positive + counted, negative) if said.positive else Here(positive, negative + counted)
