@@ -61,3 +61,19 @@ def test_erasing_needs_a_yes(rb, memory):
     assert rb("delete", memory, "--erase", "--yes", "--json").json == {"id": memory, "erased": True}
     assert rb("get", memory).code == 3
     assert rb("restore", memory).code == 3
+
+
+def test_what_was_deleted_by_its_key_is_restored_and_erased_by_it(rb, home):
+    first = rb("store", "k", "the first").id
+    rb("delete", "k")
+    assert rb("restore", "k").id == first
+    rb("delete", "k")
+    assert "forgotten already" in rb("delete", "k").err
+    rb("store", "k", "the second")
+    rb("delete", "k")
+    refused = rb("restore", "k")
+    assert refused.code == 2
+    assert first in refused.err
+    assert rb("delete", first, "--erase", "--yes").code == 0
+    assert rb("delete", "k", "--erase", "--yes").code == 0
+    assert rb("restore", "k").code == 3

@@ -9,11 +9,14 @@ from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed, text_or_stdin
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import Outcome, Remembered, Scope, State
 from reasoningbank.view import stored_json
+from reasoningbank.wiring import ReasoningBank
 
 _EDITED = ("title", "description", "content", "outcome", "scope", "tags", "agent", "task_type")
+_MOST_FORGOTTEN = 1_000
+_MOST_NAMED = 3
 
 
 def _edit_options(parser: ArgumentParser) -> None:
@@ -57,9 +60,24 @@ def _delete_options(parser: ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="erase without asking")
 
 
+def _dead_or_alive(bank: ReasoningBank, reference: str) -> Remembered:
+    """By id or key; where no live memory has the key, the forgotten one that had it."""
+    try:
+        return bank.get(reference)
+    except NotFound:
+        had = [item for item in bank.list(state=State.FORGOTTEN, limit=_MOST_FORGOTTEN) if item.memory.key == reference]
+        if not had:
+            raise
+        if len(had) > 1:
+            ids = ", ".join(item.id for item in had[:_MOST_NAMED])
+            message = f"{len(had)} forgotten memories had the key {reference!r}: name one by its id ({ids})."
+            raise InvalidInput(message) from None
+        return had[0]
+
+
 def _delete(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
-        item = found.bank.get(args.reference)
+        item = _dead_or_alive(found.bank, args.reference)
         title = plain.cut(plain.one_line(item.title), 60)
         if args.dry_run:
             how = "be erased for good" if args.erase else "be forgotten, with a way back"
@@ -83,13 +101,14 @@ def _delete(args: Namespace, terminal: Terminal) -> int:
 
 
 def _restore_options(parser: ArgumentParser) -> None:
-    parser.add_argument("reference", metavar="ID", help="the id of a forgotten or archived memory")
+    parser.add_argument("reference", metavar="ID|KEY", help="a forgotten or archived memory, or the key it had")
 
 
 def _restore(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
-        before = found.bank.get(args.reference).memory.state
-        item = found.bank.restore(args.reference)
+        gone = _dead_or_alive(found.bank, args.reference)
+        before = gone.memory.state
+        item = found.bank.restore(gone.id)
     talk = "active already" if before is State.ACTIVE else f"restored: it was {before.value}"
     _report(item, terminal, talk)
     return 0
