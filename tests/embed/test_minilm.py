@@ -160,6 +160,28 @@ def test_a_damaged_model_is_a_typed_error(monkeypatch: pytest.MonkeyPatch, tmp_p
         MiniLMEmbedder().embed(["text"])
 
 
+FORKED = """
+import os, signal, sys
+from reasoningbank.embed.minilm import MiniLMEmbedder
+embedder = MiniLMEmbedder(threads=2)
+before = embedder.embed(["retry a failed request"])
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    assert (embedder.embed(["retry a failed request"]) == before).all()
+    sys.exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_after_fork_gets_its_vectors_and_ends() -> None:
+    # A runtime with threads of its own would wait for those that stayed in the parent, in the end if not before.
+    pytest.importorskip("onnxruntime")
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+
+
 def test_no_threads_are_refused() -> None:
     with pytest.raises(InvalidInput, match="at least 1"):
         MiniLMEmbedder(threads=0)

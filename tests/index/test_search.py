@@ -156,6 +156,23 @@ def test_any_id_comes_back_as_it_was(open_bench, memory, memory_id) -> None:
     assert bench.search("cache").ids == [memory_id]
 
 
+def test_rows_that_no_segment_covers_are_found_alike_however_often_they_were_asked_for(
+    open_bench, random_memories, words
+) -> None:
+    bench = open_bench()
+    question = " ".join(words[:6])
+    for seed in range(1, 4):
+        bench.apply(added=random_memories(seed, 120))
+        once = open_bench().search(question, None, depth=50)
+        assert len(once.ids) == 50
+        # Looked through at first, sorted in the end, and partly both after more has been added.
+        for _ in range(15):
+            found = bench.search(question, None, depth=50)
+            assert found.ids == once.ids
+            assert found.keyword.tolist() == once.keyword.tolist()
+    assert len(bench.index._snapshot().tail._sorted[0])
+
+
 @pytest.mark.parametrize("text", ["\0", "\ud800 lone", "\u202ertl\u202c", "word " * 30_000, "a" * 1_000_000])
 def test_any_text_can_be_indexed_and_asked(open_bench, memory, text) -> None:
     bench = open_bench(8)

@@ -22,8 +22,8 @@ _HEAD = struct.Struct("<8sQQQ")
 _MAGIC = b"RBKWSEG1"
 _LOW_BITS = 16
 _LOW = np.uint32((1 << _LOW_BITS) - 1)
-_SCANNED_ENTRIES = 4096
-"""Of a tail; more than this many are sorted when they are looked through again."""
+_SCANS_WORTH_SORTING = 10
+"""Sorting a tail takes about as long as looking through all of it this many times."""
 Keys = NDArray[np.uint32]
 Ranges = tuple[tuple[int, int], ...]
 
@@ -107,8 +107,8 @@ def merged(ranges: Ranges, rows: int, policy: KeywordPolicy = KEYWORDS) -> Range
 class Tail:
     """The entries of the slots that no segment covers, in memory.
 
-    Scanned the first time that it is asked, since a process may ask but once; sorted by the second. What is added after
-    that is scanned again until there is enough of it.
+    Scanned at first, since a process may ask but a few times; sorted once scanning has cost as much as that. What is
+    added later is scanned again, until that has.
     """
 
     def __init__(self, first: int) -> None:
@@ -117,7 +117,7 @@ class Tail:
         self.terms = np.empty(0, np.uint32)
         self.slots = np.empty(0, np.uint32)
         self.weights = np.empty(0, np.uint8)
-        self._asked = False
+        self._scanned = 0
         # The terms of the first so many entries in order, and whose they are. In one piece: threads share a tail.
         self._sorted: tuple[Keys, NDArray[np.int64]] = (np.empty(0, np.uint32), np.empty(0, np.int64))
 
@@ -130,7 +130,7 @@ class Tail:
         grown.terms = np.concatenate((self.terms, entries["term"]))
         grown.slots = np.concatenate((self.slots, slots))
         grown.weights = np.concatenate((self.weights, entries["weight"]))
-        grown._asked, grown._sorted = self._asked, self._sorted
+        grown._scanned, grown._sorted = self._scanned, self._sorted
         return grown
 
     def find(self, terms: Keys) -> list[NDArray[np.int64]]:
@@ -147,18 +147,21 @@ class Tail:
         return [np.concatenate(both) if len(both[1]) else both[0] for both in zip(found, later, strict=True)]
 
     def _in_order(self) -> tuple[Keys, NDArray[np.int64]]:
-        if len(self.terms) - len(self._sorted[0]) > _SCANNED_ENTRIES:
-            if self._asked:
-                self._sorted = _ordered(self.terms, np.arange(len(self.terms)))
-            self._asked = True
+        if self._scanned > _SCANS_WORTH_SORTING * len(self.terms):
+            self._sorted = _ordered(self.terms, np.arange(len(self.terms)))
+            self._scanned = 0
+        self._scanned += len(self.terms) - len(self._sorted[0])
         return self._sorted
 
 
 def _ordered(terms: Keys, positions: NDArray[np.int64]) -> tuple[Keys, NDArray[np.int64]]:
-    """Both by term, then by position: as one number each, which sorts five times as fast as by an index."""
-    key = terms.astype(np.uint64) << np.uint64(32) | positions.astype(np.uint64)
-    key.sort()
-    return (key >> np.uint64(32)).astype(np.uint32), (key & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    """Both by term; among equals the positions keep their order.
+
+    By the low half, then by the high one: NumPy counts halves instead of comparing them, in half of the time.
+    """
+    order = np.argsort(terms.astype(np.uint16), kind="stable")
+    order = order[np.argsort((terms >> np.uint32(_LOW_BITS)).astype(np.uint16)[order], kind="stable")]
+    return terms[order], positions[order]
 
 
 def _runs(in_order: Keys, positions: NDArray[np.int64], terms: Keys) -> list[NDArray[np.int64]]:
