@@ -72,11 +72,11 @@ def score(
         for postings, worths in _together(spans):
             # As NumPy's own index type: it would convert them at every use.
             slots = (postings >> np.uint32(8)).astype(np.intp)
-            _add(here, slots, postings & np.uint32(255), segment.lengths[slots] * slope + base, worths)
+            _add(here, slots, postings & np.uint32(255), segment.lengths.take(slots) * slope + base, worths)
     here = scores[tail.first : tail.last]
     for at, worths in _together([(in_tail[i], worth) for i, worth in weights.items() if len(in_tail[i])]):
-        slots = tail.slots[at].astype(np.intp) - tail.first
-        _add(here, slots, tail.weights[at], tail.lengths[slots] * slope + base, worths)
+        slots = tail.slots.take(at).astype(np.intp) - tail.first
+        _add(here, slots, tail.weights.take(at), tail.lengths.take(slots) * slope + base, worths)
     return ceiling
 
 

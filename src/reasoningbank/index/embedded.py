@@ -27,6 +27,7 @@ from reasoningbank.index.header import Header
 from reasoningbank.index.lock import WriterLock
 from reasoningbank.index.policy import COMPACTION
 from reasoningbank.index.search import Scratch, search
+from reasoningbank.index.vectors import present
 from reasoningbank.ports import Candidates, IndexBatch, IndexInfo, Probe
 
 Floats = NDArray[np.float32]
@@ -268,10 +269,14 @@ class EmbeddedIndex:
         generation, snapshot = self._now()
         slots = handles & _SLOT_OF_HANDLE
         known = (handles >> _SLOT_BITS == generation.number) & (slots < snapshot.header.embedded)
+        if known.all() and present(snapshot.facets[0].signs, slots).all():
+            return widened(snapshot.facets[0].full[slots])
         found = np.zeros((len(handles), self.identity.dimension), np.float32)
+        lacking = np.flatnonzero(known)
         for facet in snapshot.facets:
-            lacking = np.flatnonzero(known & ~found.any(axis=1))
-            found[lacking] = widened(facet.full[slots[lacking]])
+            there = present(facet.signs, slots[lacking])
+            found[lacking[there]] = widened(facet.full[slots[lacking[there]]])
+            lacking = lacking[~there]
         return found
 
     def close(self) -> None:

@@ -109,7 +109,7 @@ def cosines(facet: Facet, slots: Slots, query: Halves, room: Codes) -> Floats:
     # Only an absent vector, or one at a right angle, gives zero exactly.
     zero = np.flatnonzero(found == 0)
     if len(zero):
-        found[zero[~_present(facet.signs, slots[zero])]] = np.nan
+        found[zero[~present(facet.signs, slots[zero])]] = np.nan
     return found
 
 
@@ -269,7 +269,8 @@ def _hamming(codes: Codes, query: Codes, out: NDArray[np.uint16]) -> None:
         simsimd.cdist(codes, query, metric="hamming", dtype="bin8", out=out[:, None], out_dtype=whole_numbers)
 
 
-def _present(codes: Codes, slots: Slots) -> NDArray[np.bool_]:
+def present(codes: Codes, slots: Slots) -> NDArray[np.bool_]:
+    """Which of the slots have a vector, by its signs: those of one that exists are never all 0."""
     return np.asarray(codes[slots].view(np.uint64).any(axis=1))
 
 
