@@ -19,7 +19,7 @@ from reasoningbank.index.segments import Segment, Tail
 
 Scores = NDArray[np.float32]
 Integers = NDArray[np.integer[Any]]
-_POSTINGS_AT_ONCE = 1 << 16
+_POSTINGS_AT_ONCE = 1 << 11
 
 
 def score(
@@ -80,8 +80,10 @@ def score(
     return ceiling
 
 
-def _together(spans: Sequence[tuple[Integers, float]]) -> Iterator[tuple[Integers, Scores]]:
-    """Several terms' at once, and what each is worth: most terms are rare, and a step costs more than what it adds."""
+def _together(spans: Sequence[tuple[Integers, float]]) -> Iterator[tuple[Integers, Scores | np.float32]]:
+    """Neighbours of few postings at once, and what each is worth: a step costs more than what they add. A long span
+    comes alone, since to copy it would cost more than the step.
+    """
     sizes = [len(span) for span, _ in spans]
     first = 0
     while first < len(spans):
@@ -89,8 +91,12 @@ def _together(spans: Sequence[tuple[Integers, float]]) -> Iterator[tuple[Integer
         while last < len(spans) and held + sizes[last] <= _POSTINGS_AT_ONCE:
             held += sizes[last]
             last += 1
-        worths = np.array([worth for _, worth in spans[first:last]], np.float32)
-        yield np.concatenate([span for span, _ in spans[first:last]]), np.repeat(worths, sizes[first:last])
+        group = spans[first:last]
+        if len(group) == 1:
+            yield group[0][0], np.float32(group[0][1])
+        else:
+            worths = np.array([worth for _, worth in group], np.float32)
+            yield np.concatenate([span for span, _ in group]), np.repeat(worths, sizes[first:last])
         first = last
 
 
@@ -115,7 +121,7 @@ def _add(
     slots: NDArray[np.intp],
     weights: Integers,
     below: Scores,
-    worths: Scores,
+    worths: Scores | np.float32,
 ) -> None:
     """`below` is the part of the denominator that does not depend on the term; it is used up."""
     amount = weights.astype(np.float32)

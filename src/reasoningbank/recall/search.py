@@ -9,33 +9,32 @@ Nothing here writes a record.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reasoningbank.core.confidence import DAY_SECONDS, PRUNE_BELOW, Policy
-from reasoningbank.core.context import confidence_here
+from reasoningbank.core.confidence import Policy
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.form import without_parameters
 from reasoningbank.core.origins import Trust
-from reasoningbank.core.ranking import Item, Parts, profile_named, ranked
+from reasoningbank.core.ranking import Parts, profile_named, ranked
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Edge, Exposure, Memory, Scope, Standing
-from reasoningbank.core.values import dataclass, fields, replace
+from reasoningbank.core.values import replace
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.absence import Absence
 from reasoningbank.recall.clashes import with_clashes
-from reasoningbank.recall.experience import NOTHING_LIVED, Experience, Lived, with_experience
+from reasoningbank.recall.experience import NOTHING_LIVED, Experience, Lived
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.holdout import divided, on_trial
+from reasoningbank.recall.match import Match, items_of, matched, passing
 from reasoningbank.recall.plan import planned
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
 from reasoningbank.recall.quota import Quota
-from reasoningbank.recall.relevance import Calibration, calibration_for, cosine_of, floors_for, relevance_of, words_met
+from reasoningbank.recall.relevance import calibration_for, floors_for
 from reasoningbank.recall.shown import ShownLog
 
 if TYPE_CHECKING:
@@ -51,22 +50,6 @@ Choice = Callable[[Sequence[Recalled]], Sequence[Recalled]]
 """Which of the hits the caller will really show: all of them, or those that fit into a prompt."""
 _DUG_BEHIND = ("min_confidence", "excluded", "trust", "trust_quota")
 """What these leave out may hide others that fit."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Match:
-    """What each candidate is worth for the query, as parallel columns."""
-
-    cosine: Floats
-    keyword: Floats
-    relevance: Floats
-    lived: NDArray[np.bool_]
-    """Whether a past task like this one vouches for it."""
-    confidence: NDArray[np.float64]
-    here: NDArray[np.float64]
-    """Confidence for this task, by what came of it in tasks like this one."""
-    age_days: NDArray[np.float64]
-    used: NDArray[np.int64]
 
 
 class Searcher:
@@ -117,7 +100,7 @@ class Searcher:
             quota = Quota(reader, query)
             passed, match, candidates, reasons = self._passing(reader, query, probe, lived, now, quota)
             chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
-            best = ranked(_items(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
+            best = ranked(items_of(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
             rows = ((chosen[i], parts) for i, parts in best)
             hits, tokens_used = self._fetch(reader, query, where, candidates, rows, reasons, now, quota)
             if hits and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0):
@@ -186,16 +169,16 @@ class Searcher:
 
     def _passing(
         self, reader: Reader, query: Query, probe: Probe, lived: Lived, now: float, quota: Quota
-    ) -> tuple[list[int], _Match, Candidates, Counter[str]]:
+    ) -> tuple[list[int], Match, Candidates, Counter[str]]:
         """Candidates above the floor and the asked confidence, most relevant first."""
         calibration = calibration_for(self._index.identity.name)
         excluded = _excluded(reader, query)
         probe = replace(probe, also=tuple(lived.vouched)) if lived.vouched else probe
         while True:
             candidates = self._index.search(probe)
-            match = self._matched(candidates, calibration, now, lived)
+            match = matched(candidates, calibration, self._policy, now, lived)
             floor = floors_for(calibration, candidates, probe.text) if query.floor is None else query.floor
-            passed, reasons = _passed(query, excluded, candidates, match, floor)
+            passed, reasons = passing(query, excluded, candidates, match, floor)
             passed = quota.trimmed(passed, candidates.ids, reasons)
             enough = len(passed) >= query.limit or not any(reasons[reason] for reason in _DUG_BEHIND)
             if enough or candidates.exhausted:
@@ -208,20 +191,6 @@ class Searcher:
         bare = without_parameters(asked) if "context" in embedder.facets else asked
         vector, *other = embedder.embed([asked] if bare == asked else [asked, bare])
         return Probe(vector=vector, context=other[0] if other else None, text=asked, where=where, depth=depth)
-
-    def _matched(self, candidates: Candidates, calibration: Calibration, now: float, lived: Lived) -> _Match:
-        standings = _columns(candidates.standings)
-        overall = self._policy.means(standings, now)
-        return _Match(
-            cosine=cosine_of(candidates),
-            keyword=words_met(candidates),
-            relevance=with_experience(relevance_of(candidates, calibration), candidates.ids, lived.vouched),
-            lived=np.array([i in lived.vouched for i in candidates.ids] if lived.vouched else False, dtype=np.bool_),
-            confidence=overall,
-            here=confidence_here(overall, candidates.ids, lived.here),
-            age_days=np.maximum(0.0, now - standings["created_at"]) / DAY_SECONDS,
-            used=standings["used"],
-        )
 
     def _similarity(self, candidates: Candidates, chosen: Sequence[int]) -> Floats:
         vectors = self._index.vectors(candidates.handles[chosen])
@@ -309,45 +278,6 @@ def _excluded(reader: Reader, query: Query) -> frozenset[str]:
     if not query.exclude:
         return frozenset()
     return frozenset((*query.exclude, *(m.id for m in reader.select(Memory, {"source": query.exclude}))))
-
-
-def _columns(standings: Sequence[Standing]) -> Mapping[str, NDArray[Any]]:
-    """By field. An index that keeps them so is asked for its own: making a value of each takes longer than a search."""
-    kept: Mapping[str, NDArray[Any]] | None = getattr(standings, "columns", None)
-    if kept is not None:
-        return kept
-    return {f.name: np.array([getattr(standing, f.name) for standing in standings]) for f in fields(Standing)}
-
-
-def _passed(
-    query: Query, excluded: frozenset[str], candidates: Candidates, match: _Match, floor: float | Floats
-) -> tuple[list[int], Counter[str]]:
-    # A candidate that neither points the same way nor shares a word is no match at any floor.
-    fits = (match.relevance >= floor) & ((match.cosine > 0.0) | (match.keyword > 0.0) | match.lived)
-    order = np.argsort(-match.relevance, kind="stable")
-    fitting = order[fits[order]].tolist()
-    wanted = [row for row in fitting if candidates.ids[row] not in excluded] if excluded else fitting
-    # What keeps failing in tasks like this one is no advice for it, however well it does elsewhere.
-    believed = (match.confidence >= query.min_confidence) & (match.here >= min(query.min_confidence, PRUNE_BELOW))
-    trusted = believed.tolist()
-    passed = [row for row in wanted if trusted[row]]
-    reasons = {
-        "floor": len(candidates.ids) - len(fitting),
-        "excluded": len(fitting) - len(wanted),
-        "min_confidence": len(wanted) - len(passed),
-    }
-    return passed, Counter(reasons)
-
-
-def _items(candidates: Candidates, match: _Match, chosen: Sequence[int]) -> list[Item]:
-    columns = (match.relevance, match.cosine, match.here, match.age_days, match.used)
-    ids, scopes = candidates.ids, candidates.scopes
-    return [
-        Item(ids[row], relevance, cosine, confidence, age_days, used, scopes[row], keyword)
-        for row, relevance, cosine, confidence, age_days, used, keyword in zip(
-            chosen, *(column[chosen].tolist() for column in (*columns, match.keyword)), strict=True
-        )
-    ]
 
 
 def _intact(reader: Reader, ids: Sequence[str], reasons: Counter[str]) -> dict[str, Memory]:

@@ -1,0 +1,98 @@
+"""What each candidate is worth for a query, and which of them are good enough to be ranked.
+
+Knows the columns that ranking needs and why a candidate is left out. Refuses to know how candidates were found, whom
+they are shown to and what they say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reasoningbank.core.confidence import DAY_SECONDS, PRUNE_BELOW, Policy
+from reasoningbank.core.context import confidence_here
+from reasoningbank.core.ranking import Item
+from reasoningbank.core.types import Standing
+from reasoningbank.core.values import dataclass, fields
+from reasoningbank.ports import Candidates
+from reasoningbank.recall.experience import Lived, with_experience
+from reasoningbank.recall.query import Query
+from reasoningbank.recall.relevance import Calibration, cosine_of, relevance_of, words_met
+
+if TYPE_CHECKING:
+    from reasoningbank.ports import Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """What each candidate is worth for the query, as parallel columns."""
+
+    cosine: Floats
+    keyword: Floats
+    relevance: Floats
+    lived: NDArray[np.bool_]
+    """Whether a past task like this one vouches for it."""
+    confidence: NDArray[np.float64]
+    here: NDArray[np.float64]
+    """Confidence for this task, by what came of it in tasks like this one."""
+    age_days: NDArray[np.float64]
+    used: NDArray[np.int64]
+
+
+def matched(candidates: Candidates, calibration: Calibration, policy: Policy, now: float, lived: Lived) -> Match:
+    standings = _columns(candidates.standings)
+    overall = policy.means(standings, now)
+    return Match(
+        cosine=cosine_of(candidates),
+        keyword=words_met(candidates),
+        relevance=with_experience(relevance_of(candidates, calibration), candidates.ids, lived.vouched),
+        lived=np.array([i in lived.vouched for i in candidates.ids] if lived.vouched else False, dtype=np.bool_),
+        confidence=overall,
+        here=confidence_here(overall, candidates.ids, lived.here),
+        age_days=np.maximum(0.0, now - standings["created_at"]) / DAY_SECONDS,
+        used=standings["used"],
+    )
+
+
+def _columns(standings: Sequence[Standing]) -> Mapping[str, NDArray[Any]]:
+    """By field. An index that keeps them so is asked for its own: making a value of each takes longer than a search."""
+    kept: Mapping[str, NDArray[Any]] | None = getattr(standings, "columns", None)
+    if kept is not None:
+        return kept
+    return {f.name: np.array([getattr(standing, f.name) for standing in standings]) for f in fields(Standing)}
+
+
+def passing(
+    query: Query, excluded: frozenset[str], candidates: Candidates, match: Match, floor: float | Floats
+) -> tuple[list[int], Counter[str]]:
+    """Rows above the floor and the asked confidence, most relevant first, and how many others were left out, by why."""
+    # A candidate that neither points the same way nor shares a word is no match at any floor.
+    fits = (match.relevance >= floor) & ((match.cosine > 0.0) | (match.keyword > 0.0) | match.lived)
+    order = np.argsort(-match.relevance, kind="stable")
+    fitting = order[fits[order]].tolist()
+    wanted = [row for row in fitting if candidates.ids[row] not in excluded] if excluded else fitting
+    # What keeps failing in tasks like this one is no advice for it, however well it does elsewhere.
+    believed = (match.confidence >= query.min_confidence) & (match.here >= min(query.min_confidence, PRUNE_BELOW))
+    trusted = believed.tolist()
+    passed = [row for row in wanted if trusted[row]]
+    reasons = {
+        "floor": len(candidates.ids) - len(fitting),
+        "excluded": len(fitting) - len(wanted),
+        "min_confidence": len(wanted) - len(passed),
+    }
+    return passed, Counter(reasons)
+
+
+def items_of(candidates: Candidates, match: Match, chosen: Sequence[int]) -> list[Item]:
+    columns = (match.relevance, match.cosine, match.here, match.age_days, match.used)
+    ids, scopes = candidates.ids, candidates.scopes
+    return [
+        Item(ids[row], relevance, cosine, confidence, age_days, used, scopes[row], keyword)
+        for row, relevance, cosine, confidence, age_days, used, keyword in zip(
+            chosen, *(column[chosen].tolist() for column in (*columns, match.keyword)), strict=True
+        )
+    ]
