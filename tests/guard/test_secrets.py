@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from urllib.parse import quote
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from reasoningbank import ReasoningBank
 from reasoningbank.guard.rules import RULES
 from reasoningbank.guard.secrets import SHORTEST_SECRET, TOKEN_FORMATS, Scrubber, fingerprint
+from reasoningbank.serve import tokens
 
 SCRUBBER = Scrubber()
 PAT = "ghp_R4nd0mKq81LzXw55VbNcJtYh27PmDsGf9Eo3"
@@ -166,6 +168,15 @@ def test_a_private_key_that_was_cut_off_goes_to_its_last_line(maker, planted):
     key = maker.pem("RSA PRIVATE KEY")
     text = scrubbed(f"it said\n{key[:300]}")
     assert text == "it said\n[SECRET:private-key]"
+
+
+def test_the_tokens_of_our_own_server_are_secrets_too(tmp_path):
+    with ReasoningBank.open(tmp_path / "bank.db", embedder="hash") as bank:
+        store = bank.desk.store
+        token, _ = tokens.create(
+            store, tenant="acme", scope="read", now=0.0, random_bytes=random.Random(3).randbytes, lifetime_s=None
+        )
+    assert scrubbed(f"It answers to {token} only") == "It answers to [SECRET:reasoningbank-token] only"
 
 
 def test_an_allowed_value_stays():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_PASSES = 4
 SHORTEST_SECRET = 8
 """With what announces it; `://:abc@x` is the least that any rule takes."""
-TOKEN_FORMATS = 215
+TOKEN_FORMATS = 216
 """How many `guard.rules` knows, said without loading it."""
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 

@@ -66,6 +66,7 @@ SERVICES: tuple[Rule, ...] = (
     Rule("unkey-key", ("unkey_",), r"unkey_[A-Za-z0-9_]{20,}", True),
     Rule("zuplo-key", ("zpka_",), r"zpka_[A-Za-z0-9]{30,}_[A-Za-z0-9]{8}"),
     # ------------------------------------------------------------ models and agents
+    Rule("reasoningbank-token", ("rbk_",), rf"rbk_[a-z2-7]{{16}}_{_W}{{43}}", True),
     Rule("anyscale-key", ("esecret_",), r"esecret_[A-Za-z0-9]{24,}", True),
     Rule("apify-token", ("apify_api_",), r"apify_api_[A-Za-z0-9]{34,}"),
     Rule("brave-key", ("BSA",), rf"BSA{_W}{{24,40}}(?![\w-])", True),
