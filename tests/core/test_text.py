@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -70,3 +71,9 @@ def test_any_text_gives_short_nonempty_folded_terms(text: str) -> None:
 @given(st.text())
 def test_terms_are_the_forms_of_the_tokens(text: str) -> None:
     assert terms(text) == [form for token in tokens(text) for form in forms(token)]
+
+
+@given(st.text("ab1_'./\\:- \t\n,;(\x1c\x00Z", max_size=60))
+def test_words_that_need_no_pattern_are_those_that_it_finds(text: str) -> None:
+    word = r"\w+(?:['\u2019]\w+)*"
+    assert tokens(text) == re.findall(rf"{word}(?:[./\\:-]{word}){{0,63}}", text, re.ASCII)

@@ -7,6 +7,7 @@ A weight counts in half units, so that the weights 2, 1.5 and 1 stay exact in a 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,8 +39,7 @@ class Entries:
 
 
 def entries_of(memories: Sequence[Memory]) -> Entries:
-    terms: list[int] = []
-    weights: list[int] = []
+    terms, weights = array("I"), array("I")
     counts, lengths = [], []
     for memory in memories:
         found, length = _weigh(memory)
@@ -51,8 +51,8 @@ def entries_of(memories: Sequence[Memory]) -> Entries:
         counts.append(len(found))
         lengths.append(length)
     packed = np.empty(len(terms), ENTRY)
-    packed["term"] = terms
-    packed["weight"] = np.minimum(weights, _HEAVIEST)
+    packed["term"] = np.frombuffer(terms, np.uint32)
+    packed["weight"] = np.minimum(np.frombuffer(weights, np.uint32), _HEAVIEST)
     return Entries(packed=packed, counts=np.array(counts, np.int64), lengths=np.array(lengths, np.uint32))
 
 
