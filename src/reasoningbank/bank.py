@@ -262,6 +262,7 @@ class Bank:
         """Take what was erased out of the index as well. `erase` does so by itself, except within a unit."""
         if self._engine.index_info() is not None:
             self._engine.using(lambda searcher: searcher.follower.catch_up(budget_s=60.0, wait_s=10.0))
+        self._engine.drop_left_over()
 
     def changes(self, *, after: int = 0, limit: int = 1000) -> builtins.list[Change]:
         """The feed: what was committed after a number, of this tenant, in order."""

@@ -44,6 +44,10 @@ class Engine(Protocol):
 
     def reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity: ...
 
+    def drop_left_over(self) -> None:
+        """Remove what an interrupted reindex has left."""
+        ...
+
     def flush_shown(self) -> None:
         """Write the log of what was shown down now."""
         ...

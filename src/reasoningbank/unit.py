@@ -72,6 +72,9 @@ class NoEngine:
     def index_info(self) -> None:
         """Nothing to bring up to date: the index follows once the unit is committed."""
 
+    def drop_left_over(self) -> None:
+        """As above."""
+
     def flush_shown(self) -> None:
         pass
 

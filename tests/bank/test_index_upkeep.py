@@ -245,3 +245,40 @@ def test_a_kept_vector_that_is_no_longer_of_use_does_not_leave_a_memory_without_
         )
         (hit,) = bank.search("moor the boats before the storm", floor=0.0)
         assert hit.parts.cosine > 0.5
+
+
+def test_what_is_erased_does_not_live_on_in_an_index_that_was_never_finished(tmp_path: Path) -> None:
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(done: int, total: int) -> None:
+        raise Interrupted
+
+    path = tmp_path / "bank.db"
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        kept = bank.record(title="Kept", content="knead the dough for ten minutes")
+        erased = bank.record(title="Erased", content="a word about zanzibar")
+        bank.search("zanzibar")
+        in_force = {place.name for place in Path(f"{path}.index").iterdir()}
+        with pytest.raises(Interrupted):
+            bank.reindex("hash", dimension=64, progress=interrupt)
+        assert {place.name for place in Path(f"{path}.index").iterdir()} > in_force
+        bank.erase(erased.id)
+        assert {place.name for place in Path(f"{path}.index").iterdir()} == in_force
+        bank.reindex("hash", dimension=64)
+        assert [hit.id for hit in bank.search("knead the dough").memories] == [kept.id]
+
+
+def test_an_index_that_somebody_is_building_is_left_to_him_by_an_erasure(tmp_path: Path) -> None:
+    path = tmp_path / "bank.db"
+    with (
+        ReasoningBank.open(path, embedder="hash", namespace="n") as bank,
+        ReasoningBank.open(path, namespace="n") as other,
+    ):
+        kept = bank.record(title="Kept", content="knead the dough for ten minutes")
+        erased = bank.record(title="Erased", content="a word about zanzibar")
+        bank.search("zanzibar")
+        erase = iter([lambda: other.erase(erased.id)])
+        bank.reindex("hash", dimension=64, progress=lambda done, total: next(erase, lambda: None)())
+        assert [hit.id for hit in bank.search("knead the dough").memories] == [kept.id]
+        assert bank.search("zanzibar").abstained

@@ -46,7 +46,8 @@ def translated(  # noqa: C901, PLR0911 - one case for each kind of fault
             return BankForeign(f"{location} is not a bank (not even an SQLite file). Choose another path.")
         case apsw.CorruptError() | UnicodeDecodeError():
             return BankDamaged(
-                f"{location} is damaged ({error}). Run 'reasoningbank verify' to see what, and restore a backup."
+                f"{location} is damaged ({error}). Restore a backup; 'reasoningbank verify' names the damaged rows "
+                "of a file that still opens."
             )
         case apsw.CantOpenError():
             return BankUnavailable(f"{location} cannot be opened: check that it and its folder exist and are readable.")

@@ -257,6 +257,26 @@ class EmbeddedEngine:
             _remove_folder(old)
         return wanted
 
+    def drop_left_over(self) -> None:
+        """Remove builds that are not in force and that nobody is at, as an interrupted reindex leaves one: what is
+        erased must not live on there. The next reindex then begins anew.
+        """
+        if self._folder is None or self._store.info.read_only or not self._folder.is_dir():
+            return
+        from reasoningbank.index.lock import WriterLock
+
+        identity, build = self._kept() or (self._identity, 1)
+        for place in self._folder.iterdir():
+            # Another policy's index of the same build follows the feed like this one.
+            if not place.is_dir() or place.name.startswith(f"{build}-{identity.name}-"):
+                continue
+            lock = WriterLock(place / "LOCK")
+            if lock.acquire(0.0):
+                try:
+                    _remove_folder(place)
+                finally:
+                    lock.release(in_order=False)
+
     def flush_shown(self) -> None:
         if self._shown is not None:
             self._shown.flush()
