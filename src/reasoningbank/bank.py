@@ -122,6 +122,11 @@ class Bank:
         """Whose memories these are."""
         return self._desk.tenant
 
+    @property
+    def holdout(self) -> float:
+        """The chance that a memory which would have been shown in a session is withheld."""
+        return self._engine.holdout
+
     def for_tenant(self, tenant: str, *, namespace: str | None = None) -> Bank:
         """The same bank as another tenant sees it: records and index are shared, nothing of the others is in sight.
 
@@ -178,11 +183,6 @@ class Bank:
 
     def _adopt(self, scrubber: Scrubber) -> None:
         self._desk = replace(self._desk, scrubber=scrubber)
-
-    @property
-    def holdout(self) -> float:
-        """The chance that a memory which would have been shown in a session is withheld."""
-        return self._engine.holdout
 
     @property
     def gaps(self) -> Unanswered:
