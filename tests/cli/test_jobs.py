@@ -73,6 +73,7 @@ def test_a_wrong_name_is_said_by_what_needs_it_and_stops_nothing_else(rb, sessio
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert rb("list").code == 0
+    assert rb("status").code == 0
     failed = rb("distill")
     assert failed.code == 2
     assert words in failed.err

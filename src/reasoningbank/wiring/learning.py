@@ -69,7 +69,10 @@ class ConfiguredLearning:
         if given is None or given == OFF:
             return OFF
         name = given if isinstance(given, str) else given.name
-        return f"{name}, at most {self._tokens_per_day:,} tokens a day"
+        try:
+            return f"{name}, at most {self._tokens_per_day:,} tokens a day"
+        except InvalidInput as error:
+            return f"{name}, which is not asked: {error}"
 
     @property
     def distiller(self) -> str:
