@@ -43,7 +43,7 @@ def scrubbed_record(scrubber: Scrubber, record: V) -> tuple[V, Mapping[str, int]
         clean = _scrubbed(scrubber, "", value, found)
         if clean != value:
             changes[name] = _within(name, clean, value)
-    return (replace(record, **changes), dict(found)) if changes else (record, _NOTHING)  # type: ignore[type-var]
+    return (replace(record, **changes), dict(found)) if changes else (record, _NOTHING)  # type: ignore[type-var]  # V is a value
 
 
 def outgoing(scrubber: Scrubber, record: V) -> V:

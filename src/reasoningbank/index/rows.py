@@ -139,7 +139,7 @@ class Standings(Sequence[Standing]):
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as Python itself says that equal ones may change
 
 
 def packed_standings(standings: Sequence[Standing]) -> NDArray[Any]:

@@ -71,7 +71,7 @@ class SqliteWriter(SqliteReader):
         self.has_erased = False
 
     @property
-    def _connection(self) -> apsw.Connection:  # type: ignore[override]
+    def _connection(self) -> apsw.Connection:  # type: ignore[override]  # a reader's, made when asked for
         self._pending.write()
         return self._pending.connection
 
