@@ -32,14 +32,13 @@ _IN_PIECES = ("Q~", "+ASt", "ACDb", "+AMC")
 """Of tokens that may fall apart into runs too short to be seen."""
 _UUID_CHARS = 36
 _TRUSTED_ANCHOR_CHARS = 4
+_TRUSTED = tuple(entry for entry in ANCHORS if len(entry[0]) >= _TRUSTED_ANCHOR_CHARS)
 
 
 def tokens_in(text: str) -> Iterator[Span]:
     """Tokens of every format, and what has no prefix but the shape of a cloud key."""
     found = [run for run in runs(text, NAME_RUNS) if _may_be_token(text[run[0] : run[1]])]
-    # Many runs share one question: which anchors are there at all.
-    anchors = ANCHORS if len(found) < _MANY_RUNS else [entry for entry in ANCHORS if entry[0] in text]
-    yield from _anchored(text, found, anchors)
+    yield from _anchored(text, found, ANCHORS)
     for anchor in _IN_PIECES:
         if anchor in text:
             yield from _matches(text, 0, len(text), anchor, next(rule for known, rule in ANCHORS if known == anchor))
@@ -50,8 +49,7 @@ def broken_tokens_in(joined: Unwrapped) -> Iterator[Span]:
     """Those that a line end cut in two; only with prefixes that are long enough to be trusted."""
     text = joined.text
     found = [run for run in runs(text, NAME_RUNS) if joined.crosses(*run) and _may_be_token(text[run[0] : run[1]])]
-    anchors = [entry for entry in ANCHORS if len(entry[0]) >= _TRUSTED_ANCHOR_CHARS] if found else []
-    yield from (span for span in _anchored(text, found, anchors) if joined.crosses(span.start, span.end))
+    yield from (span for span in _anchored(text, found, _TRUSTED) if joined.crosses(span.start, span.end))
 
 
 def _may_be_token(run: str) -> bool:
@@ -62,6 +60,9 @@ def _may_be_token(run: str) -> bool:
 
 
 def _anchored(text: str, found: Sequence[tuple[int, int]], anchors: Sequence[tuple[str, Rule]]) -> Iterator[Span]:
+    if len(found) >= _MANY_RUNS:
+        # Many runs share one question: which anchors are there at all.
+        anchors = [entry for entry in anchors if entry[0] in text]
     begin = 0
     for start, end in found:
         begin = max(begin, start - BEFORE_RUN)

@@ -92,7 +92,8 @@ def without_breaks(text: str) -> Unwrapped | None:
 
 _OPENS_AGAIN = pattern(r"\n[ \t]{0,80}[+.&]?[ \t]{0,8}[bruf]?[\"']")
 _CLOSED = pattern(r"[\"'][ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\Z")
-_GOES_ON = pattern(r"\n[ \t>|+#*/]{0,12}(?=[\w/+-]{4})", re.ASCII)
+# A line that begins with a date begins something new: in a log that is every one.
+_GOES_ON = pattern(r"\n[ \t>|+#*/]{0,12}(?!\d{4}-\d\d-\d\d)(?=[\w/+-]{4})", re.ASCII)
 _JOINT = pattern(r"[\"'][ \t]{0,4}\+[ \t]{0,4}[\"']")
 _SHORTEST_HALF = 8
 
