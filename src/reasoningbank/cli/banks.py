@@ -14,6 +14,7 @@ from pathlib import Path
 from reasoningbank.cli.plain import one_line
 from reasoningbank.config import from_environment, home
 from reasoningbank.core.errors import BankUnavailable
+from reasoningbank.core.types import Memory, State
 from reasoningbank.core.values import dataclass
 from reasoningbank.wiring import ReasoningBank, sqlite_path
 
@@ -54,7 +55,9 @@ def existing(args: Namespace) -> Iterator[ReasoningBank]:
 
 def elsewhere(bank: ReasoningBank) -> str:
     """Where the memories are, for somebody who looks in a namespace that has none; else nothing."""
-    others = bank.status().namespaces
+    # Not by `status`, which wants to know who distils: whoever lists need not have settled that.
+    with bank.desk.store.read(bank.tenant) as reader:
+        others = reader.tally(Memory, "namespace", {"state": State.ACTIVE.value})
     if not others or bank.namespace in others:
         return ""
     ranked = sorted(others, key=lambda name: (-others[name], name))
