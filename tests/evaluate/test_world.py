@@ -57,3 +57,11 @@ def test_a_study_says_who_is_ahead_and_draws_it() -> None:
     assert len(found["arms"]["ours"]["curve"]) == 4
     drawn = ET.fromstring(svg(found, "a < b"))
     assert len(drawn.findall(".//{http://www.w3.org/2000/svg}polyline")) == 2
+
+
+def test_every_arm_has_a_line_of_its_own_colour() -> None:
+    found = study(SMALL, 2, lambda _: None, [arm for arm in ARMS if not arm.remembers])
+    (lines,) = found["arms"].values()
+    drawn = ET.fromstring(svg({**found, "arms": {arm.name: lines for arm in ARMS}}, "all of them"))
+    strokes = [line.get("stroke") for line in drawn.findall(".//{http://www.w3.org/2000/svg}polyline")]
+    assert len(set(strokes)) == len(ARMS)

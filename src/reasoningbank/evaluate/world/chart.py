@@ -10,7 +10,7 @@ from reasoningbank.evaluate.world.study import OURS, STEP
 
 _WIDTH, _HEIGHT = 860, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 150, 56, 44
-_COLOURS = ("#8a8f98", "#b08968", "#7a9e7e", "#c77d3a", "#9c6fb6", "#5b616b")
+_COLOURS = ("#8a8f98", "#b08968", "#7a9e7e", "#c77d3a", "#9c6fb6", "#5b616b", "#3fa7a3")
 _OURS, _QUIET, _GRID = "#0b62c4", "#5b616b", "#e3e6ea"
 _LABEL_APART = 15
 _LEGEND = "regret added up over the tasks, mean of {} worlds; band: 95 % interval"
