@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from reasoningbank.ports import Floats
 
 TASK_FACETS = ("content",)
+TASKS_WEIGHED = 64
+"""Near tasks whose evidence counts: enough that those of late are among them."""
 TASKS_ASKED = 32
 """Near tasks looked at; those that taught nothing do not count."""
 TASKS_HEARD = 10
@@ -88,7 +90,7 @@ class Experience:
             return NOTHING_LIVED
         with self._store.read(where.tenant) as reader:
             evidence = reader.evidence_in([task for task, _ in near])
-            heard = _heard(reader, near, evidence)
+            heard = _heard(reader, near[:TASKS_ASKED], evidence)
         return Lived(voted(spoken(heard)), gathered(evidence, dict(near), now))
 
     def close(self) -> None:
@@ -105,7 +107,7 @@ class Experience:
         """Past tasks and how alike they are, the nearest first."""
         where = Filter(tenant=probe.where.tenant, namespace=probe.where.namespace)
         try:
-            found = self._current().search(replace(probe, where=where, depth=TASKS_ASKED))
+            found = self._current().search(replace(probe, where=where, depth=TASKS_WEIGHED))
         except (BankUnavailable, BankDamaged, EmbedderMismatch) as error:
             # Not built yet on a bank that may only be read, removed by a reindex, damaged, or of an older build. It is
             # a view: this answer does without it, and the next search opens it again, anew in the latter two cases.
