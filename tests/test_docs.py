@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -71,6 +72,7 @@ def test_commands_in_the_documents_are_commands_of_the_program(page):
             assert not unknown, f"{page.name} speaks of {name} {unknown}"
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_commands_of_the_guide_run_as_written(tmp_path, monkeypatch):
     guide = (ROOT / "docs" / "guide.md").read_text("utf-8")
     blocks = re.findall(r"```bash\n(.*?)```", guide, re.DOTALL)

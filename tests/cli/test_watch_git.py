@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import threading
 import time
@@ -11,6 +12,8 @@ import time
 import pytest
 
 from reasoningbank import ReasoningBank
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 DAY = 86_400.0
 NAMESPACE = "example.com/team/app"
