@@ -305,8 +305,6 @@ class Probe:
     vector: Floats | None
     text: str
     where: Filter
-    context: Floats | None = None
-    """What the second facet is compared with, where that is not `vector`."""
     depth: int
     """How many candidates to bring back from each of the two sides, at most."""
     also: tuple[str, ...] = ()
@@ -329,6 +327,15 @@ class Candidates:
     """0–1: how alike the query and the memory's title or description are in wording, order kept, parameters aside."""
     parametric: NDArray[np.bool_]
     """Whether both of them have parameters."""
+    rarest_word: float = 1.0
+    """What BM25 counts for a word that hardly any memory has: it grows with the index, and with it every score. So
+    keyword / rarest_word says how many such words were met, whatever the size of the index."""
+    named: NDArray[np.bool_]
+    """Whether it holds a rare word of the query: a name, a code, a word that no text holds by chance."""
+    exact: NDArray[np.bool_]
+    """Whether its title, key or content is the query itself."""
+    beside: NDArray[np.int64]
+    """(n, 2): the rows of the turns just before and after it in the same conversation; −1 where there is none."""
     scopes: list[Scope]
     standings: Sequence[Standing]
     handles: NDArray[np.int64]
@@ -413,7 +420,7 @@ class Embedder(Protocol):
 
     @property
     def facets(self) -> tuple[str, ...]:
-        """("text",) for one vector of everything, ("text", "context") for one more of when it applies."""
+        """("text",): one vector of everything that a memory says."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Floats:

@@ -33,7 +33,7 @@ class OpenAIEmbedder:
     """
 
     costly = True
-    facets: tuple[str, ...] = ("text", "context")
+    facets: tuple[str, ...] = ("text",)
 
     def __init__(
         self,

@@ -3,8 +3,8 @@
 Knows which changes need a new slot and which are made in place, so that replaying a batch after a crash changes nothing
 twice. Refuses to know about locks, files and compaction's switch.
 
-A new slot is needed only when the words change: title, description, content or tags. A change of state, scope, outcome,
-namespace, agent or task type happens in place and keeps the vectors.
+A new slot is needed only when the words change: title, description, content, key or tags. A change of state, scope,
+outcome, namespace, agent or task type happens in place and keeps the vectors.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reasoningbank.core.turns import conversation_of
 from reasoningbank.core.types import Memory, Standing
 from reasoningbank.core.values import replace
 from reasoningbank.index.entries import Entries, entries_of
 from reasoningbank.index.forms import packed as packed_forms
 from reasoningbank.index.generation import Generation, Snapshot
-from reasoningbank.index.hashing import id_term, name_key, text_key
+from reasoningbank.index.hashing import ABSENT, id_term, name_key, text_key
 from reasoningbank.index.header import Header
 from reasoningbank.index.masks import OUTCOMES, SCOPES, STATES
 from reasoningbank.index.rows import BLOCK_ROWS, COLUMNS, packed_ids, packed_standings
@@ -36,16 +37,7 @@ def find(snapshot: Snapshot, ids: Collection[str], *, alive: bool = True) -> dic
     if not ids or not snapshot.header.rows:
         return {}
     terms = np.unique(np.array([id_term(memory_id) for memory_id in ids], np.uint32))
-    parts = [snapshot.tail.slots[at] for at in snapshot.tail.find(terms) if len(at)]
-    for segment in snapshot.segments:
-        start, stop = segment.find(terms)
-        parts += [
-            (segment.postings(start[i], stop[i]) >> np.uint32(8)) + np.uint32(segment.first)
-            for i in np.flatnonzero(stop > start)
-        ]
-    if not parts:
-        return {}
-    slots = np.sort(np.concatenate(parts).astype(np.int64))
+    slots = np.sort(np.concatenate(slots_with(snapshot, terms)))
     if alive:
         slots = slots[snapshot.rows.take("alive", slots) == 1]
     wanted, found = set(ids), dict[str, list[int]]()
@@ -53,6 +45,20 @@ def find(snapshot: Snapshot, ids: Collection[str], *, alive: bool = True) -> dic
         if memory_id in wanted:
             found.setdefault(memory_id, []).append(slot)
     return found
+
+
+def slots_with(snapshot: Snapshot, terms: NDArray[np.uint32]) -> list[NDArray[np.int64]]:
+    """The slots that hold each term, dead ones too."""
+    if not len(terms):
+        return []
+    order = np.argsort(terms)
+    parts: list[list[NDArray[Any]]] = [[snapshot.tail.slots[at]] for at in snapshot.tail.find(terms[order])]
+    for segment in snapshot.segments:
+        start, stop = segment.find(terms[order])
+        for i in np.flatnonzero(stop > start).tolist():
+            parts[i].append((segment.postings(start[i], stop[i]) >> np.uint32(8)) + np.uint32(segment.first))
+    found = [np.concatenate(of_term).astype(np.int64) for of_term in parts]
+    return [found[i] for i in np.argsort(order).tolist()]
 
 
 def change(generation: Generation, batch: IndexBatch) -> None:
@@ -108,7 +114,13 @@ def _append(generation: Generation, header: Header, pairs: Sequence[Known]) -> H
 
 
 def _text(memory: Memory) -> int:
-    return text_key(memory.title, memory.description, memory.content, *memory.tags)
+    return text_key(memory.title, memory.description, memory.content, memory.key or "", *memory.tags)
+
+
+def _conversation(memory: Memory) -> int:
+    """A key for the conversation that a memory is a turn of; `ABSENT` for what is no turn."""
+    named = conversation_of(memory.content, memory.source, memory.metadata)
+    return ABSENT if named is None else name_key(memory.tenant, memory.namespace, named)
 
 
 def _columns(pairs: Sequence[Known]) -> Columns:
@@ -119,6 +131,7 @@ def _columns(pairs: Sequence[Known]) -> Columns:
         "namespace": np.array([name_key(memory.tenant, memory.namespace) for memory in memories], np.uint64),
         "agent": np.array([name_key(memory.agent) for memory in memories], np.uint64),
         "task_type": np.array([name_key(memory.task_type) for memory in memories], np.uint64),
+        "conversation": np.array([_conversation(memory) for memory in memories], np.uint64),
         "scope": np.array([SCOPES.index(memory.scope) for memory in memories], np.uint8),
         "outcome": np.array([OUTCOMES.index(memory.outcome) for memory in memories], np.uint8),
         "state": np.array([STATES.index(memory.state) for memory in memories], np.uint8),

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reasoningbank.core.stopwords import STOP_WORDS
 from reasoningbank.core.text import tokens
 from reasoningbank.core.types import Memory
 from reasoningbank.core.values import dataclass
-from reasoningbank.index.hashing import id_term, tag_term, term_keys
+from reasoningbank.index.hashing import exact_term, id_term, tag_term, term_keys
 from reasoningbank.index.policy import KEYWORDS
 
 ENTRY = np.dtype([("term", "<u4"), ("weight", "u1")])
@@ -43,8 +45,9 @@ def entries_of(memories: Sequence[Memory]) -> Entries:
     counts, lengths = [], []
     for memory in memories:
         found, length = _weigh(memory)
-        # An id and the tags are found by terms of their own, that no text can produce and that no length counts.
-        for term in (id_term(memory.id), *map(tag_term, memory.tags)):
+        # Id, tags and whole texts are found by terms of their own, that no text can produce and that no length counts.
+        whole = (memory.title, memory.content, *((memory.key,) if memory.key else ()))
+        for term in (id_term(memory.id), *map(tag_term, memory.tags), *map(exact_term, whole)):
             found.setdefault(term, 1)
         terms.extend(found)
         weights.extend(found.values())
@@ -61,7 +64,11 @@ def _weigh(memory: Memory) -> tuple[dict[int, int], int]:
     known = found.get
     length = 0
     most = KEYWORDS.most_terms_per_memory
-    for text, weight in ((memory.title, _TITLE), (memory.description, _DESCRIPTION), (memory.content, _CONTENT)):
+    parts = [(memory.title, _TITLE), (memory.description, _DESCRIPTION), (memory.content, _CONTENT)]
+    if memory.tags or memory.key:
+        own_key = memory.key if memory.key and memory.key != memory.title else ""
+        parts.append((" ".join((own_key, *memory.tags)), _CONTENT))
+    for text, weight in parts:
         keys = term_keys(tokens(text))[:most]
         for key in keys:
             found[key] = known(key, 0) + weight
@@ -72,8 +79,14 @@ def _weigh(memory: Memory) -> tuple[dict[int, int], int]:
 
 
 def query_terms(text: str) -> dict[int, int]:
-    """The terms of a query and how often it says them."""
+    """The terms of a query and how often it says them; function words only where it has no others."""
     found: dict[int, int] = {}
     for key in term_keys(tokens(text)):
         found[key] = found.get(key, 0) + 1
-    return found
+    meant = {key: times for key, times in found.items() if key not in stop_keys()}
+    return meant or found
+
+
+@cache
+def stop_keys() -> frozenset[int]:
+    return frozenset(term_keys(STOP_WORDS))

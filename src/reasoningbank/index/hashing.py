@@ -14,6 +14,8 @@ from reasoningbank.core.stem import stem
 from reasoningbank.core.text import LONGEST_TERM, forms
 
 ABSENT = 0
+MOST_EXACT_CHARS = 2_000
+"""Two texts that begin alike for so long are taken for the same."""
 _MOST_REMEMBERED = 1 << 16
 
 
@@ -40,6 +42,11 @@ def tag_term(tag: str) -> int:
 
 def id_term(memory_id: str) -> int:
     return _digest("\0id\0" + memory_id, 4)
+
+
+def exact_term(text: str) -> int:
+    """For a whole text, however it is spaced and capitalised."""
+    return _digest("\0exact\0" + " ".join(text.casefold().split())[:MOST_EXACT_CHARS], 4)
 
 
 class _Known(dict[str, tuple[int, ...]]):

@@ -38,6 +38,7 @@ COLUMNS: Mapping[str, np.dtype[Any]] = {
     "namespace": np.dtype("<u8"),
     "agent": np.dtype("<u8"),
     "task_type": np.dtype("<u8"),
+    "conversation": np.dtype("<u8"),
     "text": np.dtype("<u8"),
     "standing": STANDING,
     "form": PACKED,

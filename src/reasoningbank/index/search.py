@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from reasoningbank.core.values import dataclass
 from reasoningbank.index.bm25 import score
-from reasoningbank.index.changes import find
+from reasoningbank.index.changes import find, slots_with
 from reasoningbank.index.entries import query_terms
 from reasoningbank.index.forms import likeness
 from reasoningbank.index.generation import Snapshot
-from reasoningbank.index.masks import SCOPES, Mask
+from reasoningbank.index.hashing import exact_term
+from reasoningbank.index.masks import SCOPES, Mask, Passed
+from reasoningbank.index.neighbours import with_neighbours
+from reasoningbank.index.rare_words import find_rare_terms
 from reasoningbank.index.rows import BLOCK_ROWS, Slots, blocks_for
 from reasoningbank.index.vectors import Asked, cosines, gather_room, nearest
 from reasoningbank.ports import Candidates, Probe
@@ -57,6 +60,7 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
     mean_length = header.length / max(1, header.rows) if passed.own is None else passed.mean_length
     query = query_terms(probe.text)
     asked = _asked_by_facet(probe, snapshot)
+    named, exact = _slots_named(snapshot, probe, passed), _slots_exact(snapshot, probe, passed.mask)
     if passed.considered and probe.depth > 0:
         by_vector, cosine = _nearest(snapshot, asked, probe.depth, passed.mask, scratch)
         ceiling = score(scores, query, snapshot.segments, snapshot.tail, mean_length, own=passed.own)
@@ -66,9 +70,10 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
         ceiling = 0.0
         by_vector = by_keyword = _NONE
         cosine = _cosines(snapshot, asked, _NONE, scratch)
-    slots = np.fromiter(
-        dict.fromkeys((*by_vector.tolist(), *by_keyword.tolist(), *_named(snapshot, probe, passed.mask))), np.int64
+    found = dict.fromkeys(
+        (*by_vector.tolist(), *by_keyword.tolist(), *_asked_for(snapshot, probe, passed.mask), *named, *exact)
     )
+    slots, beside = with_neighbours(np.fromiter(found, np.int64), rows, passed.mask)
     form, parametric = likeness(probe.text, rows.take("form", slots))
     ended = len(by_vector) < probe.depth and len(by_keyword) < probe.depth
     return Candidates(
@@ -78,6 +83,10 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
         keyword_ceiling=ceiling,
         form=form,
         parametric=parametric,
+        rarest_word=math.log1p(_own_rows(snapshot, passed)),
+        named=np.isin(slots, named),
+        exact=np.isin(slots, exact),
+        beside=beside,
         scopes=[SCOPES[number] for number in rows.take("scope", slots).tolist()],
         standings=rows.standings(slots),
         handles=slots | handle_base,
@@ -88,13 +97,41 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
 
 
 _SAMPLED_ROWS = 4096
+_RARE_ONE_IN = 50
+"""Memories that hold a word which still counts as rare: at most one in so many, and one in any case."""
 _NONE: Slots = np.empty(0, np.int64)
 
 
-def _named(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
+def _asked_for(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
     if not probe.also:
         return []
     return [slots[-1] for slots in find(snapshot, probe.also).values() if mask[slots[-1]]]
+
+
+def _slots_named(snapshot: Snapshot, probe: Probe, passed: Passed) -> list[int]:
+    """The slots that hold a rare word of the query which few of the tenant's memories hold."""
+    if not passed.considered or probe.depth <= 0:
+        return []
+    few = max(1, _own_rows(snapshot, passed) // _RARE_ONE_IN)
+    held: list[int] = []
+    for slots in slots_with(snapshot, find_rare_terms(probe.text)):
+        own = slots if passed.own is None else slots[passed.own[slots]]
+        if len(own) <= few:
+            held += own[passed.mask[own]].tolist()
+    return held[: probe.depth]
+
+
+def _own_rows(snapshot: Snapshot, passed: Passed) -> int:
+    """The tenant's rows: whose words tell how rare a word is."""
+    return snapshot.header.rows if passed.own is None else int(np.count_nonzero(passed.own))
+
+
+def _slots_exact(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
+    if probe.depth <= 0:
+        return []
+    (slots,) = slots_with(snapshot, np.array([exact_term(probe.text)], np.uint32))
+    held: list[int] = slots[mask[slots]].tolist()
+    return held[: probe.depth]
 
 
 def _asked(vector: Floats | None, snapshot: Snapshot) -> Asked | None:
@@ -108,8 +145,7 @@ def _asked(vector: Floats | None, snapshot: Snapshot) -> Asked | None:
 
 def _asked_by_facet(probe: Probe, snapshot: Snapshot) -> tuple[Asked | None, ...]:
     first = _asked(probe.vector, snapshot)
-    other = first if probe.context is None else _asked(probe.context, snapshot)
-    return (first, *(other for _ in snapshot.facets[1:]))
+    return tuple(first for _ in snapshot.facets)
 
 
 def _nearest(

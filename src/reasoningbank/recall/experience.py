@@ -12,7 +12,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,10 +26,7 @@ from reasoningbank.ports import Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.absence import Absence
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.query import Query
-from reasoningbank.recall.relevance import calibration_for, floor_among, relevance_of
-
-if TYPE_CHECKING:
-    from reasoningbank.ports import Floats
+from reasoningbank.recall.relevance import Column, calibration_for, floor_among, relevance_of
 
 TASK_FACETS = ("content",)
 TASKS_WEIGHED = 64
@@ -220,12 +217,12 @@ def voted(heard: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, float
     return {memory_id: nearest * share for memory_id, share in shares.items()}
 
 
-def with_experience(relevance: Floats, ids: Sequence[str], lived: Mapping[str, float]) -> Floats:
+def with_experience(relevance: Column, ids: Sequence[str], lived: Mapping[str, float]) -> Column:
     """Either way of being of use is enough: by what it says, or by what came of it."""
     if not lived:
         return relevance
-    vouched = np.array([lived.get(memory_id, 0.0) for memory_id in ids], dtype=np.float32)
-    either: Floats = np.float32(1.0) - (np.float32(1.0) - relevance) * (np.float32(1.0) - vouched)
+    vouched = np.array([lived.get(memory_id, 0.0) for memory_id in ids], dtype=np.float64)
+    either: Column = 1.0 - (1.0 - relevance) * (1.0 - vouched)
     return either
 
 

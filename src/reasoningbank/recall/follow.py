@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.core.confidence import Policy
 from reasoningbank.core.digest import blake2b
-from reasoningbank.core.form import without_parameters
 from reasoningbank.core.types import Change, EmbedderIdentity, Memory, Op, Signal, Standing
 from reasoningbank.ports import Embedder, Index, IndexBatch, Store, Writer
 
@@ -32,10 +31,8 @@ Progress = Callable[[int, int], None]
 """Called with (done, total)."""
 
 
-def facet_text(memory: Memory, facet: str) -> str:
-    """All of a memory, or when it applies: its title and description without names, numbers and quoted words."""
-    if facet == "context":
-        return without_parameters(_joined(memory.title, memory.description))
+def facet_text(memory: Memory, facet: str) -> str:  # noqa: ARG001 - one facet of all embedders so far
+    """What the vector of a memory is made from: all that it says."""
     return _joined(memory.title, memory.description, memory.content)
 
 

@@ -21,7 +21,14 @@ from reasoningbank.core.values import dataclass, fields
 from reasoningbank.ports import Candidates
 from reasoningbank.recall.experience import Lived, with_experience
 from reasoningbank.recall.query import Query
-from reasoningbank.recall.relevance import Calibration, cosine_of, relevance_of, words_met
+from reasoningbank.recall.relevance import (
+    Calibration,
+    cosine_of,
+    floor_among,
+    passes_floor,
+    relevance_of,
+    words_met,
+)
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Floats
@@ -33,7 +40,7 @@ class Match:
 
     cosine: Floats
     keyword: Floats
-    relevance: Floats
+    relevance: NDArray[np.float64]
     lived: NDArray[np.bool_]
     """Whether a past task like this one vouches for it."""
     confidence: NDArray[np.float64]
@@ -67,11 +74,15 @@ def _columns(standings: Sequence[Standing]) -> Mapping[str, NDArray[Any]]:
 
 
 def passing(
-    query: Query, excluded: frozenset[str], candidates: Candidates, match: Match, floor: float | Floats
+    query: Query, excluded: frozenset[str], candidates: Candidates, match: Match, calibration: Calibration
 ) -> tuple[list[int], Counter[str]]:
     """Rows above the floor and the asked confidence, most relevant first, and how many others were left out, by why."""
     # A candidate that neither points the same way nor shares a word is no match at any floor.
-    fits = (match.relevance >= floor) & ((match.cosine > 0.0) | (match.keyword > 0.0) | match.lived)
+    fits = (match.cosine > 0.0) | (match.keyword > 0.0) | match.lived
+    if query.floor is None:
+        fits &= passes_floor(match.relevance, candidates, floor_among(calibration, candidates.considered))
+    else:
+        fits &= match.relevance >= query.floor
     order = np.argsort(-match.relevance, kind="stable")
     fitting = order[fits[order]].tolist()
     wanted = [row for row in fitting if candidates.ids[row] not in excluded] if excluded else fitting

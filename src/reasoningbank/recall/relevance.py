@@ -1,8 +1,9 @@
-"""How likely a candidate is to be of use for a query, as a number between 0 and 1.
+"""The chance that whoever asked wants this memory, as a number between 0 and 1, and from where on it is shown.
 
-Knows how to fold the ways of finding (meaning, words, form) into one calibrated figure. The coefficients are data
-(`calibration.json`, made by a command), one set for each embedder, since a cosine of 0.4 means much for one model and
-nothing for another.
+Knows how to fold the ways of finding (meaning, words, form, neighbours) into one fit, the fit into a probability, and
+how well the best of so many memories fits a question that none of them answers. The coefficients are data
+(`calibration.json`, made by `scripts/calibrate.py`), one set for each embedder, since a cosine of 0.4 means much for
+one model and nothing for another.
 """
 
 from __future__ import annotations
@@ -14,72 +15,73 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reasoningbank.core.form import are_names
 from reasoningbank.core.values import dataclass
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Candidates, Floats
 
+Column = NDArray[np.float64]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mix:
-    """How much each way of finding adds."""
+class Fit:
+    """How much each way of finding adds to a fit, in units of a cosine."""
 
-    cosine: float
-    """For the cosine of the whole text, or of the context less `context_less` where that is more."""
-    context_less: float
-    keyword: float
-    """For each unit of BM25."""
+    words: float
+    """For each rare word of the query that was met, the first few..."""
+    words_half: float
+    """...since words beyond these count less and less: words_half · ln(1 + words / words_half)."""
     share: float
     """For all of the query's words, weighed by rarity."""
-    context: float
-    """For the cosine of title and description without their parameters, as far as it exceeds `context_from`."""
-    context_from: float
     form: float
     """For likeness in wording, as far as it exceeds `form_from`..."""
     parameters: float
     """...and this much more where both have parameters: a task of the same form about something else."""
     form_from: float
+    neighbour: float
+    """Of the fit of the turn before or after it in a conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """relevance = 1 / (1 + exp(−(bias + scale · mix)))."""
+    """relevance = 1 / (1 + exp(−(bias + scale · fit − crowd · ln min(memories, 50))))."""
 
-    mix: Mix
+    fit: Fit
     scale: float
     bias: float
+    crowd: float
+    """Among a few memories there are few wrong ones to come first. Beyond `CROWDED` it makes no difference."""
     floor: float
-    """Below this relevance a memory is not shown, in a bank of `_CROWDED` memories or more."""
+    """The fit from which a memory is shown, in a bank of one..."""
+    floor_per_log: float
+    """...and how much more it takes for each e-fold of memories: of many, some fit a little by chance."""
 
 
-_CROWDED = 1000
-_LEAST_SHARE = 0.2
-"""Of the floor, however few there are: what has nothing to do with a question stays below that."""
-
-_NAMED = 0.2
-"""Of a query's words: a text that says each once has 0.45, and this much when it is four times as long as most."""
+CROWDED = 50
+_EXACT = 0.02
+"""What is left of the doubt about a memory whose title, key or content is the very question."""
 
 
 def floor_among(calibration: Calibration, memories: int) -> float:
-    """What fits badly comes up because there are many to choose from; among a few, a loose fit is worth showing."""
-    crowd = math.log(1 + memories) / math.log(1 + _CROWDED)
-    return calibration.floor * min(1.0, max(_LEAST_SHARE, crowd**2))
-
-
-def floors_for(calibration: Calibration, candidates: Candidates, asked: str) -> Floats:
-    """The floor of each candidate. One that holds a name that was asked for is worth showing, however little the model
-    can make of the name.
+    """The least relevance that is shown: what the best of so many memories reaches for one in twenty questions about
+    another subject.
     """
-    floors = np.full(len(candidates.ids), floor_among(calibration, candidates.considered), np.float32)
-    if are_names(asked):
-        floors[words_met(candidates) >= _NAMED] = calibration.floor * _LEAST_SHARE
-    return floors
+    fit = calibration.floor + calibration.floor_per_log * math.log(max(1, memories))
+    return _chance(calibration, fit, memories)
+
+
+def passes_floor(relevance: Column, candidates: Candidates, floor: float) -> NDArray[np.bool_]:
+    """Above the floor, or asked for by a name: what holds a rare word of the question is shown, however little a model
+    can make of that word.
+    """
+    passed: NDArray[np.bool_] = (relevance >= floor) | candidates.named | candidates.exact
+    return passed
 
 
 def calibration_from(values: dict[str, Any]) -> Calibration:
-    return Calibration(**{**values, "mix": Mix(**values["mix"])})
+    return Calibration(**{**values, "fit": Fit(**values["fit"])})
 
 
 @lru_cache(maxsize=8)
@@ -91,7 +93,9 @@ def calibration_for(embedder_name: str) -> Calibration:
 
 def cosine_of(candidates: Candidates) -> Floats:
     """Of the whole text; 0 where a memory has no vector (yet)."""
-    return _filled(candidates, 0)
+    column = candidates.cosine[:, 0]
+    filled: Floats = np.where(np.isnan(column), np.float32(0.0), column)
+    return filled
 
 
 def words_met(candidates: Candidates) -> Floats:
@@ -103,25 +107,33 @@ def words_met(candidates: Candidates) -> Floats:
     return met
 
 
-def mixed(candidates: Candidates, mix: Mix) -> Floats:
-    """One figure for each candidate: the higher, the better it fits. Not yet a probability."""
-    # An embedder with one facet has no other view of when a memory applies.
-    context = _filled(candidates, candidates.cosine.shape[1] - 1)
-    found: Floats = mix.cosine * np.maximum(np.maximum(cosine_of(candidates), context - mix.context_less), 0.0)
-    found += mix.keyword * candidates.keyword
-    found += mix.share * words_met(candidates)
-    found += mix.context * np.maximum(context - mix.context_from, 0.0)
-    found += (mix.form + mix.parameters * candidates.parametric) * np.maximum(candidates.form - mix.form_from, 0.0)
-    return found.astype(np.float32, copy=False)
+def fit_of(candidates: Candidates, weights: Fit) -> Column:
+    """How well each candidate fits, in units of a cosine: what hits are ordered by. Not yet a probability."""
+    # In double precision: in single, a long question shares one figure among many memories, and ties go by id.
+    fit = np.maximum(cosine_of(candidates), 0.0).astype(np.float64)
+    words = candidates.keyword.astype(np.float64) / max(candidates.rarest_word, 1e-9)
+    fit += weights.words * weights.words_half * np.log1p(words / weights.words_half)
+    fit += weights.share * words_met(candidates)
+    fit += (weights.form + weights.parameters * candidates.parametric) * np.maximum(
+        candidates.form - weights.form_from, 0.0
+    )
+    if len(fit) and (candidates.beside >= 0).any():
+        heard = np.where(candidates.beside >= 0, fit[candidates.beside], 0.0).max(axis=1)
+        fit = fit + weights.neighbour * heard
+    return fit
 
 
-def relevance_of(candidates: Candidates, calibration: Calibration) -> Floats:
-    logit = calibration.bias + calibration.scale * mixed(candidates, calibration.mix)
-    relevance: Floats = (1.0 / (1.0 + np.exp(-logit))).astype(np.float32)
-    return relevance
+def relevance_of(candidates: Candidates, calibration: Calibration) -> Column:
+    fit = fit_of(candidates, calibration.fit)
+    relevance: Column = 1.0 / (1.0 + np.exp(-_log_odds(calibration, fit, candidates.considered)))
+    return np.where(candidates.exact, 1.0 - _EXACT * (1.0 - relevance), relevance)
 
 
-def _filled(candidates: Candidates, facet: int) -> Floats:
-    column = candidates.cosine[:, facet]
-    filled: Floats = np.where(np.isnan(column), np.float32(0.0), column)
-    return filled
+def _chance(calibration: Calibration, fit: float, memories: int) -> float:
+    return 1.0 / (1.0 + math.exp(-_log_odds(calibration, fit, memories)))
+
+
+def _log_odds(calibration: Calibration, fit: Any, memories: int) -> Any:
+    """Of a number or of a column of them."""
+    crowd = math.log(min(max(1, memories), CROWDED))
+    return calibration.bias + calibration.scale * fit - calibration.crowd * crowd

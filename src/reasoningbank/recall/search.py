@@ -18,7 +18,6 @@ import numpy as np
 from reasoningbank.core.confidence import Policy
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
-from reasoningbank.core.form import without_parameters
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.ranking import Parts, profile_named, ranked
 from reasoningbank.core.tokens import count_tokens
@@ -34,7 +33,7 @@ from reasoningbank.recall.match import Match, items_of, matched, passing
 from reasoningbank.recall.plan import planned
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
 from reasoningbank.recall.quota import Quota
-from reasoningbank.recall.relevance import calibration_for, floors_for
+from reasoningbank.recall.relevance import calibration_for
 from reasoningbank.recall.shown import ShownLog
 
 if TYPE_CHECKING:
@@ -177,8 +176,7 @@ class Searcher:
         while True:
             candidates = self._index.search(probe)
             match = matched(candidates, calibration, self._policy, now, lived)
-            floor = floors_for(calibration, candidates, probe.text) if query.floor is None else query.floor
-            passed, reasons = passing(query, excluded, candidates, match, floor)
+            passed, reasons = passing(query, excluded, candidates, match, calibration)
             passed = quota.trimmed(passed, candidates.ids, reasons)
             enough = len(passed) >= query.limit or not any(reasons[reason] for reason in _DUG_BEHIND)
             if enough or candidates.exhausted:
@@ -186,11 +184,9 @@ class Searcher:
             probe = replace(probe, depth=probe.depth * DEEPER_BY)
 
     def _probe(self, query: Query, where: Filter, depth: int) -> Probe:
-        """What to look for, as it is and, where the embedder has that facet, without its parameters."""
-        asked, embedder = planned(query.text), self._embedder()
-        bare = without_parameters(asked) if "context" in embedder.facets else asked
-        vector, *other = embedder.embed([asked] if bare == asked else [asked, bare])
-        return Probe(vector=vector, context=other[0] if other else None, text=asked, where=where, depth=depth)
+        """What to look for: the part of the query that asks, and its vector."""
+        asked = planned(query.text)
+        return Probe(vector=self._embedder().embed([asked])[0], text=asked, where=where, depth=depth)
 
     def _similarity(self, candidates: Candidates, chosen: Sequence[int]) -> Floats:
         vectors = self._index.vectors(candidates.handles[chosen])

@@ -50,8 +50,8 @@ def identity_of(name: str, dimension: int | None = None) -> EmbedderIdentity:
     return identity
 
 
-def facets_of(name: str) -> tuple[str, ...]:
-    return ("text",) if name == "hash" else ("text", "context")
+FACETS = ("text",)
+"""The vectors of a memory, whichever embedder: one of all that it says."""
 
 
 def make_embedder(identity: EmbedderIdentity, config: Config) -> Embedder:

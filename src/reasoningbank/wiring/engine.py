@@ -20,7 +20,7 @@ from reasoningbank.core.confidence import Policy
 from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.ports import IndexInfo, Store
-from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, facets_of, identity_of, make_embedder
+from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, FACETS, identity_of, make_embedder
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Embedder
@@ -75,7 +75,7 @@ class EmbeddedEngine:
 
     @property
     def first_facet(self) -> str:
-        return facets_of(self._identity.name)[0]
+        return FACETS[0]
 
     def agree_on(self, name: str | None, dimension: int | None, *, for_new: str | None) -> None:
         """`for_new` is the choice for a bank that has none yet; `name` and `dimension` must fit one that has."""
@@ -181,21 +181,20 @@ class EmbeddedEngine:
 
         place = self._place(identity, build)
         read_only = self._store.info.read_only and self._temporary is None
-        facets = facets_of(identity.name)
         try:
-            index = EmbeddedIndex.open(place, identity, facets, read_only=read_only)
+            index = EmbeddedIndex.open(place, identity, FACETS, read_only=read_only)
         except (BankDamaged, EmbedderMismatch):
             if read_only:
                 raise
             # A view, damaged or of an older build: thrown away and folded again from the records.
             _remove_folder(place, ignore_errors=False)
-            index = EmbeddedIndex.open(place, identity, facets, read_only=False)
+            index = EmbeddedIndex.open(place, identity, FACETS, read_only=False)
         searcher = self._searcher_on(index, identity, place)
         if searcher.follower.is_astray() and not read_only:
             # What it holds is another story than the records tell.
             index.close()
             _remove_folder(place, ignore_errors=False)
-            index = EmbeddedIndex.open(place, identity, facets, read_only=False)
+            index = EmbeddedIndex.open(place, identity, FACETS, read_only=False)
             searcher = self._searcher_on(index, identity, place)
         return searcher
 

@@ -1,0 +1,59 @@
+"""Which words of a question were meant: names, codes and whatever an everyday text does not hold by chance.
+
+A memory that holds such a word is worth showing, however little a model makes of it. Knows words by their shape and by
+a table of ordinary stems (`ordinary_words.bin`, made by `scripts/build_ordinary_words.py`). Refuses to know how many
+memories hold a word.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reasoningbank.core.patterns import pattern
+from reasoningbank.core.text import LONGEST_TERM, forms, tokens
+from reasoningbank.index.entries import stop_keys
+from reasoningbank.index.hashing import term_keys
+
+FILE = Path(__file__).with_name("ordinary_words.bin")
+SHORTEST = 3
+"""Characters of a rare word: one or two letters or digits stand anywhere."""
+_NAMING = pattern(r"[\d_./\\:]|[a-z][A-Z]|[A-Z][A-Z]")
+MOST_RARE_WORDS = 16
+
+
+def find_rare_terms(text: str) -> NDArray[np.uint32]:
+    """The terms of a text that are rare words, as keys; at most `MOST_RARE_WORDS`."""
+    rare: dict[int, None] = {}
+    for token in dict.fromkeys(tokens(text)):
+        key = _rare_term(token)
+        if key is not None:
+            rare[key] = None
+            if len(rare) >= MOST_RARE_WORDS:
+                break
+    return np.array(list(rare), np.uint32)
+
+
+def _rare_term(token: str) -> int | None:
+    parts = forms(token)
+    if not parts or not SHORTEST <= len(parts[0]) <= LONGEST_TERM:
+        return None
+    key = term_keys([token])[0]
+    if len(parts) > 1:
+        # Of an identifier only the whole counts: its parts are words like others, and so are those of "third-party".
+        return key if _NAMING.search(token) else None
+    return None if key in stop_keys() or _is_ordinary(key) else key
+
+
+def _is_ordinary(key: int) -> bool:
+    table = _ordinary()
+    at = int(np.searchsorted(table, key))
+    return at < len(table) and int(table[at]) == key
+
+
+@cache
+def _ordinary() -> NDArray[np.uint32]:
+    return np.frombuffer(FILE.read_bytes(), "<u4")
