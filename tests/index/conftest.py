@@ -115,7 +115,7 @@ class Oracle:
         scores = dict.fromkeys(own, 0.0)
         for term, times in Counter(terms(text)).items():
             having = [memory_id for memory_id, found in frequencies.items() if term in found]
-            idf = math.log(1 + (len(own) - len(having) + 0.5) / (len(having) + 0.5))
+            idf = math.log(1 + (len(own) + 10 - len(having) + 0.5) / (len(having) + 0.5))
             for memory_id in having:
                 tf = frequencies[memory_id][term]
                 scores[memory_id] += times * idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * lengths[memory_id] / mean))
@@ -131,7 +131,8 @@ class Oracle:
 
 def weighted(memory: Memory) -> dict[str, float]:
     found: dict[str, float] = {}
-    for text, weight in ((memory.title, 2.0), (memory.description, 1.5), (memory.content, 1.0)):
+    named = " ".join((memory.key or "", *memory.tags))
+    for text, weight in ((memory.title, 2.0), (memory.description, 1.5), (memory.content, 1.0), (named, 1.0)):
         for term in terms(text):
             found[term] = found.get(term, 0.0) + weight
     return found

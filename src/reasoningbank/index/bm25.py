@@ -58,7 +58,7 @@ def score(
     # A word that no row has is taken to be as rare as one that a single row has: a small index knows too little of the
     # language to call it rarer.
     known = np.maximum(frequency, 1)
-    rarity: list[float] = np.log1p((rows - known + 0.5) / (known + 0.5)).tolist()
+    rarity: list[float] = np.log1p((rows + policy.assumed_rows - known + 0.5) / (known + 0.5)).tolist()
     worth_of = [query[term] * (policy.k1 + 1) * rarity[i] for i, term in enumerate(terms.tolist())]
     weights = {i: worth_of[i] for i in chosen.tolist()}
     ceiling: float = sum(weights.values()) + sum(worth_of[i] for i in np.flatnonzero(frequency == 0).tolist())

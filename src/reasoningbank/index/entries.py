@@ -46,7 +46,7 @@ def entries_of(memories: Sequence[Memory]) -> Entries:
     for memory in memories:
         found, length = _weigh(memory)
         # Id, tags and whole texts are found by terms of their own, that no text can produce and that no length counts.
-        whole = (memory.title, memory.content, *((memory.key,) if memory.key else ()))
+        whole = filter(None, (memory.title, memory.content, memory.key))
         for term in (id_term(memory.id), *map(tag_term, memory.tags), *map(exact_term, whole)):
             found.setdefault(term, 1)
         terms.extend(found)

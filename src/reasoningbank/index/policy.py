@@ -12,6 +12,9 @@ from reasoningbank.core.values import dataclass
 class KeywordPolicy:
     k1: float = 1.2
     b: float = 0.75
+    assumed_rows: int = 10
+    """Memories without any word of the query that are taken to be there besides: in a bank of three, a word that all of
+    them hold is no stop word yet. Beyond a hundred they make no difference."""
     title_weight: float = 2.0
     description_weight: float = 1.5
     content_weight: float = 1.0

@@ -21,6 +21,7 @@ from reasoningbank.index.generation import Snapshot
 from reasoningbank.index.hashing import exact_term
 from reasoningbank.index.masks import SCOPES, Mask, Passed
 from reasoningbank.index.neighbours import with_neighbours
+from reasoningbank.index.policy import KEYWORDS
 from reasoningbank.index.rare_words import find_rare_terms
 from reasoningbank.index.rows import BLOCK_ROWS, Slots, blocks_for
 from reasoningbank.index.vectors import Asked, cosines, gather_room, nearest
@@ -83,7 +84,7 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
         keyword_ceiling=ceiling,
         form=form,
         parametric=parametric,
-        rarest_word=math.log1p(_own_rows(snapshot, passed)),
+        rarest_word=math.log1p(_own_rows(snapshot, passed) + KEYWORDS.assumed_rows),
         named=np.isin(slots, named),
         exact=np.isin(slots, exact),
         beside=beside,
@@ -127,7 +128,7 @@ def _own_rows(snapshot: Snapshot, passed: Passed) -> int:
 
 
 def _slots_exact(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
-    if probe.depth <= 0:
+    if probe.depth <= 0 or not probe.text.strip():
         return []
     (slots,) = slots_with(snapshot, np.array([exact_term(probe.text)], np.uint32))
     held: list[int] = slots[mask[slots]].tolist()

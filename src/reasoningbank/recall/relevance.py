@@ -40,6 +40,8 @@ class Fit:
     parameters: float
     """...and this much more where both have parameters: a task of the same form about something else."""
     form_from: float
+    close: float
+    """For a cosine as far as it exceeds `CLOSE`: nearly the same text."""
     neighbour: float
     """Of the fit of the turn before or after it in a conversation."""
 
@@ -60,6 +62,7 @@ class Calibration:
 
 
 CROWDED = 50
+CLOSE = 0.7
 _EXACT = 0.02
 """What is left of the doubt about a memory whose title, key or content is the very question."""
 
@@ -117,6 +120,8 @@ def fit_of(candidates: Candidates, weights: Fit) -> Column:
     fit += (weights.form + weights.parameters * candidates.parametric) * np.maximum(
         candidates.form - weights.form_from, 0.0
     )
+    if weights.close:
+        fit += weights.close * np.maximum(cosine_of(candidates) - CLOSE, 0.0)
     if len(fit) and (candidates.beside >= 0).any():
         heard = np.where(candidates.beside >= 0, fit[candidates.beside], 0.0).max(axis=1)
         fit = fit + weights.neighbour * heard
