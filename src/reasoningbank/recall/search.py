@@ -21,6 +21,7 @@ from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.form import without_parameters
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.ranking import Parts, profile_named, ranked
+from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Edge, Exposure, Memory, Scope, Standing
 from reasoningbank.core.values import replace
@@ -62,7 +63,7 @@ class Searcher:
         shown: ShownLog,
         clock: Callable[[], float],
         experience: Experience | None = None,
-        holdout: float = 0.0,
+        settings: SearchSettings = DEFAULTS.search,
     ) -> None:
         self._store = store
         self._index = index
@@ -71,7 +72,8 @@ class Searcher:
         self._shown = shown
         self._clock = clock
         self._experience = experience
-        self._holdout = holdout
+        self._holdout = settings.holdout
+        self._scope_weights = settings.scope_weights
         self._no_edge = Absence()
         self.follower = Follower(store, index, embedder, policy)
 
@@ -88,7 +90,8 @@ class Searcher:
         """With `noted` false it leaves no trace: neither in the log of what was shown nor in that of the gaps."""
         query = checked(query)
         where = filter_for(query, tenant, namespace)
-        weights = profile_named(query.profile)
+        by_scope = self._scope_weights
+        weights = replace(profile_named(query.profile), project=by_scope.project, team=by_scope.team, org=by_scope.org)
         seen = self._caught_up(budget_s if query.catch_up_s is None else query.catch_up_s)
         now = self._clock()
         probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
