@@ -19,7 +19,7 @@ SEED_TABLE = "reasoning_bank"
 """The table in which seed 001 keeps everything; ours may stand in it too."""
 PROVIDERS = ("openai", "anthropic")
 _SECRET_NAME = re.compile(r"(?i)(^|_)(api_?key|key|token|secret|password|bearer|credential)s?$")
-_SECRET_VALUE = re.compile(r"^(sk|pk|rk|xai|gsk|ghp|hf)[-_]\w{12,}|^(?i:bearer)\s")
+_SECRET_VALUE = re.compile(r"^(sk|xai|gsk|ghp)[-_][\w-]{12,}|^(?i:bearer)\s")
 _ELSEWHERE = {
     "base_url": "the address of an endpoint is not set here: use OPENAI_BASE_URL or ANTHROPIC_BASE_URL",
     "bank": "which bank it is cannot be said beside it: use --bank or REASONINGBANK_BANK",
