@@ -56,7 +56,9 @@ def test_max_limit_is_the_most_that_may_be_asked_for(opened: Open):
     bank = opened("[search]\nmax_limit = 3\nfloor = 0\n")
     some(bank, 5)
     assert len(bank.search("retry a request")) == 3, "the default gives way to it"
-    with pytest.raises(InvalidInput, match=r"limit must be a whole number from 1 to 3, not 4: search\.max_limit says so"):
+    with pytest.raises(
+        InvalidInput, match=r"limit must be a whole number from 1 to 3, not 4: search\.max_limit says so"
+    ):
         bank.search("retry", limit=4)
 
 
@@ -97,7 +99,10 @@ def test_the_floor_decides_what_is_relevant_enough(opened: Open):
 
 def test_scope_weights_decide_between_a_project_and_a_team(opened: Open):
     bank = opened("[search]\nfloor = 0\n[search.scope_weights]\nproject = 0.5\nteam = 1.0\norg = 0.25\n")
-    made = {scope: bank.record(title="Retry", content="retry a request", scope=scope).id for scope in ("project", "team", "org")}
+    made = {
+        scope: bank.record(title="Retry", content="retry a request", scope=scope).id
+        for scope in ("project", "team", "org")
+    }
     hits = bank.search("retry a request", profile="semantic").memories
     assert [hit.id for hit in hits] == [made["team"], made["project"], made["org"]]
     assert [hit.parts.scope_weight for hit in hits] == [1.0, 0.5, 0.25]
@@ -268,7 +273,9 @@ def test_a_bank_of_another_embedder_is_written_and_not_searched_until_it_is_inde
     bank = opened('[embedding]\nembedder = "hash"\ndimension = 64\n', embedder=None)
     bank.store("k", "retry a request")
     assert len(bank.list()) == 1
-    with pytest.raises(EmbedderMismatch, match=r"hash/ngram-1-2-3/1024/1, and .*config\.toml asks for hash/64\. 'reason"):
+    with pytest.raises(
+        EmbedderMismatch, match=r"hash/ngram-1-2-3/1024/1, and .*config\.toml asks for hash/64\. 'reason"
+    ):
         bank.search("retry")
     assert bank.reindex().dimension == 64
     assert len(bank.search("retry a request", floor=0.0)) == 1

@@ -211,7 +211,10 @@ def test_saying_one_thing_under_two_names_is_an_error(path):
         ('[embedding]\nembedder = "hash"\nmodel = "m"', "embedding.model is of the openai embedder; the hash one has"),
         ('[hooks]\nenabled = "no"', 'hooks.enabled must be true or false, not "no".'),
         ("[hooks]\nprompt_tokens = [1]", "hooks.prompt_tokens must be a whole number from 0 to 100,000, not [1]."),
-        ('[embedding]\nbase_url = "http://x"', "embedding.base_url: the address of an endpoint is not set here: use OP"),
+        (
+            '[embedding]\nbase_url = "http://x"',
+            "embedding.base_url: the address of an endpoint is not set here: use OP",
+        ),
         ('[search]\nnamespace = "x"', "search.namespace: the namespace is not set here: use --namespace or REASONI"),
         ("[search\nmax = 1", "this is not TOML: Expected ']' at the end of a table declaration (at line 1, column 8)."),
     ],

@@ -97,8 +97,10 @@ def _refuse_secret(said: str, value: Any) -> None:
         for key, inner in value.items():
             _refuse_secret(f"{said}.{key}", inner)
         return
+    if not isinstance(value, str):
+        return
     named = said.removeprefix(f"{SEED_TABLE}.") not in BY_NAME and _SECRET_NAME.search(said.rpartition(".")[2])
-    if named or (isinstance(value, str) and _SECRET_VALUE.match(value)):
+    if named or _SECRET_VALUE.match(value):
         raise InvalidInput(
             f"{said} looks like a secret, and a configuration file is no place for one: take it out and set "
             "OPENAI_API_KEY or ANTHROPIC_API_KEY in the environment."

@@ -189,9 +189,10 @@ def fold(layers: Sequence[Layer]) -> Settings:
     values = {name: value for name, (value, _) in said.items()}
     search = _section("search", values)
     weights = ScopeWeights(**_section("search.scope_weights", values))
-    required = {name: value for name, (value, layer) in said.items() if name in _EMBEDDING and layer.binding}
+    is_required = any(name in said and said[name][1].binding for name in _EMBEDDING)
+    embedding = EmbeddingSettings(**_section("embedding", values))
     return Settings(
-        embedding=EmbeddingSettings(**_section("embedding", values)),
+        embedding=embedding,
         search=SearchSettings(**search, scope_weights=weights),
         distillation=DistillationSettings(**_section("distillation", values)),
         confidence=ConfidenceSettings(**_section("confidence", values)),
@@ -202,7 +203,7 @@ def fold(layers: Sequence[Layer]) -> Settings:
             for name, (value, layer) in said.items()
         ),
         files=tuple(layer.place_of("") for layer in layers if layer.source == FILE),
-        required=EmbeddingSettings(**_section("embedding", required)),
+        required=embedding if is_required else EmbeddingSettings(),
     )
 
 

@@ -102,7 +102,8 @@ class EmbeddedEngine:
         identity, _ = self._kept() or (self._identity, 1)
         wish = self._settings.required
         if not wish.fits(identity):
-            where = next(choice.where for choice in self._settings.chosen if choice.name.startswith("embedding."))
+            said = [c for c in self._settings.chosen if c.name.startswith("embedding.") and c.source == "file"]
+            where = said[0].where
             raise EmbedderMismatch(
                 f"This bank is indexed with {identity}, and {where} asks for {wish}. 'reasoningbank reindex' builds "
                 "the index anew with that; nothing is lost by it. Until then nothing is searched: vectors of two "
