@@ -52,7 +52,6 @@ def _defaults(settings: Settings, *, injects: bool) -> dict[str, Any]:
         "limit": search.default_limit if search.max_limit is None else min(search.default_limit, search.max_limit),
         "min_confidence": settings.injection_threshold(DEFAULT_MIN_CONFIDENCE) if injects else least,
         "profile": search.profile,
-        "floor": search.floor,
     }
 
 

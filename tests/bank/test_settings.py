@@ -97,6 +97,22 @@ def test_the_floor_decides_what_is_relevant_enough(opened: Open):
     assert len(bank.search("retry the request of yesterday", floor=0.0)) == 1
 
 
+def test_what_the_floor_of_the_file_leaves_unanswered_is_a_gap(opened: Open):
+    bank = opened("[search]\nfloor = 1.0\n")
+    some(bank, 1)
+    assert bank.search("retry the request of yesterday").abstained
+    assert [gap.question for gap in bank.gaps.list().open] == ["retry the request of yesterday"]
+
+
+def test_a_gap_is_open_while_what_would_answer_it_is_believed_too_little(opened: Open):
+    bank = opened("[search]\nmin_confidence = 0.7\n")
+    assert bank.search("how to retry a request").abstained
+    bank.store("retry", "how to retry a request: wait and retry a request")
+    assert len(bank.gaps.list().open) == 1
+    bank.record(title="Retry a request", content="how to retry a request: wait and retry a request")
+    assert len(bank.gaps.list().open) == 0
+
+
 def test_scope_weights_decide_between_a_project_and_a_team(opened: Open):
     bank = opened("[search]\nfloor = 0\n[search.scope_weights]\nproject = 0.5\nteam = 1.0\norg = 0.25\n")
     made = {

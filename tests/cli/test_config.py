@@ -72,7 +72,15 @@ def test_status_names_the_file_in_force_and_what_differs_from_the_defaults(rb, h
     assert {"name": "search.max_limit", "value": 9, "source": "file", "where": str(file)} in told["settings"]
 
 
-def test_status_without_a_file_says_so(rb, memory, monkeypatch):
+def test_a_value_that_only_another_policy_reads_is_said_to_be_idle(rb, home):
+    configure(home, "[confidence]\nconsensus_threshold = 3\n")
+    idle = "consensus_threshold = 3  # config.toml; only the policy signals reads it"
+    assert idle in rb("config", "--set").out
+    configure(home, '[confidence]\nconsensus_threshold = 3\npolicy = "signals"\n')
+    assert "consensus_threshold = 3  # config.toml\n" in rb("config", "--set").out
+
+
+def test_status_without_a_file_says_so(rb, memory):
     assert "config      no file; `reasoningbank config` shows the defaults" in rb("status").out
 
 

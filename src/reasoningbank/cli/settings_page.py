@@ -9,6 +9,7 @@ from reasoningbank.cli.command import PROGRAM
 from reasoningbank.cli.terminal import Terminal
 
 if TYPE_CHECKING:
+    from reasoningbank.config.knobs import Knob
     from reasoningbank.core.settings import Choice, Settings
 
 
@@ -25,14 +26,22 @@ def describe_choices(settings: Settings) -> list[str]:
     """What differs from the defaults, a line each, with where it comes from."""
     if not settings.chosen:
         return []
-    from reasoningbank.config.knobs import BY_NAME, in_words
+    from reasoningbank.config.knobs import KNOBS, in_words
 
-    known = [(BY_NAME[choice.name], choice) for choice in settings.chosen]
+    chosen = {choice.name: choice for choice in settings.chosen}
     return [
-        f"{knob.name} = {in_words(knob, choice.value)} ({source_of(choice, settings)})"
-        for knob, choice in known
-        if choice.value != knob.default
+        f"{knob.name} = {in_words(knob, chosen[knob.name].value)} ({told_of(knob, chosen[knob.name], settings)})"
+        for knob in KNOBS
+        if knob.name in chosen and chosen[knob.name].value != knob.default
     ]
+
+
+def told_of(knob: Knob, choice: Choice, settings: Settings) -> str:
+    """Where a value comes from, and whether it has any effect as the others stand."""
+    from reasoningbank.config.knobs import is_read
+
+    idle = "" if is_read(knob, settings) else f"; only the policy {knob.policy} reads it"
+    return f"{source_of(choice, settings)}{idle}"
 
 
 def source_of(choice: Choice, settings: Settings) -> str:

@@ -42,6 +42,8 @@ class Knob:
     least: float = 0.0
     most: float = 1.0
     choices: tuple[str, ...] = ()
+    policy: str = ""
+    """The one policy that reads it, where the others do not."""
     seed: str = ""
     """Its name in seed 001, where that is another."""
     variable: str = ""
@@ -226,6 +228,7 @@ KNOBS: tuple[Knob, ...] = (
         about="agreeing signals that move a young memory; read by the policy signals",
         otherwise="2",
         example=2,
+        policy="signals",
     ),
     Knob(
         name="confidence.decay_per_month",
@@ -233,6 +236,7 @@ KNOBS: tuple[Knob, ...] = (
         about="what a memory loses in a month; read by the policy signals",
         otherwise="0.05",
         example=0.05,
+        policy="signals",
     ),
     Knob(
         name="confidence.prune_threshold", kind=NUMBER, about="what has proved wrong and is believed less is archived"
@@ -307,6 +311,11 @@ def in_words(knob: Knob, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return f'"{value}"' if isinstance(value, str) else f"{value}"
+
+
+def is_read(knob: Knob, settings: Settings) -> bool:
+    """Whether anything reads a knob as the others stand: some belong to one policy."""
+    return knob.policy in ("", settings.confidence.policy)
 
 
 def check_value(knob: Knob, value: Any) -> Any:

@@ -106,8 +106,8 @@ def _places(bank: str, named: str | Path | None) -> list[tuple[Path, bool]]:
     users = home() / FILE_NAME
     if bank == IN_MEMORY:
         return [(users, False)]
-    beside = Path(bank).with_name(FILE_NAME)
-    same = beside == users or beside.absolute() == users.absolute()
+    beside = Path(bank).absolute().parent / FILE_NAME
+    same = beside == users.absolute()
     return [(users, True)] if same else [(users, False), (beside, True)]
 
 

@@ -74,6 +74,7 @@ class Searcher:
         self._experience = experience
         self._holdout = settings.holdout
         self._scope_weights = settings.scope_weights
+        self._floor = settings.floor
         self._no_edge = Absence()
         self.follower = Follower(store, index, embedder, policy)
 
@@ -101,7 +102,9 @@ class Searcher:
             lived = self._experience.lived(query, probe, now, seen)
         with self._store.read(tenant) as reader:
             quota = Quota(reader, query)
-            passed, match, candidates, reasons = self._passing(reader, query, probe, lived, now, quota)
+            passed, match, candidates, reasons = self._passing(
+                reader, self._with_floor(query), probe, lived, now, quota
+            )
             chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
             best = ranked(items_of(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
             rows = ((chosen[i], parts) for i, parts in best)
@@ -169,6 +172,12 @@ class Searcher:
             self._experience.close()
 
     # ------------------------------------------------------------ candidates
+
+    def _with_floor(self, query: Query) -> Query:
+        """With the floor of the settings, if they have one and the query has none of its own."""
+        if query.floor is not None or self._floor is None:
+            return query
+        return replace(query, floor=self._floor)
 
     def _passing(
         self, reader: Reader, query: Query, probe: Probe, lived: Lived, now: float, quota: Quota

@@ -7,7 +7,7 @@ from typing import Any
 
 from reasoningbank.cli.banks import location_of
 from reasoningbank.cli.command import PROGRAM, Command
-from reasoningbank.cli.settings_page import source_of, unread_files
+from reasoningbank.cli.settings_page import told_of, unread_files
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import find_settings, from_environment, home
 from reasoningbank.config.knobs import KNOBS, SECTIONS, Knob, in_words, value_of
@@ -58,7 +58,7 @@ def _page(settings: Settings, chosen: dict[str, Choice], terminal: Terminal, *, 
 def _line(knob: Knob, settings: Settings, choice: Choice | None, terminal: Terminal) -> None:
     value = value_of(settings, knob.name)
     if choice is not None:
-        terminal.say(f"{knob.key} = {in_words(knob, value)}  # {source_of(choice, settings)}")
+        terminal.say(f"{knob.key} = {in_words(knob, value)}  # {told_of(knob, choice, settings)}")
     elif value is None:
         terminal.say(f"# {knob.key}: {knob.otherwise}", dim=True)
     else:

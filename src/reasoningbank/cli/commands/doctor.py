@@ -129,7 +129,7 @@ def _ends(settings: Settings) -> str:
 
 def _agents(location: str) -> Iterator[Check]:
     """What is installed into coding agents is tried out, the user's and this project's."""
-    from reasoningbank.agents.install.checking import findings, named_bank
+    from reasoningbank.agents.install.checking import findings, named_option
     from reasoningbank.agents.install.targets import AGENTS
     from reasoningbank.agents.place import place_of
     from reasoningbank.cli.places import targets
@@ -137,9 +137,9 @@ def _agents(location: str) -> Iterator[Check]:
     session = f"doctor-{os.getpid()}"
     for agent in AGENTS:
         for project in (False, True):
-            plain = targets(agent, Namespace(bank=None, project=project))
-            bank = named_bank(plain)
-            wanted = plain if bank is None else targets(agent, Namespace(bank=bank, project=project))
+            plain = targets(agent, Namespace(bank=None, config=None, project=project))
+            named = {name: named_option(plain, f"--{name}") for name in ("bank", "config")}
+            wanted = targets(agent, Namespace(**named, project=project)) if any(named.values()) else plain
             for finding in findings(agent, wanted, session=session, cwd=Path.cwd()):
                 yield Check(name=agent, verdict=finding.verdict, says=finding.says)
         # A hook that had something to say has noted so; this session is none.
