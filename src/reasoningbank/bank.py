@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from reasoningbank import records
 from reasoningbank.core.drafts import clean_namespace, clean_tenant
 from reasoningbank.core.origins import USER
+from reasoningbank.core.settings import Settings
 from reasoningbank.core.types import (
     DEFAULT_LIST_LIMIT,
     Change,
@@ -121,6 +122,11 @@ class Bank:
     def tenant(self) -> str:
         """Whose memories these are."""
         return self._desk.tenant
+
+    @property
+    def settings(self) -> Settings:
+        """What is in force here: defaults, then what files, the environment and the caller have said."""
+        return self._desk.settings
 
     @property
     def holdout(self) -> float:
@@ -275,19 +281,24 @@ class Bank:
         """`search("how do I …", limit=5, scope="all", outcome="all", min_confidence=0.3, profile="balanced")`."""
         from reasoningbank import finding
 
-        return finding.search(self._desk, self._engine, self.learning, finding.query_of(query, options))
+        return finding.search(self._desk, self._engine, self.learning, self._query_of(query, options))
+
+    def _query_of(self, query: str | Query, options: Mapping[str, Any], *, injects: bool = False) -> Query:
+        from reasoningbank.finding import query_of
+
+        return query_of(self._desk.settings, query, options, injects=injects)
 
     def candidates(self, query: str | Query, *, depth: int = 200) -> Candidates:
         """What the vectors and the words find on their own, at most `depth` each, before ranking: for evaluation."""
         from reasoningbank import finding
 
-        return finding.candidates(self._desk, self._engine, finding.query_of(query, {}), depth)
+        return finding.candidates(self._desk, self._engine, self._query_of(query, {}), depth)
 
     def inject(self, task: str | Query, *, max_tokens: int = 500, **options: Any) -> str:
         """Prompt-ready text within a budget, or "" when nothing fits. What the text leaves out was not shown."""
         from reasoningbank import finding
 
-        asked = finding.query_of(task, options)
+        asked = self._query_of(task, options, injects=True)
         return finding.inject(self._desk, self._engine, self.learning, asked, max_tokens)
 
     def embed(self, texts: Sequence[str]) -> Floats:
@@ -493,7 +504,9 @@ class Bank:
     def reindex(
         self, embedder: str | None = None, *, dimension: int | None = None, progress: Progress | None = None
     ) -> EmbedderIdentity:
-        """Build the index anew, with another embedder if one is named. The old one serves until the new is whole."""
+        """Build the index anew, with another embedder if one is named (`openai/MODEL` too) or if the configuration of
+        this bank asks for one. The old one serves until the new is whole.
+        """
         return self._engine.reindex(embedder, dimension, progress)
 
     def catch_up(self, *, budget_s: float = CATCH_UP_WITHIN_S, progress: Progress | None = None) -> bool:

@@ -1,16 +1,19 @@
-"""What every verb needs at hand: the records, whose they are, the clock, ids, the confidence policy, the scrubber."""
+"""What every verb needs at hand: the records, whose they are, the clock, ids, the confidence policy, the scrubber and
+the settings.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from reasoningbank.core.confidence import Policy, policy_named
+from reasoningbank.core.confidence import Policy
 from reasoningbank.core.drafts import MAX_TITLE_CHARS, required_text
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.ids import IdSource
 from reasoningbank.core.origins import Trust, level_of
+from reasoningbank.core.settings import DEFAULTS, Settings
 from reasoningbank.core.types import Confidence, Memory, Remembered, Signal, State
 from reasoningbank.core.values import dataclass, field, replace
 from reasoningbank.guard.fields import outgoing, scrubbed_record
@@ -33,6 +36,7 @@ class Desk:
     ids: IdSource
     policy: Policy
     scrubber: Scrubber = field(default_factory=Scrubber)
+    settings: Settings = DEFAULTS
 
     def clean(self, record: V) -> tuple[V, Mapping[str, int]]:
         """A record that is about to be kept, without its secrets, and how many of which kind those were."""
@@ -79,7 +83,9 @@ class Desk:
         trust = level_of(memory.origin) if trust is None else trust
         if abs(self.clock() - memory.created_at) > 1.0:
             return replace(self._weighed(memory, (), 0, trust), scrubbed=scrubbed)
-        prior = _prior(self.policy.name, memory.initial_confidence)
+        # By the policy itself, not by its name: another setting of its parameters is another policy.
+        policy: Any = self.policy
+        prior = _prior(policy, memory.initial_confidence)
         return Remembered(
             memory=memory,
             confidence=prior,
@@ -104,7 +110,7 @@ class Desk:
 
 
 @lru_cache(maxsize=256)
-def _prior(policy_name: str, initial: float) -> Confidence:
+def _prior(policy: Any, initial: float) -> Confidence:
     """What a policy says of a memory at the moment it is made: the same for all that start alike."""
-    policy = policy_named(policy_name)
-    return policy.confidence(policy.standing(initial, 0.0, ()), 0.0)
+    prior: Confidence = policy.confidence(policy.standing(initial, 0.0, ()), 0.0)
+    return prior

@@ -34,6 +34,10 @@ class Engine(Protocol):
         """The chance that a memory which would have been shown in a session is withheld."""
         ...
 
+    def require_configured_embedder(self) -> None:
+        """Refuse to search an index of another embedder than the configuration beside the bank asks for."""
+        ...
+
     def using(self, use: Callable[[Searcher], T]) -> T:
         """Run `use`, again on a fresh index if this one was removed or turns out to be damaged."""
         ...

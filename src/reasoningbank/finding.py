@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.settings import Settings
 from reasoningbank.core.values import fields, replace
 from reasoningbank.desk import Desk
 from reasoningbank.engine import Engine
-from reasoningbank.recall.query import Found, Query, Recalled, checked_budget
+from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE, Found, Query, Recalled, checked_budget
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -24,18 +25,39 @@ if TYPE_CHECKING:
 _UNIT_WITHIN = 1e-5
 
 
-def query_of(query: str | Query, options: Mapping[str, Any]) -> Query:
+def query_of(settings: Settings, query: str | Query, options: Mapping[str, Any], *, injects: bool = False) -> Query:
+    """A question with the options that were given, and for the others what the settings say."""
     known = {f.name for f in fields(Query)} - {"text"}
     unknown = sorted(set(options) - known)
     if unknown:
         raise InvalidInput(f"A search has no option {', '.join(unknown)}: use {', '.join(sorted(known))}.")
     if isinstance(query, Query):
-        return replace(query, **options) if options else query
-    return Query(text=query, **options)
+        asked = replace(query, **options) if options else query
+    else:
+        asked = Query(text=query, **{**_defaults(settings, injects=injects), **options})
+    most = settings.search.max_limit
+    # Whatever is no number is refused by `checked`.
+    if most is not None and isinstance(asked.limit, int) and asked.limit > most:
+        raise InvalidInput(
+            f"limit must be a whole number from 1 to {most:,}, not {asked.limit}: search.max_limit says so."
+        )
+    return asked
+
+
+def _defaults(settings: Settings, *, injects: bool) -> dict[str, Any]:
+    """What a question has that says nothing else."""
+    search = settings.search
+    least = DEFAULT_MIN_CONFIDENCE if search.min_confidence is None else search.min_confidence
+    return {
+        "limit": search.default_limit if search.max_limit is None else min(search.default_limit, search.max_limit),
+        "min_confidence": settings.injection_threshold(DEFAULT_MIN_CONFIDENCE) if injects else least,
+        "profile": search.profile,
+    }
 
 
 def search(desk: Desk, engine: Engine, learning: Learning, query: Query, choice: Choice = tuple) -> Found:
     """`choice` says which of the hits will really be shown, where that is not all of them."""
+    engine.require_configured_embedder()
     # Before the embedder, which may be somebody else's machine, and before the log of what was shown.
     asked = desk.shown(query)
 
@@ -89,6 +111,7 @@ def _shown_hit(desk: Desk, hit: Recalled) -> Recalled:
 
 
 def candidates(desk: Desk, engine: Engine, query: Query, depth: int) -> Candidates:
+    engine.require_configured_embedder()
     asked = desk.shown(query)
     return engine.using(
         lambda searcher: searcher.candidates(asked, tenant=desk.tenant, namespace=desk.namespace, depth=depth)
@@ -99,6 +122,7 @@ def candidates(desk: Desk, engine: Engine, query: Query, depth: int) -> Candidat
 
 
 def vectors_of(desk: Desk, engine: Engine, texts: Sequence[str]) -> Floats:
+    engine.require_configured_embedder()
     clean = [desk.scrubber.scrub(text).text for text in texts]
     return engine.using(lambda searcher: searcher.embed(clean))
 

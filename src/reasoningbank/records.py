@@ -10,7 +10,6 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from reasoningbank.core.confidence import INITIAL_EXPLICIT, INITIAL_RAW
 from reasoningbank.core.drafts import (
     EDITABLE_FIELDS,
     MAX_TITLE_CHARS,
@@ -52,7 +51,7 @@ def draft_of(given: Draft | Mapping[str, Any] | None, options: Mapping[str, Any]
 def record(
     desk: Desk, draft: Draft, *, identity: EmbedderIdentity | None = None, vectors: Mapping[str, bytes] | None = None
 ) -> Remembered:
-    memory, scrubbed = desk.clean(_memory(desk, draft, INITIAL_EXPLICIT))
+    memory, scrubbed = desk.clean(_memory(desk, draft, desk.settings.confidence.initial_explicit))
 
     def change(writer: Writer) -> Admitted:
         admitted = admit(writer, memory)
@@ -69,9 +68,10 @@ def record_many(
 ) -> list[str]:
     """A few hundred to a commit. What was kept before an error stays kept."""
     ids: list[str] = []
+    initial = desk.settings.confidence.initial_explicit
     iterator = iter(drafts)
     while chunk := list(islice(iterator, DRAFTS_PER_UNIT)):
-        memories = [desk.clean(_memory(desk, draft_of(given, {}), INITIAL_EXPLICIT))[0] for given in chunk]
+        memories = [desk.clean(_memory(desk, draft_of(given, {}), initial))[0] for given in chunk]
         desk.store.write(desk.tenant, partial(_add_all, memories))
         ids.extend(memory.id for memory in memories)
         if progress is not None:
@@ -90,7 +90,7 @@ def store_under_key(desk: Desk, key: str, value: str, options: Mapping[str, Any]
     named = {name: given for name, given in options.items() if name != "title"}
     title = titled or required_text(key, "key", MAX_TITLE_CHARS)
     draft = draft_of(None, {**named, "key": key, "title": title, "content": value})
-    coming, scrubbed = desk.clean(_memory(desk, draft, INITIAL_RAW))
+    coming, scrubbed = desk.clean(_memory(desk, draft, desk.settings.confidence.initial_stored))
     revisable = _REVISABLE.intersection({"content", *named} if titled is None else {"content", "title", *named})
 
     def change(writer: Writer) -> Remembered:

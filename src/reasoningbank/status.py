@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from reasoningbank.core.settings import Choice
 from reasoningbank.core.types import Edge, EmbedderIdentity, Memory, Signal, State, Trajectory
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
@@ -22,6 +23,9 @@ class Status:
     namespace: str
     embedder: EmbedderIdentity
     policy: str
+    settings: tuple[Choice, ...]
+    """What was set, by file, environment or argument, and by which."""
+    config_files: tuple[str, ...]
     distiller: str
     judge: str
     llm: str
@@ -55,6 +59,8 @@ def status_of(desk: Desk, engine: Engine, learning: Learning) -> Status:
             namespace=desk.namespace,
             embedder=engine.identity,
             policy=desk.policy.name,
+            settings=desk.settings.chosen,
+            config_files=desk.settings.files,
             distiller=learning.distiller,
             judge=learning.judge_names,
             llm=learning.llm,

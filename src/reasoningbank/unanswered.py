@@ -11,9 +11,11 @@ from collections.abc import Callable
 from reasoningbank import records
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, EVERY_NAMESPACE, Gap
+from reasoningbank.core.values import replace
 from reasoningbank.desk import Desk
 from reasoningbank.engine import Engine
 from reasoningbank.recall.gaps import Gaps, asked_again, listed
+from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE
 from reasoningbank.recall.search import Searcher
 
 
@@ -56,8 +58,12 @@ class Unanswered:
 
     def _answers(self, searcher: Searcher) -> Callable[[Gap], bool]:
         tenant, namespace = self._desk.tenant, self._desk.namespace
+        search = self._desk.settings.search
+        # As it would be asked today: what is believed too little to be shown is no answer.
+        least = DEFAULT_MIN_CONFIDENCE if search.min_confidence is None else search.min_confidence
 
         def found_for(gap: Gap) -> bool:
-            return not searcher.search(asked_again(gap), tenant=tenant, namespace=namespace, noted=False).abstained
+            asked = replace(asked_again(gap), min_confidence=least, profile=search.profile)
+            return not searcher.search(asked, tenant=tenant, namespace=namespace, noted=False).abstained
 
         return found_for

@@ -61,6 +61,9 @@ class NoEngine:
         self.first_facet: str = engine.first_facet
         self.holdout: float = engine.holdout
 
+    def require_configured_embedder(self) -> None:
+        """Nothing is searched here."""
+
     def using(self, use: Callable[[Any], T]) -> NoReturn:
         del use
         raise StoreError("Searching cannot be a part of another transaction.")

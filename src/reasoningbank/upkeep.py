@@ -42,7 +42,7 @@ class Upkeep:
         return run.consolidate(self._desk, space, run.wish_of(wish), rewrite=by, progress=progress)
 
     def prune(self, *, dry_run: bool = False, namespace: str | None = None) -> Consolidated:
-        """Archive what proved wrong: confidence below 0.3, with evidence against it."""
+        """Archive what proved wrong: confidence below `confidence.prune_threshold` (0.3), with evidence against it."""
         return self.consolidate(only=("prune",), dry_run=dry_run, namespace=namespace)
 
     def promote(self, *, dry_run: bool = False, namespace: str | None = None) -> Consolidated:

@@ -11,7 +11,7 @@ def test_a_healthy_installation_without_a_bank_is_healthy(rb, home):
     result = rb("doctor", "--json")
     assert result.code == 0
     assert verdicts(result) == {
-        "python": "ok", "packages": "ok", "sqlite": "ok", "bank": "warn", "disk": "ok", "hooks": "ok",
+        "python": "ok", "packages": "ok", "sqlite": "ok", "bank": "warn", "disk": "ok", "settings": "ok", "hooks": "ok",
         "model": "ok", "embedder": "ok",
     }  # fmt: skip
     assert not home.exists()

@@ -283,6 +283,14 @@ def test_doctor_starts_what_the_settings_say(rb, user, memory):
     assert said.count("the MCP server reasoningbank answers in") == 3
 
 
+def test_the_configuration_that_is_named_is_that_of_the_hooks_and_doctor_knows_it(rb, settings, user, tmp_path):
+    named = tmp_path / "named.toml"
+    named.write_text("[search]\nmax_limit = 9\n")
+    rb("install", "claude-code", "--config", named)
+    assert f"--config {named} hook claude-code" in settings.read_text()
+    assert set(agent_lines(rb("doctor", "--json"))) == {("claude-code", "ok")}
+
+
 def test_doctor_knows_an_installation_for_another_bank(rb, user, tmp_path):
     rb("install", "claude-code", "--bank", tmp_path / "it's my bank.db")
     assert set(agent_lines(rb("doctor", "--json"))) == {("claude-code", "ok")}

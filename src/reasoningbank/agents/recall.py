@@ -51,7 +51,8 @@ def for_start(bank: Bank, spaces: Spaces) -> list[Remembered]:
     with desk.store.read(desk.tenant) as reader:
         memories = {memory.id: memory for memory in _looked_at(reader, spaces)}
         known = desk.remembered(reader, list(memories.values()))
-    believed = [hit for hit in known if _is_believed(hit) and not _waits_for_its_moment(hit.memory)]
+    least = least_confidence(bank)
+    believed = [hit for hit in known if _is_believed(hit, least) and not _waits_for_its_moment(hit.memory)]
     believed.sort(key=_worth, reverse=True)
     wishes = [hit for hit in believed if PREFERENCE in hit.tags or hit.memory.namespace == USER_NAMESPACE]
     others = [hit for hit in believed if hit not in wishes]
@@ -95,12 +96,18 @@ def by_ids(bank: Bank, spaces: Spaces, ids: Sequence[str]) -> list[Remembered]:
         there = [memories[memory_id] for memory_id in ids if memory_id in memories]
         allowed = [memory for memory in there if memory.state is State.ACTIVE and memory.namespace in spaces.read]
         known = desk.remembered(reader, allowed)
-    return [hit for hit in known if _is_believed(hit)]
+    least = least_confidence(bank)
+    return [hit for hit in known if _is_believed(hit, least)]
 
 
-def _is_believed(hit: Remembered) -> bool:
+def least_confidence(bank: Bank) -> float:
+    """What a memory must have to be shown to somebody who did not ask for it."""
+    return bank.settings.injection_threshold(DEFAULT_MIN_CONFIDENCE)
+
+
+def _is_believed(hit: Remembered, least: float) -> bool:
     """Enough to be shown to somebody who did not ask for it: whoever is not trusted may answer, and not speak up."""
-    return hit.trust is not Trust.UNTRUSTED and hit.confidence.mean >= DEFAULT_MIN_CONFIDENCE
+    return hit.trust is not Trust.UNTRUSTED and hit.confidence.mean >= least
 
 
 def for_failure(bank: Bank, spaces: Spaces, action: str, error: str) -> list[Remembered]:
@@ -113,8 +120,10 @@ def for_failure(bank: Bank, spaces: Spaces, action: str, error: str) -> list[Rem
 
 def found_in(bank: Bank, namespaces: Sequence[str], text: str, *, limit: int) -> Sequence[Recalled]:
     hits: dict[str, Recalled] = {}
+    limit = min(limit, bank.settings.search.max_limit or limit)
+    asked = {"limit": limit, "min_confidence": least_confidence(bank), "noted": False, "catch_up_s": CATCH_UP_S}
     for namespace in namespaces:
-        found = bank.search(text, namespace=namespace, limit=limit, noted=False, catch_up_s=CATCH_UP_S)
+        found = bank.search(text, namespace=namespace, **asked)
         for hit in found.memories:
             if hit.relevance >= LEAST_RELEVANCE:
                 hits.setdefault(hit.id, hit)

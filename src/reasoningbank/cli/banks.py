@@ -37,10 +37,10 @@ def opened(args: Namespace, *, create: bool = False) -> Iterator[Opened]:
     if not there and not create:
         if location != str(home() / "bank.db"):
             raise BankUnavailable(no_bank_at(location))
-        with ReasoningBank.open(":memory:", namespace=args.namespace) as bank:
+        with ReasoningBank.open(":memory:", namespace=args.namespace, config=args.config) as bank:
             yield Opened(bank=bank, location=location, missing=True)
         return
-    with ReasoningBank.open(location, namespace=args.namespace, create=create) as bank:
+    with ReasoningBank.open(location, namespace=args.namespace, create=create, config=args.config) as bank:
         yield Opened(bank=bank, location=location, missing=False)
 
 

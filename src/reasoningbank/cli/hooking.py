@@ -12,7 +12,8 @@ import time
 
 OFF_FILE = "hooks-off"
 BANK_FILE = "bank.db"
-VALUED = ("--event", "--bank", "--namespace")
+VALUED = ("--event", "--bank", "--namespace", "--config")
+CONFIG_FILE = "config.toml"
 MOST_BYTES = 8_000_000
 DEFAULT_DEADLINE_MS = 1_500
 NOTICE_EVERY_S = 3_600.0
@@ -25,13 +26,14 @@ WARM_SHARE, LONGEST_WARM_S = 0.4, 1.0
 def run(words: list[str]) -> int:
     agent, options = _words(words)
     try:
-        deadline = time.monotonic() + _deadline_s()
+        hooks = _hooks(options)
+        deadline = time.monotonic() + _deadline_s(hooks)
         _alarm(agent, deadline)
         raw = _input()
-        if _silenced():
+        if _silenced(hooks):
             _print(b'{"continue": true}' if agent == "cursor" else b"")
         else:
-            _print(_answer(agent, options, raw, deadline).encode("ascii"))
+            _print(_answer(agent, options, raw, hooks, deadline).encode("ascii"))
     except BaseException as error:  # noqa: BLE001 - the outermost door: an agent must never fail over its memory
         _fail_open(agent, error)
     # Nothing is open that would have to be closed in order, and tidying up an interpreter takes longer than a search.
@@ -83,12 +85,12 @@ def _input() -> bytes:
     return raw.removeprefix(b"\xef\xbb\xbf")
 
 
-def _answer(agent: str, options: dict[str, str], raw: bytes, deadline: float) -> str:
+def _answer(agent: str, options: dict[str, str], raw: bytes, hooks: str, deadline: float) -> str:
     from reasoningbank.cli.hook_client import asked_of_a_server, is_capture
 
     location, named = location_of(options.get("--bank")), options.get("--event")
     namespace = options.get("--namespace") or _variable("NAMESPACE") or None
-    hooks, cwd = _variable("HOOKS"), _cwd()
+    cwd = _cwd()
     asked = {"agent": agent, "event": named, "namespace": namespace, "hooks": hooks, "cwd": cwd}
     if is_capture(raw, named):
         deadline = max(deadline, time.monotonic() + CAPTURE_S)
@@ -137,17 +139,47 @@ def _variable(name: str) -> str:
     return os.environ.get(f"REASONINGBANK_{name}") or ""
 
 
-def _deadline_s() -> float:
-    for word in _variable("HOOKS").split(","):
+def _hooks(options: dict[str, str]) -> str:
+    """What a configuration file says of hooks, then what the environment does: of two words the later one counts."""
+    named = options.get("--config")
+    if named:
+        # For whatever else is opened or started from here.
+        os.environ["REASONINGBANK_CONFIG"] = named
+    named = _variable("CONFIG")
+    location = location_of(options.get("--bank"))
+    places = (
+        (named,) if named else (os.path.join(home(), CONFIG_FILE), os.path.join(os.path.dirname(location), CONFIG_FILE))
+    )
+    if any(map(_mentions_hooks, places)):
+        from reasoningbank.config.layers import hook_words
+
+        return ",".join(word for word in (hook_words(location, named or None), _variable("HOOKS")) if word)
+    return _variable("HOOKS")
+
+
+def _mentions_hooks(path: str) -> bool:
+    """Whether a file is there and worth parsing: most are not, and a hook runs at every step."""
+    try:
+        with open(path, "rb") as file:
+            return b"hooks" in file.read(MOST_BYTES)
+    except OSError:
+        return False
+
+
+def _deadline_s(hooks: str) -> float:
+    deadline_ms = DEFAULT_DEADLINE_MS
+    for word in hooks.split(","):
         name, _, value = word.strip().partition("=")
         if name == "deadline_ms" and value.isdecimal():
-            return int(value) / 1_000
-    return DEFAULT_DEADLINE_MS / 1_000
+            deadline_ms = int(value)
+    _deadlines.append(deadline_ms / 1_000)
+    return deadline_ms / 1_000
 
 
-def _silenced() -> bool:
+def _silenced(hooks: str) -> bool:
     """Off for this process, for good, or for a while."""
-    if _variable("HOOKS").strip().lower() == "off":
+    switches = [word for word in hooks.lower().replace(" ", "").split(",") if word in ("on", "off")]
+    if switches[-1:] == ["off"]:
         return True
     try:
         with open(os.path.join(home(), OFF_FILE), encoding="ascii", errors="replace") as file:
@@ -162,6 +194,8 @@ def _silenced() -> bool:
 # ---------------------------------------------------------------- the end
 
 
+_deadlines: list[float] = []
+"""How long this hook may take, in seconds, once that is known."""
 _speaking: list[bytes] = []
 """What was said. An answer and a notice that it comes too late must not both be."""
 
@@ -176,7 +210,7 @@ def _print(said: bytes) -> None:
 
 
 def _too_late(agent: str) -> None:
-    _tell(agent, f"ReasoningBank: no advice this time, it took longer than {_deadline_s():g} s.")
+    _tell(agent, f"ReasoningBank: no advice this time, it took longer than {_deadlines[-1]:g} s.")
     os._exit(0)
 
 

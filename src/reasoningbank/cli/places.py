@@ -13,6 +13,7 @@ from shutil import which
 
 from reasoningbank.agents.install.program import NAME, Program, program_in
 from reasoningbank.agents.install.targets import AGENTS, CODEX_SWITCH, Places, Target
+from reasoningbank.config.layers import NO_FILE
 
 WINDOWS = sys.platform == "win32"
 _CODEX_WAIT_S = 10.0
@@ -60,16 +61,22 @@ def _codex_switch() -> str | None:
 
 
 def program(args: Namespace) -> Program:
-    """How to start this installation, with the bank that was named, if one was.
+    """How to start this installation, with the bank and the configuration that were named, if any were.
 
     In a project's settings, which others may share, by name alone if the name leads here.
     """
-    options = ("--bank", str(Path(args.bank).expanduser().absolute())) if args.bank else ()
+    options: tuple[str, ...] = ("--bank", _absolute(args.bank)) if args.bank else ()
+    if args.config:
+        options += ("--config", NO_FILE if args.config == NO_FILE else _absolute(args.config))
     here = program_in(Path(sysconfig.get_path("scripts")), sys.executable, windows=WINDOWS, options=options)
     named = which(NAME)
     if args.project and named is not None and Path(named).resolve() == Path(here.words[0]).resolve():
         return Program(words=(NAME,), options=options, windows=WINDOWS)
     return here
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute())
 
 
 def _folder(variable: str) -> Path | None:

@@ -30,6 +30,7 @@ COMMANDS: dict[str, Entry] = {
     "get": Entry("ask", "show one memory", "reading"),
     "gaps": Entry("ask", "show what is asked for in vain", "gaps"),
     "status": Entry("ask", "show what the bank holds", "status"),
+    "config": Entry("start", "show the settings in force and where each comes from", "config"),
     "feedback": Entry("learn", "say whether a memory helped", "evidence"),
     "outcome": Entry("learn", "say how a task went that used a memory", "evidence"),
     "history": Entry("learn", "show the evidence about a memory and its curve", "evidence"),

@@ -28,7 +28,7 @@ MEANINGS: dict[str, str] = {
     "recency": "1 when new, less with age",
     "usage": "1 when used often",
     "diversity": "1 − likeness to the hits above it",
-    "scope_weight": "1 for this project, 0.9 team, 0.8 org",
+    "scope_weight": "1 for this project, 0.9 team, 0.8 org, or as configured",
 }
 
 REASONS: dict[str, str] = {

@@ -29,7 +29,8 @@ class OpenAIEmbedder:
     """A vector costs a request, so the bank keeps these in its records.
 
     `ask_dimension` sends the wanted dimension with the request; switch it off for a server or a model that
-    knows only its own (text-embedding-ada-002, most local servers). The reply is checked either way.
+    knows only its own (text-embedding-ada-002, most local servers). None asks only when the model's own turns out to be
+    another. The reply is checked either way.
     """
 
     costly = True
@@ -45,7 +46,7 @@ class OpenAIEmbedder:
         timeout_s: float = 30.0,
         retries: int = 3,
         batch_size: int = 128,
-        ask_dimension: bool = True,
+        ask_dimension: bool | None = True,
     ) -> None:
         if dimension < 1 or batch_size < 1 or retries < 0 or timeout_s <= 0:
             raise InvalidInput("The remote embedder needs a positive dimension, batch size and timeout.")
@@ -75,11 +76,20 @@ class OpenAIEmbedder:
         return rows
 
     def _request(self, texts: list[str]) -> NDArray[np.float32]:
+        reply = self._reply(texts)
+        if self._ask_dimension is None:
+            own = _dimension_of(reply)
+            self._ask_dimension = own is not None and own != self.identity.dimension
+            if self._ask_dimension:
+                reply = self._reply(texts)
+        return self._vectors(reply, len(texts))
+
+    def _reply(self, texts: list[str]) -> Any:
         client = self._connect()
         openai: Any = import_module("openai")
         options: dict[str, Any] = {"dimensions": self.identity.dimension} if self._ask_dimension else {}
         try:
-            reply = client.embeddings.create(model=self.identity.model, input=texts, encoding_format="float", **options)
+            return client.embeddings.create(model=self.identity.model, input=texts, encoding_format="float", **options)
         except openai.APITimeoutError as error:
             raise self._failure(f"gave no answer within {self._timeout_s:g} s", "Try again later") from error
         except openai.APIConnectionError as error:
@@ -96,7 +106,14 @@ class OpenAIEmbedder:
             raise self._failure(f"answered HTTP {error.status_code}", "Check the model and the server") from None
         except (openai.OpenAIError, ValueError) as error:
             raise self._unreadable() from error
-        return self._vectors(reply, len(texts))
+
+    def own_dimension(self) -> int:
+        """How many dimensions the server gives when nobody asks for any number."""
+        self._ask_dimension = False
+        found = _dimension_of(self._reply(["dimension"]))
+        if found is None:
+            raise self._unreadable()
+        return found
 
     def _vectors(self, reply: Any, count: int) -> NDArray[np.float32]:
         data = getattr(reply, "data", None)
@@ -149,6 +166,17 @@ class OpenAIEmbedder:
     def _failure(self, what: str, advice: str) -> EmbedderError:
         # Only the host: an address may carry a password or a key of its own.
         return EmbedderError(f"The embedding server {urlsplit(self._endpoint).hostname} {what}. {advice}.")
+
+
+def find_dimension(model: str, *, api_key: str | None, base_url: str | None) -> int:
+    """The dimension of a model that only its server knows: one word is embedded to find out."""
+    return OpenAIEmbedder(model, 1, api_key=api_key, base_url=base_url).own_dimension()
+
+
+def _dimension_of(reply: Any) -> int | None:
+    data = getattr(reply, "data", None)
+    vector = getattr(data[0], "embedding", None) if isinstance(data, list) and data else None
+    return len(vector) if isinstance(vector, list) and vector else None
 
 
 def _batches(places: Sequence[int], size: int) -> Iterator[list[int]]:

@@ -28,8 +28,16 @@ LONGEST_EVIDENCE_CHARS = 300
 
 
 class LLMDistiller:
-    def __init__(self, llm: LLM, *, scrub: Callable[[str], str] = str, trace_tokens: int = TRACE_TOKENS) -> None:
+    def __init__(
+        self,
+        llm: LLM,
+        *,
+        scrub: Callable[[str], str] = str,
+        trace_tokens: int = TRACE_TOKENS,
+        most: int = MOST_LESSONS,
+    ) -> None:
         self._llm = llm
+        self._most = most
         self._scrub = scrub
         self._trace_tokens = trace_tokens
 
@@ -38,8 +46,8 @@ class LLMDistiller:
         return f"llm ({self._llm.name})"
 
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
-        asked = request(episode, verdict, scrub=self._scrub, trace_tokens=self._trace_tokens)
-        return self._answered(asked, [(episode, verdict)], verdict.outcome, MOST_LESSONS)
+        asked = request(episode, verdict, scrub=self._scrub, trace_tokens=self._trace_tokens, most=self._most)
+        return self._answered(asked, [(episode, verdict)], verdict.outcome, self._most)
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         asked = contrast_request(episodes, scrub=self._scrub, trace_tokens=self._trace_tokens)
@@ -94,9 +102,14 @@ def _request(asked: Prompt, text: str) -> Request:
 
 
 def request(
-    episode: Episode, verdict: Verdict, *, scrub: Callable[[str], str] = str, trace_tokens: int = TRACE_TOKENS
+    episode: Episode,
+    verdict: Verdict,
+    *,
+    scrub: Callable[[str], str] = str,
+    trace_tokens: int = TRACE_TOKENS,
+    most: int = MOST_LESSONS,
 ) -> Request:
-    asked = prompt(verdict.outcome.value)
+    asked = prompt(verdict.outcome.value, most)
     told = f" ({cut_middle(scrub(verdict.reason), 100)})" if verdict.reason else ""
     text = f"Session Outcome: {verdict.outcome}{told}\n\n{_record(episode, scrub, trace_tokens)}"
     return _request(asked, text)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from reasoningbank.core.errors import Conflict, InvalidInput
-from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, MOST_LESSONS, Finding, Lesson, Verdict
+from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, Finding, Lesson, Verdict
 from reasoningbank.core.types import Job, JobState, Lease, Memory
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
@@ -86,7 +86,7 @@ def hand_out(
         desk.store.write(desk.tenant, lambda w: queue.finish(desk, w, claimed[0], (), {"note": "Erased."}))
         return hand_out(desk, judge, scrub=scrub) if job_id is None else None
     verdicts = [judge.judge(episode) for episode in material.episodes]
-    asked = _request(material, verdicts, scrub)
+    asked = _request(material, verdicts, scrub, desk.settings.distillation.max_extractions_per_session)
     return Handed(
         job=job,
         task=material.episodes[0].task,
@@ -103,11 +103,12 @@ def answer(desk: Desk, judge: Judge, job_id: str, text: str, *, scrub: Callable[
     if not material.episodes:
         raise Conflict(f"The session of the job {job_id!r} has been erased.")
     verdicts = [judge.judge(episode) for episode in material.episodes]
-    asked = _request(material, verdicts, scrub)
+    most = desk.settings.distillation.max_extractions_per_session
+    asked = _request(material, verdicts, scrub, most)
     read = parsed(
         text,
         finding=Finding.UNKNOWN if material.contrast else verdicts[0].outcome,
-        most=MOST_CONTRAST_LESSONS if material.contrast else MOST_LESSONS,
+        most=MOST_CONTRAST_LESSONS if material.contrast else most,
         grounds=[message.text for message in asked.messages[1:]],
     )
     if read.problems:
@@ -132,10 +133,10 @@ def answer(desk: Desk, judge: Judge, job_id: str, text: str, *, scrub: Callable[
     return desk.store.write(desk.tenant, change)
 
 
-def _request(material: Material, verdicts: Sequence[Verdict], scrub: Callable[[str], str]) -> Request:
+def _request(material: Material, verdicts: Sequence[Verdict], scrub: Callable[[str], str], most: int) -> Request:
     if material.contrast:
         return contrast_request(list(zip(material.episodes, verdicts, strict=True)), scrub=scrub)
-    return request(material.episodes[0], verdicts[0], scrub=scrub)
+    return request(material.episodes[0], verdicts[0], scrub=scrub, most=most)
 
 
 def _in_hand(desk: Desk, job_id: str) -> queue.Claimed:

@@ -147,7 +147,8 @@ class Jobs:
         if not who:
             return None
         if shift is None:
-            shift = Shift()
+            wanted = self._desk.settings.distillation
+            shift = Shift(workers=max(1, wanted.workers), batch=wanted.batch)
         if shift.threads is None and teachers is None and not self._learning.patient:
             # This processor does the work: as many threads as workers, so that one computes while another one syncs.
             shift = replace(shift, threads=shift.workers)

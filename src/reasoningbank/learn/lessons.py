@@ -12,7 +12,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
-from reasoningbank.core.confidence import INITIAL_DISTILLED_FAILURE, INITIAL_DISTILLED_SUCCESS, INITIAL_RAW
+from reasoningbank.core.confidence import INITIAL_DISTILLED_FAILURE, INITIAL_DISTILLED_SUCCESS
 from reasoningbank.core.drafts import memory_from
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.ids import derived_id
@@ -30,7 +30,7 @@ INITIAL_CONFIDENCE: Mapping[Outcome, float] = {
     Outcome.SUCCESS: INITIAL_DISTILLED_SUCCESS,
     Outcome.FAILURE: INITIAL_DISTILLED_FAILURE,
 }
-"""Of what was learned from a session of which nobody knows how it went."""
+"""Of what was learned from a session that was judged, where the settings say nothing else."""
 _TIME_LETTERS = 10
 SEEN_AGAIN_WEIGHT = 0.5
 """A lesson that another session teaches too gets this share of a whole piece of evidence."""
@@ -116,16 +116,21 @@ def _memory(desk: Desk, lecture: Lecture, lesson: Lesson, *, namespace: str, key
         parents=lecture.parents,
         source=lecture.episode.source,
         metadata=_told(lecture, lesson),
-        initial_confidence=INITIAL_CONFIDENCE[lesson.outcome] if judged else INITIAL_RAW,
+        initial_confidence=_initial(desk, lesson.outcome) if judged else desk.settings.confidence.initial_stored,
     )
     return memory_from(
         draft,
         memory_id=_id_of(lecture.job_id, identity),
         tenant=desk.tenant,
         namespace=namespace,
-        initial_confidence=INITIAL_RAW,
+        initial_confidence=desk.settings.confidence.initial_stored,
         now=desk.clock(),
     )
+
+
+def _initial(desk: Desk, outcome: Outcome) -> float:
+    settings = desk.settings.confidence
+    return settings.initial_success if outcome is Outcome.SUCCESS else settings.initial_failure
 
 
 def _id_of(job_id: str, identity: str) -> str:

@@ -6,6 +6,7 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
+from reasoningbank.core.learning import MOST_LESSONS
 from reasoningbank.core.values import dataclass
 
 _FOLDER = Path(__file__).parent / "prompts"
@@ -20,6 +21,8 @@ class Prompt:
 
 
 @cache
-def prompt(name: str) -> Prompt:
+def prompt(name: str, most: int = MOST_LESSONS) -> Prompt:
+    """The prompt of a name; `most` is how many memories it asks for, where it asks for any."""
     text = (_FOLDER / f"{name}.md").read_text("utf-8").strip()
+    text = text.replace(f"Extract 0 to {MOST_LESSONS} memories", f"Extract 0 to {most} memories")
     return Prompt(name=name, text=text, hash=blake2b(text.encode("utf-8"), digest_size=8).hexdigest())

@@ -101,7 +101,8 @@ def _worked(desk: Desk, claimed: queue.Claimed, teachers: Sequence[Teacher]) -> 
     if not material.episodes:
         # Erased since: there is nothing to learn, and nothing to try again.
         return _ended(desk, claimed, None, ())
-    verdict, lessons, distiller = taught(material, teachers)
+    most = desk.settings.distillation.max_extractions_per_session
+    verdict, lessons, distiller = taught(material, teachers, most)
     lecture = Lecture(
         job_id=claimed.job.id,
         episode=material.episodes[0],
@@ -124,22 +125,26 @@ def material_of(desk: Desk, job: Job) -> Material:
     return Material(episodes=tuple(episodes), shown=tuple(shown), contrast=job.kind == queue.CONTRAST)
 
 
-def taught(material: Material, teachers: Sequence[Teacher]) -> tuple[Verdict, tuple[Lesson, ...], Distiller]:
+def taught(
+    material: Material, teachers: Sequence[Teacher], most: int = MOST_LESSONS
+) -> tuple[Verdict, tuple[Lesson, ...], Distiller]:
     """By the first teacher that can be reached; the last one's outage is the outage."""
     for teacher in teachers[:-1]:
         try:
-            return _taught_by(material, teacher)
+            return _taught_by(material, teacher, most)
         except (LLMUnavailable, MissingExtra):
             continue
-    return _taught_by(material, teachers[-1])
+    return _taught_by(material, teachers[-1], most)
 
 
-def _taught_by(material: Material, teacher: Teacher) -> tuple[Verdict, tuple[Lesson, ...], Distiller]:
+def _taught_by(material: Material, teacher: Teacher, most: int) -> tuple[Verdict, tuple[Lesson, ...], Distiller]:
     name = teacher.distiller.name
     judged = [(episode, teacher.judge.judge(episode)) for episode in material.episodes]
     if not material.contrast:
         [(episode, verdict)] = judged
-        return verdict, checked(teacher.distiller.distill(episode, verdict), MOST_LESSONS, name), teacher.distiller
+        # A distiller of somebody's own knows the usual limit, not this bank's.
+        lessons = checked(teacher.distiller.distill(episode, verdict), max(most, MOST_LESSONS), name)[:most]
+        return verdict, lessons, teacher.distiller
     lessons = checked(teacher.distiller.contrast(judged), MOST_CONTRAST_LESSONS, name)
     known = [verdict for _, verdict in judged if verdict.outcome is not Finding.UNKNOWN]
     return (known or [judged[0][1]])[0], lessons, teacher.distiller

@@ -20,6 +20,7 @@ from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.ranking import Parts, profile_named, ranked
+from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Edge, Exposure, Memory, Scope, Standing
 from reasoningbank.core.values import replace
@@ -61,7 +62,7 @@ class Searcher:
         shown: ShownLog,
         clock: Callable[[], float],
         experience: Experience | None = None,
-        holdout: float = 0.0,
+        settings: SearchSettings = DEFAULTS.search,
     ) -> None:
         self._store = store
         self._index = index
@@ -70,7 +71,9 @@ class Searcher:
         self._shown = shown
         self._clock = clock
         self._experience = experience
-        self._holdout = holdout
+        self._holdout = settings.holdout
+        self._scope_weights = settings.scope_weights
+        self._floor = settings.floor
         self._no_edge = Absence()
         self.follower = Follower(store, index, embedder, policy)
 
@@ -87,7 +90,8 @@ class Searcher:
         """With `noted` false it leaves no trace: neither in the log of what was shown nor in that of the gaps."""
         query = checked(query)
         where = filter_for(query, tenant, namespace)
-        weights = profile_named(query.profile)
+        by_scope = self._scope_weights
+        weights = replace(profile_named(query.profile), project=by_scope.project, team=by_scope.team, org=by_scope.org)
         seen = self._caught_up(budget_s if query.catch_up_s is None else query.catch_up_s)
         now = self._clock()
         probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
@@ -97,7 +101,9 @@ class Searcher:
             lived = self._experience.lived(query, probe, now, seen)
         with self._store.read(tenant) as reader:
             quota = Quota(reader, query)
-            passed, match, candidates, reasons = self._passing(reader, query, probe, lived, now, quota)
+            passed, match, candidates, reasons = self._passing(
+                reader, self._with_floor(query), probe, lived, now, quota
+            )
             chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
             best = ranked(items_of(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
             rows = ((chosen[i], parts) for i, parts in best)
@@ -165,6 +171,12 @@ class Searcher:
             self._experience.close()
 
     # ------------------------------------------------------------ candidates
+
+    def _with_floor(self, query: Query) -> Query:
+        """With the floor of the settings, if they have one and the query has none of its own."""
+        if query.floor is not None or self._floor is None:
+            return query
+        return replace(query, floor=self._floor)
 
     def _passing(
         self, reader: Reader, query: Query, probe: Probe, lived: Lived, now: float, quota: Quota

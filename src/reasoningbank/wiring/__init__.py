@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from reasoningbank.bank import Bank
-from reasoningbank.config import from_environment
-from reasoningbank.core.confidence import policy_named
+from reasoningbank.config import find_settings, from_environment
+from reasoningbank.core.confidence import Policy, policy_named
 from reasoningbank.core.drafts import clean_namespace, clean_tenant
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.ids import IdSource
+from reasoningbank.core.settings import ConfidenceSettings, EmbeddingSettings, parse_embedder
 from reasoningbank.core.types import DEFAULT_TENANT
+from reasoningbank.core.values import replace
 from reasoningbank.desk import Desk
 from reasoningbank.guard.scrubbing import scrubber_for
 from reasoningbank.recall.holdout import checked_share
@@ -51,20 +53,43 @@ class ReasoningBank(Bank):
         llm: str | LLM | None = None,
         distiller: str | Distiller | None = None,
         holdout: float | None = None,
+        config: str | Path | Mapping[str, Any] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> ReasoningBank:
         """`bank` is a path, `sqlite:///path` or ":memory:"; without it, the bank of this user.
 
-        `embedder` and `dimension` are chosen for a new bank and remembered by it; naming others for an existing bank is
-        an error, not a silent change. A `policy` is remembered too, and may be changed: it only reads the signals.
-        `llm` ("openai/NAME", "anthropic/NAME", "off" or your own) and `distiller` ("llm", "offline", "llm,offline",
-        "host", "none" or your own) say who judges and distils; they belong to this opening and are not kept. So does
-        `holdout`, the chance that a memory which would have been shown in a session is withheld, to learn its worth.
+        `embedder` ("local", "hash", "openai" or "openai/MODEL") and `dimension` are chosen for a new bank and kept by
+        it; naming others for an existing bank is an error, not a silent change. A `policy` is remembered too, and may
+        be changed: it only reads the signals. `llm` ("openai/NAME", "anthropic/NAME", "off" or your own) and
+        `distiller` ("llm", "offline", "llm,offline", "host", "none" or your own) say who judges and distils; they
+        belong to this opening and are not kept. So does `holdout`, the chance that a memory which would have been shown
+        in a session is withheld, to learn its worth.
+
+        `config` is a configuration file to read instead of those that are looked for (`config.toml` beside the bank and
+        in the user's folder), "none" to read none, or its sections as a mapping: `{"search": {"min_confidence": 0.5}}`.
         """
-        config = from_environment()
-        path = sqlite_path(str(bank) if bank is not None else config.bank)
+        environment = from_environment()
+        path = sqlite_path(str(bank) if bank is not None else environment.bank)
+        asked = _asked_embedder(embedder, dimension)
+        settings = find_settings(
+            path,
+            environment,
+            config=config,
+            arguments={
+                "embedding.embedder": asked.embedder,
+                "embedding.model": asked.model,
+                "embedding.dimension": asked.dimension,
+                "confidence.policy": policy,
+                "storage.durability": durability,
+                "search.holdout": holdout,
+                "distillation.llm": llm if llm is None or isinstance(llm, str) else llm.name,
+                "distillation.distiller": (
+                    distiller if distiller is None or isinstance(distiller, str) else distiller.name
+                ),
+            },
+        )
         store = SqliteStore(
-            path, durability=durability or config.durability, create=create, read_only=read_only, clock=clock
+            path, durability=settings.storage.durability, create=create, read_only=read_only, clock=clock
         )
         try:
             owner = clean_tenant(tenant)
@@ -72,19 +97,22 @@ class ReasoningBank(Bank):
             desk = Desk(
                 store=store,
                 tenant=owner,
-                namespace=scrubber.scrub(clean_namespace(namespace or config.namespace)).text,
+                namespace=scrubber.scrub(clean_namespace(namespace or environment.namespace)).text,
                 clock=clock,
                 ids=IdSource(clock, _Chance()),
-                policy=policy_named(_agreed_policy(store, policy)),
+                policy=_tuned(
+                    policy_named(_agreed_policy(store, policy, settings.confidence.policy)), settings.confidence
+                ),
                 scrubber=scrubber,
+                settings=settings,
             )
-            share = checked_share(config.holdout or 0.0 if holdout is None else holdout)
-            engine = EmbeddedEngine(store, path, config, desk.policy, clock, holdout=share)
-            engine.agree_on(embedder, dimension, for_new=config.embedder)
+            share = checked_share(settings.search.holdout)
+            engine = EmbeddedEngine(store, path, environment, desk.policy, clock, holdout=share, settings=settings)
+            engine.agree_on(asked)
         except BaseException:
             store.close()
             raise
-        return cls(desk, engine, ConfiguredLearning(desk, config, llm=llm, distiller=distiller))
+        return cls(desk, engine, ConfiguredLearning(desk, environment, llm=llm, distiller=distiller))
 
 
 def sqlite_path(location: str) -> str:
@@ -112,7 +140,21 @@ class _Chance:
         return int.from_bytes(taken, "big") >> (-count % 8)
 
 
-def _agreed_policy(store: SqliteStore, asked: str | None) -> str:
+def _asked_embedder(embedder: str | None, dimension: int | None) -> EmbeddingSettings:
+    asked = parse_embedder(embedder) if embedder else EmbeddingSettings()
+    return asked if dimension is None else replace(asked, dimension=dimension)
+
+
+def _tuned(policy: Policy, settings: ConfidenceSettings) -> Policy:
+    """A policy with the parameters that the settings name and that it has."""
+    wanted = {"agreeing": settings.consensus_threshold, "decay_per_month": settings.decay_per_month}
+    changes: dict[str, Any] = {n: value for n, value in wanted.items() if value is not None and hasattr(policy, n)}
+    made: Any = policy
+    return cast("Policy", replace(made, **changes)) if changes else policy
+
+
+def _agreed_policy(store: SqliteStore, asked: str | None, configured: str | None) -> str:
+    """What is asked for is remembered; what is configured holds for as long as it is, and is not."""
     kept = store.setting("policy")
     if asked is not None and asked != kept:
         policy_named(asked)
@@ -120,4 +162,4 @@ def _agreed_policy(store: SqliteStore, asked: str | None) -> str:
         if not store.info.read_only:
             store.set_setting("policy", asked)
         return asked
-    return kept or "bayes"
+    return configured or kept or "bayes"

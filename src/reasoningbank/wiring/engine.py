@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from reasoningbank.config import Config
-from reasoningbank.core.confidence import Policy
+from reasoningbank.core.confidence import Policy, policies
 from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch
+from reasoningbank.core.settings import DEFAULTS, EmbeddingSettings, Settings, parse_embedder
 from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.core.values import replace
 from reasoningbank.ports import IndexInfo, Store
-from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, FACETS, identity_of, make_embedder
+from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, FACETS, find_identity, identity_of, make_embedder
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Embedder
@@ -48,6 +50,7 @@ class EmbeddedEngine:
         clock: Callable[[], float],
         *,
         holdout: float = 0.0,
+        settings: Settings = DEFAULTS,
     ) -> None:
         self._store = store
         self._config = config
@@ -62,6 +65,7 @@ class EmbeddedEngine:
         self._identity = identity_of(DEFAULT_EMBEDDER)
         self._policy = policy
         self._holdout = holdout
+        self._settings = settings
 
     # ------------------------------------------------------------ which one
 
@@ -77,21 +81,33 @@ class EmbeddedEngine:
     def first_facet(self) -> str:
         return FACETS[0]
 
-    def agree_on(self, name: str | None, dimension: int | None, *, for_new: str | None) -> None:
-        """`for_new` is the choice for a bank that has none yet; `name` and `dimension` must fit one that has."""
+    def agree_on(self, asked: EmbeddingSettings) -> None:
+        """The settings choose for a bank that has none yet; what the caller has `asked` for must fit one that has."""
         kept = self._kept()
         if kept is None:
-            wanted = identity_of(name or for_new or DEFAULT_EMBEDDER, dimension)
+            wanted = find_identity(self._settings.embedding, self._config)
             # By chance, so that a new bank never takes an index that an older one left here for its own.
             build = (1 << 32) + int.from_bytes(os.urandom(4), "big")
             kept = _read_setting(self._store.agree_setting("index", _index_setting(wanted, build)))
         self._identity = kept[0]
-        asked = name is not None and name != self._identity.name
-        if asked or (dimension is not None and dimension != self._identity.dimension):
-            asked_for = f"{name or self._identity.name}/{dimension or 'its own dimension'}"
+        if not asked.fits(self._identity):
+            # Whoever names only a dimension means the embedder that is there.
+            wish = asked if asked.embedder else replace(asked, embedder=self._identity.name)
             raise EmbedderMismatch(
-                f"This bank is indexed with {self._identity}, not {asked_for}. To change it, run "
-                f"'reasoningbank reindex --embedder {name or self._identity.name}'; nothing is lost by that."
+                f"This bank is indexed with {self._identity}, not {wish}. To change it, run "
+                f"'reasoningbank reindex --embedder {wish}'; nothing is lost by that."
+            )
+
+    def require_configured_embedder(self) -> None:
+        identity, _ = self._kept() or (self._identity, 1)
+        wish = self._settings.required
+        if not wish.fits(identity):
+            said = [c for c in self._settings.chosen if c.name.startswith("embedding.") and c.source == "file"]
+            where = said[0].where
+            raise EmbedderMismatch(
+                f"This bank is indexed with {identity}, and {where} asks for {wish}. 'reasoningbank reindex' builds "
+                "the index anew with that; nothing is lost by it. Until then nothing is searched: vectors of two "
+                "models are never compared."
             )
 
     def _kept(self) -> tuple[EmbedderIdentity, int] | None:
@@ -104,7 +120,7 @@ class EmbeddedEngine:
 
     def _place(self, identity: EmbedderIdentity, build: int) -> Path:
         # What the signals amount to is kept in the index and differs from policy to policy.
-        name = f"{build}-{identity.name}-{self._policy.name}"
+        name = f"{build}-{identity.name}-{_policy_mark(self._policy)}"
         if self._folder is None or (self._store.info.read_only and not (self._folder / name / "CURRENT").exists()):
             if self._temporary is None:
                 from tempfile import mkdtemp
@@ -169,7 +185,7 @@ class EmbeddedEngine:
             return True
 
     def _check_current(self, identity: EmbedderIdentity) -> None:
-        now = identity_of(identity.name, identity.dimension)
+        now = identity_of(identity.name, identity.dimension, identity.model if identity.name == "openai" else None)
         if now != identity:
             raise EmbedderMismatch(
                 f"This bank is indexed with {identity}; this program has {now}. Run 'reasoningbank reindex': "
@@ -222,7 +238,16 @@ class EmbeddedEngine:
             return EmbeddedIndex.open(tasks_place, identity, TASK_FACETS, read_only=read_only)
 
         experience = Experience(self._store, tasks, embedder, self._policy)
-        return Searcher(self._store, index, embedder, self._policy, self._shown, self._clock, experience, self._holdout)
+        return Searcher(
+            self._store,
+            index,
+            embedder,
+            self._policy,
+            self._shown,
+            self._clock,
+            experience,
+            replace(self._settings.search, holdout=self._holdout),
+        )
 
     def index_info(self) -> IndexInfo | None:
         from reasoningbank.index.peek import peek
@@ -235,8 +260,7 @@ class EmbeddedEngine:
 
     def reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity:
         current, build = self._kept() or (self._identity, 1)
-        same = embedder is None or embedder == current.name
-        wanted = identity_of(embedder or current.name, dimension or (current.dimension if same else None))
+        wanted = find_identity(self._wish(embedder, dimension, current), self._config)
         unfinished = self._store.setting("reindex")
         target = _index_setting(wanted, build + 1)
         if unfinished != target:
@@ -255,6 +279,21 @@ class EmbeddedEngine:
         for old in self._place(current, build).parent.glob(f"{build}-*"):
             _remove_folder(old)
         return wanted
+
+    def _wish(self, embedder: str | None, dimension: int | None, current: EmbedderIdentity) -> EmbeddingSettings:
+        """What to index with: what is said, else what the configuration says of it, else what there is."""
+        said = parse_embedder(embedder) if embedder else EmbeddingSettings()
+        if dimension is not None:
+            said = replace(said, dimension=dimension)
+        if not said.is_said:
+            said = self._settings.required
+        configured = self._settings.embedding
+        if said.model is None and said.embedder is not None and said.embedder == configured.embedder:
+            said = replace(said, model=configured.model, dimension=said.dimension or configured.dimension)
+        if said.embedder in (None, current.name) and said.model in (None, current.model):
+            model = current.model if current.name == "openai" else None
+            return EmbeddingSettings(embedder=current.name, model=model, dimension=said.dimension or current.dimension)
+        return said
 
     def drop_left_over(self) -> None:
         """Remove builds that are not in force and that nobody is at, as an interrupted reindex leaves one: what is
@@ -292,6 +331,15 @@ class EmbeddedEngine:
                 self._shown.close()
             if self._temporary is not None:
                 _remove_folder(self._temporary)
+
+
+def _policy_mark(policy: Policy) -> str:
+    """A policy's name; with other parameters than usual it weighs otherwise, so that an index of it is another one."""
+    if policy == policies().get(policy.name):
+        return policy.name
+    from hashlib import blake2b
+
+    return f"{policy.name}-{blake2b(repr(policy).encode(), digest_size=4).hexdigest()}"
 
 
 def _remove_folder(folder: Path, *, ignore_errors: bool = True) -> None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 PROVIDERS = ("openai", "anthropic")
 DISTILLERS = ("llm", "offline", "host", "none")
 OFF = "off"
-DEFAULT_TOKENS_PER_DAY = 1_000_000
 
 
 class ConfiguredLearning:
@@ -31,8 +30,9 @@ class ConfiguredLearning:
     ) -> None:
         self._desk = desk
         self._config = config
-        self._given_llm = config.llm if llm is None else llm
-        self._given_distiller = config.distiller if distiller is None else distiller
+        self._settings = desk.settings.distillation
+        self._given_llm = self._settings.llm if llm is None else llm
+        self._given_distiller = self._settings.distiller if distiller is None else distiller
 
     def at(self, desk: Desk) -> ConfiguredLearning:
         return ConfiguredLearning(desk, self._config, llm=self._given_llm, distiller=self._given_distiller)
@@ -59,7 +59,8 @@ class ConfiguredLearning:
 
     @cached_property
     def _tokens_per_day(self) -> int:
-        return _tokens(self._config.llm_tokens_per_day)
+        said = self._config.llm_tokens_per_day
+        return self._settings.tokens_per_day if said is None else _tokens(said)
 
     # ------------------------------------------------------------ in words
 
@@ -108,15 +109,22 @@ class ConfiguredLearning:
         made = []
         for name in self.names:
             if name == "llm":
-                from reasoningbank.learn.extract import LLMDistiller
-
-                made.append(Teacher(judge=self.judge(), distiller=LLMDistiller(self._llm, scrub=self.scrub)))
+                made.append(Teacher(judge=self.judge(), distiller=self._llm_distiller()))
             elif name == "offline":
                 from reasoningbank.learn.contrast import Contrasting
                 from reasoningbank.learn.offline.distiller import OfflineDistiller
 
-                made.append(Teacher(judge=self._offline_judge(), distiller=Contrasting(OfflineDistiller())))
+                made.append(Teacher(judge=self._offline_judge(), distiller=Contrasting(OfflineDistiller(self._most))))
         return tuple(made)
+
+    @property
+    def _most(self) -> int:
+        return self._settings.max_extractions_per_session
+
+    def _llm_distiller(self) -> Distiller:
+        from reasoningbank.learn.extract import LLMDistiller
+
+        return LLMDistiller(self._llm, scrub=self.scrub, most=self._most)
 
     def judge(self) -> Judge:
         from reasoningbank.learn.judge import EnvironmentJudge, Judges, LLMJudge, RulesJudge
@@ -167,9 +175,7 @@ def _provider(name: str) -> tuple[str, str]:
     return provider, model
 
 
-def _tokens(text: str | None) -> int:
-    if text is None:
-        return DEFAULT_TOKENS_PER_DAY
+def _tokens(text: str) -> int:
     digits = text.replace(",", "").replace("_", "").strip()
     if not digits.isdecimal():
         raise InvalidInput(f"REASONINGBANK_LLM_TOKENS_PER_DAY must be a whole number, not {text!r}.")

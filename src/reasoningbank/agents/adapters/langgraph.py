@@ -110,12 +110,13 @@ class BankStore(BaseStore):
     def _ranked(self, op: SearchOp) -> Iterator[SearchItem]:
         """The nearest first, further and further while whoever asks goes on: a filter costs no recall."""
         wanted, seen = op.offset + op.limit, set[str]()
+        most = self._bank.settings.search.max_limit or MAX_LIMIT
         while True:
             hits = self._bank.search(
                 op.query or "",
                 namespace="*",
                 tags=(self._tag(op.namespace_prefix),),
-                limit=min(MAX_LIMIT, max(1, wanted)),
+                limit=min(most, max(1, wanted)),
                 floor=0.0,
                 min_confidence=0.0,
                 profile=self._profile,
@@ -127,7 +128,7 @@ class BankStore(BaseStore):
                 if hit.content != UNINDEXED:
                     yield _found(hit, hit.relevance)
             seen.update(hit.id for hit in fresh)
-            if len(hits) < min(MAX_LIMIT, max(1, wanted)) or not fresh:
+            if len(hits) < min(most, max(1, wanted)) or not fresh:
                 return
             wanted *= 4
 

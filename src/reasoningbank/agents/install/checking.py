@@ -54,16 +54,16 @@ def findings(agent: str, targets: Sequence[Target], *, session: str, cwd: Path) 
             yield _server(agent, target, text, cwd)
 
 
-def named_bank(targets: Sequence[Target]) -> str | None:
-    """The bank that the installed hooks were told to use, if they were told."""
+def named_option(targets: Sequence[Target], option: str) -> str | None:
+    """What the installed hooks were told by an option, such as the bank to use, if they were told."""
     for target in targets:
         try:
             found = _start_hook(seen(target.path).text) if target.holds == HOOKS else None
         except (BankError, KeyError, TypeError, AttributeError):
             continue
         words = shlex.split(found[0]) if found is not None else []
-        if "--bank" in words[:-1]:
-            return words[words.index("--bank") + 1]
+        if option in words[:-1]:
+            return words[words.index(option) + 1]
     return None
 
 

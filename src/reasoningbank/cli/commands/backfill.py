@@ -17,7 +17,7 @@ from reasoningbank.cli.moments import moment
 from reasoningbank.cli.places import places
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.config import from_environment
+from reasoningbank.config import find_settings, from_environment
 from reasoningbank.core.types import Remembered
 from reasoningbank.wiring import ReasoningBank
 
@@ -52,17 +52,20 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         _report(terminal, told, (), dry_run=True)
         return 0
     # Without a model, whatever is configured: weeks of sessions would cost more than anybody expects.
-    with ReasoningBank.open(location, namespace=args.namespace, llm="off", distiller="offline") as bank:
+    with ReasoningBank.open(
+        location, namespace=args.namespace, llm="off", distiller="offline", config=args.config
+    ) as bank:
         with Bar(terminal, "reading") as bar:
             told = backfill(bank, place, places(), asked, now=now, progress=bar)
-        learned = _learned(bank, terminal) if told.sessions or _is_left_over(bank) else []
+        learned = _learned(bank, terminal) if told.sessions or _is_left_over(bank, args) else []
     _report(terminal, told, learned, dry_run=False)
     return 0
 
 
-def _is_left_over(bank: ReasoningBank) -> bool:
+def _is_left_over(bank: ReasoningBank, args: Namespace) -> bool:
     """Whether an earlier run was interrupted before it had learned; where a model distils, that is the model's."""
-    return from_environment().llm is None and bool(bank.jobs.tally().get("waiting"))
+    usual = find_settings(location_of(args), from_environment(), config=args.config).distillation
+    return usual.llm is None and bool(bank.jobs.tally().get("waiting"))
 
 
 def _learned(bank: ReasoningBank, terminal: Terminal) -> list[Remembered]:

@@ -87,7 +87,8 @@ def _perform(step: Step, bank: str, stage: Terminal) -> None:
     _, name, rest = split(list(step.words))
     assert name is not None
     command = command_named(name)
-    words = [*rest, "--bank", bank, "--namespace", _NAMESPACE]
+    # The same for everybody, whatever this user has set.
+    words = [*rest, "--bank", bank, "--namespace", _NAMESPACE, "--config", "none"]
     command.run(parser_for(name, command).parse_intermixed_args(words), stage)
 
 

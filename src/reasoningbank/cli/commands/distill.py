@@ -13,6 +13,7 @@ from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.settings import DistillationSettings
 from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.learn.crew import BATCH, WORKERS, Shift
 from reasoningbank.learn.jobs import Distilled
@@ -29,22 +30,22 @@ _MOST_NAMED = 10
 def _options(parser: ArgumentParser) -> None:
     parser.add_argument("--watch", action="store_true", help="go on when nothing is left, until interrupted")
     parser.add_argument(
-        "--workers", type=int, default=WORKERS, metavar="N", help=f"how many work side by side (default {WORKERS})"
+        "--workers", type=int, metavar="N", help=f"how many work side by side (default {WORKERS}, or as configured)"
     )
     parser.add_argument(
-        "--batch", type=int, default=BATCH, metavar="N", help=f"jobs that each has in hand (default {BATCH})"
+        "--batch", type=int, metavar="N", help=f"jobs that each has in hand (default {BATCH}, or as configured)"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="stop after this many jobs")
 
 
 def _run(args: Namespace, terminal: Terminal) -> int:
     for name in ("workers", "batch"):
-        if not 1 <= getattr(args, name) <= _MOST_WORKERS:
+        if getattr(args, name) is not None and not 1 <= getattr(args, name) <= _MOST_WORKERS:
             raise InvalidInput(f"--{name} must be from 1 to {_MOST_WORKERS}, not {getattr(args, name)}.")
     if args.limit is not None and args.limit < 1:
         raise InvalidInput(f"--limit must be from 1 on, not {args.limit}.")
-    shift = Shift(workers=args.workers, batch=args.batch, watch=args.watch, most=args.limit)
     with opened(args) as found:
+        shift = _shift(args, found.bank.settings.distillation)
         # A watch on a bank that is not there yet would watch a stand-in that nobody else can write to.
         if found.missing and args.watch:
             raise InvalidInput(f"There is no bank at {found.location} to watch: end a session first.")
@@ -56,6 +57,15 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         else:
             _tell(found.bank, distilled, terminal)
     return 0
+
+
+def _shift(args: Namespace, configured: DistillationSettings) -> Shift:
+    return Shift(
+        workers=args.workers or max(1, configured.workers),
+        batch=args.batch or configured.batch,
+        watch=args.watch,
+        most=args.limit,
+    )
 
 
 def _read_left(found: Opened) -> None:
@@ -135,6 +145,6 @@ COMMANDS = {
         run=_run,
         options=_options,
         about="Jobs are leased, so any number of these may run at once and be killed at any moment. "
-        "REASONINGBANK_LLM and REASONINGBANK_DISTILLER say who distils.",
+        "REASONINGBANK_LLM and REASONINGBANK_DISTILLER, or [distillation] of config.toml, say who distils.",
     )
 }

@@ -25,8 +25,9 @@ from reasoningbank.cli.banks import location_of, no_bank_at
 from reasoningbank.cli.command import Command
 from reasoningbank.cli.commands.status import lag
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.config import from_environment
+from reasoningbank.config import find_settings, from_environment
 from reasoningbank.core.errors import BankError
+from reasoningbank.core.settings import DEFAULTS, Settings
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.status import Status
 
@@ -91,26 +92,44 @@ def _checks(args: Namespace) -> Iterator[Check]:
             yield _index(status)
             yield _ok("secrets", status.scrubbing)
             identity = status.embedder
-    yield _hooks(location)
+    settings, configuration = _configuration(args, location)
+    yield from configuration
+    yield _hooks(location, settings)
     yield from _agents(location)
     yield _model()
-    yield _embedder(identity)
+    yield _embedder(identity, settings)
 
 
-def _hooks(location: str) -> Check:
+def _configuration(args: Namespace, location: str) -> tuple[Settings, list[Check]]:
+    from reasoningbank.cli.settings_page import unread_files
+
+    try:
+        settings = find_settings(location, from_environment(), config=args.config)
+    except BankError as error:
+        return DEFAULTS, [_fail("settings", str(error))]
+    notes = [_warn("settings", note) for note in unread_files(location, args.config)]
+    said = ", ".join(settings.files) or "no configuration file; `reasoningbank config --template` prints one"
+    return settings, [_ok("settings", said), *notes]
+
+
+def _hooks(location: str, settings: Settings) -> Check:
     from reasoningbank.agents.notes import waiting
     from reasoningbank.agents.place import place_of
     from reasoningbank.cli.commands.switch import hooks_now
 
-    now = hooks_now()
+    now = hooks_now(settings)
     left = waiting(place_of(location))
     says = f"{now}{f'; {left:,} sessions wait to be read' if left else ''}"
-    return _ok("hooks", says) if now == "on" else _warn("hooks", f"{says}. `reasoningbank on` ends that.")
+    return _ok("hooks", says) if now == "on" else _warn("hooks", f"{says}. {_ends(settings)}")
+
+
+def _ends(settings: Settings) -> str:
+    return "`reasoningbank on` ends that." if settings.hooks.enabled else "Setting it otherwise there ends that."
 
 
 def _agents(location: str) -> Iterator[Check]:
     """What is installed into coding agents is tried out, the user's and this project's."""
-    from reasoningbank.agents.install.checking import findings, named_bank
+    from reasoningbank.agents.install.checking import findings, named_option
     from reasoningbank.agents.install.targets import AGENTS
     from reasoningbank.agents.place import place_of
     from reasoningbank.cli.places import targets
@@ -118,9 +137,9 @@ def _agents(location: str) -> Iterator[Check]:
     session = f"doctor-{os.getpid()}"
     for agent in AGENTS:
         for project in (False, True):
-            plain = targets(agent, Namespace(bank=None, project=project))
-            bank = named_bank(plain)
-            wanted = plain if bank is None else targets(agent, Namespace(bank=bank, project=project))
+            plain = targets(agent, Namespace(bank=None, config=None, project=project))
+            named = {name: named_option(plain, f"--{name}") for name in ("bank", "config")}
+            wanted = targets(agent, Namespace(**named, project=project)) if any(named.values()) else plain
             for finding in findings(agent, wanted, session=session, cwd=Path.cwd()):
                 yield Check(name=agent, verdict=finding.verdict, says=finding.says)
         # A hook that had something to say has noted so; this session is none.
@@ -183,17 +202,21 @@ def _model() -> Check:
     )
 
 
-def _embedder(identity: EmbedderIdentity | None) -> Check:
-    from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, identity_of, make_embedder
+def _embedder(identity: EmbedderIdentity | None, settings: Settings) -> Check:
+    from reasoningbank.wiring.embedders import find_identity, make_embedder
 
     config = from_environment()
     try:
-        current = identity_of(config.embedder or DEFAULT_EMBEDDER) if identity is None else identity
+        current = find_identity(settings.embedding, config) if identity is None else identity
         row = make_embedder(current, config).embed(["does it answer?"])[0]
     except (BankError, ImportError, OSError) as error:
         return _fail("embedder", f"{error}")
     if len(row) != current.dimension or not float(row @ row) > 0.0:
         return _fail("embedder", f"{current} answered with a vector that is of no use.")
+    if not settings.required.fits(current):
+        return _warn(
+            "embedder", f"{current} answers, but the configuration asks for {settings.required}: run `reindex`."
+        )
     return _ok("embedder", f"{current} answers")
 
 
@@ -233,7 +256,9 @@ def _opens(args: Namespace, location: str) -> tuple[Check, Status | None]:
     from reasoningbank.wiring import ReasoningBank
 
     try:
-        with ReasoningBank.open(location, namespace=args.namespace, create=False, read_only=True) as bank:
+        with ReasoningBank.open(
+            location, namespace=args.namespace, create=False, read_only=True, config=args.config
+        ) as bank:
             status = bank.status()
     except BankError as error:
         return _fail("opens", str(error)), None

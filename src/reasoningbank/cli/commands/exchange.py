@@ -38,7 +38,7 @@ def _import_options(parser: ArgumentParser) -> None:
 def _import(args: Namespace, terminal: Terminal) -> int:
     # A rehearsal must not leave a bank behind where there was none.
     rehearsal = args.dry_run and not Path(location_of(args)).exists()
-    chosen = Namespace(bank=":memory:", namespace=args.namespace) if rehearsal else args
+    chosen = Namespace(bank=":memory:", namespace=args.namespace, config=args.config) if rehearsal else args
     with opened(chosen, create=True) as found, Bar(terminal, "importing") as bar:
         tally = found.bank.import_from(
             args.path, layout=args.layout, dry_run=args.dry_run, restore=args.restore, name=args.name, progress=bar

@@ -9,7 +9,7 @@ from typing import Any
 
 from reasoningbank.cli import why
 from reasoningbank.cli.banks import Opened, elsewhere, opened
-from reasoningbank.cli.command import Command, add_limit
+from reasoningbank.cli.command import Command
 from reasoningbank.cli.commands.storing import text_or_stdin
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.origins import Trust
@@ -56,15 +56,16 @@ def _inject_options(parser: ArgumentParser) -> None:
 
 
 def _add_filters(parser: ArgumentParser) -> None:
-    add_limit(parser, DEFAULT_LIMIT)
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help=f"at most this many (default {DEFAULT_LIMIT}, or as configured)"
+    )
     parser.add_argument("--scope", choices=[*Scope, ANY], default=ANY, help="default all")
     parser.add_argument("--outcome", choices=[*Outcome, ANY], default=ANY, help="default all")
     parser.add_argument(
         "--min-confidence",
         type=float,
-        default=DEFAULT_MIN_CONFIDENCE,
         metavar="0..1",
-        help=f"default {DEFAULT_MIN_CONFIDENCE}",
+        help=f"default {DEFAULT_MIN_CONFIDENCE}, or as configured",
     )
     parser.add_argument("--tag", metavar="T", action="append", default=[], help="only with this tag; may be repeated")
     parser.add_argument("--agent", metavar="NAME")
@@ -72,7 +73,7 @@ def _add_filters(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--trust", choices=[*map(str, reversed(Trust)), ANY], default=ANY, help="the least (default all)"
     )
-    parser.add_argument("--profile", choices=PROFILES, default=PROFILES[0], help=f"how to rank (default {PROFILES[0]})")
+    parser.add_argument("--profile", choices=PROFILES, help=f"how to rank (default {PROFILES[0]}, or as configured)")
     parser.add_argument(
         "--floor", type=float, metavar="0..1", help="the least relevance; 0 shows anything that matches"
     )
@@ -81,20 +82,17 @@ def _add_filters(parser: ArgumentParser) -> None:
     parser.add_argument("--session", metavar="ID", help="charge what is shown to this session")
 
 
-def _asked(args: Namespace, terminal: Terminal, **more: Any) -> Query:
-    options: dict[str, Any] = {name: getattr(args, name) for name in _ASKED}
-    return checked(
-        Query(
-            text=text_or_stdin(" ".join(args.text), terminal),
-            tags=tuple(args.tag),
-            namespace=EVERY_NAMESPACE if args.all_namespaces else None,
-            **options,
-            **more,
-        )
-    )
+def _asked(args: Namespace, terminal: Terminal, **more: Any) -> tuple[str, dict[str, Any]]:
+    """The question, and what was said about it; what was not said is for the bank's settings to say."""
+    options: dict[str, Any] = {name: getattr(args, name) for name in _ASKED if getattr(args, name) is not None}
+    options |= more | {"tags": tuple(args.tag), "namespace": EVERY_NAMESPACE if args.all_namespaces else None}
+    text = text_or_stdin(" ".join(args.text), terminal)
+    # Before a bank is opened: what makes no sense makes none anywhere.
+    return checked(Query(text=text, **options)).text, options
 
 
-def _found(opened_bank: Opened, query: Query) -> Found:
+def _found(opened_bank: Opened, text: str, options: dict[str, Any]) -> Found:
+    query = Query(text=text, **options)
     if not _ready(opened_bank, query):
         # Nothing is there to be found, so no model is loaded to find it.
         return Found(
@@ -104,10 +102,10 @@ def _found(opened_bank: Opened, query: Query) -> Found:
             tokens_used=0,
             abstained=True,
             embedder=str(opened_bank.bank.status().embedder),
-            profile=query.profile,
+            profile=options.get("profile") or opened_bank.bank.settings.search.profile,
             not_yet_indexed=0,
         )
-    return opened_bank.bank.search(query)
+    return opened_bank.bank.search(text, **options)
 
 
 def _ready(opened_bank: Opened, query: Query) -> bool:
@@ -126,9 +124,9 @@ def _without_a_pool_of_threads() -> None:
 
 
 def _query(args: Namespace, terminal: Terminal) -> int:
-    query = _asked(args, terminal, max_tokens=args.max_tokens)
+    text, options = _asked(args, terminal, max_tokens=args.max_tokens)
     with opened(args) as bank:
-        found = _found(bank, query)
+        found = _found(bank, text, options)
         namespace = "any namespace" if args.all_namespaces else f"namespace {bank.bank.namespace}"
         others = "" if found.memories or args.all_namespaces or bank.missing else elsewhere(bank.bank)
     if terminal.as_json:
@@ -146,10 +144,10 @@ def _query(args: Namespace, terminal: Terminal) -> int:
 
 
 def _inject(args: Namespace, terminal: Terminal) -> int:
-    query = _asked(args, terminal)
-    checked(Query(text=query.text, max_tokens=args.max_tokens))
+    task, options = _asked(args, terminal)
+    query = checked(Query(text=task, max_tokens=args.max_tokens, session=options.get("session")))
     with opened(args) as bank:
-        text = bank.bank.inject(query, max_tokens=args.max_tokens) if _ready(bank, query) else ""
+        text = bank.bank.inject(task, max_tokens=args.max_tokens, **options) if _ready(bank, query) else ""
     if terminal.as_json:
         terminal.json({"text": text, "tokens": count_tokens(text), "abstained": not text})
     elif text:

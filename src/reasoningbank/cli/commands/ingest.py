@@ -31,7 +31,7 @@ def _options(parser: ArgumentParser) -> None:
 def _run(args: Namespace, terminal: Terminal) -> int:
     # A rehearsal must not leave a bank behind where there was none.
     rehearsal = args.dry_run and not Path(location_of(args)).exists()
-    chosen = Namespace(bank=":memory:", namespace=args.namespace) if rehearsal else args
+    chosen = Namespace(bank=":memory:", namespace=args.namespace, config=args.config) if rehearsal else args
     with opened(chosen, create=True) as found:
         with Bar(terminal, "reading") as bar:
             taken = found.bank.ingest(*args.paths, layout=args.layout, dry_run=args.dry_run, progress=bar)

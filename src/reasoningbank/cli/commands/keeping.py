@@ -51,7 +51,9 @@ def _verify(args: Namespace, terminal: Terminal) -> int:
 
 
 def _reindex_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--embedder", choices=EMBEDDERS, help="another embedder than now")
+    parser.add_argument(
+        "--embedder", metavar="NAME", help=f"another than now or than configured: {', '.join(EMBEDDERS)}, openai/MODEL"
+    )
     parser.add_argument("--dimension", type=int, metavar="N", help="for the embedders that let you choose")
 
 

@@ -13,6 +13,7 @@ from reasoningbank.cli.banks import Opened, opened
 from reasoningbank.cli.command import Command
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput, MissingExtra
+from reasoningbank.core.values import replace
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8710
@@ -46,9 +47,8 @@ def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workers",
         type=int,
-        default=DEFAULT_WORKERS,
         metavar="N",
-        help=f"how many distil finished sessions meanwhile; 0 is nobody ({DEFAULT_WORKERS})",
+        help=f"how many distil finished sessions meanwhile; 0 is nobody ({DEFAULT_WORKERS}, or as configured)",
     )
     parser.add_argument(
         "--no-consolidate", action="store_true", help="leave memories as they are; else once a day, when at rest"
@@ -78,7 +78,7 @@ def _serve_mcp(args: Namespace, terminal: Terminal) -> int:
 
     stdio.require_sdk()
     with opened(args, create=True) as found, _listening_for_hooks(found, after_s=GREETED_BY_S):
-        stdio.serve(found.bank, workers=args.workers > 0)
+        stdio.serve(found.bank, workers=_workers(args, found) > 0)
     return 0
 
 
@@ -87,13 +87,14 @@ def _serve_http(args: Namespace, terminal: Terminal) -> int:
     from reasoningbank.serve.http.start import address_of, needs_token, service_for
 
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    wishes = _wishes(args)
+    asked = _wishes(args)
     with (
         opened(args, create=True) as found,
         listening(args.host, args.port) as sock,
         _listening_for_hooks(found),
     ):
         bank = found.bank
+        wishes = replace(asked, staffing=_staffing(args, found))
         mounted, lifespan = _mcp_app(bank)
         service = service_for(bank, wishes, sock, mounted)
         address = address_of(wishes, sock)
@@ -107,18 +108,15 @@ def _serve_http(args: Namespace, terminal: Terminal) -> int:
 
 
 def _wishes(args: Namespace) -> Any:
-    from dataclasses import replace
-
     from reasoningbank.serve.http.limits import Limits
     from reasoningbank.serve.http.start import Wishes
     from reasoningbank.serve.oauth import checked_settings
-    from reasoningbank.serve.workers import Staffing
 
     if bool(args.oauth_issuer) != bool(args.oauth_keys):
         raise InvalidInput("--oauth-issuer and --oauth-keys go together.")
     if bool(args.tls_cert) != bool(args.tls_key):
         raise InvalidInput("--tls-cert and --tls-key go together.")
-    if not 0 <= args.workers <= MOST_WORKERS:
+    if args.workers is not None and not 0 <= args.workers <= MOST_WORKERS:
         raise InvalidInput(f"--workers must be from 0 to {MOST_WORKERS}, not {args.workers}.")
     if not 0 <= args.rate < 1e9:
         raise InvalidInput("--rate must be a number from 0 on.")
@@ -137,8 +135,19 @@ def _wishes(args: Namespace) -> Any:
         tls=(args.tls_cert, args.tls_key) if args.tls_cert else None,
         traces=args.traces,
         limits=replace(Limits(), requests_per_s=args.rate, burst=2 * args.rate),
-        staffing=Staffing(workers=args.workers, consolidates=not args.no_consolidate),
     )
+
+
+def _workers(args: Namespace, found: Opened) -> int:
+    configured = found.bank.settings.distillation.workers
+    return configured if args.workers is None else int(args.workers)
+
+
+def _staffing(args: Namespace, found: Opened) -> Any:
+    from reasoningbank.serve.workers import Staffing
+
+    batch = found.bank.settings.distillation.batch
+    return Staffing(workers=_workers(args, found), batch=batch, consolidates=not args.no_consolidate)
 
 
 def _mcp_app(bank: Any) -> tuple[dict[str, Any], Any]:
@@ -153,6 +162,7 @@ def _mcp_app(bank: Any) -> tuple[dict[str, Any], Any]:
         lambda scope: scope["state"]["principal"],
         # Both headers are checked before a request comes this far.
         allowed_hosts=None,
+        search=bank.settings.search,
     )
     return {"/mcp": made}, made
 

@@ -10,7 +10,9 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.switch import hooks_now
+from reasoningbank.cli.settings_page import show_settings
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.settings import Settings
 from reasoningbank.status import Status
 
 _MOST_NAMESPACES = 8
@@ -22,22 +24,24 @@ def _options(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
-        status = found.bank.status()
+        status, settings = found.bank.status(), found.bank.settings
     if terminal.as_json:
-        terminal.json(_as_json(status, found.location, exists=not found.missing))
-    elif found.missing:
+        terminal.json(_as_json(status, found.location, hooks_now(settings), exists=not found.missing))
+        return 0
+    if found.missing:
         terminal.say(f"No memories yet. `{PROGRAM} store KEY VALUE` makes the bank {found.location}.")
     else:
-        _page(status, terminal)
+        _page(status, settings, terminal)
+    show_settings(terminal, settings, found.location, args.config)
     return 0
 
 
-def _as_json(status: Status, location: str, *, exists: bool) -> dict[str, Any]:
+def _as_json(status: Status, location: str, hooks: str, *, exists: bool) -> dict[str, Any]:
     from dataclasses import asdict
 
     shown = asdict(status)
     shown["store"]["location"] = location
-    return {**shown, "exists": exists, "lag": lag(status), "hooks": hooks_now()}
+    return {**shown, "exists": exists, "lag": lag(status), "hooks": hooks}
 
 
 def lag(status: Status) -> int:
@@ -47,7 +51,7 @@ def lag(status: Status) -> int:
     return max(0, status.changes - status.index.applied) + status.index.awaiting_vectors
 
 
-def _page(status: Status, terminal: Terminal) -> None:
+def _page(status: Status, settings: Settings, terminal: Terminal) -> None:
     path = Path(status.store.location)
     on_disk = figures.size(path.stat().st_size) if path.is_file() else "in memory"
     terminal.labelled("bank        ", f"{status.store.location} ({on_disk}, {status.store.backend})")
@@ -59,14 +63,19 @@ def _page(status: Status, terminal: Terminal) -> None:
         terminal.labelled("            ", _namespaces(status))
     counts = {"signal": status.signals, "session": status.trajectories, "edge": status.edges}
     terminal.labelled("evidence    ", f"{', '.join(figures.counted(number, noun) for noun, number in counts.items())}")
-    terminal.labelled("embedder    ", f"{status.embedder}")
+    terminal.labelled("embedder    ", f"{status.embedder}{_wish(status, settings)}")
     terminal.labelled("index       ", f"{_index(status)}")
     terminal.labelled("confidence  ", f"policy {status.policy}")
     terminal.labelled("distiller   ", f"{status.distiller}{_jobs(status)}")
     terminal.labelled("judge       ", f"{status.judge}; llm {status.llm}")
-    terminal.labelled("hooks       ", hooks_now())
+    terminal.labelled("hooks       ", hooks_now(settings))
     terminal.labelled("secrets     ", f"{status.scrubbing}")
     terminal.labelled("durability  ", f"{status.store.durability}")
+
+
+def _wish(status: Status, settings: Settings) -> str:
+    wish = settings.required
+    return "" if wish.fits(status.embedder) else f"; the configuration asks for {wish}: `{PROGRAM} reindex` builds it"
 
 
 def _namespaces(status: Status) -> str:

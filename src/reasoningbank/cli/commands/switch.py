@@ -9,6 +9,7 @@ from reasoningbank.agents.switch import Silence, seconds_in, silence, switch_off
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import home
+from reasoningbank.core.settings import Settings
 
 
 def _no_options(parser: ArgumentParser) -> None:
@@ -54,8 +55,11 @@ def in_words(now_silent: Silence | None) -> str:
     return f"off until {time.strftime('%Y-%m-%d %H:%M', time.localtime(now_silent.until))}"
 
 
-def hooks_now() -> str:
-    """For `status` and `doctor`."""
+def hooks_now(settings: Settings | None = None) -> str:
+    """For `status` and `doctor`: whether hooks speak, and what keeps them from it."""
+    if settings is not None and not settings.hooks.enabled:
+        where = next(choice.where for choice in settings.chosen if choice.name == "hooks.enabled")
+        return f"off, by {where}"
     return in_words(silence(home(), time.time()))
 
 

@@ -73,7 +73,7 @@ def consolidate(
     progress: Callable[[int, int], None] | None = None,
 ) -> Consolidated:
     namespace, parts = _namespace(desk, wish.namespace), _parts(wish.only)
-    if wish.if_due and not schedule.due(desk, namespace):
+    if wish.if_due and not schedule.due(desk, namespace, every_s=desk.settings.confidence.decay_interval_s):
         nothing = Plan(namespace=namespace, at=desk.clock(), considered=0)
         return Consolidated(plan=nothing, run=None, applied=0, due=False)
     plan = planned(desk, space, namespace, parts)
@@ -134,7 +134,11 @@ def planned(desk: Desk, space: Space, namespace: str, parts: frozenset[str]) -> 
     if "merge" in parts:
         merges = _merged(pool, near, before)
         pool = _as_merged(desk, pool, merges)
-    archivals = archivals_among(pool, before, desk.clock()) if "prune" in parts else []
+    archivals = (
+        archivals_among(pool, before, desk.clock(), desk.settings.confidence.prune_threshold)
+        if "prune" in parts
+        else []
+    )
     gone = {archival.id for archival in archivals}
     pool = [member for member in pool if member.id not in gone]
     conflicts: list[Link] = []

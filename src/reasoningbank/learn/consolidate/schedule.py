@@ -24,7 +24,11 @@ def due(desk: Desk, namespace: str, *, every_s: float = EVERY_S) -> bool:
     at, head = json.loads(text)
     passed = desk.clock() - float(at)
     # A clock that was set back must not put it off for years.
-    return passed < 0.0 or passed >= AT_LEAST_EVERY_S or (passed >= every_s and desk.store.head() > int(head))
+    return (
+        passed < 0.0
+        or passed >= max(every_s, AT_LEAST_EVERY_S)
+        or (passed >= every_s and desk.store.head() > int(head))
+    )
 
 
 def note(desk: Desk, namespace: str) -> None:

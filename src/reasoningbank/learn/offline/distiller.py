@@ -30,6 +30,9 @@ from reasoningbank.ports import Reader
 
 
 class OfflineDistiller:
+    def __init__(self, most: int = MOST_LESSONS) -> None:
+        self._most = most
+
     @property
     def name(self) -> str:
         return "offline"
@@ -50,7 +53,7 @@ class OfflineDistiller:
         if verdict.outcome is not Finding.SUCCESS:
             known = {fix.kind for fix in mended} | {remedy.kind for remedy in healed}
             found += [warnings.lesson_of(group, steps) for group in warnings.repeated(steps, known, names)]
-        return [*found, *said[1:]][:MOST_LESSONS]
+        return [*found, *said[1:]][: self._most]
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         """Runs that went well first: what they teach, then what the others warn of."""

@@ -6,6 +6,8 @@ from typing import Any
 
 from reasoningbank import __version__
 from reasoningbank.core.drafts import MAX_TITLE_CHARS
+from reasoningbank.core.settings import DEFAULTS, Settings
+from reasoningbank.core.values import replace
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Endpoint, Parameter
 from reasoningbank.serve.http.problems import CODES, MEDIA_TYPE
@@ -31,10 +33,11 @@ _IF_MATCH = {
 }
 
 
-def document(public_url: str | None = None) -> dict[str, Any]:
+def document(public_url: str | None = None, settings: Settings = DEFAULTS) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in ENDPOINTS:
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
+        in_force = replace(endpoint, body=_in_force(endpoint, settings))
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(in_force)
     for path, operations in _BY_HAND.items():
         paths.setdefault(path, {}).update(operations)
     return {
@@ -60,6 +63,25 @@ def document(public_url: str | None = None) -> dict[str, Any]:
             },
         },
     }
+
+
+def _in_force(endpoint: Endpoint, settings: Settings) -> Any:
+    """The body of a request with the defaults and limits that the bank's settings give it."""
+    if endpoint.body is None or "min_confidence" not in endpoint.body["properties"]:
+        return endpoint.body
+    asked, search = endpoint.body["properties"], settings.search
+    least = asked["min_confidence"]["default"]
+    if endpoint.path == "/v1/inject":
+        least = settings.injection_threshold(least)
+    elif search.min_confidence is not None:
+        least = search.min_confidence
+    most = asked["limit"]["maximum"] if search.max_limit is None else search.max_limit
+    changed = {
+        "limit": {**asked["limit"], "maximum": most, "default": min(search.default_limit, most)},
+        "min_confidence": {**asked["min_confidence"], "default": least},
+        "profile": {**asked["profile"], "default": search.profile},
+    }
+    return {**endpoint.body, "properties": {**asked, **changed}}
 
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:

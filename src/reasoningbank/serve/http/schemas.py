@@ -164,7 +164,9 @@ LINK: Schema = obj(
     tags=TAGS,
 )
 REINDEX: Schema = obj(
-    (), embedder=one_of(("local", "hash", "openai")), dimension={"type": "integer", "minimum": 1, "maximum": 65_536}
+    (),
+    embedder={**said(MAX_NAME_CHARS), "description": "local, hash, openai or openai/MODEL"},
+    dimension={"type": "integer", "minimum": 1, "maximum": 65_536},
 )
 CONSOLIDATE: Schema = obj(
     (),
@@ -415,6 +417,7 @@ COMPONENTS: dict[str, Schema] = {
         policy=TEXT,
         distiller=TEXT,
         durability=TEXT,
+        settings={"type": "object", "description": "What is not at its default, by name: value and source"},
         memories=COUNTS,
         namespaces=COUNTS,
         signals=COUNT,

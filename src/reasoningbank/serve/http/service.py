@@ -56,7 +56,7 @@ class Service:
         )
         self.metrics = Metrics(_gauges(self.lanes, self.hub, self.workers), self.workers.ends)
         self._admission = Admission(setup, self.lanes["slow"])
-        special = Special(setup, counter, self.hub, self.metrics, self._admission, self.workers)
+        special = Special(setup, counter, self.hub, self.metrics, self._admission, self.workers, bank.settings)
         routes = _routes(counter, special, setup)
         self._inner: App = Router(routes=routes, default=_nowhere, redirect_slashes=False)
         if setup.traces:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from reasoningbank.core.settings import Settings
 from reasoningbank.serve.http import metrics as metering
 from reasoningbank.serve.http import openapi, streams
 from reasoningbank.serve.http.admission import METADATA, Admission, Setup
@@ -30,6 +31,7 @@ class Special:
         metrics: metering.Metrics,
         admission: Admission,
         workers: Workers,
+        settings: Settings,
     ) -> None:
         self._workers = workers
         self._setup = setup
@@ -37,7 +39,7 @@ class Special:
         self._hub = hub
         self._metrics = metrics
         self._admission = admission
-        self._document = as_bytes(openapi.document(setup.public_url))
+        self._document = as_bytes(openapi.document(setup.public_url, settings))
 
     def apps(self) -> Mapping[str, App]:
         apps: dict[str, App] = {

@@ -53,7 +53,7 @@ async def _talk(line: Line, bank: Bank, *, workers: bool) -> None:
         # Made anew for each call, which costs next to nothing: another process may have ruled about secrets.
         return bank.for_tenant(bank.tenant)
 
-    server = build(bank_for, caller_of)
+    server = build(bank_for, caller_of, bank.settings.search)
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         # Not to be had on every platform, or outside of the main thread.

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reasoningbank import __version__
+from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.serve.mcp import prompts, resources, schemas
 
 NAME = "reasoningbank"
@@ -48,7 +49,9 @@ def answer_to(message: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"jsonrpc": "2.0", "id": message["id"], "result": _result(version)}
 
 
-def listing_for(message: Mapping[str, Any], version: str) -> dict[str, Any] | None:
+def listing_for(
+    message: Mapping[str, Any], version: str, search: SearchSettings = DEFAULTS.search
+) -> dict[str, Any] | None:
     """The reply to a request that needs nothing but this file, once a client of that version has been greeted."""
     if version not in LISTING_VERSIONS or message.get("params", {}) != {}:
         return None
@@ -56,7 +59,7 @@ def listing_for(message: Mapping[str, Any], version: str) -> dict[str, Any] | No
         case "ping":
             result: dict[str, Any] = {}
         case "tools/list":
-            result = {"tools": [schemas.wire(tool) for tool in schemas.TOOLS]}
+            result = {"tools": [schemas.wire(tool) for tool in schemas.tools_for(search)]}
         case "prompts/list":
             result = {"prompts": prompts.PROMPTS}
         case "resources/templates/list":

@@ -19,6 +19,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from reasoningbank.core.errors import BankError
+from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.serve.mcp.caller import Caller
 from reasoningbank.serve.mcp.frames import INVALID_REQUEST, MOST_BYTES, Refused, read_message
 from reasoningbank.serve.mcp.hosts import LOOPBACK, host_allowed, origin_allowed
@@ -115,12 +116,14 @@ def mcp_asgi_app(
     principal_of: Callable[[Scope], Caller],
     *,
     allowed_hosts: Collection[str] | None = LOOPBACK,
+    search: SearchSettings = DEFAULTS.search,
 ) -> McpApp:
     """`principal_of` says who sent a request, or raises a BankError; `bank_for` gives the bank as that one may see it.
 
-    `allowed_hosts` are the names this server goes by; None leaves Host and Origin to the application around this one.
+    `search` is what the settings of the bank say of searching. `allowed_hosts` are the names this server goes by; None
+    leaves Host and Origin to the application around this one.
     """
-    server = build(bank_for, _caller_of)
+    server = build(bank_for, _caller_of, search)
     # The SDK checks neither header unless it is given settings, so it is always told in so many words.
     names = list(allowed_hosts or ())
     security = TransportSecuritySettings(

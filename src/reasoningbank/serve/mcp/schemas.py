@@ -6,6 +6,7 @@ they are few; a test holds the whole list under its budget.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from reasoningbank.core.drafts import (
@@ -15,7 +16,8 @@ from reasoningbank.core.drafts import (
     MAX_TAGS,
     MAX_TITLE_CHARS,
 )
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.settings import SearchSettings
+from reasoningbank.core.values import dataclass, replace
 from reasoningbank.serve.mcp.caller import READ, WRITE
 
 DEFAULT_LIMIT = 5
@@ -277,6 +279,25 @@ CONSOLIDATE = Tool(
 )
 
 TOOLS = (SEARCH, RECORD, FEEDBACK, OUTCOME, GET, SESSION, CONSOLIDATE)
+
+
+def tools_for(settings: SearchSettings) -> tuple[Tool, ...]:
+    """The tools with the limits of a bank's settings."""
+    return (search_for(settings), *TOOLS[1:])
+
+
+@lru_cache(maxsize=8)
+def search_for(settings: SearchSettings) -> Tool:
+    """The search with the limits of a bank's settings; where those say nothing, the contract's."""
+    most = max(MAX_LIMIT, settings.default_limit) if settings.max_limit is None else settings.max_limit
+    least = DEFAULT_MIN_CONFIDENCE if settings.min_confidence is None else settings.min_confidence
+    asked = SEARCH.inputs["properties"]
+    properties = {
+        **asked,
+        "limit": {**asked["limit"], "maximum": most, "default": min(settings.default_limit, most)},
+        "min_confidence": {**asked["min_confidence"], "default": least},
+    }
+    return replace(SEARCH, inputs={**SEARCH.inputs, "properties": properties})
 
 
 def wire(tool: Tool) -> Schema:

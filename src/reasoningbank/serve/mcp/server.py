@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from reasoningbank import __version__
 from reasoningbank.core.errors import BankError, InvalidInput, NotFound
+from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.serve.mcp import greeting, prompts, resources, schemas, tools
 from reasoningbank.serve.mcp.caller import READ, Caller, may
 from reasoningbank.serve.mcp.checking import shown
@@ -38,9 +39,16 @@ RESOURCE_NOT_FOUND = -32002
 """Of the revisions up to 2025-11-25; later ones say "invalid params"."""
 
 
-def build(bank_for: Callable[[Caller], Bank], caller_of: Callable[[Context], Caller]) -> Server[Any]:
-    """A server whose every request is answered from the bank of whoever sent that very request."""
-    door = _Door(bank_for, caller_of)
+def build(
+    bank_for: Callable[[Caller], Bank],
+    caller_of: Callable[[Context], Caller],
+    search: SearchSettings = DEFAULTS.search,
+) -> Server[Any]:
+    """A server whose every request is answered from the bank of whoever sent that very request.
+
+    `search` is what the settings of that bank, which all share, say of searching.
+    """
+    door = _Door(bank_for, caller_of, search)
     server: Server[Any] = Server(
         greeting.NAME,
         version=__version__,
@@ -70,14 +78,18 @@ async def _contained(ctx: Context, call_next: CallNext) -> HandlerResult:
 
 
 class _Door:
-    def __init__(self, bank_for: Callable[[Caller], Bank], caller_of: Callable[[Context], Caller]) -> None:
+    def __init__(
+        self, bank_for: Callable[[Caller], Bank], caller_of: Callable[[Context], Caller], search: SearchSettings
+    ) -> None:
+        self._search = search
         self._bank_for = bank_for
         self._caller_of = caller_of
         self._limiter: anyio.CapacityLimiter | None = None
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> Any:
         _no_cursor(params)
-        return _listing({"tools": [schemas.wire(tool) for tool in tools.offered(self._caller_of(ctx))]}, FIXED_FOR_MS)
+        offered = tools.offered(self._caller_of(ctx), self._search)
+        return _listing({"tools": [schemas.wire(tool) for tool in offered]}, FIXED_FOR_MS)
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
         caller = self._caller_of(ctx)

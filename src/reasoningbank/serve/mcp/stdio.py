@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from reasoningbank.core.errors import MissingExtra
+from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.serve.mcp import greeting
 from reasoningbank.serve.mcp.frames import INVALID_REQUEST, Refused, RequestId, read_message
 from reasoningbank.serve.mcp.pipe import Pipe, claim_standard_streams
@@ -39,7 +40,7 @@ def serve(bank: Bank, *, workers: bool = True) -> None:
     require_sdk()
     # Until the SDK's loop takes over nothing has been begun, so there is nothing to finish.
     signal.signal(signal.SIGTERM, _leave)
-    line = Line(*claim_standard_streams())
+    line = Line(*claim_standard_streams(), search=bank.settings.search)
     line.listen()
     from reasoningbank.serve.mcp.conversation import talk
 
@@ -57,7 +58,8 @@ def _leave(*_: object) -> NoReturn:
 class Line:
     """One client's messages, framed and counted. Requests that are being answered are known by their ids."""
 
-    def __init__(self, incoming: int, outgoing: int) -> None:
+    def __init__(self, incoming: int, outgoing: int, search: SearchSettings = DEFAULTS.search) -> None:
+        self._search = search
         self._pipe = Pipe(incoming, outgoing, on_broken=self._ended)
         self._state = threading.Condition()
         self._in_flight: set[RequestId] = set()
@@ -131,7 +133,7 @@ class Line:
             self._version = hello["result"]["protocolVersion"]
             self._send(hello, answers=request_id)
         elif self._deliver is None and self._version is not None:
-            listing = greeting.listing_for(message, self._version)
+            listing = greeting.listing_for(message, self._version, self._search)
             if listing is not None:
                 self._send(listing, answers=request_id)
                 return

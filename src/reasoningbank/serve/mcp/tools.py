@@ -10,6 +10,7 @@ from typing import Any
 
 from reasoningbank.bank import Bank
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.envelope import for_prompt
 from reasoningbank.serve.mcp import schemas
@@ -67,15 +68,16 @@ def call(name: str, arguments: Mapping[str, Any], bank: Bank, caller: Caller) ->
     if not may(caller, tool.needs):
         return Reply(values=None, failure=f"{name} needs the scope {tool.needs}; this token does not have it.")
     try:
-        given = checked(tool.inputs, arguments)
+        inputs = schemas.search_for(bank.settings.search).inputs if tool is schemas.SEARCH else tool.inputs
+        given = checked(inputs, arguments)
         return Reply(values=_WORK[name](Call(bank=bank, caller=caller, given=given)))
     except Exception as error:  # noqa: BLE001 - the outermost door: whatever fails becomes a sentence, never a stack
         return Reply(values=None, failure=sentence(error))
 
 
-def offered(caller: Caller) -> list[schemas.Tool]:
+def offered(caller: Caller, search: SearchSettings = DEFAULTS.search) -> list[schemas.Tool]:
     """The tools that a caller may use at all."""
-    return [tool for tool in schemas.TOOLS if may(caller, tool.needs)]
+    return [tool for tool in schemas.tools_for(search) if may(caller, tool.needs)]
 
 
 # ---------------------------------------------------------------- one function a tool

@@ -20,6 +20,7 @@ def _status(call: Call) -> Reply:
             "policy": status.policy,
             "distiller": status.distiller,
             "durability": status.store.durability,
+            "settings": {choice.name: {"value": choice.value, "source": choice.source} for choice in status.settings},
             "memories": dict(status.memories),
             "namespaces": dict(status.namespaces),
             "signals": status.signals,

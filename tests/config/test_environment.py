@@ -101,4 +101,4 @@ def test_an_empty_variable_is_as_good_as_none(tmp_path: Path, monkeypatch: pytes
         if name != "REASONINGBANK_HOME":
             monkeypatch.setenv(name, "")
     config = from_environment(tmp_path)
-    assert (config.embedder, config.durability, config.namespace) == (None, "full", DEFAULT_NAMESPACE)
+    assert (config.embedder, config.durability, config.namespace) == (None, None, DEFAULT_NAMESPACE)

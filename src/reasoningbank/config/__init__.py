@@ -1,0 +1,24 @@
+"""Where settings come from: arguments over the environment, the environment over files, files over the defaults.
+
+environment   the variables, and where things are kept when nobody says
+repository    which project a folder belongs to
+layers        what each source says, folded into one `core.settings.Settings`
+knobs         the table of everything that a file may set; loaded only when there is a file, or to show it
+file          a configuration file, checked against that table
+pages         the template and docs/configuration.md, written from that table
+"""
+
+from reasoningbank.config.environment import VARIABLES, Config, from_environment, home
+from reasoningbank.config.layers import find_settings
+from reasoningbank.config.repository import remote_namespace, repository_branch, repository_namespace
+
+__all__ = [
+    "VARIABLES",
+    "Config",
+    "find_settings",
+    "from_environment",
+    "home",
+    "remote_namespace",
+    "repository_branch",
+    "repository_namespace",
+]

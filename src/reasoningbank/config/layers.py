@@ -1,0 +1,228 @@
+"""The settings in force: what files, the environment and arguments say, folded into one value.
+
+Knows which files are looked for and whose word counts. A file that is there is read by `config.file`, which is loaded
+only then: most commands run without one and must not wait for a parser.
+
+    arguments                 of `ReasoningBank.open` and of the command line
+    environment               REASONINGBANK_…
+    the file that was named   `--config`, REASONINGBANK_CONFIG; then no other is read
+    config.toml beside the bank
+    config.toml in the user's folder
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.config.environment import Config, home
+from reasoningbank.core.settings import (
+    DEFAULTS,
+    Choice,
+    ConfidenceSettings,
+    DistillationSettings,
+    EmbeddingSettings,
+    HookSettings,
+    ScopeWeights,
+    SearchSettings,
+    Settings,
+    StorageSettings,
+    parse_embedder,
+)
+from reasoningbank.core.values import dataclass
+
+FILE_NAME = "config.toml"
+NO_FILE = "none"
+IN_MEMORY = ":memory:"
+FILE, ENVIRONMENT, ARGUMENT = "file", "environment", "argument"
+_EMBEDDING = ("embedding.embedder", "embedding.model", "embedding.dimension")
+_HOOK_WORDS = {"prompt": "prompt_tokens", "session": "session_tokens", "deadline_ms": "deadline_ms"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """What one source says."""
+
+    source: str
+    values: Mapping[str, Any]
+    """By the knob's name."""
+    where: Mapping[str, str] | str
+    """A file's path, or the name of a variable or argument for each knob."""
+    binding: bool = False
+    """Whether an index made with another embedder is refused; else the embedder is that of new banks only."""
+
+    def place_of(self, name: str) -> str:
+        return self.where if isinstance(self.where, str) else self.where.get(name, self.source)
+
+
+def find_settings(
+    bank: str,
+    environment: Config,
+    *,
+    config: str | Path | Mapping[str, Any] | None = None,
+    arguments: Mapping[str, Any] | None = None,
+) -> Settings:
+    """The settings of the bank at a path.
+
+    `config` is a file, "none", or the sections themselves as a mapping; `arguments` are values by knob, where None is
+    nothing said.
+    """
+    named = None if isinstance(config, Mapping) else config or environment.file
+    layers = file_layers(bank, named)
+    said = _environment_values(environment)
+    if said:
+        layers.append(Layer(source=ENVIRONMENT, values={name: said[name][0] for name in said}, where=_second(said)))
+    given = {name: value for name, value in (arguments or {}).items() if value is not None}
+    if isinstance(config, Mapping):
+        from reasoningbank.config.file import check_values
+
+        given = {**check_values(config, "config"), **given}
+    if given:
+        layers.append(Layer(source=ARGUMENT, values=given, where={name: name.rpartition(".")[2] for name in given}))
+    return fold(layers) if layers else DEFAULTS
+
+
+def file_layers(bank: str, named: str | Path | None = None) -> list[Layer]:
+    """What the configuration files of a bank say, the weakest first."""
+    if named is not None and str(named) == NO_FILE:
+        return []
+    found = []
+    for path, binding in _places(bank, named):
+        if named is None and not path.is_file():
+            continue
+        from reasoningbank.config.file import is_ours, read_values
+
+        # The user's own folder holds nobody else's file of this name; a project's folder may.
+        if named is not None or not binding or path.parent == home() or is_ours(path):
+            found.append(Layer(source=FILE, values=read_values(path), where=str(path), binding=binding))
+    return found
+
+
+def _places(bank: str, named: str | Path | None) -> list[tuple[Path, bool]]:
+    """Paths with whether they speak of this very bank, the weakest first."""
+    if named is not None:
+        return [(Path(named).expanduser(), True)]
+    users = home() / FILE_NAME
+    if bank == IN_MEMORY:
+        return [(users, False)]
+    beside = Path(bank).absolute().parent / FILE_NAME
+    same = beside == users.absolute()
+    return [(users, True)] if same else [(users, False), (beside, True)]
+
+
+# ---------------------------------------------------------------- the environment
+
+
+def _environment_values(environment: Config) -> dict[str, tuple[Any, str]]:
+    """What variables say, by knob, each with its name. Texts are handed on as they are: whoever needs one checks it,
+    since a wrong word in the environment is no reason not to open a bank.
+    """
+    said: dict[str, tuple[Any, str]] = {}
+    if environment.embedder:
+        wish = parse_embedder(environment.embedder)
+        for name, value in zip(_EMBEDDING, (wish.embedder, wish.model, wish.dimension), strict=True):
+            if value is not None:
+                said[name] = (value, "REASONINGBANK_EMBEDDER")
+    tokens = (environment.llm_tokens_per_day or "").replace(",", "").replace("_", "").strip()
+    for name, value, variable in (
+        ("confidence.policy", environment.policy, "POLICY"),
+        ("storage.durability", environment.durability, "DURABILITY"),
+        ("distillation.llm", environment.llm, "LLM"),
+        ("distillation.distiller", environment.distiller, "DISTILLER"),
+        ("distillation.tokens_per_day", int(tokens) if tokens.isdecimal() else None, "LLM_TOKENS_PER_DAY"),
+        ("search.holdout", environment.holdout, "HOLDOUT"),
+    ):
+        if value is not None:
+            said[name] = (value, f"REASONINGBANK_{variable}")
+    for name, value in hook_values(environment.hooks).items():
+        said[name] = (value, "REASONINGBANK_HOOKS")
+    return said
+
+
+def hook_values(text: str) -> dict[str, Any]:
+    """What a text such as `prompt=300,branch` or `off` says of hooks; a word that makes no sense says nothing."""
+    said: dict[str, Any] = {}
+    for word in text.lower().replace(";", ",").split(","):
+        name, _, value = word.strip().partition("=")
+        if name in ("on", "off"):
+            said["hooks.enabled"] = name == "on"
+        elif name == "branch":
+            said["hooks.branch"] = value not in ("0", "no", "off")
+        elif name in _HOOK_WORDS and value.strip().isdecimal():
+            said[f"hooks.{_HOOK_WORDS[name]}"] = int(value)
+    return said
+
+
+def hook_words(bank: str, named: str | None) -> str:
+    """What the configuration files say of hooks, as the words that `hook_values` reads."""
+    words = []
+    for layer in file_layers(bank, named):
+        for name, value in layer.values.items():
+            section, _, key = name.partition(".")
+            if section == "hooks":
+                words.append(_hook_word(key, value))
+    return ",".join(words)
+
+
+def _hook_word(key: str, value: Any) -> str:
+    if key == "enabled":
+        return "on" if value else "off"
+    if key == "branch":
+        return "branch" if value else "branch=no"
+    return f"{next(word for word, field in _HOOK_WORDS.items() if field == key)}={value}"
+
+
+def _second(said: Mapping[str, tuple[Any, str]]) -> dict[str, str]:
+    return {name: variable for name, (_, variable) in said.items()}
+
+
+# ---------------------------------------------------------------- folding
+
+
+def fold(layers: Sequence[Layer]) -> Settings:
+    """One value from what each source says, the strongest last."""
+    said: dict[str, tuple[Any, Layer]] = {}
+    for layer in layers:
+        _forget_other_embedder(said, layer.values)
+        said.update({name: (value, layer) for name, value in layer.values.items()})
+    values = {name: value for name, (value, _) in said.items()}
+    search = _section("search", values)
+    weights = ScopeWeights(**_section("search.scope_weights", values))
+    is_required = any(name in said and said[name][1].binding for name in _EMBEDDING)
+    embedding = EmbeddingSettings(**_section("embedding", values))
+    return Settings(
+        embedding=embedding,
+        search=SearchSettings(**search, scope_weights=weights),
+        distillation=DistillationSettings(**_section("distillation", values)),
+        confidence=ConfidenceSettings(**_section("confidence", values)),
+        storage=StorageSettings(**_section("storage", values)),
+        hooks=HookSettings(**_section("hooks", values)),
+        chosen=tuple(
+            Choice(name=name, value=value, source=layer.source, where=layer.place_of(name))
+            for name, (value, layer) in said.items()
+        ),
+        files=tuple(layer.place_of("") for layer in layers if layer.source == FILE),
+        required=embedding if is_required else EmbeddingSettings(),
+    )
+
+
+def _forget_other_embedder(said: dict[str, tuple[Any, Layer]], coming: Mapping[str, Any]) -> None:
+    """A model and a dimension belong to their embedder: whoever names another one means none of them."""
+    for position, name in enumerate(_EMBEDDING[:2]):
+        if name in coming and name in said and coming[name] != said[name][0]:
+            for weaker in _EMBEDDING[position:]:
+                said.pop(weaker, None)
+
+
+def _section(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of one section by field. A length of time is a text in a file and a number of seconds here."""
+    start = f"{section}."
+    return {
+        _FIELDS.get(name, name[len(start) :]): value
+        for name, value in values.items()
+        if name.startswith(start) and "." not in name[len(start) :]
+    }
+
+
+_FIELDS = {"confidence.decay_interval": "decay_interval_s"}
