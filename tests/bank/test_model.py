@@ -164,7 +164,7 @@ class BankAndModel(RuleBasedStateMachine):
         memory = self.model[memory_id]
         history = self.bank.history(memory_id)
         assert [r.content for r in history.revisions] == memory.revisions
-        assert [s.positive for s, _ in history.points if s] == memory.verdicts
+        assert [s.positive for s in (point.signal for point in history.points) if s] == memory.verdicts
         joined = {n.memory.id for n in self.bank.neighbours(memory_id)}
         ends = {end for edge in self.edges if memory_id in edge for end in edge} - {memory_id}
         assert joined == {end for end in ends if self.model[end].live}

@@ -58,13 +58,13 @@ def test_the_history_shows_every_revision_and_every_signal(judged: ReasoningBank
     judged.outcome("k", succeeded=False, comment="it did not")
     history = judged.history("k")
     assert [r.content for r in history.revisions] == ["one", "two"]
-    assert [None if s is None else (s.positive, s.comment) for s, _ in history.points] == [
+    assert [None if s is None else (s.positive, s.comment) for s in (point.signal for point in history.points)] == [
         None,
         (True, "it worked"),
         (False, "it did not"),
     ]
-    assert history.points[0][1].mean == pytest.approx(0.5)
-    assert history.points[-1][1].mean == pytest.approx(judged.get(kept.id).confidence.mean)
+    assert history.points[0].confidence.mean == pytest.approx(0.5)
+    assert history.points[-1].confidence.mean == pytest.approx(judged.get(kept.id).confidence.mean)
     assert history.remembered.usage_count == 2
     assert history.policy == judged.status().policy
 
