@@ -61,11 +61,14 @@ def test_the_history_shows_every_revision_and_every_signal(judged: ReasoningBank
     assert [None if s is None else (s.positive, s.comment) for s in (point.signal for point in history.points)] == [
         None,
         (True, "it worked"),
+        None,
         (False, "it did not"),
     ]
+    assert [(point.revision, point.counts) for point in history.points] == [(1, True), (1, False), (2, True), (2, True)]
+    assert history.points[2].confidence.mean == pytest.approx(history.remembered.memory.initial_confidence, abs=0.01)
     assert history.points[0].confidence.mean == pytest.approx(0.5)
     assert history.points[-1].confidence.mean == pytest.approx(judged.get(kept.id).confidence.mean)
-    assert history.remembered.usage_count == 2
+    assert (history.remembered.usage_count, history.remembered.set_aside) == (1, 1)
     assert history.policy == judged.status().policy
 
 

@@ -30,10 +30,13 @@ def tell_evidence(before: Remembered, after: Remembered, terminal: Terminal) -> 
     """Say which outcomes count no more, or count again, and how to have it otherwise."""
     if terminal.as_json:
         return
+    is_other = after.memory.advice_id != before.memory.advice_id
     moved = f"confidence {before.confidence.mean:.2f} → {after.confidence.mean:.2f}"
     lost = after.set_aside - before.set_aside
-    gained = after.usage_count - before.usage_count if lost <= 0 else 0
-    if lost > 0:
+    if is_other and after.usage_count:
+        outcomes = figures.counted(after.usage_count, "outcome counts", "outcomes count")
+        terminal.tell(f"It has said so before, and what came of that counts again: {outcomes} ({moved}).")
+    elif lost > 0:
         outcomes = figures.counted(lost, "earlier outcome belonged", "earlier outcomes belonged")
         verb = "counts" if lost == 1 else "count"
         it = "it" if lost == 1 else "them"
@@ -41,9 +44,8 @@ def tell_evidence(before: Remembered, after: Remembered, terminal: Terminal) -> 
             f"{outcomes} to the old text and no longer {verb} ({moved}). "
             f"To keep {it}: {PROGRAM} edit {after.id} --keep-evidence"
         )
-    elif lost < 0 or gained > 0:
-        again = max(-lost, gained)
-        terminal.tell(f"{figures.counted(again, 'earlier outcome counts', 'earlier outcomes count')} for it ({moved}).")
+    elif lost < 0:
+        terminal.tell(f"{figures.counted(-lost, 'earlier outcome counts', 'earlier outcomes count')} for it ({moved}).")
     elif after.usage_count and before.memory.content != after.memory.content:
         outcomes = figures.counted(after.usage_count, "outcome", "outcomes")
         terminal.tell(

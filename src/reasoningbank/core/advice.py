@@ -118,7 +118,10 @@ def _is_respelt(old: Sequence[Word], new: Sequence[Word]) -> bool:
 def _is_misspelling(one: Word, other: Word) -> bool:
     if one.is_name or other.is_name or not _DENIAL_KEYS.isdisjoint((one.key, other.key)):
         return False
-    a, b = one.text, other.text
+    return any(map(_is_slip, (one.text, one.key), (other.text, other.key)))
+
+
+def _is_slip(a: str, b: str) -> bool:
     if a[0] != b[0] or min(len(a), len(b)) < SHORTEST_MISSPELT:
         return False
     distance = _distance(a, b)

@@ -14,10 +14,12 @@ from reasoningbank.cli.memory_page import set_aside_in_words
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import policies, track_record
+from reasoningbank.core.errors import NotFound
 from reasoningbank.core.types import Confidence, Outcome, Remembered
 from reasoningbank.learn.evidence import History, Point
 from reasoningbank.learn.stability import Fate
 from reasoningbank.view import confidence_json, history_json
+from reasoningbank.wiring import ReasoningBank
 
 _CURVE_COLUMNS = 40
 _FATES = (Fate.SURVIVED, Fate.REVERTED)
@@ -60,8 +62,19 @@ def _outcome(args: Namespace, terminal: Terminal) -> int:
         else:
             after = found.bank.outcome(args.reference, succeeded=args.outcome == Outcome.SUCCESS, **told)
         scrubbed = found.bank.secrets.found_in(args.comment)
+        is_label = args.session is not None and not _is_session(found.bank, args.session)
     _moved(terminal, before, after, scrubbed)
+    if is_label and not terminal.as_json:
+        terminal.tell(f"There is no session {args.session!r} here: kept as a label.")
     return 0
+
+
+def _is_session(bank: ReasoningBank, session: str) -> bool:
+    try:
+        bank.trajectory(session)
+    except NotFound:
+        return False
+    return True
 
 
 def _moved(terminal: Terminal, before: Remembered, after: Confidence, scrubbed: Mapping[str, int]) -> None:
@@ -76,7 +89,9 @@ def _moved(terminal: Terminal, before: Remembered, after: Confidence, scrubbed: 
 
 def _history_options(parser: ArgumentParser) -> None:
     add_reference(parser)
-    parser.add_argument("--policy", choices=list(policies()), help="what another policy would make of it")
+    parser.add_argument(
+        "--policy", choices=list(policies()), dest="by_policy", help="what another policy would make of it"
+    )
     parser.add_argument(
         "--context-match",
         type=float,
@@ -88,7 +103,7 @@ def _history_options(parser: ArgumentParser) -> None:
 
 def _history(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
-        history = found.bank.history(args.reference, policy=args.policy, context_match=args.context_match)
+        history = found.bank.history(args.reference, policy=args.by_policy, context_match=args.context_match)
     if terminal.as_json:
         terminal.json(history_json(history))
     else:

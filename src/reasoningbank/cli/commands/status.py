@@ -11,6 +11,7 @@ from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.switch import hooks_now
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.confidence import policies
 from reasoningbank.status import Status
 
 _MOST_NAMESPACES = 8
@@ -61,7 +62,8 @@ def _page(status: Status, terminal: Terminal) -> None:
     terminal.labelled("evidence    ", f"{', '.join(figures.counted(number, noun) for noun, number in counts.items())}")
     terminal.labelled("embedder    ", f"{status.embedder}")
     terminal.labelled("index       ", f"{_index(status)}")
-    terminal.labelled("confidence  ", f"policy {status.policy}")
+    others = ", ".join(name for name in policies() if name != status.policy)
+    terminal.labelled("confidence  ", f"policy {status.policy}; `reindex --policy NAME` chooses another ({others})")
     terminal.labelled("distiller   ", f"{status.distiller}{_jobs(status)}")
     terminal.labelled("judge       ", f"{status.judge}; llm {status.llm}")
     terminal.labelled("hooks       ", hooks_now())
