@@ -82,11 +82,23 @@ def taken_over_id(signal: Signal, advice_id: str) -> str:
     return derived_id("sig", f"{signal.tenant}\n{signal.id}\n{advice_id}")
 
 
+def copies_among(signals: Sequence[Signal]) -> dict[str, Signal]:
+    """The signals that let an earlier one count for another text, by their ids, each with the one that it repeats."""
+    advice, there = {signal.advice_id for signal in signals}, {signal.id for signal in signals}
+    return {
+        copied: signal
+        for signal in signals
+        for advice_id in advice
+        if advice_id != signal.advice_id and (copied := taken_over_id(signal, advice_id)) in there
+    }
+
+
 def set_aside_for(memory: Memory, signals: Sequence[Signal]) -> list[Signal]:
-    """Of the signals of a memory those that are about an earlier text and that nobody has taken over."""
+    """Of the signals of a memory those that are about an earlier text and that nobody has taken over for this one."""
     others = [signal for signal in signals if signal.advice_id != memory.advice_id]
-    there = {signal.id for signal in signals} if others else frozenset()
-    return [signal for signal in others if taken_over_id(signal, memory.advice_id) not in there]
+    copies = copies_among(signals) if others else {}
+    here = {copies[signal.id].id for signal in evidence_for(memory, signals) if signal.id in copies}
+    return [signal for signal in others if signal.id not in copies and signal.id not in here]
 
 
 class Policy(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from reasoningbank.core.confidence import Context, Policy, evidence_for, fold, policy_named, taken_over_id
+from reasoningbank.core.confidence import Context, Policy, copies_among, evidence_for, fold, policy_named
 from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_fraction, clean_name, clean_text, optional_name
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Confidence, Edge, EdgeKind, Memory, Remembered, Signal, SignalKind, State
@@ -154,8 +154,8 @@ def _points(
     """
     first, last = revisions[0], revisions[-1]
     turns = [later for before, later in pairwise(revisions) if later.advice_id != before.advice_id]
-    copies = {taken_over_id(signal, last.advice_id): signal.id for signal in signals}
-    taken_over = {copies[signal.id] for signal in signals if signal.id in copies}
+    copies = copies_among(signals)
+    taken_over = {copies[signal.id].id for signal in evidence_for(last, signals) if signal.id in copies}
     began = {revision.advice_id: revision.revision for revision in reversed(revisions)}
     events: list[tuple[float, int, str, Memory | Signal]] = [(turn.updated_at, 0, turn.id, turn) for turn in turns]
     events += [(signal.at, 1, signal.id, signal) for signal in signals]

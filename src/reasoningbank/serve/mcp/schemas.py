@@ -82,6 +82,7 @@ _MEMORY: Schema = {
     "outcome": _text("failure: advice on what to avoid"),
     "confidence": _NUMBER,
     "usage_count": _COUNT,
+    "succeeded": _COUNT,
     "scope": _text(),
     "origin": _text("Who it comes from"),
 }
@@ -205,7 +206,6 @@ GET = Tool(
             "tags": {"type": "array", "items": {"type": "string"}},
             "confidence_low": _NUMBER,
             "confidence_high": _NUMBER,
-            "succeeded": _COUNT,
             "last_success": _TIME,
             "last_failure": _TIME,
             "shown": _COUNT,

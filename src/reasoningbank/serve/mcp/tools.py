@@ -26,6 +26,7 @@ HIT_FIELDS = (
     "outcome",
     "confidence",
     "usage_count",
+    "succeeded",
     "relevance",
     "scope",
     "origin",
