@@ -141,7 +141,7 @@ def _revise(
 ) -> Remembered:
     revised = edited(memory, changes, desk.clock())
     if revised is memory:
-        return _regard(desk, writer, memory, editor, evidence)
+        return _recount(desk, writer, memory, editor, evidence)
     revised, scrubbed = desk.clean(revised)
     if replace(revised, revision=memory.revision, updated_at=memory.updated_at) == memory:
         # All that was new in it was a secret.
@@ -152,7 +152,7 @@ def _revise(
     return replace(desk.remembered(writer, [revised])[0], scrubbed=scrubbed)
 
 
-def _regard(desk: Desk, writer: Writer, memory: Memory, editor: str, evidence: str) -> Remembered:
+def _recount(desk: Desk, writer: Writer, memory: Memory, editor: str, evidence: str) -> Remembered:
     """Change nothing but what evidence counts."""
     if evidence == RESET:
         after = replace(

@@ -8,7 +8,7 @@ from reasoningbank.cli import plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed, text_or_stdin
-from reasoningbank.cli.regard import add_evidence_wish, tell_evidence
+from reasoningbank.cli.edit_evidence import add_evidence_wish, tell_evidence
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.drafts import AUTO
 from reasoningbank.core.errors import InvalidInput, NotFound
