@@ -2,7 +2,7 @@
 
     bank.record  store  record_many  get  list  edit  forget  restore  erase            keeping what was learned
     bank.search  inject  compare  embed                                                 finding it
-    bank.feedback  outcome  history  report                                             what it is worth
+    bank.feedback  outcome  stability  history  report                                  what it is worth
     bank.session  start_session  add_step  end_session  sessions  trajectory  keep      what was done
     bank.distill  consolidate  loop  scale  ingest                                      learning from it
     bank.link  unlink  neighbours                                                       what belongs together
@@ -29,7 +29,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from reasoningbank import records
-from reasoningbank.core.drafts import clean_namespace, clean_tenant
+from reasoningbank.core.drafts import AUTO, clean_namespace, clean_tenant
 from reasoningbank.core.origins import USER
 from reasoningbank.core.settings import Settings
 from reasoningbank.core.types import (
@@ -214,7 +214,9 @@ class Bank:
         return records.record(self._desk, wanted, identity=identity, vectors=vectors)
 
     def store(self, key: str, value: str, **options: Any) -> Remembered:
-        """Keep `value` under `key`. The same key in the same namespace makes a new revision, not a second memory."""
+        """Keep `value` under `key`. The same key in the same namespace makes a new revision, not a second memory;
+        `evidence` says, as for `edit`, what becomes of the evidence about the value before.
+        """
         return records.store_under_key(self._desk, key, value, options)
 
     def record_many(
@@ -244,12 +246,23 @@ class Bank:
         return records.listed(self._desk, where, namespace=namespace, state=state, limit=limit, before=before)
 
     def edit(
-        self, reference: str, *, expected_revision: int | None = None, editor: str = USER, **changes: Any
+        self,
+        reference: str,
+        *,
+        expected_revision: int | None = None,
+        editor: str = USER,
+        evidence: str = AUTO,
+        **changes: Any,
     ) -> Remembered:
         """Make a new revision. With `expected_revision`, only if nobody else was faster. `editor` is an origin: whoever
         is believed less than the memory may not change it.
+
+        Evidence about the text before goes on counting where the new one gives the same advice (`auto`), always
+        (`keep`) or not at all (`reset`); without changes, `keep` takes over what an earlier edit set aside.
         """
-        return records.edit(self._desk, reference, changes, expected_revision, editor)
+        return records.edit(
+            self._desk, reference, changes, expected_revision=expected_revision, editor=editor, evidence=evidence
+        )
 
     def forget(self, reference: str, *, editor: str = USER) -> Remembered:
         """Take a memory out of every search. It can be restored."""
@@ -331,11 +344,28 @@ class Bank:
         )
         return evidence.give(self._desk, reference, given).confidence
 
-    def history(self, reference: str) -> History:
-        """Every revision of a memory, and its confidence after each piece of evidence."""
+    def stability(self, reference: str, *, survived: bool, session: str | None = None, comment: str = "") -> Confidence:
+        """Say whether the code that a memory led to lasted or was taken back; returns the new confidence."""
         from reasoningbank.learn import evidence
 
-        return evidence.history(self._desk, reference)
+        given = evidence.Evidence(
+            kind=SignalKind.STABILITY,
+            positive=survived,
+            # It comes on top of the use whose code it was.
+            used=False,
+            source="code",
+            trajectory_id=session,
+            comment=comment,
+        )
+        return evidence.give(self._desk, reference, given).confidence
+
+    def history(self, reference: str, *, policy: str | None = None, context_match: float = 1.0) -> History:
+        """Every revision of a memory, and its confidence after each piece of evidence; by another `policy`, what that
+        would make of it. `context_match` is how well the task at hand fits, which `factors` asks for.
+        """
+        from reasoningbank.learn import evidence
+
+        return evidence.history(self._desk, reference, policy=policy, context_match=context_match)
 
     def report(
         self, *, namespace: str | None = None, since: float | None = None, limit: int = DEFAULT_LIST_LIMIT

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from reasoningbank.core.confidence import Policy
+from reasoningbank.core.confidence import Context, Policy, evidence_for, set_aside_for
 from reasoningbank.core.drafts import MAX_TITLE_CHARS, required_text
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.ids import IdSource
@@ -73,10 +73,21 @@ class Desk:
                 evidence[signal.memory_id].append(signal)
         shown = reader.shown(ids) if ids else {}
         levels = levels_of(reader, memories)
+        uses = self.uses(reader)
         return [
-            self._weighed(memory, evidence[memory.id], shown.get(memory.id, 0), trust_of(memory, levels))
+            self._weighed(
+                memory,
+                evidence[memory.id],
+                shown.get(memory.id, 0),
+                trust_of(memory, levels),
+                uses.get(memory.namespace, 0),
+            )
             for memory in memories
         ]
+
+    def uses(self, reader: Reader) -> Mapping[str, int]:
+        """Uses of all memories by namespace, for a policy that compares them; nothing for any other."""
+        return reader.uses_by_namespace() if self.policy.compares_uses else {}
 
     def fresh(self, memory: Memory, scrubbed: Mapping[str, int], trust: Trust | None = None) -> Remembered:
         """A memory that nobody has said anything about yet."""
@@ -96,14 +107,20 @@ class Desk:
             scrubbed=scrubbed,
         )
 
-    def _weighed(self, memory: Memory, signals: Sequence[Signal], shown: int, trust: Trust) -> Remembered:
-        standing = self.policy.standing(memory.initial_confidence, memory.created_at, signals)
+    def _weighed(
+        self, memory: Memory, signals: Sequence[Signal], shown: int, trust: Trust, all_uses: int = 0
+    ) -> Remembered:
+        counted = evidence_for(memory, signals)
+        standing = self.policy.standing(memory.initial_confidence, memory.created_at, counted)
         return Remembered(
             memory=self.shown(memory),
-            confidence=self.policy.confidence(standing, self.clock()),
+            confidence=self.policy.confidence(standing, self.clock(), Context(total_uses=all_uses)),
             usage_count=standing.used,
             succeeded=standing.succeeded,
             last_used_at=standing.last_used_at or None,
+            last_success=standing.last_succeeded_at or None,
+            last_failure=standing.last_failed_at or None,
+            set_aside=len(set_aside_for(memory, signals)),
             shown=shown,
             trust=trust,
         )

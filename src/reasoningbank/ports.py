@@ -108,6 +108,14 @@ class Reader(Protocol):
         """The same memories, each with the best rank at which it was shown."""
         ...
 
+    def advice_in(self, trajectory_id: str) -> dict[str, str]:
+        """The same memories, each with the `advice_id` that it had when it was last shown there."""
+        ...
+
+    def uses_by_namespace(self) -> dict[str, int]:
+        """How many uses were reported of all memories together, by namespace, of what they advise now."""
+        ...
+
     def like_tasks(self, namespace: str | None, kind: str | None, limit: int) -> dict[str, bool]:
         """The latest trajectories that ended in success (true) or failure: of a namespace and a kind of task
         (`core.kinds`), or of any.
@@ -115,7 +123,9 @@ class Reader(Protocol):
         ...
 
     def evidence_in(self, trajectory_ids: Sequence[str]) -> list[Evidenced]:
-        """The signals that arose in these trajectories, as far as a search needs them."""
+        """The signals that arose in these trajectories about what memories still advise, as far as a search needs them;
+        and what the user said against those memories anywhere else, with an empty trajectory.
+        """
         ...
 
     def tallies(self, since: float) -> dict[str, Tally]:

@@ -10,27 +10,34 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from reasoningbank.core.confidence import taken_over_id
 from reasoningbank.core.drafts import (
+    AUTO,
     EDITABLE_FIELDS,
+    KEEP,
     MAX_TITLE_CHARS,
+    RESET,
     clean_namespace,
     edited,
+    evidence_wish,
     memory_from,
     required_text,
 )
 from reasoningbank.core.errors import Conflict, InvalidInput
 from reasoningbank.core.origins import USER, clean_origin
-from reasoningbank.core.types import EVERY_NAMESPACE, Draft, EmbedderIdentity, Memory, Remembered, Trajectory
+from reasoningbank.core.types import EVERY_NAMESPACE, Draft, EmbedderIdentity, Memory, Remembered, Signal, Trajectory
 from reasoningbank.core.values import fields, replace
 from reasoningbank.desk import LIVE_STATES, Desk
 from reasoningbank.guard.admission import Admitted, admit, readmit
 from reasoningbank.guard.fields import scrubbed_json
-from reasoningbank.ports import Writer
+from reasoningbank.guard.trust import check_may_revise, trust_in
+from reasoningbank.ports import Reader, Writer
 
 DRAFTS_PER_UNIT = 500
 MOST_LISTED = 1 << 40
 LISTABLE = frozenset({"tags", "outcome", "scope", "agent", "task_type", "origin", "key"})
 _REVISABLE = frozenset(EDITABLE_FIELDS) - {"namespace", "state"}
+_SAYING = ("content", "outcome", "title", "description")
 _DRAFT_FIELDS = frozenset(f.name for f in fields(Draft))
 
 
@@ -86,8 +93,9 @@ def _add_all(memories: Sequence[Memory], writer: Writer) -> None:
 
 def store_under_key(desk: Desk, key: str, value: str, options: Mapping[str, Any]) -> Remembered:
     """A key that is there already gets a new revision; what the caller does not name stays as it was."""
+    evidence = evidence_wish(options.get("evidence", AUTO))
     titled = options.get("title") or None
-    named = {name: given for name, given in options.items() if name != "title"}
+    named = {name: given for name, given in options.items() if name not in ("title", "evidence")}
     title = titled or required_text(key, "key", MAX_TITLE_CHARS)
     draft = draft_of(None, {**named, "key": key, "title": title, "content": value})
     coming, scrubbed = desk.clean(_memory(desk, draft, desk.settings.confidence.initial_stored))
@@ -100,16 +108,23 @@ def store_under_key(desk: Desk, key: str, value: str, options: Mapping[str, Any]
             kept = admit(writer, coming)
             return desk.fresh(kept.memory, scrubbed, kept.trust)
         changes = {name: getattr(coming, name) for name in revisable}
-        revised = _revise(desk, writer, there[0], changes, coming.origin)
+        revised = _revise(desk, writer, there[0], changes, coming.origin, evidence)
         return replace(revised, scrubbed=scrubbed)
 
     return desk.store.write(desk.tenant, change)
 
 
 def edit(
-    desk: Desk, reference: str, changes: Mapping[str, Any], expected_revision: int | None = None, editor: str = USER
+    desk: Desk,
+    reference: str,
+    changes: Mapping[str, Any],
+    *,
+    expected_revision: int | None = None,
+    editor: str = USER,
+    evidence: str = AUTO,
 ) -> Remembered:
-    by = clean_origin(editor)
+    """Without changes, `evidence` keep takes an earlier text's evidence over, and reset begins anew."""
+    by, wish = clean_origin(editor), evidence_wish(evidence)
 
     def change(writer: Writer) -> Remembered:
         memory = desk.memory(writer, reference)
@@ -117,22 +132,65 @@ def edit(
             raise Conflict(
                 f"{memory.id} is at revision {memory.revision}, not {expected_revision}: read it again first."
             )
-        return _revise(desk, writer, memory, changes, by)
+        return _revise(desk, writer, memory, changes, by, wish)
 
     return desk.store.write(desk.tenant, change)
 
 
-def _revise(desk: Desk, writer: Writer, memory: Memory, changes: Mapping[str, Any], editor: str) -> Remembered:
+def _revise(
+    desk: Desk, writer: Writer, memory: Memory, changes: Mapping[str, Any], editor: str, evidence: str
+) -> Remembered:
     revised = edited(memory, changes, desk.clock())
     if revised is memory:
-        return desk.remembered(writer, [memory])[0]
+        return _recount(desk, writer, memory, editor, evidence)
     revised, scrubbed = desk.clean(revised)
     if replace(revised, revision=memory.revision, updated_at=memory.updated_at) == memory:
         # All that was new in it was a secret.
         revised = memory
     else:
-        revised = readmit(writer, memory, revised, editor).memory
+        named = replace(revised, advice_id=_advice_id(desk, writer, memory, revised, evidence))
+        revised = readmit(writer, memory, named, editor).memory
     return replace(desk.remembered(writer, [revised])[0], scrubbed=scrubbed)
+
+
+def _recount(desk: Desk, writer: Writer, memory: Memory, editor: str, evidence: str) -> Remembered:
+    """Change nothing but what evidence counts."""
+    if evidence == RESET:
+        after = replace(
+            memory,
+            advice_id=desk.ids.new("adv"),
+            revision=memory.revision + 1,
+            updated_at=max(desk.clock(), memory.updated_at),
+        )
+        memory = readmit(writer, memory, after, editor).memory
+    elif evidence == KEEP:
+        check_may_revise(memory, trust_in(writer, memory), editor)
+        _take_over(writer, memory)
+    return desk.remembered(writer, [memory])[0]
+
+
+def _take_over(writer: Writer, memory: Memory) -> None:
+    """Let the evidence about the text before count for this one too: as copies, named so that none is made twice."""
+    others = [one.advice_id for one in writer.revisions(memory.id) if one.advice_id != memory.advice_id]
+    for signal in writer.select(Signal, {"memory_id": memory.id}) if others else ():
+        if signal.advice_id == others[-1]:
+            copied = taken_over_id(signal, memory.advice_id)
+            if not writer.get(Signal, [copied]):
+                writer.add(replace(signal, id=copied, advice_id=memory.advice_id))
+
+
+def _advice_id(desk: Desk, reader: Reader, before: Memory, after: Memory, evidence: str) -> str:
+    """What the new text advises, by name: a text that was there before gets its name back, and so its evidence."""
+    if evidence == KEEP or (evidence == AUTO and all(getattr(before, n) == getattr(after, n) for n in _SAYING)):
+        return before.advice_id
+    if evidence == AUTO:
+        # Imported here: most changes are to something else than the text.
+        from reasoningbank.core.advice import is_same_advice
+
+        for known in (before, *reversed(reader.revisions(before.id))):
+            if is_same_advice(known, after):
+                return known.advice_id
+    return desk.ids.new("adv")
 
 
 def erase(desk: Desk, reference: str) -> None:

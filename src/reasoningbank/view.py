@@ -79,6 +79,9 @@ def remembered_json(item: Remembered) -> dict[str, Any]:
         "succeeded": item.succeeded,
         "shown": item.shown,
         "last_used_at": iso(item.last_used_at),
+        "last_success": iso(item.last_success),
+        "last_failure": iso(item.last_failure),
+        "set_aside": item.set_aside,
         "trust": str(item.trust),
         "warnings": warnings_of(item.memory),
     }
@@ -87,7 +90,7 @@ def remembered_json(item: Remembered) -> dict[str, Any]:
 def recalled_json(hit: Recalled, *, explain: bool = True) -> dict[str, Any]:
     shown = {**remembered_json(hit), "relevance": round(hit.relevance, 6), "tokens": hit.tokens}
     shown["conflicts"] = [{"id": clash.id, "title": clash.title} for clash in hit.conflicts]
-    del shown["shown"]
+    del shown["shown"], shown["set_aside"]
     if explain:
         shown["why"] = {f.name: round(float(getattr(hit.parts, f.name)), 6) for f in fields(hit.parts)}
     return shown
@@ -251,8 +254,14 @@ def history_json(history: History) -> dict[str, Any]:
         "policy": history.policy,
         "revisions": [memory_json(revision) for revision in history.revisions],
         "curve": [
-            {"signal": None if signal is None else signal_json(signal), **confidence_json(confidence)}
-            for signal, confidence in history.points
+            {
+                "signal": None if point.signal is None else signal_json(point.signal),
+                **confidence_json(point.confidence),
+                "at": iso(point.at),
+                "revision": point.revision,
+                "counts": point.counts,
+            }
+            for point in history.points
         ],
     }
 

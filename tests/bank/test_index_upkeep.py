@@ -218,7 +218,10 @@ def test_another_confidence_policy_reads_the_same_signals_in_searches_too(path: 
         assert bank.search("advice about number 1").memories
     with opened(path, policy=policy, clock=lambda: now) as bank:
         hit = bank.search("advice about number 1", min_confidence=0.0).memories[0]
-        assert hit.confidence == bank.get(kept.id).confidence
+        # By itself a memory fits; `factors` asks how well it fits the question.
+        fits = bank.history(kept.id, context_match=hit.relevance) if policy == "factors" else bank.history(kept.id)
+        assert hit.confidence.mean == pytest.approx(fits.remembered.confidence.mean)
+        assert bank.get(kept.id).confidence == bank.history(kept.id).remembered.confidence
     with ReasoningBank.open(path, namespace="n") as bank:
         assert bank.status().policy == policy
 

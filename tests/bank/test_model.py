@@ -28,7 +28,7 @@ class Modelled:
     key: str | None = None
     live: bool = True
     revisions: list[str] = field(default_factory=list)
-    verdicts: list[bool] = field(default_factory=list)
+    verdicts: list[tuple[str, bool]] = field(default_factory=list)
 
 
 class BankAndModel(RuleBasedStateMachine):
@@ -125,7 +125,8 @@ class BankAndModel(RuleBasedStateMachine):
         before = self.bank.get(memory_id).confidence.mean
         after = self.bank.feedback(memory_id, helpful=helpful).mean
         assert after >= before - 1e-9 if helpful else after <= before + 1e-9
-        self.model[memory_id].verdicts.append(helpful)
+        memory = self.model[memory_id]
+        memory.verdicts.append((memory.content, helpful))
 
     @rule(source=memories, other=memories)
     def link(self, source: str, other: str) -> None:
@@ -143,7 +144,8 @@ class BankAndModel(RuleBasedStateMachine):
         assert {hit.id for hit in found} == expected
         for hit in found:
             assert hit.content == self.model[hit.id].content
-            assert hit.usage_count == len(self.model[hit.id].verdicts)
+            # What was said of another text counts for that one, also when it is put back.
+            assert hit.usage_count == sum(text == hit.content for text, _ in self.model[hit.id].verdicts)
 
     @rule()
     def reopen(self) -> None:
@@ -164,7 +166,9 @@ class BankAndModel(RuleBasedStateMachine):
         memory = self.model[memory_id]
         history = self.bank.history(memory_id)
         assert [r.content for r in history.revisions] == memory.revisions
-        assert [s.positive for s, _ in history.points if s] == memory.verdicts
+        assert [s.positive for s in (point.signal for point in history.points) if s] == [
+            helpful for _, helpful in memory.verdicts
+        ]
         joined = {n.memory.id for n in self.bank.neighbours(memory_id)}
         ends = {end for edge in self.edges if memory_id in edge for end in edge} - {memory_id}
         assert joined == {end for end in ends if self.model[end].live}

@@ -46,7 +46,7 @@ def test_bash_offers_commands_options_and_values():
         "balanced", "four-factor", "semantic", "boosted",
     ]  # fmt: skip
     assert bash_offers("reasoningbank", "store", "k", "v", "--outcome", "f") == ["failure"]
-    assert bash_offers("reasoningbank", "outcome", "mem_1", "s") == ["success"]
+    assert bash_offers("reasoningbank", "outcome", "mem_1", "s") == ["success", "survived"]
     assert bash_offers("reasoningbank", "session", "end", "trj_1", "u") == ["unknown"]
     assert bash_offers("reasoningbank", "completion", "") == [
         "bash", "zsh", "fish", "--bank", "--namespace", "--config", "--json", "--help",

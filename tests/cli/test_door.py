@@ -54,7 +54,7 @@ def test_every_command_takes_the_three_options_and_refuses_unknown_ones(rb, name
 def test_a_word_that_is_no_choice_is_refused_with_the_choices_alone(rb):
     result = rb("outcome", "k", "maybe")
     assert result.code == 2
-    assert result.err == "error: outcome cannot be 'maybe': use one of success, failure.\n"
+    assert result.err == "error: outcome cannot be 'maybe': use one of success, failure, survived, reverted.\n"
     assert "use one of causes, requires" in rb("link", "a", "b", "--kind", "hates").err
 
 

@@ -82,7 +82,11 @@ def session(tmp_path, monkeypatch):
 def git_signals(memory_id):
     with ReasoningBank.open() as bank:
         points = bank.history(memory_id).points
-        return [(s.positive, s.weight, s.comment) for s, _ in points if s is not None and s.kind == "stability"]
+        return [
+            (s.positive, s.weight, s.comment)
+            for s in (point.signal for point in points)
+            if s is not None and s.kind == "stability"
+        ]
 
 
 def fates(result):

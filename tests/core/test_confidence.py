@@ -26,6 +26,7 @@ def signal(
     days_ago: float = 0.0,
     weight: float = 1.0,
     used: bool = False,
+    source: str = "test",
 ) -> Signal:
     return Signal(
         id=f"sig_{next(_numbers):06d}",
@@ -35,7 +36,7 @@ def signal(
         positive=positive,
         weight=weight,
         used=used,
-        source="test",
+        source=source,
         trajectory_id=None,
         comment="",
         at=NOW - days_ago * DAY,
@@ -111,16 +112,6 @@ def test_of_two_versions_of_one_signal_the_earlier_counts() -> None:
     early = signal(True, days_ago=2)
     late = dataclasses.replace(early, positive=False, at=NOW)
     assert mean("ratchet", [late, early]) == mean("ratchet", [early, late]) == pytest.approx(0.6)
-
-
-def test_a_curve_starts_at_the_prior_and_has_a_point_after_each_signal_as_of_its_time() -> None:
-    first, second = signal(True, days_ago=360), signal(False, days_ago=0)
-    bayes = c.policy_named("bayes")
-    points = c.curve(bayes, 0.5, NOW - 400 * DAY, [second, first, first])
-    assert [point[0] for point in points] == [None, first, second]
-    # (4·0.5 + 2) / (4 + 2), then 2 / 2^(360/180) = 0.5 positive is left beside 2 negative.
-    assert [point[1].mean for point in points] == pytest.approx([0.5, 4.0 / 6.0, 2.5 / 6.5])
-    assert points[-1][1] == c.fold(bayes, 0.5, NOW - 400 * DAY, [first, second], NOW)
 
 
 # ---------------------------------------------------------------- bayes
@@ -237,11 +228,11 @@ def test_signals_decay_by_five_hundredths_a_month_since_creation() -> None:
     assert mean("signals", [], initial=0.8, created_days_ago=-60) == 0.8
 
 
-def test_signals_are_clamped_only_at_the_end() -> None:
+def test_signals_forget_what_went_beyond_the_limits() -> None:
     assert mean("signals", settled(*[signal() for _ in range(5)])) == 1.0
-    # 0.5 + 3·0.30 − 4·0.20 = 0.6; clamping on the way would have given 0.2.
+    # 0.5 + 3·0.30 is held at 1.0, and 1.0 − 4·0.20 = 0.2; adding up everything first would have given 0.6.
     mixed = [signal(days_ago=2) for _ in range(3)] + [signal(False, days_ago=1) for _ in range(4)]
-    assert mean("signals", settled(*mixed)) == pytest.approx(0.6)
+    assert mean("signals", settled(*mixed)) == pytest.approx(0.2, abs=0.01)
     assert mean("signals", settled(*[signal(False) for _ in range(5)])) == 0.0
 
 
@@ -282,15 +273,29 @@ def test_a_young_memory_changes_only_by_consensus(signals: list[Signal], change:
     assert mean("signals", signals, initial=initial) == pytest.approx(initial + change)
 
 
+def test_signals_decay_from_the_limit_on_and_not_from_beyond_it() -> None:
+    two = [signal(days_ago=30), signal(days_ago=30)]
+    assert mean("signals", two, initial=0.8, created_days_ago=30) == pytest.approx(0.95)
+    # At the bottom it is the same: what fell below nothing is forgotten, and the way up starts there.
+    worn = [signal(False, days_ago=60) for _ in range(6)] + [signal(days_ago=0)]
+    assert mean("signals", worn, initial=0.5, created_days_ago=60) == 0.0
+    assert mean("signals", [*worn, signal()], initial=0.5, created_days_ago=60) == pytest.approx(0.6)
+
+
+def test_signals_without_evidence_lose_a_twentieth_a_month() -> None:
+    assert mean("signals", [], initial=0.8, created_days_ago=90) == pytest.approx(0.65)
+    assert mean("bayes", [], initial=0.8, created_days_ago=90) == 0.8
+
+
 # ---------------------------------------------------------------- ratchet
 
 
 def test_ratchet_follows_the_published_learning_curve() -> None:
     outcomes = [True, True, False, True, True]
     signals = [signal(positive, days_ago=9 - day) for day, positive in enumerate(outcomes)]
-    points = c.curve(c.policy_named("ratchet"), 0.5, NOW - 10 * DAY, signals)
+    points = [mean("ratchet", signals[:number]) for number in range(6)]
     # 0.5 + 0.2·0.5; 0.6 + 0.2·0.4; 0.68 − 0.15·0.68; 0.578 + 0.2·0.422; 0.6624 + 0.2·0.3376
-    assert [point.mean for _, point in points] == pytest.approx([0.50, 0.60, 0.68, 0.578, 0.6624, 0.72992])
+    assert points == pytest.approx([0.50, 0.60, 0.68, 0.578, 0.6624, 0.72992])
 
 
 def test_ratchet_takes_a_weight_of_two_for_two_signals() -> None:

@@ -58,14 +58,17 @@ def test_the_history_shows_every_revision_and_every_signal(judged: ReasoningBank
     judged.outcome("k", succeeded=False, comment="it did not")
     history = judged.history("k")
     assert [r.content for r in history.revisions] == ["one", "two"]
-    assert [None if s is None else (s.positive, s.comment) for s, _ in history.points] == [
+    assert [None if s is None else (s.positive, s.comment) for s in (point.signal for point in history.points)] == [
         None,
         (True, "it worked"),
+        None,
         (False, "it did not"),
     ]
-    assert history.points[0][1].mean == pytest.approx(0.5)
-    assert history.points[-1][1].mean == pytest.approx(judged.get(kept.id).confidence.mean)
-    assert history.remembered.usage_count == 2
+    assert [(point.revision, point.counts) for point in history.points] == [(1, True), (1, False), (2, True), (2, True)]
+    assert history.points[2].confidence.mean == pytest.approx(history.remembered.memory.initial_confidence, abs=0.01)
+    assert history.points[0].confidence.mean == pytest.approx(0.5)
+    assert history.points[-1].confidence.mean == pytest.approx(judged.get(kept.id).confidence.mean)
+    assert (history.remembered.usage_count, history.remembered.set_aside) == (1, 1)
     assert history.policy == judged.status().policy
 
 

@@ -94,7 +94,7 @@ def test_a_doubtful_verdict_is_worth_less_than_a_certain_one(path: Path) -> None
         turn = bank.loop(lambda t, a: Acted(answer="x", steps=agent(t, a).steps, used=(known.id,))).run(
             "fetch the invoices"
         )
-        [signal] = [signal for signal, _ in bank.history(known.id).points if signal]
+        [signal] = [signal for signal in (point.signal for point in bank.history(known.id).points) if signal]
         assert (turn.verdict.source, signal.used) == ("llm", True)
         assert signal.weight == pytest.approx(0.7)
 

@@ -82,8 +82,8 @@ def test_the_same_lesson_again_is_evidence_and_not_a_second_memory(bank, end_ses
     [memory] = memories(bank)
     assert distilled.memories == (memory.id,)
     history = bank.history(memory.id)
-    assert [signal.weight for signal, _ in history.points if signal] == [0.5, 0.5]
-    assert all(signal.trajectory_id for signal, _ in history.points if signal)
+    assert [signal.weight for signal in (point.signal for point in history.points) if signal] == [0.5, 0.5]
+    assert all(signal.trajectory_id for signal in (point.signal for point in history.points) if signal)
     assert history.remembered.confidence.mean > 0.7
 
 

@@ -28,7 +28,7 @@ def settled(bank, fates):
 
 
 def stability(bank, memory_id):
-    signals = [signal for signal, _ in bank.history(memory_id).points if signal is not None]
+    signals = [signal for signal in (point.signal for point in bank.history(memory_id).points) if signal is not None]
     return [signal for signal in signals if isinstance(signal, Signal) and signal.kind == "stability"]
 
 

@@ -52,6 +52,7 @@ ROUTES: dict[str, str] = {
     "compare": "POST /v1/compare",
     "feedback": "POST /v1/memories/{id}/feedback",
     "outcome": "POST /v1/memories/{id}/outcome",
+    "stability": "POST /v1/memories/{id}/stability",
     "history": "GET /v1/memories/{id}/history",
     "report": "GET /v1/report",
     "start_session": "POST /v1/sessions",

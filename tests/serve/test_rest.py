@@ -147,6 +147,34 @@ def test_feedback_and_outcomes_move_the_confidence(api):
     assert history["curve"][1]["signal"]["source"] == "user"
 
 
+def test_an_edit_says_what_becomes_of_the_evidence(api):
+    made = api.record("Hash passwords", "Use MD5 for passwords.")
+    path = f"/v1/memories/{made['id']}"
+    api("POST", f"{path}/outcome", {"succeeded": False, "session": "a label of mine"})
+    changed = api("PATCH", path, {"content": "Use argon2id for passwords."}).json
+    assert (changed["usage_count"], changed["set_aside"], changed["last_failure"]) == (0, 1, None)
+    kept = api("PATCH", path, {"evidence": "keep"}).json
+    assert (kept["usage_count"], kept["set_aside"], kept["revision"]) == (1, 0, 2)
+    assert api("PATCH", path, {"content": "Use scrypt.", "evidence": "keep"}).json["usage_count"] == 1
+    assert api("PATCH", path, {"evidence": "reset"}).json["usage_count"] == 0
+    assert api("PATCH", path, {"evidence": "perhaps"}).status == 400
+    curve = api("GET", f"{path}/history").json["curve"]
+    assert [(point["signal"] is None, point["counts"]) for point in curve] == [
+        (True, True),
+        (False, False),
+        (True, True),
+        (True, True),
+    ]
+
+
+def test_code_that_was_taken_back_is_evidence_and_another_policy_can_be_asked(api):
+    path = f"/v1/memories/{api.record()['id']}"
+    assert api("POST", f"{path}/stability", {"survived": False, "comment": "reverted"}).json["new_confidence"] < 0.8
+    assert api("GET", f"{path}/history?policy=ratchet").json["confidence"] == pytest.approx(0.8 * 0.85)
+    assert api("GET", f"{path}/history?policy=guess").status == 400
+    assert api("GET", "/v1/status").json["policy"] == "bayes"
+
+
 def test_the_history_is_the_librarys(api, bank):
     made = api.record()
     api("POST", f"/v1/memories/{made['id']}/feedback", {"helpful": True})

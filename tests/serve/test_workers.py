@@ -193,7 +193,11 @@ def test_a_server_killed_at_work_loses_no_job_and_doubles_no_lesson(start, path)
     assert process.returncode == 0
     with ReasoningBank.open(path, namespace="n") as bank:
         [learned] = bank.list(limit=1000)
-        heard = [signal.trajectory_id for signal, _ in bank.history(learned.id).points if signal is not None]
+        heard = [
+            signal.trajectory_id
+            for signal in (point.signal for point in bank.history(learned.id).points)
+            if signal is not None
+        ]
         assert len(heard) == len({*heard}) == 149, "the first session taught it, each other one confirmed it once"
         assert bank.verify() == []
 

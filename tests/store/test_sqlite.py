@@ -14,12 +14,13 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.types import Exposure
+from reasoningbank.core.types import Exposure, Memory
 from reasoningbank.ports import Writer
 from reasoningbank.store import opening, schema
 from reasoningbank.store.group_commit import UNITS_PER_COMMIT, Unit
 from reasoningbank.store.schema import MIGRATIONS
 from reasoningbank.store.sqlite import SAFE_SQLITE, SqliteStore
+from reasoningbank.store.tables import table_of
 from reasoningbank.store.task_rows import like_tasks
 
 CANARY = "Zanzibar-canary-7f3a"
@@ -288,11 +289,7 @@ def test_what_a_task_taught_is_looked_up_and_not_searched_for(path: Path, table:
 
 def test_marks_of_an_older_bank_are_found_by_a_newer_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = next(n for n, statements in enumerate(MIGRATIONS) if any("long_marks" in s for s in statements))
-    with monkeypatch.context() as older:
-        older.setattr(opening, "MIGRATIONS", MIGRATIONS[:before])
-        older.setattr(opening, "SCHEMA_VERSION", before)
-        with ReasoningBank.open(path, embedder="hash") as bank:
-            memory = bank.record(title="t", content="c").memory
+    memory = _kept_by_an_older_program(path, monkeypatch, before)
     connection = apsw.Connection(str(path))
     connection.execute("INSERT INTO marks VALUES (?, 7, ?), (?, 9, ?)", (memory.tenant, memory.id) * 2)
     connection.execute("INSERT INTO trust VALUES (?, ?, 0)", (memory.tenant, memory.id))
@@ -303,6 +300,39 @@ def test_marks_of_an_older_bank_are_found_by_a_newer_one(path: Path, monkeypatch
         bank.erase(memory.id)
         with bank.desk.store.read(memory.tenant) as reader:
             assert reader.alike([7, 8, 9]) == {}
+
+
+def _kept_by_an_older_program(path: Path, monkeypatch: pytest.MonkeyPatch, version: int) -> Memory:
+    """A bank as a program of that schema left it, with one memory."""
+    with ReasoningBank.open(":memory:", embedder="hash") as bank:
+        memory = bank.record(title="t", content="c").memory
+    with monkeypatch.context() as older:
+        older.setattr(opening, "MIGRATIONS", MIGRATIONS[:version])
+        older.setattr(opening, "SCHEMA_VERSION", version)
+        with ReasoningBank.open(path, embedder="hash"):
+            pass
+    table = table_of(Memory)
+    row = dict(zip((*table.columns, "hash"), table.encode(memory), strict=True))
+    del row["advice_id"]
+    connection = apsw.Connection(str(path))
+    connection.execute(
+        f"INSERT INTO memories ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", tuple(row.values())
+    )
+    connection.close()
+    return memory
+
+
+def test_what_a_bank_kept_before_evidence_had_a_subject_is_whole_and_counts(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = _kept_by_an_older_program(path, monkeypatch, MIGRATIONS.index(schema._ADVICE))
+    with ReasoningBank.open(path, embedder="hash") as bank:
+        assert bank.verify() == []
+        assert bank.get(memory.id).memory == memory
+        bank.outcome(memory.id, succeeded=False)
+        corrected = bank.edit(memory.id, content="something else")
+        assert (corrected.usage_count, corrected.set_aside) == (0, 1)
+        assert bank.verify() == []
 
 
 def test_sessions_from_before_the_view_of_tasks_count_for_their_namespace() -> None:

@@ -22,6 +22,7 @@ from reasoningbank.core.types import Exposure, Memory, Step, Trajectory
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.learn import capture
+from reasoningbank.learn.evidence import advice_at
 from reasoningbank.learn.ingest.text import digest_of
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.learn.whole import records_of
@@ -80,6 +81,10 @@ def charge(desk: Desk, trajectory_id: str, shown: Sequence[Shown], *, over: bool
     """
     with desk.store.read(desk.tenant) as reader:
         there = set(reader.shown_in(trajectory_id))
+        memories = reader.get(Memory, list({one.memory_id for one in shown}))
+        advice = [
+            advice_at(reader, memories[one.memory_id], one.at) if one.memory_id in memories else "" for one in shown
+        ]
     desk.store.log_shown(
         [
             Exposure(
@@ -91,8 +96,9 @@ def charge(desk: Desk, trajectory_id: str, shown: Sequence[Shown], *, over: bool
                 at=one.at,
                 withheld=one.withheld,
                 holdout=one.holdout,
+                advice_id=advice_id,
             )
-            for one in shown
+            for one, advice_id in zip(shown, advice, strict=True)
             if one.memory_id not in there and (over or not one.withheld)
         ]
     )

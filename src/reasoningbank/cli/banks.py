@@ -33,6 +33,8 @@ class Opened:
 def opened(args: Namespace, *, create: bool = False) -> Iterator[Opened]:
     """`create` for commands that write something new; the others find a bank or an empty stand-in."""
     location = location_of(args)
+    # Of those commands only that may choose one; the bank remembers it.
+    policy = getattr(args, "policy", None)
     there = location == ":memory:" or Path(location).exists()
     if not there and not create:
         if location != str(home() / "bank.db"):
@@ -40,7 +42,9 @@ def opened(args: Namespace, *, create: bool = False) -> Iterator[Opened]:
         with ReasoningBank.open(":memory:", namespace=args.namespace, config=args.config) as bank:
             yield Opened(bank=bank, location=location, missing=True)
         return
-    with ReasoningBank.open(location, namespace=args.namespace, create=create, config=args.config) as bank:
+    with ReasoningBank.open(
+        location, namespace=args.namespace, create=create, policy=policy, config=args.config
+    ) as bank:
         yield Opened(bank=bank, location=location, missing=False)
 
 

@@ -112,6 +112,17 @@ def add_reference(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("reference", metavar="ID|KEY", help="a memory's id, or its key in this namespace")
 
 
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    # Imported here: it brings arithmetic along that most commands need not load.
+    from reasoningbank.core.confidence import policies
+
+    parser.add_argument(
+        "--policy",
+        choices=list(policies()),
+        help="how confidence is reckoned from evidence; the bank remembers it (a new one: bayes)",
+    )
+
+
 def add_limit(parser: argparse.ArgumentParser, default: int) -> None:
     parser.add_argument(
         "--limit", type=int, default=default, metavar="N", help=f"at most this many (default {default})"

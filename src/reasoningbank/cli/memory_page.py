@@ -5,13 +5,22 @@ from __future__ import annotations
 import time
 
 from reasoningbank.cli import figures, plain
+from reasoningbank.cli.command import PROGRAM
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.confidence import track_record
 from reasoningbank.core.types import Memory, Outcome, Remembered
 from reasoningbank.guard.admission import warnings_of
 
 
+def set_aside_in_words(number: int) -> str:
+    """How much of the evidence is about an earlier text."""
+    if number == 1:
+        return "1 earlier outcome belongs to an old text and does not count"
+    return f"{number:,} earlier outcomes belong to an old text and do not count"
+
+
 def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None) -> None:
-    """`earned` is left out for an earlier revision: evidence is about the memory, not one wording of it."""
+    """`earned` is left out for an earlier revision: what it has earned is shown with the current one."""
     now = time.time()
     terminal.say(plain.one_line(memory.title), bold=True)
     facts = [
@@ -37,10 +46,15 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None) -
             terminal,
             [
                 f"confidence {figures.confidence(earned.confidence)}",
-                f"used {earned.usage_count}×, {earned.succeeded} succeeded",
+                track_record(earned.usage_count, earned.succeeded) or "not used yet",
+                f"last worked {figures.ago(earned.last_success, now)}" if earned.last_success else "",
+                f"last failed {figures.ago(earned.last_failure, now)}" if earned.last_failure else "",
                 f"shown {earned.shown}×",
             ],
         )
+        if earned.set_aside:
+            how = f"{PROGRAM} edit {memory.id} --keep-evidence"
+            terminal.paragraph(f"{set_aside_in_words(earned.set_aside)} (`{how}` lets them)", dim=True)
     _facts(
         terminal,
         [f"stored {figures.ago(memory.created_at, now)}", f"changed {figures.ago(memory.updated_at, now)}"],

@@ -8,6 +8,7 @@ from __future__ import annotations
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.confidence import track_record
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import fields
@@ -55,9 +56,9 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     title = plain.cut(plain.one_line(f"{advice}{hit.title}"), _room(terminal, indent))
     terminal.say(f"{number}. {title}", bold=True)
     doubt = "" if hit.trust is Trust.TRUSTED else f" · {hit.trust}, from {hit.memory.origin}"
-    terminal.paragraph(
-        f"{hit.id} · relevance {hit.relevance:.2f} · confidence {figures.confidence(hit.confidence)}{doubt}", indent
-    )
+    record = track_record(hit.usage_count, hit.succeeded)
+    believed = f"confidence {figures.confidence(hit.confidence)}{record and f', {record}'}"
+    terminal.paragraph(f"{hit.id} · relevance {hit.relevance:.2f} · {believed}{doubt}", indent)
     if hit.description:
         terminal.paragraph(f"When: {plain.one_line(hit.description)}", indent, 2)
     if terminal.paragraph(hit.content, indent, _MOST_CONTENT_LINES):

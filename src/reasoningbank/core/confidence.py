@@ -17,7 +17,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.types import Confidence, Signal, SignalKind, Standing
+from reasoningbank.core.ids import derived_id
+from reasoningbank.core.origins import USER, kind_of
+from reasoningbank.core.types import Confidence, Memory, Signal, SignalKind, Standing
 from reasoningbank.core.values import dataclass
 
 if TYPE_CHECKING:
@@ -59,15 +61,60 @@ class Context:
 ALONE = Context()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contexts:
+    """`Context` for many at once: numbers, or columns of them."""
+
+    total_uses: Any = 0
+    context_match: Any = 1.0
+
+
+ALL_ALONE = Contexts()
+
+
+def evidence_for(memory: Memory, signals: Iterable[Signal]) -> list[Signal]:
+    """Of the signals of a memory those that are about what it advises now; the others are about an earlier text."""
+    return [signal for signal in signals if signal.advice_id == memory.advice_id]
+
+
+def taken_over_id(signal: Signal, advice_id: str) -> str:
+    """The id of the copy that lets a signal about an earlier text count for another: the same whenever it is made."""
+    return derived_id("sig", f"{signal.tenant}\n{signal.id}\n{advice_id}")
+
+
+def copies_among(signals: Sequence[Signal]) -> dict[str, Signal]:
+    """The signals that let an earlier one count for another text, by their ids, each with the one that it repeats."""
+    advice, there = {signal.advice_id for signal in signals}, {signal.id for signal in signals}
+    return {
+        copied: signal
+        for signal in signals
+        for advice_id in advice
+        if advice_id != signal.advice_id and (copied := taken_over_id(signal, advice_id)) in there
+    }
+
+
+def set_aside_for(memory: Memory, signals: Sequence[Signal]) -> list[Signal]:
+    """Of the signals of a memory those that are about an earlier text and that nobody has taken over for this one."""
+    others = [signal for signal in signals if signal.advice_id != memory.advice_id]
+    copies = copies_among(signals) if others else {}
+    here = {copies[signal.id].id for signal in evidence_for(memory, signals) if signal.id in copies}
+    return [signal for signal in others if signal.id not in copies and signal.id not in here]
+
+
 class Policy(Protocol):
     @property
     def name(self) -> str: ...
+
+    @property
+    def compares_uses(self) -> bool:
+        """Whether it must be told the uses of all memories together."""
+        ...
 
     def standing(self, initial: float, created_at: float, signals: Iterable[Signal]) -> Standing: ...
 
     def confidence(self, standing: Standing, now: float, context: Context = ...) -> Confidence: ...
 
-    def means(self, standings: Columns, now: float) -> Means:
+    def means(self, standings: Columns, now: float, contexts: Contexts = ...) -> Means:
         """What `confidence` gives as mean, for many at once and without the interval: a search asks for hundreds."""
         ...
 
@@ -94,6 +141,11 @@ class Bayes:
     clock skew is worth 0.02 %, a year a factor of four; whoever lets signals in must refuse stamps from far
     ahead.
 
+    The user's own "unhelpful" is a verdict and not one outcome among many: beside its own weight it leaves only
+    `left_by_user` of the positive mass that was there. Two of them put a memory that started at 0.8 or below under 0.5,
+    whatever it has earned; from then on it earns as any other. What is taken is taken from the positive mass alone, so
+    that a negative signal never raises, wherever it comes.
+
     The interval is the central 90 % of that Beta. Evidence that agrees with the mean narrows it; evidence
     that contradicts it may widen it at first, as it should.
     """
@@ -106,6 +158,11 @@ class Bayes:
     peer: float = 0.5
     half_life_days: float = 180.0
     most_pieces: float = 20.0
+    left_by_user: float = 0.2
+
+    @property
+    def compares_uses(self) -> bool:
+        return False
 
     def standing(self, initial: float, created_at: float, signals: Iterable[Signal]) -> Standing:
         ordered = _in_order(signals)
@@ -114,6 +171,8 @@ class Bayes:
             # As of the epoch the room grows with time, as the masses do.
             growth = math.exp2(self._half_lives(signal.at))
             weight = min(self._weight(signal), self.most_pieces / 4.0) * growth
+            if is_users_no(signal):
+                positive *= self.left_by_user ** min(_pieces(signal), 1.0)
             there, room = positive + negative, self.most_pieces * growth - weight
             if there > room:
                 positive, negative = positive * (room / there), negative * (room / there)
@@ -123,7 +182,7 @@ class Bayes:
                 negative += weight
         return _standing(initial, created_at, ordered, positive=positive, negative=negative)
 
-    def means(self, standings: Columns, now: float) -> Means:
+    def means(self, standings: Columns, now: float, contexts: Contexts = ALL_ALONE) -> Means:
         fading = self._fading(now)
         return _clamped(
             self._mean(standings["initial"], standings["positive"] * fading, standings["negative"] * fading)
@@ -169,8 +228,8 @@ class Consensus:
     Signals are walked in time. One that finds (with itself) at least `settled_uses` uses applies at once. An
     earlier one looks back over `window_days`: if at least `agreeing` signals there point the same way,
     whichever way, all signals of that window apply, each once however many windows it falls in. A signal that
-    no such window ever covers is kept but stays without effect. The clamp comes last, so a sum beyond the
-    limits is remembered.
+    no such window ever covers is kept but stays without effect. What applies at one moment is added up and
+    held within 0–1 there and then: what went beyond the limits is forgotten, and the decay goes on from the limit.
 
     Steps are scaled by a signal's weight; peers count as task completions. One law of `Bayes` is absent by
     design: the second of two agreeing positives may release a stronger negative that was waiting in the same
@@ -187,19 +246,32 @@ class Consensus:
     agreeing: int = 2
     window_days: float = 7.0
 
+    @property
+    def compares_uses(self) -> bool:
+        return False
+
     def standing(self, initial: float, created_at: float, signals: Iterable[Signal]) -> Standing:
         ordered = _in_order(signals)
-        applied = self._applied(ordered)
-        return _standing(initial, created_at, ordered, value=math.fsum(self._step(signal) for signal in applied))
+        # The decay is linear, so it is kept out: `moved` is how far the signals have moved the memory from where its
+        # age alone would have it, and the limits move against it.
+        moved = 0.0
+        for at, released in self._applied(ordered):
+            aged = initial - self.decay_per_month * self._months(created_at, at)
+            before = _clamp(aged + moved)
+            moved = _clamp(before + math.fsum(self._step(signal) for signal in released)) - aged
+        return _standing(initial, created_at, ordered, value=moved)
 
-    def means(self, standings: Columns, now: float) -> Means:
+    def _months(self, created_at: float, now: float) -> float:
+        return max(0.0, now - created_at) / (self.month_days * DAY_SECONDS)
+
+    def means(self, standings: Columns, now: float, contexts: Contexts = ALL_ALONE) -> Means:
         import numpy as np
 
         months = np.maximum(0.0, now - standings["created_at"]) / (self.month_days * DAY_SECONDS)
         return _clamped(standings["initial"] + standings["value"] - self.decay_per_month * months)
 
     def confidence(self, standing: Standing, now: float, context: Context = ALONE) -> Confidence:
-        months = max(0.0, now - standing.created_at) / (self.month_days * DAY_SECONDS)
+        months = self._months(standing.created_at, now)
         return _point(standing.initial + standing.value - self.decay_per_month * months)
 
     def _step(self, signal: Signal) -> float:
@@ -212,22 +284,23 @@ class Consensus:
         up, down = by_kind[signal.kind]
         return (up if signal.positive else down) * _pieces(signal)
 
-    def _applied(self, ordered: Sequence[Signal]) -> list[Signal]:
-        applied: list[Signal] = []
+    def _applied(self, ordered: Sequence[Signal]) -> list[tuple[float, Sequence[Signal]]]:
+        """When something applied, and what."""
+        applied: list[tuple[float, Sequence[Signal]]] = []
         window = self.window_days * DAY_SECONDS
         votes = {True: 0, False: 0}
         used = oldest = settled_up_to = 0
         for number, signal in enumerate(ordered):
             used += _is_use(signal)
             if used >= self.settled_uses:
-                applied.append(signal)
+                applied.append((signal.at, (signal,)))
                 continue
             votes[signal.positive] += _pieces(signal) > 0.0
             while signal.at - ordered[oldest].at > window:
                 votes[ordered[oldest].positive] -= _pieces(ordered[oldest]) > 0.0
                 oldest += 1
             if max(votes.values()) >= self.agreeing:
-                applied.extend(ordered[max(oldest, settled_up_to) : number + 1])
+                applied.append((signal.at, ordered[max(oldest, settled_up_to) : number + 1]))
                 settled_up_to = number + 1
         return applied
 
@@ -243,6 +316,10 @@ class Ratchet:
     gain: float = 0.20
     loss: float = 0.15
 
+    @property
+    def compares_uses(self) -> bool:
+        return False
+
     def standing(self, initial: float, created_at: float, signals: Iterable[Signal]) -> Standing:
         ordered = _in_order(signals)
         value = initial
@@ -254,7 +331,7 @@ class Ratchet:
                 value -= value * (1.0 - (1.0 - self.loss) ** pieces)
         return _standing(initial, created_at, ordered, value=value)
 
-    def means(self, standings: Columns, now: float) -> Means:
+    def means(self, standings: Columns, now: float, contexts: Contexts = ALL_ALONE) -> Means:
         return _clamped(standings["value"])
 
     def confidence(self, standing: Standing, now: float, context: Context = ALONE) -> Confidence:
@@ -277,20 +354,23 @@ class Factors:
     context: float = 0.1
     recency_rate_per_day: float = -math.log(0.95) / 2.0
 
+    @property
+    def compares_uses(self) -> bool:
+        return True
+
     def standing(self, initial: float, created_at: float, signals: Iterable[Signal]) -> Standing:
         return _standing(initial, created_at, _in_order(signals))
 
-    def means(self, standings: Columns, now: float) -> Means:
+    def means(self, standings: Columns, now: float, contexts: Contexts = ALL_ALONE) -> Means:
         import numpy as np
 
         used = np.maximum(standings["used"], 1)
         idle_days = np.maximum(0.0, now - standings["last_used_at"]) / DAY_SECONDS
         earned = (
             self.success * standings["succeeded"] / used
-            # Each is looked at by itself, so all uses are its own, and in the context it was made for.
-            + self.frequency
+            + self.frequency * standings["used"] / np.maximum(contexts.total_uses, used)
             + self.recency * np.exp(-self.recency_rate_per_day * idle_days)
-            + self.context
+            + self.context * np.fmin(np.fmax(contexts.context_match, 0.0), 1.0)
         )
         return _clamped(np.where(standings["used"] == 0, standings["initial"], earned))
 
@@ -340,24 +420,11 @@ def fold(
     return policy.confidence(policy.standing(initial, created_at, signals), now, context)
 
 
-def curve(
-    policy: Policy,
-    initial: float,
-    created_at: float,
-    signals: Iterable[Signal],
-    context: Context = ALONE,
-) -> list[tuple[Signal | None, Confidence]]:
-    """The confidence at creation (with None), then after each signal as of that signal's time.
-
-    Folds every prefix, so it costs the square of the number of signals: for showing one memory's history.
-    """
-    ordered = _in_order(signals)
-    points: list[tuple[Signal | None, Confidence]] = [
-        (None, fold(policy, initial, created_at, (), created_at, context))
-    ]
-    for number, signal in enumerate(ordered, start=1):
-        points.append((signal, fold(policy, initial, created_at, ordered[:number], signal.at, context)))
-    return points
+def track_record(used: int, succeeded: int) -> str:
+    """What came of the uses of a memory, in words; "" for one that nobody has reported a use of."""
+    if used <= 1:
+        return ("worked once" if succeeded else "failed once") if used else ""
+    return f"worked {succeeded:,} of {used:,} times"
 
 
 # ---------------------------------------------------------------- what they share
@@ -395,12 +462,19 @@ def _standing(
         used=len(uses),
         succeeded=sum(signal.positive for signal in uses),
         last_used_at=uses[-1].at if uses else 0.0,
+        last_succeeded_at=max((signal.at for signal in uses if signal.positive), default=0.0),
+        last_failed_at=max((signal.at for signal in uses if not signal.positive), default=0.0),
     )
 
 
 def _is_use(signal: Signal) -> bool:
     """A peer's use happened in another bank."""
     return signal.used and signal.kind in _USE_KINDS
+
+
+def is_users_no(signal: Signal) -> bool:
+    """Whether the user says in person that a memory did not help."""
+    return signal.kind is SignalKind.FEEDBACK and not signal.positive and kind_of(signal.source) == USER
 
 
 def _pieces(signal: Signal) -> float:

@@ -26,12 +26,15 @@ MOST_ALIKE = 0.5
 MOST_PIECES = 0.5
 """...and however surprising its end: one failure there is no verdict here, two are."""
 HALF_LIFE_DAYS = 180.0
+LEFT_BY_USER = 0.2
+"""As in `core.confidence`: this part of what spoke for a memory is left when the user says that it did not help."""
 
 
 class Evidenced(NamedTuple):
     """A signal as a search reads it: without what only the records need."""
 
     trajectory_id: str
+    """Empty for what the user said against a memory outside of these tasks: that is said of all of them."""
     memory_id: str
     kind: str
     positive: bool
@@ -52,12 +55,22 @@ NOTHING_SAID = Here(0.0, 0.0)
 
 
 def gathered(evidence: Iterable[Evidenced], likeness: Mapping[str, float], now: float) -> dict[str, Here]:
-    """What tasks say about each memory, the newest first until there is no more room. `likeness` is 0–1, by task."""
+    """What tasks say about each memory, the newest first until there is no more room. `likeness` is 0–1, by task.
+
+    What the user says against a memory counts in every task, and of what spoke for it before only a part is left, as in
+    its overall confidence.
+    """
     found: dict[str, Here] = {}
+    left: dict[str, float] = {}
     for said in sorted(evidence, key=lambda said: (said.at, said.trajectory_id), reverse=True):
         positive, negative = found.get(said.memory_id, NOTHING_SAID)
         age_days = max(0.0, now - said.at) / DAY_SECONDS
-        pieces = said.weight * min(likeness[said.trajectory_id], MOST_ALIKE) * math.exp2(-age_days / HALF_LIFE_DAYS)
+        alike = min(likeness.get(said.trajectory_id, 1.0), MOST_ALIKE)
+        pieces = said.weight * alike * math.exp2(-age_days / HALF_LIFE_DAYS)
+        if said.positive:
+            pieces *= left.get(said.memory_id, 1.0)
+        elif not said.trajectory_id:
+            left[said.memory_id] = left.get(said.memory_id, 1.0) * LEFT_BY_USER ** min(said.weight, 1.0)
         counted = min(pieces, MOST_PIECES, ROOM_PIECES - positive - negative)
         if counted > 0.0:
             found[said.memory_id] = (

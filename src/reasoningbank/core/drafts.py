@@ -194,6 +194,15 @@ _EDITABLE: dict[str, Any] = {
     "state": lambda value: one_of(State, value, "state"),
 }
 EDITABLE_FIELDS = tuple(_EDITABLE)
+AUTO, KEEP, RESET = "auto", "keep", "reset"
+EVIDENCE_WISHES = (AUTO, KEEP, RESET)
+"""What an edit does with the evidence about the text before: by its words (`core.advice`), keep it, or begin anew."""
+
+
+def evidence_wish(value: object) -> str:
+    if value not in EVIDENCE_WISHES:
+        raise InvalidInput(f"evidence {value!r} is unknown: use one of {', '.join(EVIDENCE_WISHES)}.")
+    return str(value)
 
 
 def edited(memory: Memory, changes: Mapping[str, Any], now: float) -> Memory:

@@ -118,6 +118,10 @@ class Memory:
     updated_at: float
     revision: int
     state: State
+    advice_id: str = ""
+    """Names what the text advises: an edit to other advice gets another name, a corrected typo keeps it. Signals count
+    for the advice whose name they carry. What a memory said first has no name.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +137,11 @@ class Signal:
     used: bool
     source: str
     trajectory_id: str | None
+    """The session that it arose in, or a label that the caller gave."""
     comment: str
     at: float
+    advice_id: str = ""
+    """What the memory advised when this was said of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,6 +306,8 @@ class Exposure:
     """Left out on purpose, by chance, to learn what the memory is worth."""
     holdout: float = 0.0
     """The chance that it had of being left out; 0 says nothing about its worth."""
+    advice_id: str = ""
+    """What the memory advised when it was shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -424,6 +433,8 @@ class Standing:
     used: int = 0
     succeeded: int = 0
     last_used_at: float = 0.0
+    last_succeeded_at: float = 0.0
+    last_failed_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -443,6 +454,11 @@ class Remembered:
     """Uses that somebody reported; being shown is counted apart, in `shown`."""
     succeeded: int
     last_used_at: float | None
+    last_success: float | None = None
+    """When a use of it was last reported to have gone well."""
+    last_failure: float | None = None
+    set_aside: int = 0
+    """Signals about what it advised before it was changed; they do not count. Not known of a hit."""
     shown: int = 0
     scrubbed: Mapping[str, int] = field(default_factory=dict)
     """How many secrets of which kind were taken out when this was stored; empty in an answer that stored nothing."""

@@ -17,6 +17,7 @@ from typing import Any, cast
 from reasoningbank.core.drafts import (
     MAX_CONTENT_CHARS,
     MAX_DESCRIPTION_CHARS,
+    MAX_NAME_CHARS,
     MAX_TITLE_CHARS,
     clean_fraction,
     clean_name,
@@ -78,6 +79,8 @@ _ENUMS: dict[type[Record | Sidecar], dict[str, Any]] = {
     Ruling: {"kind": RulingKind},
     Consolidation: {"kind": ConsolidationKind},
 }
+_LATER = frozenset({"advice_id"})
+"""Fields that exports from before do not have."""
 _DRAFT_FIELDS = {f.name for f in fields(Draft)}
 _DRAFT_NEEDS = [f.name for f in fields(Draft) if f.default is MISSING and f.default_factory is MISSING]
 
@@ -164,6 +167,8 @@ def _record(kind: type[Record | Sidecar], values: dict[str, Any]) -> Record | Si
     made: dict[str, Any] = {}
     for name, read in readings.items():
         if name not in values:
+            if name in _LATER:
+                continue
             raise ValueError(f"{name} is missing")
         made[name] = read(values[name])
     return kind(**made)
@@ -256,6 +261,7 @@ _BY_NAME: dict[str, Reading] = {
     **{name: partial(clean_fraction, name=name) for name in ("initial_confidence", "holdout")},
     **{name: partial(_whole, name=name) for name in ("revision", "number", "rank")},
     **{name: partial(_flag, name=name) for name in ("positive", "used", "withheld")},
+    "advice_id": partial(clean_text, name="advice_id", limit_chars=MAX_NAME_CHARS),
     "tags": clean_tags,
     "parents": _parents,
     "metadata": _metadata,

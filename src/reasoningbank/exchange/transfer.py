@@ -46,7 +46,7 @@ from reasoningbank.ports import Reader, Writer
 ITEMS_PER_UNIT = 1_000
 """Few enough that others who write wait a moment only; many, because each commit writes every page that it touched."""
 
-_IDS = frozenset({"id", "memory_id", "source_id", "target_id", "trajectory_id"})
+_IDS = frozenset({"id", "memory_id", "source_id", "target_id", "trajectory_id", "advice_id"})
 
 R = TypeVar("R", bound=Record | Sidecar)
 

@@ -21,7 +21,7 @@ from reasoningbank.guard.secrets import Scrubber
 
 V = TypeVar("V", bound=Hashable)
 
-_NO_TEXT = frozenset({"id", "tenant", "memory_id", "source_id", "target_id", "job_id"})
+_NO_TEXT = frozenset({"id", "tenant", "memory_id", "source_id", "target_id", "job_id", "advice_id"})
 _LIMITS = {
     **dict.fromkeys(("title", "key"), MAX_TITLE_CHARS),
     **dict.fromkeys(("description", "comment", "text", "evidence"), MAX_DESCRIPTION_CHARS),

@@ -16,7 +16,7 @@ from reasoningbank.core.errors import BankDamaged, BankTooNew
 from reasoningbank.core.values import dataclass
 from reasoningbank.index.durable import sync
 
-FORMAT = 4
+FORMAT = 5
 _MAGIC = b"RBIX"
 _COPY_BYTES = 1024
 _COPY_AT = (0, 4096)

@@ -27,10 +27,12 @@ _ID_BYTES = 40
 _LONG = struct.Struct("<BQI")
 _LONG_MARK = 0xFF  # never occurs in UTF-8
 
-# One record, not eight columns: nothing scans a standing, and a candidate's then costs one cache line and one page.
+_STANDING_TIMES_AND_MASSES = (
+    "initial", "created_at", "positive", "negative", "value", "last_used_at", "last_succeeded_at", "last_failed_at",
+)  # fmt: skip
+# One record, not ten columns: nothing scans a standing, and a candidate's then costs one cache line and one page.
 STANDING = np.dtype(
-    [(name, "<f8") for name in ("initial", "created_at", "positive", "negative", "value", "last_used_at")]
-    + [(name, "<i8") for name in ("used", "succeeded")]
+    [(name, "<f8") for name in _STANDING_TIMES_AND_MASSES] + [(name, "<i8") for name in ("used", "succeeded")]
 )
 COLUMNS: Mapping[str, np.dtype[Any]] = {
     "id": np.dtype(f"S{_ID_BYTES}"),
@@ -126,11 +128,7 @@ class Standings(Sequence[Standing]):
     def __getitem__(self, row: int | slice) -> Standing | Standings:
         if isinstance(row, slice):
             return Standings(self._packed[row])
-        initial, created, positive, negative, value, last_used, used, succeeded = self._packed[row].tolist()
-        return Standing(
-            initial=initial, created_at=created, positive=positive, negative=negative,
-            value=value, last_used_at=last_used, used=used, succeeded=succeeded,
-        )  # fmt: skip
+        return Standing(**dict(zip(STANDING.names or (), self._packed[row].tolist(), strict=True)))
 
     @property
     def columns(self) -> dict[str, NDArray[Any]]:

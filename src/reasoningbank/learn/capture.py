@@ -23,7 +23,7 @@ from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Tr
 from reasoningbank.desk import Desk
 from reasoningbank.learn.credit import surprise_of, told, usual_before, weight_of
 from reasoningbank.learn.episodes import verdict_metadata
-from reasoningbank.learn.evidence import Evidence, signal_for, standing_for
+from reasoningbank.learn.evidence import Evidence, signal_for, standing_for, subject_of
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Reader, Writer
 
@@ -139,7 +139,7 @@ def _credit(
 ) -> tuple[Signal, ...]:
     used_ones = [desk.memory(reader, reference, trajectory.namespace) for reference in used]
     named = {standing_for(reader, memory).id for memory in used_ones}
-    memories, ranks = _shown(reader, trajectory.id)
+    memories, ranks, advice = _shown(reader, trajectory.id)
     memories |= reader.get(Memory, sorted(named.difference(memories)))
     if not memories:
         return ()
@@ -157,6 +157,7 @@ def _credit(
                 source=OF_A_SESSION,
                 trajectory_id=trajectory.id,
                 comment=told(usual),
+                advice_id=advice.get(memory.id),
             ),
         )
         for memory in memories.values()
@@ -164,13 +165,15 @@ def _credit(
     )
 
 
-def _shown(reader: Reader, trajectory_id: str) -> tuple[dict[str, Memory], dict[str, int]]:
-    """What was shown, or what stands for it since, with the best rank of each."""
+def _shown(reader: Reader, trajectory_id: str) -> tuple[dict[str, Memory], dict[str, int], dict[str, str]]:
+    """What was shown, or what stands for it since, with the best rank of each and the advice that it gave."""
     memories: dict[str, Memory] = {}
     ranks: dict[str, int] = {}
-    shown = reader.ranks_in(trajectory_id)
+    advice: dict[str, str] = {}
+    shown, said = reader.ranks_in(trajectory_id), reader.advice_in(trajectory_id)
     for memory_id, memory in reader.get(Memory, list(shown)).items():
-        standing = standing_for(reader, memory)
-        memories[standing.id] = standing
-        ranks[standing.id] = min(shown[memory_id], ranks.get(standing.id, shown[memory_id]))
-    return memories, ranks
+        subject, advice_id = subject_of(reader, memory, said[memory_id])
+        memories[subject.id] = subject
+        ranks[subject.id] = min(shown[memory_id], ranks.get(subject.id, shown[memory_id]))
+        advice[subject.id] = advice_id
+    return memories, ranks, advice

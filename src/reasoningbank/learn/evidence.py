@@ -5,12 +5,14 @@ Knows how a report becomes a signal. What signals are worth is the confidence po
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from reasoningbank.core.confidence import curve
-from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_name, clean_text, optional_name
+from reasoningbank.core.confidence import Context, Policy, copies_among, evidence_for, fold, policy_named
+from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_fraction, clean_name, clean_text, optional_name
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Confidence, Edge, EdgeKind, Memory, Remembered, Signal, SignalKind, State
+from reasoningbank.core.values import dataclass, replace
 from reasoningbank.desk import Desk
 from reasoningbank.ports import Reader, Writer
 
@@ -30,6 +32,20 @@ class Evidence:
     source: str = "user"
     trajectory_id: str | None = None
     comment: str = ""
+    advice_id: str | None = None
+    """The text that it is about; None for what the memory advises now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    confidence: Confidence
+    at: float
+    signal: Signal | None = None
+    """None at the start, and where an edit changed what the evidence is about."""
+    revision: int = 1
+    """Of the text that it was about, or with which it began."""
+    counts: bool = True
+    """Whether it is about what the memory advises now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +53,8 @@ class History:
     remembered: Remembered
     revisions: tuple[Memory, ...]
     """Oldest first, the current one last."""
-    points: tuple[tuple[Signal | None, Confidence], ...]
-    """The confidence at the start (with None), then after each signal."""
+    points: tuple[Point, ...]
+    """The confidence at the start, then after each signal and each change to other advice."""
     policy: str
 
 
@@ -69,6 +85,26 @@ def standing_for(reader: Reader, memory: Memory) -> Memory:
     return memory
 
 
+def subject_of(reader: Reader, memory: Memory, advice_id: str) -> tuple[Memory, str]:
+    """Whom evidence concerns that arose while a memory said what `advice_id` names, and what it is about there.
+
+    What is said of an earlier text stays with the memory that had it, and does not count.
+    """
+    if advice_id != memory.advice_id:
+        return memory, advice_id
+    standing = standing_for(reader, memory)
+    return standing, standing.advice_id
+
+
+def advice_at(reader: Reader, memory: Memory, at: float) -> str:
+    """What a memory advised at a time, by name."""
+    if memory.updated_at <= at:
+        return memory.advice_id
+    earlier = reader.revisions(memory.id)
+    before = [revision for revision in earlier if revision.updated_at <= at] or earlier[:1]
+    return before[-1].advice_id if before else memory.advice_id
+
+
 def signal_for(desk: Desk, memory: Memory, evidence: Evidence) -> Signal:
     if not isinstance(evidence.positive, bool):
         raise InvalidInput(f"Evidence is for or against: say true or false, not {evidence.positive!r}.")
@@ -84,17 +120,62 @@ def signal_for(desk: Desk, memory: Memory, evidence: Evidence) -> Signal:
         trajectory_id=optional_name(evidence.trajectory_id, "session"),
         comment=clean_text(evidence.comment, "comment", MAX_DESCRIPTION_CHARS),
         at=desk.clock(),
+        advice_id=memory.advice_id if evidence.advice_id is None else evidence.advice_id,
     )
     return desk.clean(signal)[0]
 
 
-def history(desk: Desk, reference: str) -> History:
+def history(desk: Desk, reference: str, *, policy: str | None = None, context_match: float = 1.0) -> History:
+    """By the policy in force, or by another."""
+    desk = desk if policy is None else replace(desk, policy=policy_named(policy))
+    fits = clean_fraction(context_match, "context_match")
     with desk.store.read(desk.tenant) as reader:
         memory = desk.memory(reader, reference)
         signals = [desk.shown(signal) for signal in reader.select(Signal, {"memory_id": memory.id})]
+        revisions = [desk.shown(revision) for revision in (*reader.revisions(memory.id), memory)]
+        context = Context(total_uses=desk.uses(reader).get(memory.namespace, 0), context_match=fits)
+        remembered = desk.remembered(reader, [memory])[0]
+        counted = evidence_for(memory, signals)
+        now = fold(desk.policy, memory.initial_confidence, memory.created_at, counted, desk.clock(), context)
         return History(
-            remembered=desk.remembered(reader, [memory])[0],
-            revisions=tuple(desk.shown(revision) for revision in (*reader.revisions(memory.id), memory)),
-            points=tuple(curve(desk.policy, memory.initial_confidence, memory.created_at, signals)),
+            remembered=replace(remembered, confidence=now),
+            revisions=tuple(revisions),
+            points=tuple(_points(desk.policy, revisions, signals, context)),
             policy=desk.policy.name,
         )
+
+
+def _points(
+    policy: Policy, revisions: Sequence[Memory], signals: Sequence[Signal], context: Context
+) -> Iterator[Point]:
+    """What was believed of the memory as time went by: an edit to other advice begins anew, an edit back goes on.
+
+    Folds all there was at each point, so it costs the square of the number of signals: for showing one memory.
+    """
+    first, last = revisions[0], revisions[-1]
+    turns = [later for before, later in pairwise(revisions) if later.advice_id != before.advice_id]
+    copies = copies_among(signals)
+    taken_over = {copies[signal.id].id for signal in evidence_for(last, signals) if signal.id in copies}
+    began = {revision.advice_id: revision.revision for revision in reversed(revisions)}
+    events: list[tuple[float, int, str, Memory | Signal]] = [(turn.updated_at, 0, turn.id, turn) for turn in turns]
+    events += [(signal.at, 1, signal.id, signal) for signal in signals]
+    # Evidence counts for the text it was about, whenever it came in: the very first may be older than the memory.
+    now, given = first, dict.fromkeys(signal.advice_id for signal in signals)
+    known: dict[str, list[Signal]] = {advice_id: [] for advice_id in given}
+
+    def believed(at: float) -> Confidence:
+        told = known.get(now.advice_id, ())
+        return fold(policy, first.initial_confidence, first.created_at, told, at, context)
+
+    yield Point(confidence=believed(first.created_at), at=first.created_at)
+    for at, _, _, event in sorted(events, key=lambda event: event[:3]):
+        if isinstance(event, Memory):
+            now = event
+            yield Point(confidence=believed(at), at=at, revision=event.revision)
+        else:
+            known[event.advice_id].append(event)
+            if event.id in copies:
+                continue
+            counts = event.advice_id == last.advice_id or event.id in taken_over
+            revision = began.get(event.advice_id, 0)
+            yield Point(confidence=believed(at), at=at, signal=event, revision=revision, counts=counts)

@@ -184,6 +184,7 @@ def _seen_again(desk: Desk, lecture: Lecture, known: Memory) -> Signal:
         trajectory_id=lecture.episode.source,
         comment="another session taught the same",
         at=desk.clock(),
+        advice_id=known.advice_id,
     )
 
 

@@ -17,7 +17,7 @@ from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Tr
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.learn.credit import weight_of
-from reasoningbank.learn.evidence import Evidence, signal_for, standing_for
+from reasoningbank.learn.evidence import Evidence, signal_for, subject_of
 from reasoningbank.ports import Reader, Writer
 
 SOURCE = "git"
@@ -99,14 +99,16 @@ def _signals(desk: Desk, reader: Reader, trajectory: Trajectory, fate: Fate, com
     given = reader.select(Signal, {"trajectory_id": trajectory.id})
     used = {signal.memory_id for signal in given if signal.used}
     there = {signal.id for signal in given}
-    ranks = reader.ranks_in(trajectory.id)
+    ranks, said = reader.ranks_in(trajectory.id), reader.advice_in(trajectory.id)
     concerned = reader.get(Memory, list(dict.fromkeys((*ranks, *sorted(used)))))
-    by_standing: dict[str, tuple[Memory, list[str]]] = {}
+    # Code lasts or falls long after: what was said of a text that was changed since stays with that text.
+    told = {signal.memory_id: signal.advice_id for signal in given} | said
+    by_standing: dict[str, tuple[Memory, str, list[str]]] = {}
     for memory in concerned.values():
-        standing = standing_for(reader, memory)
-        by_standing.setdefault(standing.id, (standing, []))[1].append(memory.id)
+        standing, advice_id = subject_of(reader, memory, told[memory.id])
+        by_standing.setdefault(standing.id, (standing, advice_id, []))[2].append(memory.id)
     made = []
-    for standing, shown in by_standing.values():
+    for standing, advice_id, shown in by_standing.values():
         # Named by what was shown: a merge between two looks must not make the same evidence new.
         names = [derived_id("sig", f"{desk.tenant}\n{SOURCE}\n{name}\n{trajectory.id}\n{fate}") for name in shown]
         if standing.state is State.FORGOTTEN or not there.isdisjoint(names):
@@ -121,6 +123,7 @@ def _signals(desk: Desk, reader: Reader, trajectory: Trajectory, fate: Fate, com
             source=SOURCE,
             trajectory_id=trajectory.id,
             comment=f"commit {commit[:12]} {fate}",
+            advice_id=advice_id,
         )
         made.append(replace(signal_for(desk, standing, evidence), id=names[0]))
     return tuple(made)

@@ -169,7 +169,7 @@ def _heard(
     """Of the near tasks, the nearest that taught something, with how alike they are."""
     taught: dict[str, Taught] = {}
     for e in evidence:
-        if e.positive and not _bystander(e):
+        if e.positive and e.trajectory_id and not _bystander(e):
             its = taught.setdefault(e.trajectory_id, Taught({}, {}))
             ties = its.used if e.used else its.learned
             ties[e.memory_id] = max(min(1.0, e.weight / WHOLE_SIGNAL), ties.get(e.memory_id, 0.0))

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from reasoningbank.core.confidence import Policy
+from reasoningbank.core.confidence import Policy, evidence_for
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.types import Change, EmbedderIdentity, Memory, Op, Signal, Standing
 from reasoningbank.ports import Embedder, Index, IndexBatch, Store, Writer
@@ -162,7 +162,9 @@ class Follower:
                 for signal in reader.select(Signal, {"memory_id": ids}):
                     evidence[signal.memory_id].append(signal)
         return {
-            memory_id: self._policy.standing(memory.initial_confidence, memory.created_at, evidence[memory_id])
+            memory_id: self._policy.standing(
+                memory.initial_confidence, memory.created_at, evidence_for(memory, evidence[memory_id])
+            )
             for memory_id, memory in memories.items()
         }
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.core.confidence import DAY_SECONDS, PRUNE_BELOW, Policy
+from reasoningbank.core.confidence import ALONE, DAY_SECONDS, PRUNE_BELOW, Context, Contexts, Policy
 from reasoningbank.core.context import confidence_here
 from reasoningbank.core.ranking import Item
 from reasoningbank.core.types import Standing
@@ -50,13 +50,17 @@ class Match:
     used: NDArray[np.int64]
 
 
-def matched(candidates: Candidates, calibration: Calibration, policy: Policy, now: float, lived: Lived) -> Match:
+def matched(
+    candidates: Candidates, calibration: Calibration, policy: Policy, now: float, lived: Lived, company: Context = ALONE
+) -> Match:
     standings = _columns(candidates.standings)
-    overall = policy.means(standings, now)
+    relevance = with_experience(relevance_of(candidates, calibration), candidates.ids, lived.vouched)
+    # How well it fits the question is the context that a policy may ask for.
+    overall = policy.means(standings, now, Contexts(total_uses=company.total_uses, context_match=relevance))
     return Match(
         cosine=cosine_of(candidates),
         keyword=words_met(candidates),
-        relevance=with_experience(relevance_of(candidates, calibration), candidates.ids, lived.vouched),
+        relevance=relevance,
         lived=np.array([i in lived.vouched for i in candidates.ids] if lived.vouched else False, dtype=np.bool_),
         confidence=overall,
         here=confidence_here(overall, candidates.ids, lived.here),

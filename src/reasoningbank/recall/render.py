@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from reasoningbank.core.confidence import track_record
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Outcome, Remembered
@@ -53,7 +54,8 @@ def leading(hits: Sequence[Recalled], floor: float | None) -> Sequence[Recalled]
 
 def _entry(hit: Remembered) -> str:
     advice = "AVOID" if hit.outcome is Outcome.FAILURE else "DO"
-    confidence = f"confidence {hit.confidence.mean:.2f}"
+    record = track_record(hit.usage_count, hit.succeeded)
+    confidence = f"confidence {hit.confidence.mean:.2f}{record and f', {record}'}"
     if hit.trust is Trust.UNTRUSTED:
         kind = "says to avoid" if hit.outcome is Outcome.FAILURE else "claims"
         lines = [hit.title, *([f"When: {hit.description}"] if hit.description else []), hit.content, *_clashes(hit)]

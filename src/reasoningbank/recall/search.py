@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reasoningbank.core.confidence import Policy
+from reasoningbank.core.confidence import ALONE, Context, Policy
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.ranking import Parts, profile_named, ranked
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.tokens import count_tokens
-from reasoningbank.core.types import Edge, Exposure, Memory, Scope, Standing
+from reasoningbank.core.types import Confidence, Edge, Exposure, Memory, Scope, Standing
 from reasoningbank.core.values import replace
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.absence import Absence
@@ -187,7 +187,7 @@ class Searcher:
         probe = replace(probe, also=tuple(lived.vouched)) if lived.vouched else probe
         while True:
             candidates = self._index.search(probe)
-            match = matched(candidates, calibration, self._policy, now, lived)
+            match = matched(candidates, calibration, self._policy, now, lived, self._company(reader, probe.where))
             passed, reasons = passing(query, excluded, candidates, match, calibration)
             passed = quota.trimmed(passed, candidates.ids, reasons)
             enough = len(passed) >= query.limit or not any(reasons[reason] for reason in _DUG_BEHIND)
@@ -223,6 +223,7 @@ class Searcher:
         """The rows of the best, checked again: the index is a view and may be a moment old."""
         hits: list[Recalled] = []
         tokens_used = 0
+        company = self._company(reader, where)
         while wanted := list(islice(best, query.limit - len(hits))):
             rows = _intact(reader, [candidates.ids[row] for row, _ in wanted], reasons)
             for row, parts in wanted:
@@ -236,23 +237,17 @@ class Searcher:
                 if trust is None:
                     continue
                 tokens_used += tokens
-                hits.append(self._recalled(memory, candidates.standings[row], parts, tokens, now, trust))
+                standing = candidates.standings[row]
+                believed = self._policy.confidence(standing, now, replace(company, context_match=parts.relevance))
+                hits.append(_recalled(memory, standing, believed, parts, tokens, trust))
         return hits, tokens_used
 
-    def _recalled(
-        self, memory: Memory, standing: Standing, parts: Parts, tokens: int, now: float, trust: Trust
-    ) -> Recalled:
-        return Recalled(
-            memory=memory,
-            confidence=self._policy.confidence(standing, now),
-            usage_count=standing.used,
-            succeeded=standing.succeeded,
-            last_used_at=standing.last_used_at or None,
-            relevance=parts.relevance,
-            parts=parts,
-            tokens=tokens,
-            trust=trust,
-        )
+    def _company(self, reader: Reader, where: Filter) -> Context:
+        """What a policy that compares uses must know of the other memories of the namespace that is asked."""
+        if not self._policy.compares_uses:
+            return ALONE
+        uses = reader.uses_by_namespace()
+        return Context(total_uses=sum(uses.values()) if where.namespace is None else uses.get(where.namespace, 0))
 
     def show(self, query: Query, hits: Sequence[Recalled], tenant: str, choice: Choice = tuple) -> tuple[Recalled, ...]:
         """Of the hits, those that the caller chooses to show, without what is held out; noted as shown or withheld.
@@ -274,12 +269,31 @@ class Searcher:
                     at=now,
                     withheld=hits_are_withheld,
                     holdout=held_out if on_trial(hit) else 0.0,
+                    advice_id=hit.memory.advice_id,
                 )
                 for hits_are_withheld, group in ((False, shown), (True, withheld))
                 for rank_, hit in enumerate(group, start=1)
             ]
         )
         return tuple(shown)
+
+
+def _recalled(
+    memory: Memory, standing: Standing, confidence: Confidence, parts: Parts, tokens: int, trust: Trust
+) -> Recalled:
+    return Recalled(
+        memory=memory,
+        confidence=confidence,
+        usage_count=standing.used,
+        succeeded=standing.succeeded,
+        last_used_at=standing.last_used_at or None,
+        last_success=standing.last_succeeded_at or None,
+        last_failure=standing.last_failed_at or None,
+        relevance=parts.relevance,
+        parts=parts,
+        tokens=tokens,
+        trust=trust,
+    )
 
 
 def _excluded(reader: Reader, query: Query) -> frozenset[str]:

@@ -158,6 +158,17 @@ class SqliteReader:
         )
         return dict(rows)
 
+    def advice_in(self, trajectory_id: str) -> dict[str, str]:
+        rows = self._connection.execute(
+            "SELECT memory_id, advice_id FROM exposures WHERE trajectory_id = ? AND tenant = ? "
+            "AND NOT withheld ORDER BY num",
+            (trajectory_id, self._tenant),
+        )
+        return dict(rows)
+
+    def uses_by_namespace(self) -> dict[str, int]:
+        return task_rows.uses_by_namespace(self._connection, self._tenant)
+
     def like_tasks(self, namespace: str | None, kind: str | None, limit: int) -> dict[str, bool]:
         return task_rows.like_tasks(self._connection, self._tenant, namespace, kind, limit)
 

@@ -305,7 +305,17 @@ _SHORT_MARKS = (
     "DROP TABLE long_marks",
 )
 
+# What a memory advised when it was judged or shown; and an index of what the user said against memories, for searches.
+_ADVICE = (
+    *(
+        f"ALTER TABLE {table} ADD COLUMN advice_id TEXT NOT NULL DEFAULT ''"
+        for table in ("memories", "revisions", "signals", "exposures")
+    ),
+    """CREATE INDEX signals_against ON signals (memory_id, source, at)
+  WHERE kind = 'feedback' AND positive = 0""",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    _FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS, _SHORT_MARKS,
+    _FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS, _SHORT_MARKS, _ADVICE,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)

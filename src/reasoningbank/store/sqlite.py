@@ -244,10 +244,20 @@ class SqliteStore:
             return
         with self._logging() as connection:
             connection.executemany(
-                "INSERT INTO exposures (tenant, memory_id, trajectory_id, query_hash, rank, at, withheld, holdout) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO exposures (tenant, memory_id, trajectory_id, query_hash, rank, at, withheld, holdout, "
+                "advice_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
-                    (e.tenant, e.memory_id, e.trajectory_id, e.query_hash, e.rank, e.at, e.withheld, e.holdout)
+                    (
+                        e.tenant,
+                        e.memory_id,
+                        e.trajectory_id,
+                        e.query_hash,
+                        e.rank,
+                        e.at,
+                        e.withheld,
+                        e.holdout,
+                        e.advice_id,
+                    )
                     for e in exposures
                 ],
             )

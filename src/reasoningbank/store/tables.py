@@ -86,6 +86,12 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+LATER: Mapping[str, Any] = {"advice_id": ""}
+"""Columns that were added to tables in use, always as the last ones, with the value of rows from before. While they
+have it they are left out of the hash, so that the hashes of such rows stay true.
+"""
+
+
 def content_hash(values: Sequence[Any]) -> bytes:
     return blake2b(_hash_json(values).encode("utf-8"), digest_size=16).digest()
 
@@ -103,6 +109,8 @@ class Table(Generic[R]):
         self._values: Callable[[R], tuple[Any, ...]] = attrgetter(*self.columns)
         self._encoders = [(i, _ENCODERS[c]) for i, c in enumerate(self.columns) if c in _ENCODERS]
         self._decoders = [(i, decoders[c]) for i, c in enumerate(self.columns) if c in decoders]
+        self._later = tuple(LATER[column] for column in self.columns if column in LATER)
+        self._first_later = len(self.columns) - len(self._later)
         listed = ", ".join(self.columns)
         self.listed = f"{listed}, hash"
         self.insert = Insert(f"INSERT INTO {name} ({self.listed})", len(self.columns) + 1)
@@ -115,8 +123,14 @@ class Table(Generic[R]):
         values = list(self._values(record))
         for position, encoder in self._encoders:
             values[position] = encoder(values[position])
-        values.append(content_hash(values))
+        values.append(self._hash(values))
         return tuple(values)
+
+    def _hash(self, values: Sequence[Any]) -> bytes:
+        end = len(values)
+        while end > self._first_later and values[end - 1] == self._later[end - 1 - self._first_later]:
+            end -= 1
+        return content_hash(values[:end])
 
     def decode(self, row: Sequence[Any]) -> R:
         values = list(row[:-1])
@@ -131,7 +145,7 @@ class Table(Generic[R]):
     def intact(self, row: Sequence[Any]) -> bool:
         # A flipped bit can make text undecodable for JSON; that too is damage, not a crash.
         try:
-            return bool(content_hash(row[:-1]) == row[-1])
+            return bool(self._hash(row[:-1]) == row[-1])
         except (TypeError, ValueError):
             return False
 

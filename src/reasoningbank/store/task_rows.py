@@ -17,6 +17,21 @@ from reasoningbank.store.pending import Insert
 
 TASK = Insert("INSERT OR REPLACE INTO tasks (trajectory_id, tenant, namespace, kind, succeeded, ended_at)", 6)
 _ENDS = {"success": 1, "failure": 0}
+_EVIDENCE = """
+SELECT s.trajectory_id, s.memory_id, s.kind, s.positive, s.weight, s.used, s.source, s.at
+  FROM json_each(?) asked CROSS JOIN signals s ON s.trajectory_id = asked.value
+  CROSS JOIN memories m ON m.id = s.memory_id AND m.advice_id = s.advice_id
+  WHERE s.tenant = ?"""
+# What the user says against a memory is said of every task; there is an index of nothing else.
+_AGAINST = """
+SELECT '', s.memory_id, s.kind, s.positive, s.weight, s.used, s.source, s.at
+  FROM json_each(?) asked CROSS JOIN signals s INDEXED BY signals_against
+    ON s.memory_id = asked.value AND s.kind = 'feedback' AND s.positive = 0
+  CROSS JOIN memories m ON m.id = s.memory_id AND m.advice_id = s.advice_id
+  WHERE s.tenant = ? AND (s.source = 'user' OR s.source LIKE 'user:%')"""
+_USES = """
+SELECT m.namespace, count(*) FROM signals s JOIN memories m ON m.id = s.memory_id AND m.advice_id = s.advice_id
+  WHERE s.tenant = ? AND s.used AND s.kind != 'peer' GROUP BY m.namespace"""
 
 
 def row_of(trajectory: Trajectory) -> tuple[Any, ...] | None:
@@ -56,9 +71,15 @@ def like_tasks(
 
 def evidence_in(connection: apsw.Connection, tenant: str, trajectory_ids: Sequence[str]) -> list[Evidenced]:
     # No record is made of a row: every search reads a hundred of them.
-    rows = connection.execute(
-        "SELECT trajectory_id, memory_id, kind, positive, weight, used, source, at FROM signals "
-        "WHERE tenant = ? AND trajectory_id IN (SELECT value FROM json_each(?))",
-        (tenant, json.dumps(list(trajectory_ids))),
-    )
-    return [Evidenced(*row) for row in rows]
+    rows = connection.execute(_EVIDENCE, (json.dumps(list(trajectory_ids)), tenant))
+    found = [Evidenced(*row) for row in rows]
+    if found:
+        concerned = json.dumps(list({said.memory_id for said in found}))
+        inside = {(said.memory_id, said.at) for said in found if said.kind == "feedback"}
+        against = connection.execute(_AGAINST, (concerned, tenant))
+        found += [said for row in against if ((said := Evidenced(*row)).memory_id, said.at) not in inside]
+    return found
+
+
+def uses_by_namespace(connection: apsw.Connection, tenant: str) -> dict[str, int]:
+    return dict(connection.execute(_USES, (tenant,)))

@@ -1,4 +1,7 @@
-"""What the log of exposures, the signals and the sessions add up to for each memory, counted by SQLite."""
+"""What the log of exposures, the signals and the sessions add up to for each memory, counted by SQLite.
+
+Of what it advises now: what came of an earlier text says nothing about this one.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,21 @@ from reasoningbank.core.worth import KindRate, Tally, Trial
 
 _SIGNALS = """
 SELECT memory_id, sum(used), sum(spoke AND positive), sum(spoke AND NOT positive) FROM (
-  SELECT memory_id, positive, used AND kind != 'peer' AS used, (used AND kind != 'peer') OR kind = 'feedback' AS spoke
-    FROM signals WHERE tenant = ? AND at >= ?)
+  SELECT s.memory_id, s.positive, s.used AND s.kind != 'peer' AS used,
+      (s.used AND s.kind != 'peer') OR s.kind = 'feedback' AS spoke
+    FROM signals s JOIN memories m ON m.id = s.memory_id AND m.advice_id = s.advice_id
+    WHERE s.tenant = ? AND s.at >= ?)
 GROUP BY memory_id"""
 _SHOWN = """
-SELECT memory_id, count(*), max(at) FROM exposures WHERE tenant = ? AND at >= ? AND NOT withheld GROUP BY memory_id"""
+SELECT e.memory_id, sum(e.advice_id = m.advice_id), max(e.at)
+  FROM exposures e JOIN memories m ON m.id = e.memory_id
+  WHERE e.tenant = ? AND e.at >= ? AND NOT e.withheld GROUP BY e.memory_id"""
 # However often a memory came up in a session, it was there or it was not.
 _TRIALS = """
 SELECT memory_id, withheld, holdout, count(*), sum(succeeded) FROM (
   SELECT e.memory_id, e.trajectory_id, min(e.withheld) AS withheld, max(e.holdout) AS holdout, t.succeeded
     FROM tasks t JOIN exposures e ON e.trajectory_id = t.trajectory_id
+      JOIN memories m ON m.id = e.memory_id AND m.advice_id = e.advice_id
     WHERE t.tenant = ? AND e.tenant = ? AND t.ended_at >= ? AND (? IS NULL OR t.namespace = ?)
     GROUP BY e.memory_id, e.trajectory_id)
 GROUP BY memory_id, withheld, holdout ORDER BY memory_id, withheld, holdout"""

@@ -143,7 +143,7 @@ def test_what_was_shown_for_a_task_is_credited_by_how_it_ended(desktop) -> None:
         desktop.hook("Stop")
         desktop.read()
     with desktop.bank() as bank:
-        signals = [signal for signal, _ in bank.history(memory).points if signal is not None]
+        signals = [signal for signal in (point.signal for point in bank.history(memory).points) if signal is not None]
         assert [signal.positive for signal in signals] == [True]
         assert bank.get(memory).shown == 1
 

@@ -133,5 +133,5 @@ def test_a_correction_counts_against_what_was_shown(desktop) -> None:
     desktop.hook("SessionEnd")
     desktop.read()
     with desktop.bank() as bank:
-        (signal,) = [signal for signal, _ in bank.history(memory).points if signal is not None]
+        (signal,) = [signal for signal in (point.signal for point in bank.history(memory).points) if signal is not None]
         assert not signal.positive

@@ -146,6 +146,18 @@ def test_an_outcome_counts_as_a_use(bank):
     assert done(bank, "memory_get", memory_id=made)["usage_count"] == 1
 
 
+def test_an_outcome_may_be_of_a_session_elsewhere_or_of_the_code_that_came_of_it(bank):
+    made = done(bank, "memory_record", **LESSON)["id"]
+    up = done(bank, "memory_outcome", memory_id=made, succeeded=True, session_id="mine-17")["new_confidence"]
+    down = done(bank, "memory_outcome", memory_id=made, code="reverted")["new_confidence"]
+    assert down < up
+    assert done(bank, "memory_outcome", memory_id=made, code="survived")["new_confidence"] > down
+    kept = done(bank, "memory_get", memory_id=made)
+    assert (kept["usage_count"], kept["succeeded"], kept["last_failure"]) == (1, 1, None)
+    assert kept["last_success"] is not None
+    assert refused(bank, "memory_outcome", memory_id=made).startswith("Say how it went")
+
+
 # ---------------------------------------------------------------- trust
 
 

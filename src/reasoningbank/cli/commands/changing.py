@@ -8,7 +8,9 @@ from reasoningbank.cli import plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed, text_or_stdin
+from reasoningbank.cli.edit_evidence import add_evidence_wish, tell_evidence
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.drafts import AUTO
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import Outcome, Remembered, Scope, State
 from reasoningbank.view import stored_json
@@ -30,26 +32,28 @@ def _edit_options(parser: ArgumentParser) -> None:
     parser.add_argument("--no-tags", action="store_const", const=[], dest="tags", help="remove the tags")
     parser.add_argument("--agent", metavar="NAME", help="an empty name removes it")
     parser.add_argument("--task-type", metavar="NAME", help="an empty name removes it")
+    add_evidence_wish(parser)
     parser.add_argument("--expected-revision", type=int, metavar="N", help="only if this is still the current revision")
 
 
 def _edit(args: Namespace, terminal: Terminal) -> int:
     changes = {name: value for name in _EDITED if (value := getattr(args, name)) is not None}
-    if not changes:
+    if not changes and args.evidence == AUTO:
         raise InvalidInput("Nothing to change: name at least one of --title, --content and the others.")
     if "content" in changes:
         changes["content"] = text_or_stdin(changes["content"], terminal)
     with opened(args) as found:
-        before = found.bank.get(args.reference).memory.revision
-        item = found.bank.edit(args.reference, expected_revision=args.expected_revision, **changes)
-    if item.memory.revision == before:
-        _report(item, terminal, f"unchanged: it said so already, at revision {before}")
-    else:
-        _report(
-            item,
-            terminal,
-            f"now at revision {item.memory.revision}; `get --revision {before}` shows the one before",
+        before = found.bank.get(args.reference)
+        item = found.bank.edit(
+            args.reference, expected_revision=args.expected_revision, evidence=args.evidence, **changes
         )
+    revision = before.memory.revision
+    if item.memory.revision != revision:
+        talk = f"now at revision {item.memory.revision}; `get --revision {revision}` shows the one before"
+    else:
+        talk = f"unchanged: it said so already, at revision {revision}" if changes else f"still at revision {revision}"
+    _report(item, terminal, talk)
+    tell_evidence(before, item, terminal)
     return 0
 
 

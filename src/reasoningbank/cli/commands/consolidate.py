@@ -199,6 +199,14 @@ def _history(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
+_AGEING = {
+    "bayes": "evidence loses half its weight in 180 days, and what nobody has tried keeps what it started with",
+    "signals": "0.05 a month since it was stored, tried or not",
+    "ratchet": "no ageing at all",
+    "factors": "a fifth of the confidence is how lately it was used",
+}
+
+
 def _decay(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
         faded = found.bank.upkeep.faded(namespace=EVERY_NAMESPACE if args.all_namespaces else None)
@@ -217,8 +225,9 @@ def _decay(args: Namespace, terminal: Terminal) -> int:
         rows = [[f"{f.before:.2f}", f"{f.now:.2f}", f"{f.idle_days:.0f} d", f.memory.id, f.memory.title] for f in faded]
         show(terminal, columns, rows)
     terminal.tell(
-        f"{figures.counted(len(faded), 'memory has', 'memories have')} faded. Evidence ages in the confidence itself "
-        f"({policy}), so there is nothing to apply; `{PROGRAM} prune` archives what has lost too much."
+        f"{figures.counted(len(faded), 'memory has', 'memories have')} faded. Age is reckoned whenever a confidence is "
+        f"read ({policy}: {_AGEING[policy]}), so there is nothing to apply and no schedule to keep; `{PROGRAM} prune` "
+        f"archives what has lost too much."
     )
     return 0
 

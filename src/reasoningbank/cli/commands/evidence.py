@@ -10,13 +10,19 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import Command, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed
+from reasoningbank.cli.memory_page import set_aside_in_words
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.confidence import policies, track_record
+from reasoningbank.core.errors import NotFound
 from reasoningbank.core.types import Confidence, Outcome, Remembered
-from reasoningbank.learn.evidence import History
+from reasoningbank.learn.evidence import History, Point
+from reasoningbank.learn.stability import Fate
 from reasoningbank.view import confidence_json, history_json
+from reasoningbank.wiring import ReasoningBank
 
 _CURVE_COLUMNS = 40
+_FATES = (Fate.SURVIVED, Fate.REVERTED)
 
 
 def _feedback_options(parser: ArgumentParser) -> None:
@@ -38,21 +44,37 @@ def _feedback(args: Namespace, terminal: Terminal) -> int:
 
 def _outcome_options(parser: ArgumentParser) -> None:
     add_reference(parser)
-    parser.add_argument("outcome", choices=list(Outcome), help="how the task went in which it was used")
-    parser.add_argument("--session", metavar="ID", help="the session that this was")
+    parser.add_argument(
+        "outcome",
+        choices=[*Outcome, *_FATES],
+        help="how the task went in which it was used, or what became of the code it led to",
+    )
+    parser.add_argument("--session", metavar="ID", help="the session that this was, or a label of your own")
     parser.add_argument("--comment", metavar="TEXT", default="", help="kept with the signal")
 
 
 def _outcome(args: Namespace, terminal: Terminal) -> int:
-    succeeded = args.outcome == Outcome.SUCCESS
+    told = {"session": args.session, "comment": args.comment}
     with opened(args) as found:
         before = found.bank.get(args.reference)
-        if args.session is not None:
-            found.bank.trajectory(args.session)
-        after = found.bank.outcome(args.reference, succeeded=succeeded, session=args.session, comment=args.comment)
+        if args.outcome in _FATES:
+            after = found.bank.stability(args.reference, survived=args.outcome == Fate.SURVIVED, **told)
+        else:
+            after = found.bank.outcome(args.reference, succeeded=args.outcome == Outcome.SUCCESS, **told)
         scrubbed = found.bank.secrets.found_in(args.comment)
+        is_label = args.session is not None and not _is_session(found.bank, args.session)
     _moved(terminal, before, after, scrubbed)
+    if is_label and not terminal.as_json:
+        terminal.tell(f"There is no session {args.session!r} here: kept as a label.")
     return 0
+
+
+def _is_session(bank: ReasoningBank, session: str) -> bool:
+    try:
+        bank.trajectory(session)
+    except NotFound:
+        return False
+    return True
 
 
 def _moved(terminal: Terminal, before: Remembered, after: Confidence, scrubbed: Mapping[str, int]) -> None:
@@ -65,9 +87,23 @@ def _moved(terminal: Terminal, before: Remembered, after: Confidence, scrubbed: 
         tell_scrubbed(scrubbed, terminal)
 
 
+def _history_options(parser: ArgumentParser) -> None:
+    add_reference(parser)
+    parser.add_argument(
+        "--policy", choices=list(policies()), dest="by_policy", help="what another policy would make of it"
+    )
+    parser.add_argument(
+        "--context-match",
+        type=float,
+        default=1.0,
+        metavar="0..1",
+        help="how well the task at hand fits; only the policy `factors` asks (default 1)",
+    )
+
+
 def _history(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
-        history = found.bank.history(args.reference)
+        history = found.bank.history(args.reference, policy=args.by_policy, context_match=args.context_match)
     if terminal.as_json:
         terminal.json(history_json(history))
     else:
@@ -80,41 +116,18 @@ def _page(history: History, terminal: Terminal) -> None:
     now = time.time()
     terminal.say(plain.one_line(item.title), bold=True)
     terminal.say(
-        f"{item.id} · revision {item.memory.revision} · used {item.usage_count}×, {item.succeeded} succeeded"
-        f" · shown {item.shown}×",
+        f"{item.id} · revision {item.memory.revision} · "
+        f"{track_record(item.usage_count, item.succeeded) or 'not used yet'} · shown {item.shown}×",
         dim=True,
     )
-    means = [confidence.mean for _, confidence in history.points]
+    if item.set_aside:
+        terminal.say(f"{set_aside_in_words(item.set_aside)}; marked with “old text” below", dim=True)
+    means = [point.confidence.mean for point in history.points]
     curve = figures.sparkline([*means, item.confidence.mean], _CURVE_COLUMNS, unicode=terminal.unicode)
     now_at = figures.confidence(item.confidence)
     terminal.say(f"confidence {means[0]:.2f} {curve} {now_at} now, by policy {history.policy}")
     terminal.say()
-    rows = []
-    for signal, confidence in history.points:
-        if signal is None:
-            rows.append(
-                [
-                    figures.ago(item.memory.created_at, now),
-                    "stored",
-                    "",
-                    "",
-                    figures.confidence(confidence),
-                    "",
-                ]
-            )
-            continue
-        said = f"{signal.kind.value} {'+' if signal.positive else '−'}"
-        note = signal.comment or (f"in {signal.trajectory_id}" if signal.trajectory_id else "")
-        rows.append(
-            [
-                figures.ago(signal.at, now),
-                said,
-                f"×{figures.short(signal.weight)}",
-                signal.source,
-                figures.confidence(confidence),
-                note,
-            ]
-        )
+    rows = [_row(point, now, is_first=number == 0) for number, point in enumerate(history.points)]
     columns = [
         Column(name="WHEN", right=True),
         Column(name="EVIDENCE"),
@@ -126,8 +139,21 @@ def _page(history: History, terminal: Terminal) -> None:
     show(terminal, columns, rows)
 
 
+def _row(point: Point, now: float, *, is_first: bool) -> list[str]:
+    when, believed = figures.ago(point.at, now), figures.confidence(point.confidence)
+    signal = point.signal
+    if signal is None:
+        what = ("stored", "") if is_first else ("other advice", f"from revision {point.revision} on")
+        return [when, what[0], "", "", believed, what[1]]
+    note = signal.comment or (f"in {signal.trajectory_id}" if signal.trajectory_id else "")
+    if not point.counts:
+        note = f"old text{note and f': {note}'}"
+    said = f"{signal.kind.value} {'+' if signal.positive else '−'}"
+    return [when, said, f"×{figures.short(signal.weight)}", signal.source, believed, note]
+
+
 COMMANDS = {
     "feedback": Command(run=_feedback, options=_feedback_options),
     "outcome": Command(run=_outcome, options=_outcome_options),
-    "history": Command(run=_history, options=add_reference),
+    "history": Command(run=_history, options=_history_options),
 }

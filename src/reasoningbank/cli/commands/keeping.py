@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import existing, opened
-from reasoningbank.cli.command import Command
+from reasoningbank.cli.command import Command, add_policy
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
@@ -54,6 +54,7 @@ def _reindex_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--embedder", metavar="NAME", help=f"another than now or than configured: {', '.join(EMBEDDERS)}, openai/MODEL"
     )
+    add_policy(parser)
     parser.add_argument("--dimension", type=int, metavar="N", help="for the embedders that let you choose")
 
 
@@ -67,12 +68,13 @@ def _reindex(args: Namespace, terminal: Terminal) -> int:
         except KeyboardInterrupt:
             terminal.tell("Stopped; the old index still serves. The same command goes on from here.")
             raise
-        index = bank.status().index
+        status = bank.status()
+    index, policy = status.index, status.policy
     memories = 0 if index is None else index.memories
     if terminal.as_json:
-        terminal.json({"embedder": str(identity), "memories": memories})
+        terminal.json({"embedder": str(identity), "policy": policy, "memories": memories})
     else:
-        terminal.say(f"{figures.counted(memories, 'memory', 'memories')} indexed with {identity}.")
+        terminal.say(f"{figures.counted(memories, 'memory', 'memories')} indexed with {identity}, policy {policy}.")
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import Opened, opened
-from reasoningbank.cli.command import Command
+from reasoningbank.cli.command import Command, add_policy
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput, MissingExtra
 from reasoningbank.core.values import replace
@@ -29,6 +29,7 @@ def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=int, default=DEFAULT_PORT, metavar="N", help=f"0 takes a free one ({DEFAULT_PORT})"
     )
+    add_policy(parser)
     parser.add_argument("--require-token", action="store_true", help="also from programs on this machine")
     parser.add_argument(
         "--public-url", metavar="URL", help="the address that clients use, when a proxy stands in front"
@@ -181,6 +182,7 @@ def _tell(
     lines += [
         f"{'bank':11} {status.store.location} ({figures.counted(active, 'memory', 'memories')} of {status.tenant})",
         f"{'embedder':11} {status.embedder}",
+        f"{'confidence':11} policy {status.policy}",
         f"{'distiller':11} {status.distiller}" + _hands(status.distiller, wishes.staffing.workers),
         f"{'durability':11} {status.store.durability}",
         f"{'access':11} " + _access(wishes, open_to_local=open_to_local),

@@ -12,6 +12,7 @@ from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.switch import hooks_now
 from reasoningbank.cli.settings_page import show_settings
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.confidence import policies
 from reasoningbank.core.settings import Settings
 from reasoningbank.status import Status
 
@@ -65,7 +66,8 @@ def _page(status: Status, settings: Settings, terminal: Terminal) -> None:
     terminal.labelled("evidence    ", f"{', '.join(figures.counted(number, noun) for noun, number in counts.items())}")
     terminal.labelled("embedder    ", f"{status.embedder}{_wish(status, settings)}")
     terminal.labelled("index       ", f"{_index(status)}")
-    terminal.labelled("confidence  ", f"policy {status.policy}")
+    others = ", ".join(name for name in policies() if name != status.policy)
+    terminal.labelled("confidence  ", f"policy {status.policy}; `reindex --policy NAME` chooses another ({others})")
     terminal.labelled("distiller   ", f"{status.distiller}{_jobs(status)}")
     terminal.labelled("judge       ", f"{status.judge}; llm {status.llm}")
     terminal.labelled("hooks       ", hooks_now(settings))

@@ -9,7 +9,8 @@ from typing import Any
 
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import opened
-from reasoningbank.cli.command import Command
+from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.memory_page import set_aside_in_words
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS
 from reasoningbank.core.errors import InvalidInput
@@ -94,6 +95,9 @@ def _report(kept: Remembered, terminal: Terminal) -> None:
     what = "stored" if memory.revision == 1 else f"stored as revision {memory.revision}"
     terminal.result(memory.id, f"{what} in {memory.namespace}, confidence {figures.confidence(kept.confidence)}")
     tell_scrubbed(kept.scrubbed, terminal)
+    if kept.set_aside:
+        keep = f"{PROGRAM} edit {memory.id} --keep-evidence"
+        terminal.tell(f"{set_aside_in_words(kept.set_aside)}. To keep what was earned: {keep}")
 
 
 def tell_scrubbed(found: Mapping[str, int], terminal: Terminal) -> None:

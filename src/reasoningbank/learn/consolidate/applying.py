@@ -13,6 +13,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from reasoningbank.core.confidence import evidence_for
 from reasoningbank.core.drafts import MAX_TAGS
 from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.types import (
@@ -176,7 +177,8 @@ def _merge(desk: Desk, writer: Writer, order: Order, act: Merge, changes: _Chang
     signals: dict[str, list[Signal]] = {memory.id: [] for memory in (kept, *others)}
     for signal in writer.select(Signal, {"memory_id": list(signals)}):
         signals[signal.memory_id].append(signal)
-    for copy in inherited(kept, others, signals, partial(desk.ids.new, "sig")):
+    counted = {memory.id: evidence_for(memory, signals[memory.id]) for memory in (kept, *others)}
+    for copy in inherited(kept, others, counted, partial(desk.ids.new, "sig")):
         writer.add(copy.signal)
         changes.signals[copy.signal.id] = copy.original
     changes.revised(kept, _grown(desk, writer, order, act, kept, others))

@@ -30,7 +30,7 @@ def inherited(
 ) -> list[Copy]:
     """What to add to the signals of `kept`, so that they are those of all, each task counted once.
 
-    `signals` are those of all of them, by the memory's id.
+    `signals` are those that count for what each of them advises, by the memory's id.
     """
     counted: dict[_Task, Signal] = {}
     for own in signals[kept.id]:
@@ -41,13 +41,17 @@ def inherited(
         for signal in signals[other.id]:
             rest = _beyond(counted, signal)
             if rest is not None:
-                copies.append(Copy(signal=replace(rest, id=new_id(), memory_id=kept.id), original=signal.id))
+                copies.append(Copy(signal=_of(kept, rest, new_id()), original=signal.id))
                 _count(counted, signal)
         if other.source is not None and other.source not in sources:
             sources.update((other.source, *(signal.trajectory_id for signal in signals[other.id])))
             if not any(signal.trajectory_id == other.source for signal in signals[other.id]):
                 copies.append(Copy(signal=_taught_again(kept, other, new_id()), original=other.id))
     return copies
+
+
+def _of(kept: Memory, signal: Signal, signal_id: str) -> Signal:
+    return replace(signal, id=signal_id, memory_id=kept.id, advice_id=kept.advice_id)
 
 
 def _task(signal: Signal) -> _Task | None:
@@ -87,4 +91,5 @@ def _taught_again(kept: Memory, other: Memory, signal_id: str) -> Signal:
         trajectory_id=other.source,
         comment="another session taught the same",
         at=other.created_at,
+        advice_id=kept.advice_id,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from reasoningbank.core.confidence import Context, evidence_for
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import EVERY_NAMESPACE, Consolidation, ConsolidationKind, Memory, Signal, State
 from reasoningbank.core.values import dataclass
@@ -28,8 +29,11 @@ class Member:
     wording: Wording
     trust: Trust
     signals: tuple[Signal, ...]
+    """Those that count for what it advises now."""
     confidence: float
     used: int
+    all_uses: int
+    """Of all memories of its namespace, where the policy compares them."""
     last_used_at: float
 
     @property
@@ -77,19 +81,26 @@ def _weighed(desk: Desk, reader: Reader, memories: Sequence[Memory]) -> Iterable
     signals: dict[str, list[Signal]] = {memory.id: [] for memory in memories}
     for signal in reader.select(Signal, {"memory_id": list(signals)}):
         signals[signal.memory_id].append(signal)
+    uses = desk.uses(reader)
     for memory in memories:
-        yield member_of(desk, memory, wording_of(memory), trust_of(memory, levels), signals[memory.id])
+        counted = evidence_for(memory, signals[memory.id])
+        all_uses = uses.get(memory.namespace, 0)
+        yield member_of(desk, memory, wording_of(memory), trust_of(memory, levels), counted, all_uses)
 
 
-def member_of(desk: Desk, memory: Memory, wording: Wording, trust: Trust, signals: Sequence[Signal]) -> Member:
+def member_of(
+    desk: Desk, memory: Memory, wording: Wording, trust: Trust, signals: Sequence[Signal], all_uses: int
+) -> Member:
+    """`signals` are those that count for what it advises now."""
     standing = desk.policy.standing(memory.initial_confidence, memory.created_at, signals)
     return Member(
         memory=memory,
         wording=wording,
         trust=trust,
         signals=tuple(signals),
-        confidence=desk.policy.confidence(standing, desk.clock()).mean,
+        confidence=desk.policy.confidence(standing, desk.clock(), Context(total_uses=all_uses)).mean,
         used=standing.used,
+        all_uses=all_uses,
         last_used_at=standing.last_used_at,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reasoningbank.core.confidence import DAY_SECONDS, PRUNE_BELOW, Policy
+from reasoningbank.core.confidence import DAY_SECONDS, PRUNE_BELOW, Context, Policy
 from reasoningbank.core.origins import USER, kind_of
 from reasoningbank.core.types import Memory
 from reasoningbank.core.values import dataclass
@@ -69,7 +69,7 @@ def faded_among(members: Sequence[Member], policy: Policy, now: float, least: fl
         memory = member.memory
         standing = policy.standing(memory.initial_confidence, memory.created_at, member.signals)
         last = max([memory.created_at, *(signal.at for signal in member.signals)])
-        then = policy.confidence(standing, min(last, now)).mean
+        then = policy.confidence(standing, min(last, now), Context(total_uses=member.all_uses)).mean
         if then - member.confidence >= least:
             days = max(0.0, now - last) / DAY_SECONDS
             found.append(Faded(memory=memory, before=then, now=member.confidence, idle_days=days))

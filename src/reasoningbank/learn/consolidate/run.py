@@ -234,7 +234,7 @@ def _as_merged(desk: Desk, pool: Sequence[Member], merges: Sequence[Merge]) -> l
         fresh = map("sig_{}".format, count())
         copies = inherited(kept.memory, [other.memory for other in others], signals, fresh.__next__)
         grown = (*kept.signals, *(copy.signal for copy in copies))
-        by_id[merge.kept] = member_of(desk, kept.memory, kept.wording, kept.trust, grown)
+        by_id[merge.kept] = member_of(desk, kept.memory, kept.wording, kept.trust, grown, kept.all_uses)
     return [member for member in by_id.values() if member.id not in gone]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from reasoningbank.core.drafts import (
+    AUTO,
+    EVIDENCE_WISHES,
     MAX_CONTENT_CHARS,
     MAX_DESCRIPTION_CHARS,
     MAX_NAME_CHARS,
@@ -111,10 +113,19 @@ RECORD: Schema = {
     "properties": {**DRAFT["properties"], "vector": {"type": "array", "items": NUMBER, "maxItems": 65_536}},
 }
 BULK: Schema = obj(("memories",), memories={"type": "array", "items": DRAFT, "minItems": 1, "maxItems": 5_000})
-KEYED: Schema = obj(("content",), **_EDITABLE, origin=NAME, source=NULL_NAME)
+_KEPT_EVIDENCE: Schema = {
+    **one_of(EVIDENCE_WISHES, default=AUTO),
+    "description": "What becomes of the evidence about the text before",
+}
+KEYED: Schema = obj(("content",), **_EDITABLE, origin=NAME, source=NULL_NAME, evidence=_KEPT_EVIDENCE)
 EDIT: Schema = {
     **obj(
-        (), **_EDITABLE, namespace=NAMESPACE, state=one_of(State), expected_revision={"type": "integer", "minimum": 1}
+        (),
+        **_EDITABLE,
+        namespace=NAMESPACE,
+        state=one_of(State),
+        expected_revision={"type": "integer", "minimum": 1},
+        evidence=_KEPT_EVIDENCE,
     ),
     "minProperties": 1,
 }
@@ -150,6 +161,7 @@ COMPARE: Schema = obj(
 EMBED: Schema = obj(("texts",), texts={"type": "array", "items": _CONTENT, "minItems": 1, "maxItems": 256})
 FEEDBACK: Schema = obj(("helpful",), helpful=FLAG, comment=_DESCRIPTION)
 OUTCOME: Schema = obj(("succeeded",), succeeded=FLAG, session=NULL_NAME, comment=_DESCRIPTION)
+STABILITY: Schema = obj(("survived",), survived=FLAG, session=NULL_NAME, comment=_DESCRIPTION)
 SESSION: Schema = obj(("task",), task=_CONTENT, namespace=NAMESPACE, agent=NULL_NAME, metadata=METADATA)
 STEP: Schema = obj(("action",), action=_CONTENT, result=text(MAX_CONTENT_CHARS), metadata=METADATA)
 END: Schema = obj(("outcome",), outcome=one_of(OUTCOMES), used=REFERENCES)
@@ -202,12 +214,15 @@ _MEMORY = {
     "updated_at": NULL_TEXT,
     "revision": COUNT,
     "state": one_of(State),
+    "advice_id": TEXT,
 }
 _EARNED = {
     **_CONFIDENCE,
     "usage_count": COUNT,
     "succeeded": COUNT,
     "last_used_at": NULL_TEXT,
+    "last_success": NULL_TEXT,
+    "last_failure": NULL_TEXT,
     "trust": TEXT,
     "warnings": NAMES,
 }
@@ -222,6 +237,7 @@ _SIGNAL = {
     "trajectory_id": NULL_TEXT,
     "comment": TEXT,
     "at": NULL_TEXT,
+    "advice_id": TEXT,
 }
 _EDGE = {
     "id": TEXT,
@@ -268,13 +284,15 @@ _RULING = {
     "comment": TEXT,
     "at": NULL_TEXT,
 }
-_CURVE = out(signal={"anyOf": [ref("Signal"), {"type": "null"}]}, **_CONFIDENCE)
+_CURVE = out(
+    signal={"anyOf": [ref("Signal"), {"type": "null"}]}, **_CONFIDENCE, at=NULL_TEXT, revision=COUNT, counts=FLAG
+)
 
 COMPONENTS: dict[str, Schema] = {
     "Problem": out(type=TEXT, title=TEXT, status={"type": "integer"}, code=TEXT, detail=TEXT),
     "Revision": out(**_MEMORY),
-    "Memory": out(**_MEMORY, **_EARNED, shown=COUNT),
-    "Stored": out(**_MEMORY, **_EARNED, shown=COUNT, scrubbed=COUNTS),
+    "Memory": out(**_MEMORY, **_EARNED, shown=COUNT, set_aside=COUNT),
+    "Stored": out(**_MEMORY, **_EARNED, shown=COUNT, set_aside=COUNT, scrubbed=COUNTS),
     "Hit": out(
         **_MEMORY,
         **_EARNED,

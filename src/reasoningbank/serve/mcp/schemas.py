@@ -69,6 +69,7 @@ def _choice(about: str, *words: str, default: str | None = None) -> Schema:
 
 _NUMBER: Schema = {"type": "number"}
 _COUNT: Schema = {"type": "integer"}
+_TIME: Schema = {"type": ["string", "null"]}
 _FLAG: Schema = {"type": "boolean"}
 _NAMESPACE = _text("Project; default: this repository", MAX_NAME_CHARS)
 _MEMORY_ID = _text("ID of the memory", MAX_TITLE_CHARS)
@@ -83,6 +84,7 @@ _MEMORY: Schema = {
     "outcome": _text("failure: advice on what to avoid"),
     "confidence": _NUMBER,
     "usage_count": _COUNT,
+    "succeeded": _COUNT,
     "scope": _text(),
     "origin": _text("Who it comes from"),
 }
@@ -186,9 +188,10 @@ OUTCOME = Tool(
         {
             "memory_id": _MEMORY_ID,
             "succeeded": {"type": "boolean", "description": "Whether the task succeeded"},
-            "session_id": _text("Session of the task", MAX_NAME_CHARS),
+            "code": _choice("Instead: what became of the code it led to", "survived", "reverted"),
+            "session_id": _text("Session of the task, or your own label", MAX_NAME_CHARS),
         },
-        ["memory_id", "succeeded"],
+        ["memory_id"],
     ),
     outputs=_CONFIDENCE_REPLY,
     needs=WRITE,
@@ -205,7 +208,8 @@ GET = Tool(
             "tags": {"type": "array", "items": {"type": "string"}},
             "confidence_low": _NUMBER,
             "confidence_high": _NUMBER,
-            "succeeded": _COUNT,
+            "last_success": _TIME,
+            "last_failure": _TIME,
             "shown": _COUNT,
             "state": _text(),
             "revision": _COUNT,

@@ -27,6 +27,7 @@ HIT_FIELDS = (
     "outcome",
     "confidence",
     "usage_count",
+    "succeeded",
     "relevance",
     "scope",
     "origin",
@@ -131,10 +132,13 @@ def _feedback(call: Call) -> dict[str, Any]:
 
 
 def _outcome(call: Call) -> dict[str, Any]:
-    session = call.given.get("session_id")
-    if session is not None:
-        call.bank.trajectory(session)
-    confidence = call.bank.outcome(call.given["memory_id"], succeeded=call.given["succeeded"], session=session)
+    memory, session = call.given["memory_id"], call.given.get("session_id")
+    if "code" in call.given:
+        confidence = call.bank.stability(memory, survived=call.given["code"] == "survived", session=session)
+    elif "succeeded" in call.given:
+        confidence = call.bank.outcome(memory, succeeded=call.given["succeeded"], session=session)
+    else:
+        raise InvalidInput("Say how it went: succeeded true or false, or code survived or reverted.")
     return {"success": True, "new_confidence": round(confidence.mean, 6), "message": "Outcome recorded"}
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from reasoningbank.core.confidence import policies
 from reasoningbank.core.types import Confidence
 from reasoningbank.serve.http import schemas
-from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply
+from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
 from reasoningbank.serve.identity import source_for
 from reasoningbank.view import confidence_json, history_json
 
@@ -36,8 +37,19 @@ def _outcome(call: Call) -> Reply:
     return Reply(body=_earned(confidence))
 
 
+def _stability(call: Call) -> Reply:
+    confidence = call.bank.stability(
+        call.path["id"],
+        survived=call.body["survived"],
+        session=call.body.get("session"),
+        comment=call.body.get("comment", ""),
+    )
+    return Reply(body=_earned(confidence))
+
+
 def _history(call: Call) -> Reply:
-    return Reply(body=history_json(call.bank.history(call.path["id"])))
+    asked = {name: call.query[name] for name in ("policy", "context_match") if name in call.query}
+    return Reply(body=history_json(call.bank.history(call.path["id"], **asked)))
 
 
 ENDPOINTS = (
@@ -66,12 +78,30 @@ ENDPOINTS = (
         lane="writing",
     ),
     Endpoint(
+        method="POST",
+        path="/v1/memories/{id}/stability",
+        scope="write",
+        group="evidence",
+        summary="Say whether the code that a memory led to lasted or was taken back",
+        handle=_stability,
+        body=schemas.STABILITY,
+        example={"survived": False, "comment": "reverted in review"},
+        reply=schemas.ref("Evidence"),
+        lane="writing",
+    ),
+    Endpoint(
         method="GET",
         path="/v1/memories/{id}/history",
         scope="read",
         group="evidence",
         summary="The evidence about a memory, and the curve it draws",
         handle=_history,
+        query=(
+            Parameter(name="policy", schema=schemas.one_of(policies()), about="What another policy would make of it"),
+            Parameter(
+                name="context_match", schema=schemas.FRACTION, about="How well the task at hand fits, for `factors`"
+            ),
+        ),
         reply=schemas.ref("History"),
     ),
 )
