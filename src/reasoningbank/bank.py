@@ -5,7 +5,7 @@
     bank.feedback  outcome  history  report                                             what it is worth
     bank.session  start_session  add_step  end_session  sessions  trajectory  keep      what was done
     bank.distill  consolidate  loop  scale  ingest                                      learning from it
-    bank.link  unlink  neighbours                                                       what belongs together
+    bank.link  unlink  neighbours  edges                                                what belongs together
     bank.import_from  export_lines  backup  verify  reindex  catch_up  status  changes  the bank as a whole
 
     bank.jobs       sessions that wait to be distilled        learn.jobs
@@ -13,6 +13,7 @@
     bank.trust      approving, revoking, and why              judging
     bank.secrets    what is scrubbed, and what is not         secrecy
     bank.gaps       what was asked for in vain                unanswered
+    bank.teams      which projects are a team                 team_roster
 
 Knows which room does what and what the defaults are; no verb does its work here. `wiring`, which knows the backends,
 makes it.
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
     from reasoningbank.core.learning import Episode, Verdict
     from reasoningbank.exchange.transfer import Imported
-    from reasoningbank.graph.walk import Neighbour
+    from reasoningbank.graph.walk import Joined, Neighbour
     from reasoningbank.guard.secrets import Scrubber
     from reasoningbank.judging import Judging
     from reasoningbank.learn.calling import Agent
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from reasoningbank.run import Run
     from reasoningbank.secrecy import Secrecy
     from reasoningbank.status import Status
+    from reasoningbank.team_roster import TeamRoster
     from reasoningbank.unanswered import Unanswered
     from reasoningbank.upkeep import Upkeep
 
@@ -191,6 +193,13 @@ class Bank:
 
         return Unanswered(self._desk, self._engine)
 
+    @property
+    def teams(self) -> TeamRoster:
+        """Which namespaces belong to which team: what is scoped to a team is found by those of that team."""
+        from reasoningbank.team_roster import TeamRoster
+
+        return TeamRoster(self._desk)
+
     # ------------------------------------------------------------ storing
 
     def record(self, draft: Draft | None = None, *, vector: ArrayLike | None = None, **options: Any) -> Remembered:
@@ -233,7 +242,7 @@ class Bank:
         **where: Any,
     ) -> builtins.list[Remembered]:
         """Newest first; `before` is the last id of the page before. `where` may name tags, outcome, scope, agent,
-        task_type, origin or key.
+        task_type, origin, key, or a team: then of every namespace in it.
         """
         return records.listed(self._desk, where, namespace=namespace, state=state, limit=limit, before=before)
 
@@ -458,6 +467,12 @@ class Bank:
         from reasoningbank.graph.walk import neighbours
 
         return neighbours(self._desk, reference, kind=kind, direction=direction, depth=depth)
+
+    def edges(self, **where: Any) -> builtins.list[Joined]:
+        """Edges with the titles of their ends, newest first: `kind`, `tags`, `least_weight`, `limit`, `before`."""
+        from reasoningbank.graph.walk import edges
+
+        return edges(self._desk, **where)
 
     # ------------------------------------------------------------ in and out
 

@@ -84,8 +84,9 @@ def inject(desk: Desk, engine: Engine, learning: Learning, query: Query, max_tok
 
 def _shown_hit(desk: Desk, hit: Recalled) -> Recalled:
     memory, conflicts = desk.shown(hit.memory), tuple(map(desk.shown, hit.conflicts))
-    unchanged = memory is hit.memory and conflicts == hit.conflicts
-    return hit if unchanged else replace(hit, memory=memory, conflicts=conflicts)
+    see_also = tuple(map(desk.shown, hit.see_also))
+    unchanged = memory is hit.memory and conflicts == hit.conflicts and see_also == hit.see_also
+    return hit if unchanged else replace(hit, memory=memory, conflicts=conflicts, see_also=see_also)
 
 
 def candidates(desk: Desk, engine: Engine, query: Query, depth: int) -> Candidates:

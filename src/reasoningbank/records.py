@@ -14,23 +14,33 @@ from reasoningbank.core.confidence import INITIAL_EXPLICIT, INITIAL_RAW
 from reasoningbank.core.drafts import (
     EDITABLE_FIELDS,
     MAX_TITLE_CHARS,
+    clean_name,
     clean_namespace,
     edited,
     memory_from,
     required_text,
 )
-from reasoningbank.core.errors import Conflict, InvalidInput
+from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
 from reasoningbank.core.origins import USER, clean_origin
-from reasoningbank.core.types import EVERY_NAMESPACE, Draft, EmbedderIdentity, Memory, Remembered, Trajectory
+from reasoningbank.core.teams import fold_memberships
+from reasoningbank.core.types import (
+    EVERY_NAMESPACE,
+    Draft,
+    EmbedderIdentity,
+    Membership,
+    Memory,
+    Remembered,
+    Trajectory,
+)
 from reasoningbank.core.values import fields, replace
 from reasoningbank.desk import LIVE_STATES, Desk
 from reasoningbank.guard.admission import Admitted, admit, readmit
 from reasoningbank.guard.fields import scrubbed_json
-from reasoningbank.ports import Writer
+from reasoningbank.ports import Reader, Writer
 
 DRAFTS_PER_UNIT = 500
 MOST_LISTED = 1 << 40
-LISTABLE = frozenset({"tags", "outcome", "scope", "agent", "task_type", "origin", "key"})
+LISTABLE = frozenset({"tags", "outcome", "scope", "agent", "task_type", "origin", "key", "team"})
 _REVISABLE = frozenset(EDITABLE_FIELDS) - {"namespace", "state"}
 _DRAFT_FIELDS = frozenset(f.name for f in fields(Draft))
 
@@ -152,11 +162,22 @@ def listed(
     if unknown:
         raise InvalidInput(f"{', '.join(unknown)} cannot be listed by: use one of {', '.join(sorted(LISTABLE))}.")
     conditions = {**_cleaned(desk, where), **in_namespace(desk, namespace)}
+    team = conditions.pop("team", None)
     if state is not None:
         conditions["state"] = state
     with desk.store.read(desk.tenant) as reader:
+        if team is not None:
+            conditions["namespace"] = _namespaces_of(reader, clean_name(team, "team"))
         memories = reader.select(Memory, conditions, newest_first=True, after=before, limit=checked_limit(limit))
         return desk.remembered(reader, memories)
+
+
+def _namespaces_of(reader: Reader, team: str) -> tuple[str, ...]:
+    teams = fold_memberships(reader.select(Membership, {}))
+    if team not in teams.names():
+        there = ", ".join(teams.names()) or "no team yet"
+        raise NotFound(f"There is no team {team!r} here: there is {there}.")
+    return teams.namespaces_of(team)
 
 
 def listed_sessions(desk: Desk, *, namespace: str | None, limit: int, before: str | None) -> list[Trajectory]:

@@ -6,11 +6,11 @@ import time
 
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.core.types import Memory, Outcome, Remembered
+from reasoningbank.core.types import Memory, Outcome, Remembered, Scope
 from reasoningbank.guard.admission import warnings_of
 
 
-def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None) -> None:
+def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None, team: str | None = None) -> None:
     """`earned` is left out for an earlier revision: evidence is about the memory, not one wording of it."""
     now = time.time()
     terminal.say(plain.one_line(memory.title), bold=True)
@@ -19,7 +19,7 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None) -
         f"revision {memory.revision}",
         memory.state.value,
         memory.outcome.value,
-        f"scope {memory.scope.value}",
+        f"scope {memory.scope.value}{f' {team}' if team and memory.scope is Scope.TEAM else ''}",
         f"namespace {memory.namespace}",
     ]
     _facts(terminal, facts)

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust, clean_origin, level_of
-from reasoningbank.core.types import Consolidation, Exposure, KeptVector, Memory, Record, Ruling, Sidecar, Signal
+from reasoningbank.core.types import (
+    Consolidation,
+    Exposure,
+    KeptVector,
+    Membership,
+    Memory,
+    Record,
+    Ruling,
+    Sidecar,
+    Signal,
+)
 from reasoningbank.core.values import dataclass, replace
 from reasoningbank.guard.admission import admit, examined, put_back, readmit
 from reasoningbank.guard.trust import check_may_revise, trust_in
@@ -91,8 +101,8 @@ def reason_against(claims: Claims, reader: Reader, item: Record | Sidecar) -> st
     if claims.restore:
         return None
     match item:
-        case Ruling() | Consolidation():
-            return "a file's rulings and consolidations count only when the user restores an export of the user's own"
+        case Ruling() | Consolidation() | Membership():
+            return "a file's rulings, teams and consolidations count only in a restore of the user's own export"
         case Signal() | KeptVector() | Exposure() if _is_believed(reader, item.memory_id):
             return f"{item.memory_id} is believed more than a file: only a restore may add to it"
         case _:

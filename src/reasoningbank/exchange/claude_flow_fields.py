@@ -277,7 +277,7 @@ def edge_between(source: str, target: str, word: str, row: Mapping[str, Any]) ->
 def _kind(word: str) -> EdgeKind:
     plain = word.lower().replace("-", "_").replace(" ", "_")
     if "analog" in plain:
-        return EdgeKind.ANALOGY
+        return EdgeKind.ARCHITECTURAL_ANALOGY if "architectur" in plain else EdgeKind.ANALOGY
     # `duplicate_of` lands here too: their detector compares synthetic vectors, too weak to retire a memory.
     return _KINDS.get(plain, EdgeKind.RELATES)
 

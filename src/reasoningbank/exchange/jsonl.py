@@ -38,6 +38,7 @@ from reasoningbank.core.types import (
     EdgeKind,
     Exposure,
     KeptVector,
+    Membership,
     Memory,
     Outcome,
     Record,
@@ -68,6 +69,7 @@ KINDS: dict[str, type[Record | Sidecar]] = {
     "shown": Exposure,
     "ruling": Ruling,
     "consolidation": Consolidation,
+    "membership": Membership,
     "erased": Tombstone,
 }
 """In the order of an export: what others refer to comes first."""
@@ -268,6 +270,7 @@ _OPTIONAL: dict[type[Record | Sidecar], set[str]] = {
     Signal: {"trajectory_id"},
     Trajectory: {"agent", "outcome", "ended_at"},
     Exposure: {"trajectory_id"},
+    Membership: {"team"},
 }
 
 

@@ -16,6 +16,7 @@ from reasoningbank.exchange.claude_flow import layouts, read_claude_flow
 from reasoningbank.exchange.claude_flow_json import is_store, load_store, read_claude_flow_json
 from reasoningbank.exchange.claude_flow_tables import is_sqlite
 from reasoningbank.exchange.items import Item
+from reasoningbank.exchange.jsonl import KINDS
 from reasoningbank.exchange.lenient import lines_of, object_of
 from reasoningbank.exchange.markdown import SUFFIXES, notes_in, read_markdown
 from reasoningbank.exchange.paper import is_task, read_paper
@@ -28,7 +29,7 @@ MARKDOWN_FOLDER = "markdown-folder"
 
 _LINES_TRIED = 100
 _HEAD_BYTES = 8_192
-_OWN_TYPES = frozenset({"header", "memory", "signal", "trajectory", "step", "edge", "node", "tombstone"})
+_OWN_TYPES = frozenset({"header", *KINDS})
 
 Reader = Callable[[Path], Iterator[Item]]
 

@@ -18,6 +18,7 @@ from reasoningbank.view import memory_json, remembered_json
 
 _DEFAULT_LIMIT = 50
 _SHOWN_CHARS = 200
+_NARROWED = ("outcome", "scope", "agent", "task_type", "team")
 
 
 def _list_options(parser: ArgumentParser) -> None:
@@ -29,11 +30,12 @@ def _list_options(parser: ArgumentParser) -> None:
     parser.add_argument("--scope", choices=list(Scope))
     parser.add_argument("--agent", metavar="NAME")
     parser.add_argument("--task-type", metavar="NAME")
+    parser.add_argument("--team", metavar="NAME", help="of every project of a team")
     parser.add_argument("--all-namespaces", action="store_true", help="of every project")
 
 
 def _list(args: Namespace, terminal: Terminal) -> int:
-    where = {name: value for name in ("outcome", "scope", "agent", "task_type") if (value := getattr(args, name))}
+    where = {name: value for name in _NARROWED if (value := getattr(args, name))}
     if args.tag:
         where["tags"] = args.tag
     with opened(args) as found:
@@ -45,17 +47,18 @@ def _list(args: Namespace, terminal: Terminal) -> int:
             **where,
         )
         namespace = found.bank.namespace
-        others = "" if items or args.all_namespaces or args.before else elsewhere(found.bank)
+        others = "" if items or args.all_namespaces or args.team or args.before else elsewhere(found.bank)
     following = items[-1].id if len(items) == args.limit else None
     if terminal.as_json:
         terminal.json({"memories": [remembered_json(item) for item in items], "before": following})
         return 0
     if not items:
-        where_not = "" if args.all_namespaces else f" in namespace {namespace}"
+        where_not = "" if args.all_namespaces or args.team else f" in namespace {namespace}"
         nothing = f"No memories{where_not} match." if where or args.before else f"No memories yet{where_not}."
         terminal.tell(f"{nothing}{others}")
         return 0
-    _table(items, terminal, with_namespace=args.all_namespaces, with_state=args.state != State.ACTIVE)
+    several = bool(args.all_namespaces or args.team)
+    _table(items, terminal, with_namespace=several, with_state=args.state != State.ACTIVE)
     if following is not None:
         terminal.tell(f"For more: --before {following}")
     return 0
@@ -94,10 +97,11 @@ def _get(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
         if args.revision is None:
             item = found.bank.get(args.reference)
+            team = found.bank.teams.team_of(item.namespace)
             if terminal.as_json:
-                terminal.json(remembered_json(item))
+                terminal.json({**remembered_json(item), "team": team})
             else:
-                show_memory(terminal, item.memory, item)
+                show_memory(terminal, item.memory, item, team)
             return 0
         history = found.bank.history(args.reference)
     by_number = {memory.revision: memory for memory in history.revisions}

@@ -8,6 +8,7 @@ from reasoningbank.core.drafts import (
     MAX_CONTENT_CHARS,
     MAX_DESCRIPTION_CHARS,
     MAX_NAME_CHARS,
+    MAX_TAG_CHARS,
     MAX_TAGS,
     MAX_TITLE_CHARS,
 )
@@ -75,7 +76,8 @@ COUNT: Schema = {"type": "integer", "minimum": 0}
 FRACTION: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 NUMBER: Schema = {"type": "number"}
 FLAG: Schema = {"type": "boolean"}
-TAGS: Schema = {"type": "array", "items": NAME, "maxItems": MAX_TAGS}
+TAG: Schema = text(MAX_TAG_CHARS, minLength=1, pattern=_NAME_PATTERN)
+TAGS: Schema = {"type": "array", "items": TAG, "maxItems": MAX_TAGS}
 NAMES: Schema = {"type": "array", "items": TEXT}
 METADATA: Schema = {"type": "object"}
 COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
@@ -279,6 +281,10 @@ COMPONENTS: dict[str, Schema] = {
         relevance=FRACTION,
         tokens=COUNT,
         conflicts={"type": "array", "items": out(id=TEXT, title=TEXT)},
+        see_also={
+            "type": "array",
+            "items": out(id=TEXT, title=TEXT, namespace=TEXT, kind=one_of(EdgeKind), weight=FRACTION),
+        },
     ),
     "Found": out(
         memories={"type": "array", "items": ref("Hit")},
@@ -342,6 +348,7 @@ COMPONENTS: dict[str, Schema] = {
     ),
     "Signal": out(**_SIGNAL),
     "Edge": out(**_EDGE),
+    "Joined": out(**_EDGE, source_title=TEXT, target_title=TEXT),
     "Neighbour": out(
         memory=ref("Revision"), edge=ref("Edge"), direction=one_of(("in", "out")), steps=COUNT, strength=NUMBER
     ),
@@ -365,6 +372,7 @@ COMPONENTS: dict[str, Schema] = {
         unchanged=COUNT,
         skipped={"type": "array", "items": out(what=TEXT, why=TEXT)},
     ),
+    "Team": out(name=TEXT, namespaces=NAMES),
     "Job": out(**_JOB),
     "Handed": out(
         id=TEXT,

@@ -34,7 +34,7 @@ HOST = "host"
 """The distiller that is whoever asks."""
 MOST_TOLD = 20
 """Of each kind that a consolidation tells; the counts are whole."""
-ALSO_SHOWN = ("trust", "warnings", "conflicts")
+ALSO_SHOWN = ("trust", "warnings", "conflicts", "see_also")
 """Carried on when the bank tells them."""
 
 

@@ -15,6 +15,7 @@ from reasoningbank.serve.http.routes import (
     report,
     secrets,
     sessions,
+    teams,
     trust,
     upkeep,
     whole_sessions,
@@ -35,5 +36,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *report.ENDPOINTS,
     *secrets.ENDPOINTS,
     *upkeep.ENDPOINTS,
+    *teams.ENDPOINTS,
 )
 """The busiest first: that is also the order in which paths are tried."""
