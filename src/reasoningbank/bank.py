@@ -3,7 +3,8 @@
     bank.record  store  record_many  get  list  edit  forget  restore  erase            keeping what was learned
     bank.search  inject  compare  embed                                                 finding it
     bank.feedback  outcome  history  report                                             what it is worth
-    bank.session  start_session  add_step  end_session  sessions  trajectory  keep      what was done
+    bank.session  start_session  add_step  end_session  sessions  trajectory  keep
+    bank.track  track_of                                                                what was done
     bank.distill  consolidate  loop  scale  ingest                                      learning from it
     bank.link  unlink  neighbours  edges                                                what belongs together
     bank.import_from  export_lines  backup  verify  reindex  catch_up  status  changes  the bank as a whole
@@ -374,6 +375,18 @@ class Bank:
 
         return capture.step(self._desk, session, action, result, metadata or {})
 
+    def track(self, reference: str, action: str, result: str = "", metadata: Mapping[str, Any] | None = None) -> Step:
+        """Note what was done under a memory, by its id or key, and what came of it; no session is needed."""
+        from reasoningbank.learn import capture
+
+        return capture.track(self._desk, reference, action, result, metadata or {})
+
+    def track_of(self, reference: str) -> builtins.list[Step]:
+        """What was done under a memory, in order."""
+        from reasoningbank.learn import capture
+
+        return capture.track_of(self._desk, reference)
+
     def end_session(
         self,
         session: str,
@@ -476,8 +489,15 @@ class Bank:
 
     # ------------------------------------------------------------ in and out
 
-    def export_lines(self, *, namespace: str | None = None) -> Generator[str, None, None]:
-        """JSON Lines, a header first; every namespace unless one is named. All of one moment, which `close` ends."""
+    def export_lines(self, *, namespace: str | None = None, layout: str | None = None) -> Generator[str, None, None]:
+        """JSON Lines, a header first; every namespace unless one is named. All of one moment, which `close` ends.
+
+        With a `layout` (lessons, memories), the active memories alone, in the field names of other systems.
+        """
+        if layout is not None:
+            from reasoningbank.exchange.seed_export import seed_lines
+
+            return seed_lines(self._desk, layout, namespace)
         from reasoningbank.exchange.export import export_lines
 
         return export_lines(self._desk, namespace)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.values import fields, replace
 from reasoningbank.desk import Desk
@@ -25,6 +26,7 @@ _UNIT_WITHIN = 1e-5
 
 
 def query_of(query: str | Query, options: Mapping[str, Any]) -> Query:
+    options = rename_aliases(options, QUERY_ALIASES)
     known = {f.name for f in fields(Query)} - {"text"}
     unknown = sorted(set(options) - known)
     if unknown:

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from reasoningbank.core.aliases import NAMESPACE_ALIASES, rename_aliases
 from reasoningbank.core.confidence import INITIAL_EXPLICIT, INITIAL_RAW
 from reasoningbank.core.drafts import (
     EDITABLE_FIELDS,
@@ -47,6 +48,8 @@ _DRAFT_FIELDS = frozenset(f.name for f in fields(Draft))
 
 def draft_of(given: Draft | Mapping[str, Any] | None, options: Mapping[str, Any]) -> Draft:
     values = options if given is None or isinstance(given, Draft) else {**given, **options}
+    if not values.keys().isdisjoint(NAMESPACE_ALIASES):
+        values = rename_aliases(values, NAMESPACE_ALIASES)
     unknown = values.keys() - _DRAFT_FIELDS
     if unknown:
         listed = ", ".join(sorted(map(str, unknown)))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.core.types import Memory, Outcome, Remembered, Scope
+from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, Step
 from reasoningbank.guard.admission import warnings_of
+
+_MOST_STEPS = 20
 
 
 def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None, team: str | None = None) -> None:
@@ -52,6 +55,18 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None, t
         label = "Avoid when" if memory.outcome is Outcome.FAILURE else "When"
         terminal.paragraph(f"{label}: {memory.description}")
     terminal.paragraph(memory.content)
+
+
+def show_track(terminal: Terminal, steps: Sequence[Step]) -> None:
+    """What was done under a memory; the latest, where it was much."""
+    if not steps:
+        return
+    terminal.say()
+    earlier = len(steps) - _MOST_STEPS
+    terminal.say(f"Steps{f' (the last {_MOST_STEPS} of {len(steps):,})' if earlier > 0 else ''}:", bold=True)
+    for step in steps[-_MOST_STEPS:]:
+        result = f" → {plain.one_line(step.result)}" if step.result else ""
+        terminal.paragraph(f"{step.number}. {plain.one_line(step.action)}{result}", "  ", 3)
 
 
 def _facts(terminal: Terminal, facts: list[str]) -> None:

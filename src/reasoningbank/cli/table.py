@@ -34,6 +34,7 @@ COMMANDS: dict[str, Entry] = {
     "outcome": Entry("learn", "say how a task went that used a memory", "evidence"),
     "history": Entry("learn", "show the evidence about a memory and its curve", "evidence"),
     "report": Entry("learn", "show what memories did and what difference they make", "report"),
+    "track": Entry("learn", "note what was done under a memory, and what came of it", "session"),
     "session start": Entry("learn", "begin a task", "session"),
     "session step": Entry("learn", "note what was done and what came of it", "session"),
     "session end": Entry("learn", "end a task and credit what was shown", "session"),

@@ -158,6 +158,7 @@ class Step:
     id: str
     tenant: str
     trajectory_id: str
+    """The session that it is a part of, or the memory under which it was taken."""
     number: int
     action: str
     result: str

@@ -25,7 +25,7 @@ from reasoningbank.guard.admission import admit, examined, put_back, readmit
 from reasoningbank.guard.trust import check_may_revise, trust_in
 from reasoningbank.ports import Reader, Writer
 
-DEFAULT_NAMES = {"reasoningbank-jsonl": "jsonl"}
+DEFAULT_NAMES = {"reasoningbank-jsonl": "jsonl", "memories-json": "json"}
 """The name of an import by its layout; foreign layouts name themselves."""
 
 
@@ -71,15 +71,16 @@ def settled(claims: Claims, there: Record, coming: Record) -> Record:
     return coming
 
 
-def add(claims: Claims, writer: Writer, record: Record) -> bool:
-    """Keep a record that is not here yet; True when it is a memory that came in untrusted."""
+def add(claims: Claims, writer: Writer, record: Record) -> Memory | None:
+    """Keep a record that is not here yet; a memory that came in untrusted is handed back as it was kept."""
     if not isinstance(record, Memory):
         writer.add(record)
-        return False
+        return None
     if claims.restore:
         put_back(writer, record)
-        return False
-    return admit(writer, record).trust is Trust.UNTRUSTED
+        return None
+    admitted = admit(writer, record)
+    return admitted.memory if admitted.trust is Trust.UNTRUSTED else None
 
 
 def revise(claims: Claims, writer: Writer, there: Record, record: Record) -> None:

@@ -243,8 +243,6 @@ def _metadata(fields: Mapping[str, Any], shape: str) -> dict[str, Any]:
     namespace, domain = text_of(fields.get("namespace")), text_of(fields.get("domain"))
     if namespace and domain not in ("", namespace):
         kept["domain"] = domain
-    if kept.get("type") == "reasoning_memory":
-        del kept["type"]
     if fields.get("redacted") is True:
         kept["imported_redacted"] = True
     kept["imported_layout"] = shape

@@ -54,7 +54,7 @@ def _records(reader: Reader, where: Mapping[str, str]) -> Iterator[tuple[str, Re
     for trajectory in _pages(reader, Trajectory, where):
         sessions.add(trajectory.id)
         yield "trajectory", trajectory
-    yield from _about(sessions, "step", _pages(reader, Step), "trajectory_id")
+    yield from _about(sessions | kept, "step", _pages(reader, Step), "trajectory_id")
     yield from _about(kept, "edge", _pages(reader, Edge), "source_id", "target_id")
     yield from _about(kept, "vector", reader.beside(KeptVector), "memory_id")
     yield from _about(kept, "shown", reader.beside(Exposure), "memory_id")

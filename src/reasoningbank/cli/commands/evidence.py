@@ -10,11 +10,12 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import Command, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed
+from reasoningbank.cli.memory_page import show_track
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.types import Confidence, Outcome, Remembered
 from reasoningbank.learn.evidence import History
-from reasoningbank.view import confidence_json, history_json
+from reasoningbank.view import confidence_json, history_json, step_json
 
 _CURVE_COLUMNS = 40
 
@@ -68,10 +69,12 @@ def _moved(terminal: Terminal, before: Remembered, after: Confidence, scrubbed: 
 def _history(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
         history = found.bank.history(args.reference)
+        steps = found.bank.track_of(history.remembered.id)
     if terminal.as_json:
-        terminal.json(history_json(history))
+        terminal.json({**history_json(history), "steps": [step_json(step) for step in steps]})
     else:
         _page(history, terminal)
+        show_track(terminal, steps)
     return 0
 
 

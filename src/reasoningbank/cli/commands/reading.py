@@ -9,12 +9,12 @@ from collections.abc import Callable
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import elsewhere, opened
 from reasoningbank.cli.command import Command, add_limit, add_reference
-from reasoningbank.cli.memory_page import show_memory
+from reasoningbank.cli.memory_page import show_memory, show_track
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope, State
-from reasoningbank.view import memory_json, remembered_json
+from reasoningbank.view import memory_json, remembered_json, step_json
 
 _DEFAULT_LIMIT = 50
 _SHOWN_CHARS = 200
@@ -97,11 +97,13 @@ def _get(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
         if args.revision is None:
             item = found.bank.get(args.reference)
-            team = found.bank.teams.team_of(item.namespace)
+            team, steps = found.bank.teams.team_of(item.namespace), found.bank.track_of(item.id)
             if terminal.as_json:
-                terminal.json({**remembered_json(item), "team": team})
+                shown = {**remembered_json(item), "team": team}
+                terminal.json({**shown, "steps": [step_json(step) for step in steps]})
             else:
                 show_memory(terminal, item.memory, item, team)
+                show_track(terminal, steps)
             return 0
         history = found.bank.history(args.reference)
     by_number = {memory.revision: memory for memory in history.revisions}

@@ -77,7 +77,9 @@ class _Adoption:
         for name, kind in _IDS.get(str(noun), {}).items():
             given = values.get(name)
             if isinstance(given, str):
-                values[name] = self._ours(kind, given)
+                # A step may have been taken under a memory instead of in a session.
+                under_memory = noun == "step" and name == "trajectory_id" and given.startswith("mem_")
+                values[name] = self._ours(Memory if under_memory else kind, given)
             elif isinstance(given, list):
                 values[name] = [self._ours(kind, one) if isinstance(one, str) else one for one in given]
         return json.dumps(values, ensure_ascii=False) + "\n"

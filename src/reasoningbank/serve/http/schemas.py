@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from reasoningbank.core.aliases import NAMESPACE_ALIASES
 from reasoningbank.core.drafts import (
     MAX_CONTENT_CHARS,
     MAX_DESCRIPTION_CHARS,
@@ -69,6 +70,9 @@ NAME: Schema = text(MAX_NAME_CHARS, minLength=1, pattern=_NAME_PATTERN)
 NAMESPACE: Schema = text(
     MAX_NAME_CHARS, minLength=1, pattern=r"^(?!\s*\*\s*$)[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
 )
+_SAME_AS_NAMESPACE: dict[str, Schema] = {
+    name: {**NAMESPACE, "description": "another name of namespace"} for name in NAMESPACE_ALIASES
+}
 NULL_NAME: Schema = {**NAME, "type": ["string", "null"]}
 NULL_TEXT: Schema = {"type": ["string", "null"]}
 TEXT: Schema = {"type": "string"}
@@ -103,6 +107,7 @@ DRAFT: Schema = obj(
     **_EDITABLE,
     key=_TITLE,
     namespace=NAMESPACE,
+    **_SAME_AS_NAMESPACE,
     origin=NAME,
     parents={"type": "array", "items": NAME, "maxItems": 1000},
     source=NULL_NAME,
@@ -126,6 +131,7 @@ _ASKED: dict[str, Schema] = {
     "outcome": one_of((*Outcome, "all"), default="all"),
     "min_confidence": {**FRACTION, "default": DEFAULT_MIN_CONFIDENCE},
     "namespace": {**NAME, "description": '"*" is every one'},
+    **{name: {**NAME, "description": "another name of namespace"} for name in NAMESPACE_ALIASES},
     "tags": TAGS,
     "agent": NULL_NAME,
     "task_type": NULL_NAME,
@@ -152,7 +158,9 @@ COMPARE: Schema = obj(
 EMBED: Schema = obj(("texts",), texts={"type": "array", "items": _CONTENT, "minItems": 1, "maxItems": 256})
 FEEDBACK: Schema = obj(("helpful",), helpful=FLAG, comment=_DESCRIPTION)
 OUTCOME: Schema = obj(("succeeded",), succeeded=FLAG, session=NULL_NAME, comment=_DESCRIPTION)
-SESSION: Schema = obj(("task",), task=_CONTENT, namespace=NAMESPACE, agent=NULL_NAME, metadata=METADATA)
+SESSION: Schema = obj(
+    ("task",), task=_CONTENT, namespace=NAMESPACE, **_SAME_AS_NAMESPACE, agent=NULL_NAME, metadata=METADATA
+)
 STEP: Schema = obj(("action",), action=_CONTENT, result=text(MAX_CONTENT_CHARS), metadata=METADATA)
 END: Schema = obj(("outcome",), outcome=one_of(OUTCOMES), used=REFERENCES)
 LINK: Schema = obj(
@@ -370,6 +378,10 @@ COMPONENTS: dict[str, Schema] = {
         added=COUNTS,
         revised=COUNT,
         unchanged=COUNT,
+        untrusted=COUNT,
+        quarantined=COUNT,
+        origins=COUNTS,
+        left_out=COUNTS,
         skipped={"type": "array", "items": out(what=TEXT, why=TEXT)},
     ),
     "Team": out(name=TEXT, namespaces=NAMES),

@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reasoningbank.bank import Bank
+from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.origins import Trust
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.envelope import for_prompt
 from reasoningbank.serve.mcp import schemas
@@ -67,10 +69,16 @@ def call(name: str, arguments: Mapping[str, Any], bank: Bank, caller: Caller) ->
     if not may(caller, tool.needs):
         return Reply(values=None, failure=f"{name} needs the scope {tool.needs}; this token does not have it.")
     try:
-        given = checked(tool.inputs, arguments)
+        given = checked(tool.inputs, _in_our_names(tool, arguments))
         return Reply(values=_WORK[name](Call(bank=bank, caller=caller, given=given)))
     except Exception as error:  # noqa: BLE001 - the outermost door: whatever fails becomes a sentence, never a stack
         return Reply(values=None, failure=sentence(error))
+
+
+def _in_our_names(tool: schemas.Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """With the names that other memories use, where the tool has what they mean."""
+    known = tool.inputs["properties"]
+    return rename_aliases(arguments, {name: ours for name, ours in QUERY_ALIASES.items() if ours in known})
 
 
 def offered(caller: Caller) -> list[schemas.Tool]:
@@ -137,9 +145,12 @@ def _outcome(call: Call) -> dict[str, Any]:
 
 
 def _get(call: Call) -> dict[str, Any]:
-    shown = for_prompt(remembered_json(call.bank.get(call.given["memory_id"])))
+    memory = call.bank.get(call.given["memory_id"])
+    shown = for_prompt(remembered_json(memory))
     del shown["tenant"]
-    return shown
+    steps = call.bank.track_of(memory.id) if memory.trust is not Trust.UNTRUSTED else ()
+    told = [{"did": step.action, "result": step.result} for step in steps[-MOST_TOLD:]]
+    return {**shown, "steps": told} if told else shown
 
 
 def _session(call: Call) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from reasoningbank.serve.http.routes import (
     secrets,
     sessions,
     teams,
+    tracks,
     trust,
     upkeep,
     whole_sessions,
@@ -37,5 +38,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *secrets.ENDPOINTS,
     *upkeep.ENDPOINTS,
     *teams.ENDPOINTS,
+    *tracks.ENDPOINTS,
 )
 """The busiest first: that is also the order in which paths are tried."""
