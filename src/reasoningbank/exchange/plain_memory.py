@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
+from reasoningbank.core.drafts import clean_text, memory_from
+from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.types import Draft, Outcome, Scope
 from reasoningbank.exchange.extra_fields import extra_fields, whole_tags
@@ -42,7 +44,27 @@ def is_memory(values: Mapping[str, Any]) -> bool:
 
 def item_from(what: str, values: Mapping[str, Any]) -> IncomingMemory | Skipped:
     """`what` names the place in the file, for the reason why it is skipped."""
-    return _lesson(what, values) if is_lesson(values) else _memory(what, values)
+    holdable = _holdable(values)
+    item = _lesson(what, holdable) if is_lesson(holdable) else _memory(what, holdable)
+    if isinstance(item, IncomingMemory):
+        try:
+            memory_from(item.draft, memory_id="", tenant="", namespace="", initial_confidence=0.5, now=0.0)
+        except InvalidInput as error:
+            return Skipped(what=what, why=str(error))
+    return item
+
+
+def _holdable(value: Any) -> Any:
+    """With texts that any store accepts: JSON allows halves of characters, UTF-8 does not."""
+    match value:
+        case str():
+            return clean_text(value, "text", len(value))
+        case list():
+            return [_holdable(entry) for entry in value]
+        case dict():
+            return {_holdable(name): _holdable(entry) for name, entry in value.items()}
+        case _:
+            return value
 
 
 # ---------------------------------------------------------------- title, content and what else there may be

@@ -317,7 +317,7 @@ _TEAMS = (
   hash BLOB NOT NULL)""",
     "CREATE INDEX memberships_by_namespace ON memberships (tenant, namespace)",
     # Few memories are for more than their own project, and a hook must know at once whether there is any.
-    """CREATE INDEX memories_shared ON memories (tenant, namespace, id)
+    """CREATE INDEX memories_shared ON memories (tenant, scope, state)
   WHERE scope IN ('org', 'team') AND state IN ('active')""",
 )
 
