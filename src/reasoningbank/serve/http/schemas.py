@@ -81,7 +81,8 @@ FRACTION: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 NUMBER: Schema = {"type": "number"}
 FLAG: Schema = {"type": "boolean"}
 TAG: Schema = text(MAX_TAG_CHARS, minLength=1, pattern=_NAME_PATTERN)
-TAGS: Schema = {"type": "array", "items": TAG, "maxItems": MAX_TAGS}
+# How many there may be is checked where tags are cleaned, together with how long they are in all.
+TAGS: Schema = {"type": "array", "items": TAG, "description": f"at most {MAX_TAGS:,}"}
 NAMES: Schema = {"type": "array", "items": TEXT}
 METADATA: Schema = {"type": "object"}
 COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
