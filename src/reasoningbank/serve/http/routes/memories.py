@@ -200,6 +200,7 @@ ENDPOINTS = (
         summary="List memories, newest first",
         handle=_list,
         query=_LIST_PARAMETERS,
+        errors=(404,),
         reply=schemas.listing("memories", schemas.ref("Memory")),
     ),
     Endpoint(

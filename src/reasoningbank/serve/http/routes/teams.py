@@ -46,5 +46,6 @@ ENDPOINTS = (
         example={"team": "backend", "namespaces": ["api", "billing"]},
         reply=_TEAMS,
         lane="writing",
+        errors=(404,),
     ),
 )
