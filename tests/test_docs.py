@@ -80,6 +80,8 @@ def test_commands_of_the_guide_run_as_written(tmp_path, monkeypatch):
     keep, happened, session, transcripts, links, moving, believing, embedder = blocks
     notes = tmp_path / "notes"
     notes.mkdir()
+    lesson = '[{"rb_id": 1003, "key_lesson": "Adjust by Rundown first", "context_to_prefer": "ROI", "tags": []}]'
+    (tmp_path / "lessons.json").write_text(lesson)
     (notes / "deploy.md").write_text("# Deploy on Mondays\n\nNobody is there on Fridays.\n")
     keep += "reasoningbank store second 'Say in one sentence what failed'"
     links = links.replace("ID1", "go-errors").replace("ID2", "second")

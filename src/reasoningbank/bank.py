@@ -3,9 +3,10 @@
     bank.record  store  record_many  get  list  edit  forget  restore  erase            keeping what was learned
     bank.search  inject  compare  embed                                                 finding it
     bank.feedback  outcome  stability  history  report                                  what it is worth
-    bank.session  start_session  add_step  end_session  sessions  trajectory  keep      what was done
+    bank.session  start_session  add_step  end_session  sessions  trajectory  keep
+    bank.track  track_of                                                                what was done
     bank.distill  consolidate  loop  scale  ingest                                      learning from it
-    bank.link  unlink  neighbours                                                       what belongs together
+    bank.link  unlink  neighbours  edges                                                what belongs together
     bank.import_from  export_lines  backup  verify  reindex  catch_up  status  changes  the bank as a whole
 
     bank.jobs       sessions that wait to be distilled        learn.jobs
@@ -13,6 +14,7 @@
     bank.trust      approving, revoking, and why              judging
     bank.secrets    what is scrubbed, and what is not         secrecy
     bank.gaps       what was asked for in vain                unanswered
+    bank.teams      which projects are a team                 team_roster
 
 Knows which room does what and what the defaults are; no verb does its work here. `wiring`, which knows the backends,
 makes it.
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
 
     from reasoningbank.core.learning import Episode, Verdict
     from reasoningbank.exchange.transfer import Imported
-    from reasoningbank.graph.walk import Neighbour
+    from reasoningbank.graph.walk import Joined, Neighbour
     from reasoningbank.guard.secrets import Scrubber
     from reasoningbank.judging import Judging
     from reasoningbank.learn.calling import Agent
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from reasoningbank.run import Run
     from reasoningbank.secrecy import Secrecy
     from reasoningbank.status import Status
+    from reasoningbank.team_roster import TeamRoster
     from reasoningbank.unanswered import Unanswered
     from reasoningbank.upkeep import Upkeep
 
@@ -197,6 +200,13 @@ class Bank:
 
         return Unanswered(self._desk, self._engine)
 
+    @property
+    def teams(self) -> TeamRoster:
+        """Which namespaces belong to which team: what is scoped to a team is found by those of that team."""
+        from reasoningbank.team_roster import TeamRoster
+
+        return TeamRoster(self._desk)
+
     # ------------------------------------------------------------ storing
 
     def record(self, draft: Draft | None = None, *, vector: ArrayLike | None = None, **options: Any) -> Remembered:
@@ -241,7 +251,7 @@ class Bank:
         **where: Any,
     ) -> builtins.list[Remembered]:
         """Newest first; `before` is the last id of the page before. `where` may name tags, outcome, scope, agent,
-        task_type, origin or key.
+        task_type, origin, key, or a team: then of every namespace in it.
         """
         return records.listed(self._desk, where, namespace=namespace, state=state, limit=limit, before=before)
 
@@ -406,6 +416,18 @@ class Bank:
 
         return capture.step(self._desk, session, action, result, metadata or {})
 
+    def track(self, reference: str, action: str, result: str = "", metadata: Mapping[str, Any] | None = None) -> Step:
+        """Note what was done under a memory, by its id or key, and what came of it; no session is needed."""
+        from reasoningbank.learn import capture
+
+        return capture.track(self._desk, reference, action, result, metadata or {})
+
+    def track_of(self, reference: str) -> builtins.list[Step]:
+        """What was done under a memory, in order."""
+        from reasoningbank.learn import capture
+
+        return capture.track_of(self._desk, reference)
+
     def end_session(
         self,
         session: str,
@@ -500,10 +522,23 @@ class Bank:
 
         return neighbours(self._desk, reference, kind=kind, direction=direction, depth=depth)
 
+    def edges(self, **where: Any) -> builtins.list[Joined]:
+        """Edges with the titles of their ends, newest first: `kind`, `tags`, `least_weight`, `limit`, `before`."""
+        from reasoningbank.graph.walk import edges
+
+        return edges(self._desk, **where)
+
     # ------------------------------------------------------------ in and out
 
-    def export_lines(self, *, namespace: str | None = None) -> Generator[str, None, None]:
-        """JSON Lines, a header first; every namespace unless one is named. All of one moment, which `close` ends."""
+    def export_lines(self, *, namespace: str | None = None, layout: str | None = None) -> Generator[str, None, None]:
+        """JSON Lines, a header first; every namespace unless one is named. All of one moment, which `close` ends.
+
+        With a `layout` (lessons, memories), the active memories alone, in the field names of other systems.
+        """
+        if layout is not None:
+            from reasoningbank.exchange.seed_export import seed_lines
+
+            return seed_lines(self._desk, layout, namespace)
         from reasoningbank.exchange.export import export_lines
 
         return export_lines(self._desk, namespace)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.settings import Settings
 from reasoningbank.core.values import fields, replace
@@ -27,6 +28,7 @@ _UNIT_WITHIN = 1e-5
 
 def query_of(settings: Settings, query: str | Query, options: Mapping[str, Any], *, injects: bool = False) -> Query:
     """A question with the options that were given, and for the others what the settings say."""
+    options = rename_aliases(options, QUERY_ALIASES)
     known = {f.name for f in fields(Query)} - {"text"}
     unknown = sorted(set(options) - known)
     if unknown:
@@ -106,8 +108,9 @@ def inject(desk: Desk, engine: Engine, learning: Learning, query: Query, max_tok
 
 def _shown_hit(desk: Desk, hit: Recalled) -> Recalled:
     memory, conflicts = desk.shown(hit.memory), tuple(map(desk.shown, hit.conflicts))
-    unchanged = memory is hit.memory and conflicts == hit.conflicts
-    return hit if unchanged else replace(hit, memory=memory, conflicts=conflicts)
+    see_also = tuple(map(desk.shown, hit.see_also))
+    unchanged = memory is hit.memory and conflicts == hit.conflicts and see_also == hit.see_also
+    return hit if unchanged else replace(hit, memory=memory, conflicts=conflicts, see_also=see_also)
 
 
 def candidates(desk: Desk, engine: Engine, query: Query, depth: int) -> Candidates:

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from reasoningbank.core.teams import TeamReach
 from reasoningbank.core.types import (
     AccessToken,
     Change,
@@ -300,7 +301,10 @@ class Filter:
 
     tenant: str
     namespace: str | None = None
-    """Binds project-scoped memories only; team and org memories belong to the whole tenant."""
+    """Binds project-scoped memories to this one and team-scoped ones to its team; org ones belong to the tenant."""
+    team: TeamReach | None = None
+    """Whose team-scoped memories are in reach besides the namespace's own; None is everybody's. Without a namespace it
+    binds nothing."""
     scopes: tuple[Scope, ...] = (Scope.PROJECT, Scope.TEAM, Scope.ORG)
     outcome: Outcome | None = None
     states: tuple[State, ...] = (State.ACTIVE,)

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from reasoningbank.core.aliases import NAMESPACE_ALIASES, rename_aliases
 from reasoningbank.core.confidence import taken_over_id
 from reasoningbank.core.drafts import (
     AUTO,
@@ -17,15 +18,26 @@ from reasoningbank.core.drafts import (
     KEEP,
     MAX_TITLE_CHARS,
     RESET,
+    clean_name,
     clean_namespace,
     edited,
     evidence_wish,
     memory_from,
     required_text,
 )
-from reasoningbank.core.errors import Conflict, InvalidInput
+from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
 from reasoningbank.core.origins import USER, clean_origin
-from reasoningbank.core.types import EVERY_NAMESPACE, Draft, EmbedderIdentity, Memory, Remembered, Signal, Trajectory
+from reasoningbank.core.teams import fold_memberships
+from reasoningbank.core.types import (
+    EVERY_NAMESPACE,
+    Draft,
+    EmbedderIdentity,
+    Membership,
+    Memory,
+    Remembered,
+    Signal,
+    Trajectory,
+)
 from reasoningbank.core.values import fields, replace
 from reasoningbank.desk import LIVE_STATES, Desk
 from reasoningbank.guard.admission import Admitted, admit, readmit
@@ -35,7 +47,7 @@ from reasoningbank.ports import Reader, Writer
 
 DRAFTS_PER_UNIT = 500
 MOST_LISTED = 1 << 40
-LISTABLE = frozenset({"tags", "outcome", "scope", "agent", "task_type", "origin", "key"})
+LISTABLE = frozenset({"tags", "outcome", "scope", "agent", "task_type", "origin", "key", "team"})
 _REVISABLE = frozenset(EDITABLE_FIELDS) - {"namespace", "state"}
 _SAYING = ("content", "outcome", "title", "description")
 _DRAFT_FIELDS = frozenset(f.name for f in fields(Draft))
@@ -43,6 +55,8 @@ _DRAFT_FIELDS = frozenset(f.name for f in fields(Draft))
 
 def draft_of(given: Draft | Mapping[str, Any] | None, options: Mapping[str, Any]) -> Draft:
     values = options if given is None or isinstance(given, Draft) else {**given, **options}
+    if not values.keys().isdisjoint(NAMESPACE_ALIASES):
+        values = rename_aliases(values, NAMESPACE_ALIASES)
     unknown = values.keys() - _DRAFT_FIELDS
     if unknown:
         listed = ", ".join(sorted(map(str, unknown)))
@@ -210,11 +224,22 @@ def listed(
     if unknown:
         raise InvalidInput(f"{', '.join(unknown)} cannot be listed by: use one of {', '.join(sorted(LISTABLE))}.")
     conditions = {**_cleaned(desk, where), **in_namespace(desk, namespace)}
+    team = conditions.pop("team", None)
     if state is not None:
         conditions["state"] = state
     with desk.store.read(desk.tenant) as reader:
+        if team is not None:
+            conditions["namespace"] = _namespaces_of(reader, clean_name(team, "team"))
         memories = reader.select(Memory, conditions, newest_first=True, after=before, limit=checked_limit(limit))
         return desk.remembered(reader, memories)
+
+
+def _namespaces_of(reader: Reader, team: str) -> tuple[str, ...]:
+    teams = fold_memberships(reader.select(Membership, {}))
+    if team not in teams.names():
+        there = ", ".join(teams.names()) or "no team yet"
+        raise NotFound(f"There is no team {team!r} here: there is {there}.")
+    return teams.namespaces_of(team)
 
 
 def listed_sessions(desk: Desk, *, namespace: str | None, limit: int, before: str | None) -> list[Trajectory]:

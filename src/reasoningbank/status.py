@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reasoningbank.core.settings import Choice
-from reasoningbank.core.types import Edge, EmbedderIdentity, Memory, Signal, State, Trajectory
+from reasoningbank.core.teams import fold_memberships
+from reasoningbank.core.types import Edge, EmbedderIdentity, Membership, Memory, Signal, State, Trajectory
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.engine import Engine
@@ -39,6 +40,8 @@ class Status:
     """By state."""
     namespaces: Mapping[str, int]
     """Active memories by namespace."""
+    teams: Mapping[str, Sequence[str]]
+    """The namespaces of each team; those in none are together the default team."""
     signals: int
     trajectories: int
     edges: int
@@ -52,6 +55,7 @@ def status_of(desk: Desk, engine: Engine, learning: Learning) -> Status:
         # Grouping by state sorts every row; by namespace they lie sorted already, and few are not active.
         namespaces = reader.tally(Memory, "namespace", {"state": State.ACTIVE.value})
         active = {State.ACTIVE.value: sum(namespaces.values())} if namespaces else {}
+        teams = fold_memberships(reader.select(Membership, {}))
         others = reader.tally(Memory, "state", {"state": tuple(s for s in State if s is not State.ACTIVE)})
         return Status(
             store=store.info,
@@ -70,6 +74,7 @@ def status_of(desk: Desk, engine: Engine, learning: Learning) -> Status:
             changes=store.head(),
             memories={**active, **others},
             namespaces=namespaces,
+            teams={name: teams.namespaces_of(name) for name in teams.names()},
             signals=reader.count(Signal, {}),
             trajectories=reader.count(Trajectory, {}),
             edges=reader.count(Edge, {}),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from reasoningbank.core.types import Spending
-    from reasoningbank.graph.walk import Neighbour
+    from reasoningbank.graph.walk import Joined, Neighbour
     from reasoningbank.guard.sweep import Swept
     from reasoningbank.judging import Provenance, Source
     from reasoningbank.learn.consolidate.plan import Consolidated, Link, Plan, Run, Undone
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from reasoningbank.learn.whole import Kept
     from reasoningbank.recall.gaps import OpenGap
     from reasoningbank.recall.query import Found, Recalled
+    from reasoningbank.team_roster import Team
 
 
 def iso(at: float | None) -> str | None:
@@ -90,6 +91,7 @@ def remembered_json(item: Remembered) -> dict[str, Any]:
 def recalled_json(hit: Recalled, *, explain: bool = True) -> dict[str, Any]:
     shown = {**remembered_json(hit), "relevance": round(hit.relevance, 6), "tokens": hit.tokens}
     shown["conflicts"] = [{"id": clash.id, "title": clash.title} for clash in hit.conflicts]
+    shown["see_also"] = [_plain(linked) for linked in hit.see_also]
     del shown["shown"], shown["set_aside"]
     if explain:
         shown["why"] = {f.name: round(float(getattr(hit.parts, f.name)), 6) for f in fields(hit.parts)}
@@ -131,6 +133,10 @@ def _report_line(line: Line) -> dict[str, Any]:
         "uplift": None if line.uplift is None else _plain(line.uplift),
         "dead": line.dead,
     }
+
+
+def team_json(team: Team) -> dict[str, Any]:
+    return _plain(team)
 
 
 def gap_json(gap: OpenGap) -> dict[str, Any]:
@@ -225,6 +231,10 @@ def neighbour_json(neighbour: Neighbour) -> dict[str, Any]:
         "steps": neighbour.steps,
         "strength": round(neighbour.strength, 6),
     }
+
+
+def joined_json(joined: Joined) -> dict[str, Any]:
+    return {**edge_json(joined.edge), "source_title": joined.source, "target_title": joined.target}
 
 
 def ruling_json(ruling: Ruling) -> dict[str, Any]:

@@ -50,3 +50,30 @@ def test_a_lonely_memory_has_no_neighbours(rb, memory):
     result = rb("graph", "neighbours", memory)
     assert (result.code, result.out) == (0, "")
     assert "No edges" in result.err
+
+
+def test_parallel_edges_are_all_shown(rb, chain):
+    rb("link", "a", "b", "--kind", "architectural_analogy", "--weight", "0.82")
+    shown = rb("graph", "neighbours", "a").out
+    assert "requires →" in shown
+    assert "architectural_analogy →" in shown
+
+
+def test_edges_are_listed_by_tag_and_kind(rb, chain):
+    rb("link", "a", "c", "--kind", "enhances", "--tag", "solution", "--tag", "bridge")
+    (edge,) = rb("graph", "edges", "--tag", "solution", "--json").json["edges"]
+    assert (edge["source_title"], edge["target_title"], edge["kind"]) == ("a", "c", "enhances")
+    assert len(rb("graph", "edges", "--json").json["edges"]) == 3
+    assert "b first" in rb("graph", "edges", "--kind", "requires").out
+    assert "No such edges" in rb("graph", "edges", "--tag", "none").err
+    assert "--before edg_" in rb("graph", "edges", "--limit", "2").err
+
+
+def test_a_hit_says_where_its_strong_links_lead(rb):
+    rb("store", "services", "Split the backend into services", "--namespace", "backend")
+    other = rb("store", "components", "Split the page into components", "--namespace", "frontend").id
+    rb("link", "services", other, "--kind", "architectural_analogy", "--weight", "0.82", "--namespace", "backend")
+    said = rb("query", "split the backend into services", "--namespace", "backend")
+    assert f"see also: components (architectural analogy 0.82, in frontend) {other}" in said.out
+    hit = rb("query", "split the backend into services", "--namespace", "backend", "--json").json["memories"][0]
+    assert [linked["kind"] for linked in hit["see_also"]] == ["architectural_analogy"]

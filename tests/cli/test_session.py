@@ -70,3 +70,15 @@ def test_bad_sessions_are_refused(rb, memory):
 def test_the_family_alone_lists_its_members_and_an_unknown_member_is_a_misuse(rb):
     assert "session start" in rb("session").out
     assert rb("session", "stop").code == 2
+
+
+def test_steps_are_tracked_under_a_memory_and_shown_with_it(rb):
+    rb("store", "api_v2", "REST API with JWT")
+    assert "step 1 under api_v2" in rb("track", "api_v2", "Design authentication", "Chose JWT pattern").err
+    rb("track", "api_v2", "Deploy to production", "Success - no issues")
+    for command in ("get", "history"):
+        shown = rb(command, "api_v2").out
+        assert "1. Design authentication → Chose JWT pattern" in shown
+        assert "2. Deploy to production → Success - no issues" in shown
+        assert len(rb(command, "api_v2", "--json").json["steps"]) == 2
+    assert rb("track", "nothing", "x").code != 0

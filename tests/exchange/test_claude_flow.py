@@ -260,6 +260,7 @@ def test_text_that_is_not_utf8_costs_its_row_only(tmp_path: Path) -> None:
         ("duplicate_of", "relates", "duplicate_of"),
         ("supersedes", "supersedes", ""),
         ("cross-domain-analogy", "analogy", "cross-domain-analogy"),
+        ("architectural_analogy", "architectural_analogy", ""),
         ("follows", "relates", "follows"),
     ],
 )

@@ -70,7 +70,14 @@ def test_markdown_is_recognised_as_a_file_and_as_a_folder(tmp_path: Path) -> Non
 
 
 def test_every_foreign_layout_has_a_reader_and_ours_has_its_own_elsewhere() -> None:
-    assert sorted(readers()) == ["claude-flow-json", "claude-flow-sqlite", "markdown-folder", "paper-jsonl"]
+    assert sorted(readers()) == [
+        "claude-flow-json",
+        "claude-flow-sqlite",
+        "lessons",
+        "markdown-folder",
+        "memories-json",
+        "paper-jsonl",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -99,3 +99,31 @@ def test_a_walk_that_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(InvalidInput):
         bank.neighbours("a", **options)  # type: ignore[arg-type]
+
+
+def test_parallel_edges_are_all_shown(bank: ReasoningBank, chain: list[str]) -> None:
+    for kind, weight in (("analogy", 0.3), ("architectural_analogy", 0.9), ("conflicts", 0.6)):
+        bank.link("d", "a", kind, weight=weight)
+    bank.link("a", "d", "relates", weight=0.1)
+    told = [(n.edge.kind.value, n.outward) for n in bank.neighbours("a") if n.memory.id == chain[3]]
+    assert told == [("architectural_analogy", False), ("conflicts", False), ("analogy", False), ("relates", True)]
+
+
+def test_edges_are_listed_by_kind_tag_and_strength(bank: ReasoningBank, chain: list[str]) -> None:
+    bank.link("a", "d", "enhances", weight=0.7, tags=["bridge", "solution"])
+    bank.link("b", "d", "enhances", weight=0.3, tags=["bridge"])
+    ends = lambda **where: [(j.source, j.target) for j in bank.edges(**where)]  # noqa: E731
+    assert ends(tags=["solution"]) == [("a", "d")]
+    assert ends(tags=["bridge"]) == [("b", "d"), ("a", "d")]
+    assert ends(kind="enhances", least_weight=0.5) == [("a", "d")]
+    assert len(ends()) == 5
+    first = bank.edges(limit=2)
+    assert len(bank.edges(before=first[-1].edge.id)) == 3
+    with pytest.raises(InvalidInput, match="kind"):
+        bank.edges(kind="likes")
+    with pytest.raises(InvalidInput, match="limit"):
+        bank.edges(limit=0)
+
+
+def test_the_edges_of_another_tenant_are_not_listed(bank: ReasoningBank, chain: list[str]) -> None:
+    assert bank.for_tenant("acme").edges() == []

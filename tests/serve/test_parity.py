@@ -13,6 +13,7 @@ from reasoningbank.learn.jobs import Jobs
 from reasoningbank.secrecy import Secrecy
 from reasoningbank.serve.http import openapi
 from reasoningbank.serve.http.routes import ENDPOINTS
+from reasoningbank.team_roster import TeamRoster
 from reasoningbank.unanswered import Unanswered
 from reasoningbank.upkeep import Upkeep
 
@@ -22,6 +23,7 @@ NOUNS: dict[str, type] = {
     "gaps": Unanswered,
     "upkeep": Upkeep,
     "secrets": Secrecy,
+    "teams": TeamRoster,
 }
 """What a bank is reached by beside its verbs."""
 
@@ -73,6 +75,12 @@ ROUTES: dict[str, str] = {
     "link": "POST /v1/links",
     "unlink": "DELETE /v1/links/{id}",
     "neighbours": "GET /v1/memories/{id}/neighbours",
+    "edges": "GET /v1/links",
+    "track": "POST /v1/memories/{id}/steps",
+    "track_of": "GET /v1/memories/{id}/steps",
+    "teams.list": "GET /v1/teams",
+    "teams.add": "POST /v1/teams",
+    "teams.remove": "POST /v1/teams",
     "export_lines": "GET /v1/export",
     "import_from": "POST /v1/import",
     "secrets.found_in": "POST /v1/secrets",
@@ -110,6 +118,8 @@ NOT_OVER_HTTP: dict[str, str] = {
     "loop": "takes the caller's agent, a function; its parts have routes",
     "scale": "takes the caller's agent, a function; runs can be sent as episodes",
     "catch_up": "every search does it",
+    "teams.now": "a value of Python to ask; teams.list says the same",
+    "teams.team_of": "teams.list says it of all",
     "jobs.summary": "folds what a crew in the same process did",
     "jobs.crew": "threads of the same process; the server runs its own",
     "jobs.work": "works one job in the caller's thread; the server's workers do it",

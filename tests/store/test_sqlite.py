@@ -287,6 +287,13 @@ def test_what_a_task_taught_is_looked_up_and_not_searched_for(path: Path, table:
     assert any(f"(tenant=? AND {field}=?)" in row[3] for row in plan)
 
 
+def test_whether_anything_is_shared_is_known_without_reading_the_memories(path: Path) -> None:
+    SqliteStore(path).close()
+    asked = "SELECT count(*) FROM memories WHERE tenant = ? AND scope IN ('org', 'team') AND state IN ('active')"
+    plan = apsw.Connection(str(path)).execute(f"EXPLAIN QUERY PLAN {asked}", ("t",))
+    assert any("COVERING INDEX memories_shared" in row[3] for row in plan)
+
+
 def test_marks_of_an_older_bank_are_found_by_a_newer_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = next(n for n, statements in enumerate(MIGRATIONS) if any("long_marks" in s for s in statements))
     memory = _kept_by_an_older_program(path, monkeypatch, before)

@@ -17,7 +17,7 @@ from reasoningbank.agents.spaces import USER_NAMESPACE, Spaces
 from reasoningbank.agents.troubles import trouble_in
 from reasoningbank.bank import Bank
 from reasoningbank.core.origins import Trust
-from reasoningbank.core.types import Memory, Outcome, Remembered, Signal, State
+from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, Signal, State
 from reasoningbank.learn.ingest.text import own_words_out
 from reasoningbank.learn.offline.trouble import FIX, message
 from reasoningbank.learn.offline.words import clipped
@@ -41,6 +41,7 @@ LEAST_RELEVANCE = 0.08
 """In a small bank a search shows loose fits too; whoever did not ask is not to be bothered with them."""
 CATCH_UP_S = 0.1
 """A bank that has grown by much is searched as far as it is indexed: an agent waits for its hooks."""
+_SHARED = (Scope.ORG, Scope.TEAM)
 USED_WORTH = 0.05
 MOST_USES = 6
 
@@ -85,7 +86,7 @@ def for_prompt(bank: Bank, spaces: Spaces, prompt: str) -> list[Remembered]:
     asked = own_words_out(prompt)[:LONGEST_PROMPT_CHARS]
     if len(asked) < SHORTEST_PROMPT_CHARS:
         return []
-    return list(found_in(bank, _filled(bank, spaces.read), asked, limit=PROMPT_LIMIT))
+    return list(found_in(bank, spaces, _filled(bank, spaces.read), asked))
 
 
 def by_ids(bank: Bank, spaces: Spaces, ids: Sequence[str]) -> list[Remembered]:
@@ -113,29 +114,35 @@ def _is_believed(hit: Remembered, least: float) -> bool:
 def for_failure(bank: Bank, spaces: Spaces, action: str, error: str) -> list[Remembered]:
     """What was learned from failures like this one, found by its words: for those that no kind fits exactly."""
     asked = f"{clipped(action, LONGEST_ACTION_CHARS)} fails with: {message(error)}"
-    hits = found_in(bank, _filled(bank, spaces.read[:-1]), asked, limit=PROMPT_LIMIT)
+    hits = found_in(bank, spaces, _filled(bank, spaces.read[:-1]), asked)
     telling: list[Remembered] = [hit for hit in hits if FIX in hit.tags or hit.outcome is Outcome.FAILURE]
     return telling[:MOST_AFTER_FAILURE]
 
 
-def found_in(bank: Bank, namespaces: Sequence[str], text: str, *, limit: int) -> Sequence[Recalled]:
+def found_in(bank: Bank, spaces: Spaces, namespaces: Sequence[str], text: str) -> Sequence[Recalled]:
     hits: dict[str, Recalled] = {}
-    limit = min(limit, bank.settings.search.max_limit or limit)
-    asked = {"limit": limit, "min_confidence": least_confidence(bank), "noted": False, "catch_up_s": CATCH_UP_S}
+    limit = min(PROMPT_LIMIT, bank.settings.search.max_limit or PROMPT_LIMIT)
+    asked = {
+        "limit": limit, "min_confidence": least_confidence(bank), "noted": False, "catch_up_s": CATCH_UP_S,
+        "asked_from": spaces.repository,
+    }  # fmt: skip
     for namespace in namespaces:
         found = bank.search(text, namespace=namespace, **asked)
         for hit in found.memories:
             if hit.relevance >= LEAST_RELEVANCE:
                 hits.setdefault(hit.id, hit)
     ranked = sorted(hits.values(), key=lambda hit: -hit.parts.score)
-    return leading(ranked, None)[:limit]
+    return leading(ranked, None)[:PROMPT_LIMIT]
 
 
 def _filled(bank: Bank, namespaces: Sequence[str]) -> list[str]:
-    """Those that hold anything: an empty one needs no search."""
+    """Those that hold anything, and the first where others share what they know: an empty one needs no search."""
     with bank.desk.store.read(bank.tenant) as reader:
-        return [
+        filled = [
             namespace
             for namespace in namespaces
             if reader.select(Memory, {"namespace": namespace, "state": State.ACTIVE}, limit=1)
         ]
+        if not filled and reader.count(Memory, {"scope": _SHARED, "state": (State.ACTIVE,)}):
+            return [*namespaces[:1]]
+        return filled

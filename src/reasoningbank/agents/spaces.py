@@ -24,6 +24,11 @@ class Spaces:
     read: tuple[str, ...]
     """Every one that is looked into, the own first."""
 
+    @property
+    def repository(self) -> str:
+        """The one whose team counts, also on a branch and for what the user keeps for every repository."""
+        return next((name for name in reversed(self.read) if name != USER_NAMESPACE), self.own)
+
 
 def spaces_of(cwd: str, policy: Policy, named: str | None = None) -> Spaces:
     """`named` overrides the repository's identity."""

@@ -17,7 +17,7 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.values import dataclass
 
 PROGRAM = "reasoningbank"
-VALUED_GLOBALS = ("--bank", "--namespace", "--config")
+VALUED_GLOBALS = ("--bank", "--namespace", "--domain", "--config")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,9 @@ class _Draft(argparse.HelpFormatter):
 def add_globals(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("for every command")
     group.add_argument("--bank", metavar="PATH", help="the bank's file, instead of this user's")
-    group.add_argument("--namespace", metavar="NAME", help="the project, instead of the repository around you")
+    group.add_argument(
+        "--namespace", "--domain", metavar="NAME", help="the project, instead of the repository around you"
+    )
     group.add_argument("--config", metavar="FILE", help="the configuration, instead of config.toml; none reads none")
     group.add_argument("--json", action="store_true", help="print JSON")
     group.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.command import PROGRAM
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import track_record
-from reasoningbank.core.types import Memory, Outcome, Remembered
+from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, Step
 from reasoningbank.guard.admission import warnings_of
+
+_MOST_STEPS = 20
 
 
 def set_aside_in_words(number: int) -> str:
@@ -19,7 +22,7 @@ def set_aside_in_words(number: int) -> str:
     return f"{number:,} earlier outcomes belong to an old text and do not count"
 
 
-def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None) -> None:
+def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None, team: str | None = None) -> None:
     """`earned` is left out for an earlier revision: what it has earned is shown with the current one."""
     now = time.time()
     terminal.say(plain.one_line(memory.title), bold=True)
@@ -28,7 +31,7 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None) -
         f"revision {memory.revision}",
         memory.state.value,
         memory.outcome.value,
-        f"scope {memory.scope.value}",
+        f"scope {memory.scope.value}{f' {team}' if team and memory.scope is Scope.TEAM else ''}",
         f"namespace {memory.namespace}",
     ]
     _facts(terminal, facts)
@@ -66,6 +69,18 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None) -
         label = "Avoid when" if memory.outcome is Outcome.FAILURE else "When"
         terminal.paragraph(f"{label}: {memory.description}")
     terminal.paragraph(memory.content)
+
+
+def show_track(terminal: Terminal, steps: Sequence[Step]) -> None:
+    """What was done under a memory; the latest, where it was much."""
+    if not steps:
+        return
+    terminal.say()
+    earlier = len(steps) - _MOST_STEPS
+    terminal.say(f"Steps{f' (the last {_MOST_STEPS} of {len(steps):,})' if earlier > 0 else ''}:", bold=True)
+    for step in steps[-_MOST_STEPS:]:
+        result = f" → {plain.one_line(step.result)}" if step.result else ""
+        terminal.paragraph(f"{step.number}. {plain.one_line(step.action)}{result}", "  ", 3)
 
 
 def _facts(terminal: Terminal, facts: list[str]) -> None:

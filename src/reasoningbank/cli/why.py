@@ -66,6 +66,10 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     if hit.conflicts:
         titles = ", ".join(f"{plain.one_line(clash.title)} ({clash.id})" for clash in hit.conflicts)
         terminal.paragraph(f"conflicts with {titles}", indent)
+    for linked in hit.see_also:
+        place = "" if linked.namespace == hit.namespace else f", in {linked.namespace}"
+        bond = f"{linked.kind.replace('_', ' ')} {figures.short(linked.weight)}{place}"
+        terminal.paragraph(f"see also: {plain.one_line(linked.title)} ({bond}) {linked.id}", indent)
     reasons = [
         f"{_SHORT_NAMES.get(name, name)} {figures.short(value)}"
         for name, value in _parts(hit).items()

@@ -22,7 +22,11 @@ MAX_TITLE_CHARS = 500
 MAX_DESCRIPTION_CHARS = 10_000
 MAX_CONTENT_CHARS = 1_000_000
 MAX_NAME_CHARS = 200
-MAX_TAGS = 64
+MAX_TAGS = 4_096
+MAX_TAG_CHARS = 4_096
+MAX_TAGS_CHARS = 65_535
+"""Of all tags together."""
+_FEW_TAGS = MAX_TAGS_CHARS // MAX_TAG_CHARS
 MAX_METADATA_CHARS = 65_536
 MAX_TIME_S = 1e13
 """Some 300,000 years either way; also what keeps out NaN and infinity."""
@@ -59,7 +63,11 @@ def clean_name(value: object, name: str) -> str:
 # The same few names come with every memory.
 @lru_cache(maxsize=1024)
 def _clean_name(value: str, name: str) -> str:
-    text = required_text(value, name, MAX_NAME_CHARS).strip()
+    return _clean_line(value, name, MAX_NAME_CHARS)
+
+
+def _clean_line(value: object, name: str, limit_chars: int) -> str:
+    text = required_text(value, name, limit_chars).strip()
     if not text.isprintable() and _CONTROL.search(text):
         raise InvalidInput(f"{name} {text!r} has control characters in it.")
     return text
@@ -104,10 +112,19 @@ def _members(enum: type[StrEnum]) -> dict[str, Any]:
 def clean_tags(value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput("tags must be a list of words.")
-    tags = tuple(dict.fromkeys([clean_name(tag, "a tag") for tag in value]))
+    tags = tuple(dict.fromkeys([_clean_tag(tag) for tag in value]))
     if len(tags) > MAX_TAGS:
-        raise InvalidInput(f"{len(tags)} tags; the limit is {MAX_TAGS}.")
+        raise InvalidInput(f"{len(tags):,} tags; the limit is {MAX_TAGS:,}.")
+    if len(tags) > _FEW_TAGS and sum(map(len, tags)) > MAX_TAGS_CHARS:
+        raise InvalidInput(f"The tags have more than {MAX_TAGS_CHARS:,} characters together, which is the limit.")
     return tags
+
+
+def _clean_tag(value: object) -> str:
+    if isinstance(value, str) and len(value) <= MAX_NAME_CHARS:
+        return clean_name(value, "a tag")
+    # Too long to be remembered with the names that come again and again.
+    return _clean_line(value, "a tag", MAX_TAG_CHARS)
 
 
 def clean_metadata(value: object) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from reasoningbank.core.digest import blake2b
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_KINDS = frozenset({"adv", "edg", "job", "mem", "rul", "sig", "spd", "stp", "trj"})
+_KINDS = frozenset({"adv", "edg", "job", "mbr", "mem", "rul", "sig", "spd", "stp", "trj"})
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 _LETTERS = frozenset(_ALPHABET)
 ID_CHARS = 30

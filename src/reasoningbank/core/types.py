@@ -63,6 +63,8 @@ class EdgeKind(StrEnum):
     ENHANCES = "enhances"
     ALTERNATIVE = "alternative"
     ANALOGY = "analogy"
+    ARCHITECTURAL_ANALOGY = "architectural_analogy"
+    """The same structure in another domain: components in a frontend, services in a backend."""
     SUPERSEDES = "supersedes"
     DERIVED_FROM = "derived_from"
     TEACHES = "teaches"
@@ -163,6 +165,7 @@ class Step:
     id: str
     tenant: str
     trajectory_id: str
+    """The session that it is a part of, or the memory under which it was taken."""
     number: int
     action: str
     result: str
@@ -291,6 +294,20 @@ class Consolidation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """A namespace joined a team, or left the one it was in. Append-only: the latest of a namespace counts."""
+
+    id: str
+    tenant: str
+    namespace: str
+    team: str | None
+    """None: it is in no team from here on."""
+    source: str
+    """The origin that decided."""
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
     """A memory was shown to somebody, or would have been. A log line, not a record: written after the read, never
     hashed.
@@ -377,7 +394,7 @@ class KeptReply:
     at: float
 
 
-Record = Memory | Signal | Trajectory | Step | Edge | Ruling | Job | Spending | Consolidation
+Record = Memory | Signal | Trajectory | Step | Edge | Ruling | Job | Spending | Consolidation | Membership
 """The truth: hashed, numbered in the feed."""
 Sidecar = Exposure | KeptVector | Tombstone
 """Kept beside the records, without hash or feed number."""

@@ -9,13 +9,23 @@ from __future__ import annotations
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust, clean_origin, level_of
-from reasoningbank.core.types import Consolidation, Exposure, KeptVector, Memory, Record, Ruling, Sidecar, Signal
+from reasoningbank.core.types import (
+    Consolidation,
+    Exposure,
+    KeptVector,
+    Membership,
+    Memory,
+    Record,
+    Ruling,
+    Sidecar,
+    Signal,
+)
 from reasoningbank.core.values import dataclass, replace
 from reasoningbank.guard.admission import admit, examined, put_back, readmit
 from reasoningbank.guard.trust import check_may_revise, trust_in
 from reasoningbank.ports import Reader, Writer
 
-DEFAULT_NAMES = {"reasoningbank-jsonl": "jsonl"}
+DEFAULT_NAMES = {"reasoningbank-jsonl": "jsonl", "memories-json": "json"}
 """The name of an import by its layout; foreign layouts name themselves."""
 
 
@@ -61,15 +71,16 @@ def settled(claims: Claims, there: Record, coming: Record) -> Record:
     return coming
 
 
-def add(claims: Claims, writer: Writer, record: Record) -> bool:
-    """Keep a record that is not here yet; True when it is a memory that came in untrusted."""
+def add(claims: Claims, writer: Writer, record: Record) -> Memory | None:
+    """Keep a record that is not here yet; a memory that came in untrusted is handed back as it was kept."""
     if not isinstance(record, Memory):
         writer.add(record)
-        return False
+        return None
     if claims.restore:
         put_back(writer, record)
-        return False
-    return admit(writer, record).trust is Trust.UNTRUSTED
+        return None
+    admitted = admit(writer, record)
+    return admitted.memory if admitted.trust is Trust.UNTRUSTED else None
 
 
 def revise(claims: Claims, writer: Writer, there: Record, record: Record) -> None:
@@ -91,8 +102,8 @@ def reason_against(claims: Claims, reader: Reader, item: Record | Sidecar) -> st
     if claims.restore:
         return None
     match item:
-        case Ruling() | Consolidation():
-            return "a file's rulings and consolidations count only when the user restores an export of the user's own"
+        case Ruling() | Consolidation() | Membership():
+            return "a file's rulings, teams and consolidations count only in a restore of the user's own export"
         case Signal() | KeptVector() | Exposure() if _is_believed(reader, item.memory_id):
             return f"{item.memory_id} is believed more than a file: only a restore may add to it"
         case _:

@@ -243,8 +243,6 @@ def _metadata(fields: Mapping[str, Any], shape: str) -> dict[str, Any]:
     namespace, domain = text_of(fields.get("namespace")), text_of(fields.get("domain"))
     if namespace and domain not in ("", namespace):
         kept["domain"] = domain
-    if kept.get("type") == "reasoning_memory":
-        del kept["type"]
     if fields.get("redacted") is True:
         kept["imported_redacted"] = True
     kept["imported_layout"] = shape
@@ -277,7 +275,7 @@ def edge_between(source: str, target: str, word: str, row: Mapping[str, Any]) ->
 def _kind(word: str) -> EdgeKind:
     plain = word.lower().replace("-", "_").replace(" ", "_")
     if "analog" in plain:
-        return EdgeKind.ANALOGY
+        return EdgeKind.ARCHITECTURAL_ANALOGY if "architectur" in plain else EdgeKind.ANALOGY
     # `duplicate_of` lands here too: their detector compares synthetic vectors, too weak to retire a memory.
     return _KINDS.get(plain, EdgeKind.RELATES)
 

@@ -10,6 +10,7 @@ from reasoningbank.core.types import (
     Edge,
     Exposure,
     KeptVector,
+    Membership,
     Memory,
     Record,
     Ruling,
@@ -31,8 +32,10 @@ def export_lines(desk: Desk, namespace: str | None = None) -> Generator[str, Non
     """The whole tenant, or one namespace with what belongs to it."""
     yield header_line(desk.tenant, desk.clock())
     with desk.store.read(desk.tenant) as reader:
-        for noun, record in _records(reader, {} if namespace is None else {"namespace": namespace}):
+        chosen = {} if namespace is None else {"namespace": namespace}
+        for noun, record in _records(reader, chosen):
             yield record_line(noun, desk.shown(record))
+        yield from (record_line("membership", desk.shown(one)) for one in _pages(reader, Membership, chosen))
         if namespace is None:
             yield from (record_line("ruling", ruling) for ruling in _pages(reader, Ruling))
             yield from (record_line("consolidation", unit) for unit in _pages(reader, Consolidation))
@@ -51,7 +54,7 @@ def _records(reader: Reader, where: Mapping[str, str]) -> Iterator[tuple[str, Re
     for trajectory in _pages(reader, Trajectory, where):
         sessions.add(trajectory.id)
         yield "trajectory", trajectory
-    yield from _about(sessions, "step", _pages(reader, Step), "trajectory_id")
+    yield from _about(sessions | kept, "step", _pages(reader, Step), "trajectory_id")
     yield from _about(kept, "edge", _pages(reader, Edge), "source_id", "target_id")
     yield from _about(kept, "vector", reader.beside(KeptVector), "memory_id")
     yield from _about(kept, "shown", reader.beside(Exposure), "memory_id")

@@ -33,10 +33,10 @@ _CANNOT_BE_WITHOUT: dict[type[Record | Sidecar], tuple[Name, ...]] = {
     Exposure: ((Memory, "memory_id"),),
     KeptVector: ((Memory, "memory_id"),),
     Signal: ((Memory, "memory_id"),),
-    Step: ((Trajectory, "trajectory_id"),),
+    Step: ((Trajectory, "trajectory_id"), (Memory, "trajectory_id")),
     Edge: ((Memory, "source_id"), (Memory, "target_id")),
 }
-"""Which records an item needs, and where it names them."""
+"""Which records an item needs, and where it names them; a step needs either."""
 
 
 class Here:
@@ -72,8 +72,8 @@ class Here:
     def is_erased(self, record_id: str) -> bool:
         return record_id in self._erased
 
-    def add(self, record: Record) -> bool:
-        """True when it is a memory that came in untrusted."""
+    def add(self, record: Record) -> Memory | None:
+        """The memory as it was kept, when it came in untrusted."""
         untrusted = add(self.claims, self.writer, record)
         self._note(record, is_new=True)
         # What is kept may differ: it was examined. Asked for again when it matters.

@@ -21,6 +21,8 @@ class IncomingMemory:
     """Uses that the other system counted as successful; they become signals."""
     failures: int = 0
     used_at: float | None = None
+    left_out: tuple[str, ...] = ()
+    """Fields of the file that could not be kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
@@ -29,16 +29,15 @@ from reasoningbank.core.drafts import (
     required_text,
 )
 from reasoningbank.core.errors import ImportRejected, InvalidInput
-from reasoningbank.core.ids import derived_id
 from reasoningbank.core.types import (
     EVERY_NAMESPACE,
     Consolidation,
     ConsolidationKind,
-    Draft,
     Edge,
     EdgeKind,
     Exposure,
     KeptVector,
+    Membership,
     Memory,
     Outcome,
     Record,
@@ -54,6 +53,7 @@ from reasoningbank.core.types import (
     Trajectory,
 )
 from reasoningbank.exchange.items import IncomingMemory, Skipped
+from reasoningbank.exchange.plain_memory import is_lesson, is_memory, item_from
 
 FORMAT = "reasoningbank"
 VERSION = 1
@@ -69,6 +69,7 @@ KINDS: dict[str, type[Record | Sidecar]] = {
     "shown": Exposure,
     "ruling": Ruling,
     "consolidation": Consolidation,
+    "membership": Membership,
     "erased": Tombstone,
 }
 """In the order of an export: what others refer to comes first."""
@@ -81,8 +82,6 @@ _ENUMS: dict[type[Record | Sidecar], dict[str, Any]] = {
 }
 _LATER = frozenset({"advice_id"})
 """Fields that exports from before do not have."""
-_DRAFT_FIELDS = {f.name for f in fields(Draft)}
-_DRAFT_NEEDS = [f.name for f in fields(Draft) if f.default is MISSING and f.default_factory is MISSING]
 
 
 class Line:
@@ -139,8 +138,11 @@ def _item(  # noqa: PLR0911 - one for each reason
     if noun == "header":
         return _header(what, values)
     if noun is None or (noun == "memory" and "id" not in values):
-        return _draft(what, values)
+        return item_from(what, values)
     if not isinstance(noun, str) or noun not in KINDS:
+        if isinstance(noun, str) and (is_memory(values) or is_lesson(values)):
+            # Another system's own word for what it keeps, such as reasoning_memory.
+            return item_from(what, {**values, "type": noun})
         return Skipped(what=what, why=f"unknown type {noun!r}")
     try:
         return Line(number, noun, _record(KINDS[noun], values))
@@ -274,20 +276,5 @@ _OPTIONAL: dict[type[Record | Sidecar], set[str]] = {
     Signal: {"trajectory_id"},
     Trajectory: {"agent", "outcome", "ended_at"},
     Exposure: {"trajectory_id"},
+    Membership: {"team"},
 }
-
-
-def _draft(what: str, values: dict[str, Any]) -> IncomingMemory | Skipped:
-    given = {name: value for name, value in values.items() if name in _DRAFT_FIELDS and value is not None}
-    lacking = [name for name in _DRAFT_NEEDS if name not in given]
-    if lacking:
-        return Skipped(what=what, why=f"neither a record of ours nor a memory: {', '.join(lacking)} missing")
-    for name in ("tags", "parents"):
-        if name in given:
-            if not isinstance(given[name], list):
-                return Skipped(what=what, why=f"{name} must be a list")
-            given[name] = tuple(given[name])
-    given.setdefault("origin", "import:jsonl")
-    draft = Draft(**given)
-    identity = "\x1f".join(str(part) for part in (draft.namespace, draft.title, draft.description, draft.content))
-    return IncomingMemory(identity=f"jsonl:{derived_id('x', identity)}", draft=draft)

@@ -16,19 +16,24 @@ from reasoningbank.exchange.claude_flow import layouts, read_claude_flow
 from reasoningbank.exchange.claude_flow_json import is_store, load_store, read_claude_flow_json
 from reasoningbank.exchange.claude_flow_tables import is_sqlite
 from reasoningbank.exchange.items import Item
+from reasoningbank.exchange.jsonl import KINDS
 from reasoningbank.exchange.lenient import lines_of, object_of
+from reasoningbank.exchange.lessons import document_entries, read_lessons
 from reasoningbank.exchange.markdown import SUFFIXES, notes_in, read_markdown
 from reasoningbank.exchange.paper import is_task, read_paper
+from reasoningbank.exchange.plain_memory import is_lesson, is_memory
 
 REASONINGBANK_JSONL = "reasoningbank-jsonl"
 CLAUDE_FLOW_SQLITE = "claude-flow-sqlite"
 CLAUDE_FLOW_JSON = "claude-flow-json"
 PAPER_JSONL = "paper-jsonl"
 MARKDOWN_FOLDER = "markdown-folder"
+LESSONS = "lessons"
+MEMORIES_JSON = "memories-json"
 
 _LINES_TRIED = 100
 _HEAD_BYTES = 8_192
-_OWN_TYPES = frozenset({"header", "memory", "signal", "trajectory", "step", "edge", "node", "tombstone"})
+_OWN_TYPES = frozenset({"header", *KINDS})
 
 Reader = Callable[[Path], Iterator[Item]]
 
@@ -40,6 +45,8 @@ def readers() -> dict[str, Reader]:
         CLAUDE_FLOW_JSON: read_claude_flow_json,
         PAPER_JSONL: read_paper,
         MARKDOWN_FOLDER: read_markdown,
+        LESSONS: read_lessons,
+        MEMORIES_JSON: read_lessons,
     }
 
 
@@ -67,7 +74,7 @@ def detect(path: Path) -> str:
 
 _KNOWN = (
     "Known are: ReasoningBank's own export (.jsonl), claude-flow's memory.db and memory-store.json, "
-    "the paper's memories (.jsonl), and Markdown files or folders."
+    "the paper's memories (.jsonl), lessons or memories as JSON (.json, .jsonl), and Markdown files or folders."
 )
 
 
@@ -99,6 +106,9 @@ def _text(path: Path) -> str:
         embeddings = embeddings or {"id", "text", "embedding"} <= record.keys()
     if embeddings:
         raise ImportRejected(f"{path} holds vectors only. Name the file beside it, without '_embeddings' in its name.")
+    entries = document_entries(path)
+    if entries is not None:
+        return LESSONS if any(isinstance(entry, dict) and is_lesson(entry) for entry in entries) else MEMORIES_JSON
     try:
         load_store(path)
     except ImportRejected as error:
@@ -115,6 +125,6 @@ def _line(record: dict[str, Any]) -> str | None:
         return CLAUDE_FLOW_JSON
     if isinstance(record.get("type"), str) and record["type"] in _OWN_TYPES:
         return REASONINGBANK_JSONL
-    if isinstance(record.get("title"), str) and isinstance(record.get("content"), str):
-        return REASONINGBANK_JSONL
-    return None
+    if is_lesson(record):
+        return LESSONS
+    return REASONINGBANK_JSONL if is_memory(record) else None

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.ids import is_own
+from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import (
     Edge,
     Exposure,
@@ -23,6 +24,7 @@ from reasoningbank.core.types import (
     Record,
     Sidecar,
     Signal,
+    State,
     Step,
     Tombstone,
     Trajectory,
@@ -41,6 +43,7 @@ from reasoningbank.exchange.here import Here
 from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, Skipped
 from reasoningbank.exchange.jsonl import Line
 from reasoningbank.guard.admission import refold_among
+from reasoningbank.guard.trust import trust_in
 from reasoningbank.ports import Reader, Writer
 
 ITEMS_PER_UNIT = 1_000
@@ -64,8 +67,21 @@ class Imported:
     """How many secrets of which kind were taken out of what was added or revised."""
     untrusted: int = 0
     """New memories that nobody vouches for."""
+    quarantined: int = 0
+    """Those of them that are not found until somebody does."""
+    origins: Counter[str] = field(default_factory=Counter)
+    """The origins of those that nobody vouches for, to approve or revoke them by."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Fields of the file that could not be kept, by name."""
     doubtful: set[str] = field(default_factory=set, repr=False)
     """Memories whose trust must be folded anew once everything that a restore brings is there."""
+
+    def note(self, kept: Memory | None) -> None:
+        """Count a memory that came in untrusted, as it was kept; None is one that did not, or no memory."""
+        if kept is not None:
+            self.untrusted += 1
+            self.quarantined += kept.state is State.QUARANTINED
+            self.origins[kept.origin] += 1
 
     @property
     def seen(self) -> int:
@@ -126,6 +142,9 @@ def _count(tally: Imported, counted: Imported, progress: Callable[[int], None] |
     tally.skipped += counted.skipped
     tally.scrubbed += counted.scrubbed
     tally.untrusted += counted.untrusted
+    tally.quarantined += counted.quarantined
+    tally.origins += counted.origins
+    tally.left_out += counted.left_out
     tally.doubtful |= counted.doubtful
     if progress is not None:
         progress(tally.seen)
@@ -204,6 +223,7 @@ def _take(here: Here, item: Line | Item, records: Sequence[Record | Sidecar], ta
         case _:
             first, *rest = cast("Sequence[Record]", records)
             if _add_once(here, first, item, tally):
+                tally.left_out.update(item.left_out if isinstance(item, IncomingMemory) else ())
                 for record in rest:
                     # The file's own evidence about what it brings: it counts for confidence, never for trust.
                     _add_once(here, record, item, tally)
@@ -231,7 +251,7 @@ def _take_line(here: Here, line: Line, record: Record | Sidecar, tally: Imported
     if reason is not None:
         tally.skipped.append(Skipped(what=_name(line), why=reason))
     else:
-        tally.untrusted += here.add(record)
+        tally.note(here.add(record))
         tally.added[line.noun] += 1
 
 
@@ -282,11 +302,21 @@ def _reason_against(here: Here, record: Record) -> str | None:
         case Signal() if here.get(Memory, record.memory_id) is None:
             return "its memory is not here"
         case Step() if here.get(Trajectory, record.trajectory_id) is None:
-            return "its trajectory is not here"
+            return _reason_against_track(here, record)
         case Edge() if any(here.get(Memory, end) is None for end in (record.source_id, record.target_id)):
             return "one of its ends is not here"
         case _:
             return None
+
+
+def _reason_against_track(here: Here, step: Step) -> str | None:
+    """A step that belongs to no session was taken under a memory."""
+    memory = here.get(Memory, step.trajectory_id)
+    if memory is None:
+        return "its trajectory is not here"
+    if here.claims.restore or trust_in(here.writer, memory) is Trust.UNTRUSTED:
+        return None
+    return f"{memory.id} is believed more than a file: only a restore may add to it"
 
 
 def _key_taken(writer: Writer, memory: Memory) -> bool:
@@ -304,6 +334,6 @@ def _add_once(here: Here, record: Record, item: Item, tally: Imported) -> bool:
     if reason is not None:
         tally.skipped.append(Skipped(what=_name(item), why=reason))
         return False
-    tally.untrusted += here.add(record)
+    tally.note(here.add(record))
     tally.added[type(record).__name__.lower()] += 1
     return True

@@ -1,25 +1,28 @@
-"""Walk the edges from a memory, both ways, a few steps far.
+"""Walk the edges from a memory, both ways, a few steps far; list edges by what they are.
 
 Breadth first and bounded, so that a dense graph costs no more than it may.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reasoningbank.core.drafts import one_of
+from reasoningbank.core.drafts import clean_fraction, clean_tags, one_of
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.types import Edge, EdgeKind, Memory, State
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind, Memory, State
 from reasoningbank.desk import Desk
 from reasoningbank.ports import Reader
 
 MOST_NEIGHBOURS = 1_000
+_EDGES_PER_PAGE = 500
 DIRECTIONS = ("out", "in", "both")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
+    """A memory that can be reached, and one edge that leads to it: parallel edges are neighbours of their own."""
+
     memory: Memory
     edge: Edge
     outward: bool
@@ -32,7 +35,10 @@ class Neighbour:
 def neighbours(
     desk: Desk, reference: str, *, kind: str | None = None, direction: str = "both", depth: int = 1
 ) -> list[Neighbour]:
-    """The nearest first, the stronger first among equals; forgotten memories are passed over."""
+    """The nearest first, the stronger first among equals; forgotten memories are passed over.
+
+    Where several edges join the same two memories, each is told.
+    """
     wanted = None if kind is None else one_of(EdgeKind, kind, "kind")
     if direction not in DIRECTIONS:
         raise InvalidInput(f"direction {direction!r} is unknown: use one of {', '.join(DIRECTIONS)}.")
@@ -45,13 +51,19 @@ def neighbours(
         frontier = {start.id: 1.0}
         for steps in range(1, depth + 1):
             reached: dict[str, float] = {}
-            for edge, near, far in _edges_of(reader, list(frontier), wanted, direction):
-                memory = reader.get(Memory, [far]).get(far) if far not in seen else None
+            ways: dict[str, str] = {}
+            edges = [entry for entry in _edges_of(reader, list(frontier), wanted, direction) if entry[2] not in seen]
+            ends = reader.get(Memory, sorted({far for _, _, far in edges})) if edges else {}
+            for edge, near, far in edges:
+                memory = ends.get(far)
                 if memory is None or memory.state is State.FORGOTTEN or len(found) >= MOST_NEIGHBOURS:
+                    continue
+                # By the strongest way first; what lies beside that edge is parallel, what comes another way is not.
+                if ways.setdefault(far, near) != near:
                     continue
                 seen.add(far)
                 strength = frontier[near] * edge.weight
-                reached[far] = strength
+                reached[far] = max(strength, reached.get(far, 0.0))
                 found.append(
                     Neighbour(
                         memory=desk.shown(memory),
@@ -64,7 +76,10 @@ def neighbours(
             frontier = reached
             if not frontier:
                 break
-    return sorted(found, key=lambda n: (n.steps, -n.strength, n.memory.id))
+    best: dict[str, float] = {}
+    for one in found:
+        best[one.memory.id] = max(one.strength, best.get(one.memory.id, 0.0))
+    return sorted(found, key=lambda n: (n.steps, -best[n.memory.id], n.memory.id, -n.strength, n.edge.id))
 
 
 def _edges_of(reader: Reader, ids: list[str], kind: EdgeKind | None, direction: str) -> Iterator[tuple[Edge, str, str]]:
@@ -76,3 +91,47 @@ def _edges_of(reader: Reader, ids: list[str], kind: EdgeKind | None, direction: 
     if direction in ("in", "both"):
         edges += [(e, e.target_id, e.source_id) for e in reader.select(Edge, {"target_id": ids, **narrowed})]
     yield from sorted(edges, key=lambda entry: (-entry[0].weight, entry[0].id))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """An edge with the titles of its two ends."""
+
+    edge: Edge
+    source: str
+    target: str
+
+
+def edges(
+    desk: Desk,
+    *,
+    kind: str | None = None,
+    tags: Sequence[str] = (),
+    least_weight: float = 0.0,
+    limit: int = DEFAULT_LIST_LIMIT,
+    before: str | None = None,
+) -> list[Joined]:
+    """Edges of one kind or with all of these tags, newest first; `before` is the last id of the page before."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InvalidInput(f"limit must be a whole number from 1 on, not {limit!r}.")
+    where: dict[str, object] = {} if kind is None else {"kind": one_of(EdgeKind, kind, "kind").value}
+    if tags:
+        where["tags"] = [desk.scrubber.scrub(tag).text for tag in clean_tags(tags)]
+    least = clean_fraction(least_weight, "least_weight")
+    found: list[Edge] = []
+    with desk.store.read(desk.tenant) as reader:
+        while len(found) < limit and (page := _page(reader, where, before)):
+            found += [edge for edge in page if edge.weight >= least]
+            before = page[-1].id
+        found = found[:limit]
+        ends = {end for edge in found for end in (edge.source_id, edge.target_id)}
+        there = reader.get(Memory, sorted(ends)) if ends else {}
+    titles = {memory_id: desk.shown(memory).title for memory_id, memory in there.items()}
+    return [
+        Joined(edge=desk.shown(edge), source=titles.get(edge.source_id, ""), target=titles.get(edge.target_id, ""))
+        for edge in found
+    ]
+
+
+def _page(reader: Reader, where: Mapping[str, object], before: str | None) -> list[Edge]:
+    return reader.select(Edge, where, newest_first=True, after=before, limit=_EDGES_PER_PAGE)

@@ -14,7 +14,13 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from reasoningbank.core.drafts import MAX_CONTENT_CHARS, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, MAX_TITLE_CHARS
+from reasoningbank.core.drafts import (
+    MAX_CONTENT_CHARS,
+    MAX_DESCRIPTION_CHARS,
+    MAX_NAME_CHARS,
+    MAX_TAG_CHARS,
+    MAX_TITLE_CHARS,
+)
 from reasoningbank.core.ids import ID_CHARS, is_own
 from reasoningbank.core.values import fields, replace
 from reasoningbank.guard.secrets import Scrubber
@@ -25,6 +31,7 @@ _NO_TEXT = frozenset({"id", "tenant", "memory_id", "source_id", "target_id", "jo
 _LIMITS = {
     **dict.fromkeys(("title", "key"), MAX_TITLE_CHARS),
     **dict.fromkeys(("description", "comment", "text", "evidence"), MAX_DESCRIPTION_CHARS),
+    "tags": MAX_TAG_CHARS,
     **dict.fromkeys(("content", "task", "action", "result"), MAX_CONTENT_CHARS),
 }
 _TEXT_TYPES = frozenset({"str", "tuple", "list", "Sequence", "Mapping", "dict", "Any", "object", "JSON"})

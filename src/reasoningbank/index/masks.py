@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reasoningbank.core.teams import TeamReach
 from reasoningbank.core.types import Outcome, Scope, State
 from reasoningbank.core.values import dataclass
 from reasoningbank.index.hashing import name_key, tag_term
@@ -23,6 +24,7 @@ SCOPES = tuple(Scope)
 OUTCOMES = tuple(Outcome)
 STATES = tuple(State)
 _PROJECT = SCOPES.index(Scope.PROJECT)
+_TEAM = SCOPES.index(Scope.TEAM)
 _MOST_KEPT = 4
 Mask = NDArray[np.bool_]
 
@@ -89,6 +91,8 @@ def _parts(where: Filter, rows: Rows, segments: Sequence[Segment], tail: Tail) -
 
         def in_namespace(mask: Mask, other: Mask) -> None:
             np.not_equal(rows.blocks("scope"), _PROJECT, out=other)
+            if where.team is not None:
+                _drop_other_teams(other, where.tenant, where.team, rows)
             other |= rows.blocks("namespace") == np.uint64(key)
             mask &= other
 
@@ -106,6 +110,15 @@ def _parts(where: Filter, rows: Rows, segments: Sequence[Segment], tail: Tail) -
         if value is not None:
             parts.append((name, _equal_to(rows.blocks(name), name_key(value))))
     return parts
+
+
+def _drop_other_teams(shared: Mask, tenant: str, team: TeamReach, rows: Rows) -> None:
+    """Of the rows that are for more than their project, leave out those of other teams. Few rows are team-scoped, so
+    only their names are looked up.
+    """
+    slots = np.flatnonzero(rows.blocks("scope") == _TEAM)
+    keys = np.array([name_key(tenant, namespace) for namespace in team.namespaces], np.uint64)
+    shared.reshape(-1)[slots[np.isin(rows.take("namespace", slots), keys, invert=team.inside)]] = False
 
 
 def _keep_equal(mask: Mask, other: Mask, column: NDArray[Any], key: int) -> None:

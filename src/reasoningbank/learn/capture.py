@@ -83,22 +83,46 @@ def step(desk: Desk, trajectory_id: str, action: str, result: str, metadata: Map
 
     def change(writer: Writer) -> Step:
         running(writer, trajectory_id)
-        made, _ = desk.clean(
-            Step(
-                id=desk.ids.new("stp"),
-                tenant=desk.tenant,
-                trajectory_id=trajectory_id,
-                number=writer.count(Step, {"trajectory_id": trajectory_id}) + 1,
-                action=wanted,
-                result=got,
-                metadata=extra,
-                at=desk.clock(),
-            )
-        )
-        writer.add(made)
-        return made
+        return _add_step(desk, writer, trajectory_id, (wanted, got, extra))
 
     return desk.store.write(desk.tenant, change)
+
+
+def track(desk: Desk, reference: str, action: str, result: str, metadata: Mapping[str, Any]) -> Step:
+    """Note what was done under a memory, outside of any session: a step whose trajectory is the memory itself."""
+    wanted = required_text(action, "action", MAX_CONTENT_CHARS)
+    got = clean_text(result, "result", MAX_CONTENT_CHARS)
+    extra = clean_metadata(metadata)
+
+    def change(writer: Writer) -> Step:
+        return _add_step(desk, writer, desk.memory(writer, reference).id, (wanted, got, extra))
+
+    return desk.store.write(desk.tenant, change)
+
+
+def track_of(desk: Desk, reference: str) -> list[Step]:
+    """The steps that were taken under a memory, in order."""
+    with desk.store.read(desk.tenant) as reader:
+        steps = reader.select(Step, {"trajectory_id": desk.memory(reader, reference).id})
+    return [desk.shown(step) for step in sorted(steps, key=lambda s: s.number)]
+
+
+def _add_step(desk: Desk, writer: Writer, under: str, said: tuple[str, str, Mapping[str, Any]]) -> Step:
+    action, result, metadata = said
+    made, _ = desk.clean(
+        Step(
+            id=desk.ids.new("stp"),
+            tenant=desk.tenant,
+            trajectory_id=under,
+            number=writer.count(Step, {"trajectory_id": under}) + 1,
+            action=action,
+            result=result,
+            metadata=metadata,
+            at=desk.clock(),
+        )
+    )
+    writer.add(made)
+    return made
 
 
 def end(

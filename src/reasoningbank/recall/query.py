@@ -43,6 +43,8 @@ class Query:
     min_confidence: float = DEFAULT_MIN_CONFIDENCE
     namespace: str | None = None
     """None is the bank's own, "*" is every one."""
+    asked_from: str | None = None
+    """The namespace whose team counts, where that is not the one that is looked in."""
     tags: tuple[str, ...] = ()
     agent: str | None = None
     task_type: str | None = None
@@ -78,12 +80,25 @@ class Clash:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeeAlso:
+    """A memory that a strong link leads to."""
+
+    id: str
+    title: str
+    namespace: str
+    kind: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled(Remembered):
     relevance: float
     parts: Parts
     tokens: int
     conflicts: tuple[Clash, ...] = ()
     """Those that contradict it, whether they were found too or not."""
+    see_also: tuple[SeeAlso, ...] = ()
+    """Where its strongest links lead, of other projects of the team too; the strongest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +145,9 @@ def checked(query: Query) -> Query:
     clean_fraction(query.min_confidence, "min_confidence")
     if query.floor is not None:
         clean_fraction(query.floor, "floor")
-    return replace(query, text=text, exclude=exclude, session=optional_name(query.session, "session"))
+    asked_from = None if query.asked_from is None else clean_namespace(query.asked_from)
+    session = optional_name(query.session, "session")
+    return replace(query, text=text, exclude=exclude, session=session, asked_from=asked_from)
 
 
 def checked_budget(max_tokens: object) -> int:

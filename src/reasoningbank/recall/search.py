@@ -22,18 +22,19 @@ from reasoningbank.core.origins import Trust
 from reasoningbank.core.ranking import Parts, profile_named, ranked
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.tokens import count_tokens
-from reasoningbank.core.types import Confidence, Edge, Exposure, Memory, Scope, Standing
+from reasoningbank.core.types import Confidence, Edge, Exposure, Memory, Standing
 from reasoningbank.core.values import replace
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.absence import Absence
-from reasoningbank.recall.clashes import with_clashes
 from reasoningbank.recall.experience import NOTHING_LIVED, Experience, Lived
 from reasoningbank.recall.follow import Follower
 from reasoningbank.recall.holdout import divided, on_trial
+from reasoningbank.recall.links import with_links
 from reasoningbank.recall.match import Match, items_of, matched, passing
 from reasoningbank.recall.plan import planned
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
 from reasoningbank.recall.quota import Quota
+from reasoningbank.recall.reach import KnownTeams, is_in_reach
 from reasoningbank.recall.relevance import calibration_for
 from reasoningbank.recall.shown import ShownLog
 
@@ -75,6 +76,7 @@ class Searcher:
         self._scope_weights = settings.scope_weights
         self._floor = settings.floor
         self._no_edge = Absence()
+        self._teams = KnownTeams(store)
         self.follower = Follower(store, index, embedder, policy)
 
     def search(
@@ -93,6 +95,7 @@ class Searcher:
         by_scope = self._scope_weights
         weights = replace(profile_named(query.profile), project=by_scope.project, team=by_scope.team, org=by_scope.org)
         seen = self._caught_up(budget_s if query.catch_up_s is None else query.catch_up_s)
+        where = self._teams.narrow(where, query.asked_from, seen)
         now = self._clock()
         probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
         # Before the records are read: past tasks have an index of their own, which may have to catch up.
@@ -109,7 +112,7 @@ class Searcher:
             rows = ((chosen[i], parts) for i, parts in best)
             hits, tokens_used = self._fetch(reader, query, where, candidates, rows, reasons, now, quota)
             if hits and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0):
-                hits = with_clashes(reader, hits)
+                hits = with_links(reader, hits, where)
         reasons += Counter(candidates.filtered_out)
         if noted:
             hits = self.show(query, hits, tenant, choice)
@@ -140,8 +143,9 @@ class Searcher:
     def candidates(self, query: Query, *, tenant: str, namespace: str, depth: int) -> Candidates:
         """What each side finds on its own, before anything is fused, judged or left out."""
         query = checked(query)
-        self._caught_up(CATCH_UP_BUDGET_S)
-        return self._index.search(self._probe(query, filter_for(query, tenant, namespace), depth))
+        seen = self._caught_up(CATCH_UP_BUDGET_S)
+        where = self._teams.narrow(filter_for(query, tenant, namespace), query.asked_from, seen)
+        return self._index.search(self._probe(query, where, depth))
 
     def vectors_of(self, ids: Sequence[str], tenant: str) -> Floats:
         """The vectors that the index keeps of active memories, a row for each id; zeros where it has none."""
@@ -321,7 +325,7 @@ def _allowed(memory: Memory, where: Filter) -> bool:
         memory.tenant == where.tenant
         and memory.state in where.states
         and memory.scope in where.scopes
-        and (where.namespace is None or memory.scope is not Scope.PROJECT or memory.namespace == where.namespace)
+        and is_in_reach(memory, where)
         and (where.outcome is None or memory.outcome is where.outcome)
         and (where.agent is None or memory.agent == where.agent)
         and (where.task_type is None or memory.task_type == where.task_type)

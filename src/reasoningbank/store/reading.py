@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import apsw
 
 from reasoningbank.core.errors import BankDamaged
-from reasoningbank.core.types import EmbedderIdentity, Lease, Memory, Record, Sidecar, State
+from reasoningbank.core.types import EmbedderIdentity, Lease, Memory, Record, Scope, Sidecar, State
 from reasoningbank.core.values import fields
 from reasoningbank.store import leases, task_rows
 from reasoningbank.store.tables import BESIDE, Table, decoded_beside, table_of
@@ -104,8 +104,8 @@ class SqliteReader:
                     values.append(tag)
             elif wanted is None:
                 parts.append(f"{column} IS NULL")
-            elif isinstance(wanted, tuple) and all(isinstance(value, State) for value in wanted):
-                # Spelt out, because only then does SQLite see that the index of live keys covers the question.
+            elif isinstance(wanted, tuple) and all(isinstance(value, (State, Scope)) for value in wanted):
+                # Spelt out, because only then does SQLite see that an index of some rows covers the question.
                 listed = ", ".join(f"'{value.value}'" for value in sorted(wanted))
                 parts.append(f"{column} IN ({listed})")
             elif isinstance(wanted, (list, tuple, set, frozenset)):

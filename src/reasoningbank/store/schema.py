@@ -315,7 +315,23 @@ _ADVICE = (
   WHERE kind = 'feedback' AND positive = 0""",
 )
 
+_TEAMS = (
+    """CREATE TABLE memberships (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  tenant TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  team TEXT,
+  source TEXT NOT NULL,
+  at REAL NOT NULL,
+  hash BLOB NOT NULL)""",
+    "CREATE INDEX memberships_by_namespace ON memberships (tenant, namespace)",
+    # Few memories are for more than their own project, and a hook must know at once whether there is any.
+    """CREATE INDEX memories_shared ON memories (tenant, scope, state)
+  WHERE scope IN ('org', 'team') AND state IN ('active')""",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    _FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS, _SHORT_MARKS, _ADVICE,
+    _FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS, _SHORT_MARKS, _ADVICE, _TEAMS,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)

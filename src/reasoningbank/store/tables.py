@@ -23,6 +23,7 @@ from reasoningbank.core.types import (
     Job,
     JobState,
     KeptVector,
+    Membership,
     Memory,
     Outcome,
     Record,
@@ -47,6 +48,9 @@ _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys
 _hash_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
+_FEW_WORDS = 64
+
+
 # The same few tags and parents come again and again.
 @lru_cache(maxsize=1024)
 def _words_to_json(words: tuple[str, ...]) -> str:
@@ -62,7 +66,7 @@ def _mapping_from_json(text: str) -> dict[str, Any]:
 
 
 _ENCODERS: dict[str, Callable[[Any], Any]] = {
-    "tags": lambda tags: _words_to_json(tags) if tags else "[]",
+    "tags": lambda tags: (_words_to_json if len(tags) <= _FEW_WORDS else _to_json)(tags) if tags else "[]",
     "parents": lambda parents: _to_json(parents) if parents else "[]",
     "results": lambda results: _to_json(results) if results else "[]",
     "metadata": lambda metadata: _to_json(dict(metadata)) if metadata else "{}",
@@ -174,6 +178,7 @@ def tables() -> dict[type[Record], Table[Any]]:
         Table(Job, "job", "jobs", {"state": JobState}),
         Table(Spending, "spending", "spending", {}),
         Table(Consolidation, "consolidation", "consolidations", {"kind": ConsolidationKind}),
+        Table(Membership, "membership", "memberships", {}),
     )
     return {table.kind: table for table in listed}
 

@@ -206,6 +206,8 @@ class SqliteWriter(SqliteReader):
             for edge in (*self.select(Edge, {"source_id": record_id}), *self.select(Edge, {"target_id": record_id})):
                 if self.get(Edge, [edge.id]):
                     self.remove(Edge, edge.id)
+            for step in self.select(Step, {"trajectory_id": record_id}):
+                self.remove(Step, step.id)
             # Marks are found by mark only: this reads all of them, which an erasure may take, and only trust has any.
             self._connection.execute(
                 "DELETE FROM marks WHERE memory = (SELECT num FROM memories WHERE id = ? AND tenant = ?) "

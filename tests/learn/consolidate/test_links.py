@@ -15,6 +15,7 @@ BANDS = {
     "enhances": (0.55, 0.75),
     "alternative": (0.55, 0.75),
     "analogy": (0.25, 0.75),
+    "architectural_analogy": (0.55, 0.75),
 }
 
 
@@ -142,6 +143,25 @@ def test_the_same_approach_in_another_project_is_an_analogy(path):
     with ReasoningBank.open(path, embedder="local", namespace="n") as bank:
         one = record(
             bank,
+            "Back off between retries of the payment call",
+            "Retry the payment call with exponential backoff and jitter after a timeout.",
+            namespace="shop",
+        )
+        two = record(
+            bank,
+            "Back off between retries of the geocoder call",
+            "Retry the geocoder call with exponential backoff and jitter after a timeout of the upstream.",
+            namespace="maps",
+        )
+        record(bank, "Cache templates", "Compile templates once at start-up.", namespace="shop")
+        links = found(bank, namespace="*")
+    assert {(kind, frozenset((a, b))) for a, kind, b in links} == {("analogy", frozenset((one, two)))}
+
+
+def test_the_same_structure_in_another_domain_is_an_architectural_analogy(path):
+    with ReasoningBank.open(path, embedder="local", namespace="n") as bank:
+        one = record(
+            bank,
             "Component-based architecture",
             "Split the user interface into independent components with small interfaces to keep it modular.",
             namespace="frontend",
@@ -154,8 +174,7 @@ def test_the_same_approach_in_another_project_is_an_analogy(path):
         )
         record(bank, "Cache templates", "Compile templates once at start-up.", namespace="backend")
         links = found(bank, namespace="*")
-    assert {frozenset((a, b)) for a, kind, b in links if kind == "analogy"} == {frozenset((one, two))}
-    assert len(links) == 1
+    assert {(kind, frozenset((a, b))) for a, kind, b in links} == {("architectural_analogy", frozenset((one, two)))}
 
 
 def test_a_memory_gets_only_a_few_links(bank):

@@ -169,6 +169,35 @@ def test_what_several_projects_know_is_promoted_once_for_all(bank):
     assert "3 projects" in done.plan.promotions[0].why
 
 
+def test_only_what_its_own_team_has_to_say_brings_a_memory_to_the_team(bank):
+    ids = [bank.record(title="Wrap", content="Wrap errors with context.", namespace=n).id for n in ("a", "b", "c")]
+    for memory_id, namespace in zip(ids, ("a", "b", "c"), strict=True):
+        worked_in(bank, memory_id, 1, namespace=namespace)
+    bank.teams.add("core", "a", "b")
+    assert bank.upkeep.promote(namespace="*", dry_run=True).plan.promotions == ()
+    worked_in(bank, ids[1], 1, namespace="b")
+    done = bank.upkeep.promote(namespace="*")
+    assert [(p.id, p.after, p.sessions) for p in done.plan.promotions] == [(ids[1], "team", 3)]
+    assert "2 projects" in done.plan.promotions[0].why
+
+
+def test_what_another_team_shares_does_not_keep_a_team_from_its_own(bank):
+    for team, namespace in (("core", "a"), ("web", "b")):
+        bank.teams.add(team, namespace)
+        memory_id = bank.record(title="Wrap", content="Wrap errors with context.", namespace=namespace).id
+        worked_in(bank, memory_id, 3, namespace=namespace)
+        done = bank.upkeep.promote(namespace="*")
+        assert [(p.id, p.after) for p in done.plan.promotions] == [(memory_id, "team")]
+
+
+def test_the_organisation_hears_every_team(bank):
+    memory_id = record(bank, scope="team")
+    bank.teams.add("core", "n")
+    worked_in(bank, memory_id, 8)
+    worked_in(bank, memory_id, 1, namespace="of another team")
+    assert [p.after for p in bank.upkeep.promote().plan.promotions] == ["org"]
+
+
 def test_what_merging_makes_of_the_evidence_is_seen_in_the_same_run(bank):
     first = bank.record(title="Wrap", content="Wrap errors with context.").id
     second = bank.record(title="Wrap", content="Wrap the errors with context").id

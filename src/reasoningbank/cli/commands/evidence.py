@@ -10,7 +10,7 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import Command, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed
-from reasoningbank.cli.memory_page import set_aside_in_words
+from reasoningbank.cli.memory_page import set_aside_in_words, show_track
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import policies, track_record
@@ -18,7 +18,7 @@ from reasoningbank.core.errors import NotFound
 from reasoningbank.core.types import Confidence, Outcome, Remembered
 from reasoningbank.learn.evidence import History, Point
 from reasoningbank.learn.stability import Fate
-from reasoningbank.view import confidence_json, history_json
+from reasoningbank.view import confidence_json, history_json, step_json
 from reasoningbank.wiring import ReasoningBank
 
 _CURVE_COLUMNS = 40
@@ -104,10 +104,12 @@ def _history_options(parser: ArgumentParser) -> None:
 def _history(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
         history = found.bank.history(args.reference, policy=args.by_policy, context_match=args.context_match)
+        steps = found.bank.track_of(history.remembered.id)
     if terminal.as_json:
-        terminal.json(history_json(history))
+        terminal.json({**history_json(history), "steps": [step_json(step) for step in steps]})
     else:
         _page(history, terminal)
+        show_track(terminal, steps)
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from contextlib import suppress
@@ -19,8 +20,17 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.exchange.transfer import Imported
 
-LAYOUTS = ("reasoningbank-jsonl", "claude-flow-sqlite", "claude-flow-json", "paper-jsonl", "markdown-folder")
+LAYOUTS = (
+    "reasoningbank-jsonl",
+    "claude-flow-sqlite",
+    "claude-flow-json",
+    "paper-jsonl",
+    "markdown-folder",
+    "lessons",
+    "memories-json",
+)
 """Named here too, since help must not load every reader; a test holds them together."""
+AS_LAYOUTS = ("lessons", "memories")
 _MOST_SKIPPED_SHOWN = 20
 _LINES_AT_ONCE = 500
 
@@ -59,6 +69,9 @@ def _as_json(tally: Imported, *, dry_run: bool) -> dict[str, Any]:
         "unchanged": tally.unchanged,
         "scrubbed": dict(tally.scrubbed),
         "untrusted": tally.untrusted,
+        "quarantined": tally.quarantined,
+        "origins": dict(tally.origins),
+        "left_out": dict(tally.left_out),
         "skipped": [{"what": item.what, "why": item.why} for item in tally.skipped],
     }
 
@@ -75,16 +88,36 @@ def _report(tally: Imported, terminal: Terminal, *, dry_run: bool) -> None:
         f"{len(tally.skipped):,} skipped ({tally.layout})"
     )
     tell_scrubbed(tally.scrubbed, terminal)
-    if tally.untrusted:
-        terminal.tell(
-            f"{figures.counted(tally.untrusted, 'memory', 'memories')} untrusted: at most one in five hits, quoted as "
-            f"data. If you wrote or checked them: {PROGRAM} trust approve ORIGIN (`trust list` names the origins)."
-        )
+    _tell_untrusted(tally, terminal, dry_run=dry_run)
+    if tally.left_out:
+        listed = ", ".join(f"{name} ×{number:,}" for name, number in tally.left_out.items())
+        terminal.tell(f"not kept: {listed} (vectors are made anew here; the rest was too long).")
     for item in tally.skipped[:_MOST_SKIPPED_SHOWN]:
         terminal.tell(f"skipped {item.what}: {item.why}")
     more = len(tally.skipped) - _MOST_SKIPPED_SHOWN
     if more > 0:
         terminal.tell(f"and {more:,} more; --json lists all.")
+
+
+def _tell_untrusted(tally: Imported, terminal: Terminal, *, dry_run: bool) -> None:
+    """What nobody vouches for, what is held back of it, and the commands that change that."""
+    if not tally.untrusted:
+        return
+    origins = sorted(tally.origins)
+    held = figures.counted(tally.untrusted, "memory", "memories")
+    came = "would come in" if dry_run else "came in"
+    terminal.tell(f"{held} {came} untrusted, from {', '.join(origins)}: at most one in five hits, quoted as data.")
+    if tally.quarantined:
+        are = "would be" if dry_run else "is" if tally.quarantined == 1 else "are"
+        terminal.tell(f"{tally.quarantined:,} of them {are} in quarantine, and not found until you release them.")
+    if dry_run:
+        return
+    if tally.quarantined:
+        terminal.tell(f"  look at them:      {PROGRAM} trust list --quarantined")
+        terminal.tell(f"  release one:       {PROGRAM} trust approve ID")
+    for origin in origins:
+        label = "vouch for all:" if not tally.quarantined else "release all:"
+        terminal.tell(f"  {label:<18} {PROGRAM} trust approve {shlex.quote(origin)}")
 
 
 # ---------------------------------------------------------------- out
@@ -95,13 +128,19 @@ def _export_options(parser: ArgumentParser) -> None:
         "path", metavar="FILE", nargs="?", default="-", help='where to; "-" or nothing is standard output'
     )
     parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument(
+        "--as",
+        dest="layout",
+        choices=AS_LAYOUTS,
+        help="only active memories, in other field names: lessons (rb_id, key_lesson …) or memories (id, project_id …)",
+    )
 
 
 def _export(args: Namespace, terminal: Terminal) -> int:
     if args.path != "-" and Path(args.path).exists() and not args.force:
         raise InvalidInput(f"{args.path} exists already. To replace it, add --force.")
     with opened(args) as found:
-        lines = found.bank.export_lines(namespace=args.namespace)
+        lines = found.bank.export_lines(namespace=args.namespace, layout=args.layout)
         if args.path == "-":
             iterator = iter(lines)
             while chunk := list(islice(iterator, _LINES_AT_ONCE)):
@@ -109,10 +148,12 @@ def _export(args: Namespace, terminal: Terminal) -> int:
             return 0
         with Bar(terminal, "exporting") as bar:
             count = _write_whole(Path(args.path), lines, bar)
+    # Our own layout has a header besides.
+    records = count if args.layout else count - 1
     if terminal.as_json:
-        terminal.json({"path": args.path, "records": count - 1})
+        terminal.json({"path": args.path, "records": records})
     else:
-        terminal.tell(f"{figures.counted(count - 1, 'record')} written to {args.path}.")
+        terminal.tell(f"{figures.counted(records, 'record')} written to {args.path}.")
     return 0
 
 

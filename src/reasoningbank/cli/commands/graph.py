@@ -1,4 +1,4 @@
-"""`link`, `unlink` and `graph neighbours`: edges between memories."""
+"""`link`, `unlink`, `graph neighbours` and `graph edges`: edges between memories."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import opened
-from reasoningbank.cli.command import Command, add_reference
+from reasoningbank.cli.command import PROGRAM, Command, add_limit, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.core.types import Edge, EdgeKind
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind
 from reasoningbank.graph.link import DEFAULT_WEIGHT
 from reasoningbank.graph.walk import DIRECTIONS
-from reasoningbank.view import edge_json, neighbour_json
+from reasoningbank.view import edge_json, joined_json, neighbour_json
 
 
 def _link_options(parser: ArgumentParser) -> None:
@@ -110,6 +110,54 @@ def _neighbours(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
+def _edges_options(parser: ArgumentParser) -> None:
+    add_limit(parser, DEFAULT_LIST_LIMIT)
+    parser.add_argument("--kind", choices=list(EdgeKind), help="only of this kind")
+    parser.add_argument("--tag", metavar="T", action="append", default=[], help="only with this tag; may be repeated")
+    parser.add_argument("--min-weight", type=float, default=0.0, metavar="0..1", help="only as strong as this")
+    parser.add_argument("--before", metavar="ID", help="the page that follows this edge")
+
+
+def _edges(args: Namespace, terminal: Terminal) -> int:
+    with opened(args) as found:
+        listed = found.bank.edges(
+            kind=args.kind, tags=args.tag, least_weight=args.min_weight, limit=args.limit, before=args.before
+        )
+    following = listed[-1].edge.id if len(listed) == args.limit else None
+    if terminal.as_json:
+        terminal.json({"edges": [joined_json(item) for item in listed], "before": following})
+        return 0
+    if not listed:
+        narrowed = args.kind or args.tag or args.min_weight or args.before
+        terminal.tell("No such edges." if narrowed else f"No edges yet: `{PROGRAM} link SOURCE TARGET` makes one.")
+        return 0
+    columns = [
+        Column(name="EDGE ID"),
+        Column(name="KIND"),
+        Column(name="WEIGHT", right=True),
+        Column(name="FROM", elastic=True),
+        Column(name="TO", elastic=True),
+        Column(name="TAGS", elastic=True, optional=True),
+        Column(name="WHY", elastic=True, optional=True),
+    ]
+    rows = [
+        [
+            item.edge.id,
+            item.edge.kind.value,
+            figures.short(item.edge.weight),
+            item.source or item.edge.source_id,
+            item.target or item.edge.target_id,
+            ", ".join(item.edge.tags),
+            item.edge.text or item.edge.evidence,
+        ]
+        for item in listed
+    ]
+    show(terminal, columns, rows)
+    if following is not None:
+        terminal.tell(f"For more: --before {following}")
+    return 0
+
+
 COMMANDS = {
     "link": Command(
         run=_link,
@@ -117,5 +165,12 @@ COMMANDS = {
         about="Linking the same two by the same kind again sets the new strength.",
     ),
     "unlink": Command(run=_unlink, options=_unlink_options),
-    "graph neighbours": Command(run=_neighbours, options=_neighbours_options),
+    "graph neighbours": Command(
+        run=_neighbours,
+        options=_neighbours_options,
+        about="Where several edges join two memories, all are shown.",
+    ),
+    "graph edges": Command(
+        run=_edges, options=_edges_options, about="Of every namespace, newest first, by their kind or tags."
+    ),
 }

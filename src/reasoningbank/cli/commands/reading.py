@@ -9,15 +9,16 @@ from collections.abc import Callable
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import elsewhere, opened
 from reasoningbank.cli.command import Command, add_limit, add_reference
-from reasoningbank.cli.memory_page import show_memory
+from reasoningbank.cli.memory_page import show_memory, show_track
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope, State
-from reasoningbank.view import memory_json, remembered_json
+from reasoningbank.view import memory_json, remembered_json, step_json
 
 _DEFAULT_LIMIT = 50
 _SHOWN_CHARS = 200
+_NARROWED = ("outcome", "scope", "agent", "task_type", "team")
 
 
 def _list_options(parser: ArgumentParser) -> None:
@@ -29,11 +30,12 @@ def _list_options(parser: ArgumentParser) -> None:
     parser.add_argument("--scope", choices=list(Scope))
     parser.add_argument("--agent", metavar="NAME")
     parser.add_argument("--task-type", metavar="NAME")
+    parser.add_argument("--team", metavar="NAME", help="of every project of a team")
     parser.add_argument("--all-namespaces", action="store_true", help="of every project")
 
 
 def _list(args: Namespace, terminal: Terminal) -> int:
-    where = {name: value for name in ("outcome", "scope", "agent", "task_type") if (value := getattr(args, name))}
+    where = {name: value for name in _NARROWED if (value := getattr(args, name))}
     if args.tag:
         where["tags"] = args.tag
     with opened(args) as found:
@@ -45,17 +47,18 @@ def _list(args: Namespace, terminal: Terminal) -> int:
             **where,
         )
         namespace = found.bank.namespace
-        others = "" if items or args.all_namespaces or args.before else elsewhere(found.bank)
+        others = "" if items or args.all_namespaces or args.team or args.before else elsewhere(found.bank)
     following = items[-1].id if len(items) == args.limit else None
     if terminal.as_json:
         terminal.json({"memories": [remembered_json(item) for item in items], "before": following})
         return 0
     if not items:
-        where_not = "" if args.all_namespaces else f" in namespace {namespace}"
+        where_not = "" if args.all_namespaces or args.team else f" in namespace {namespace}"
         nothing = f"No memories{where_not} match." if where or args.before else f"No memories yet{where_not}."
         terminal.tell(f"{nothing}{others}")
         return 0
-    _table(items, terminal, with_namespace=args.all_namespaces, with_state=args.state != State.ACTIVE)
+    several = bool(args.all_namespaces or args.team)
+    _table(items, terminal, with_namespace=several, with_state=args.state != State.ACTIVE)
     if following is not None:
         terminal.tell(f"For more: --before {following}")
     return 0
@@ -94,10 +97,13 @@ def _get(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
         if args.revision is None:
             item = found.bank.get(args.reference)
+            team, steps = found.bank.teams.team_of(item.namespace), found.bank.track_of(item.id)
             if terminal.as_json:
-                terminal.json(remembered_json(item))
+                shown = {**remembered_json(item), "team": team}
+                terminal.json({**shown, "steps": [step_json(step) for step in steps]})
             else:
-                show_memory(terminal, item.memory, item)
+                show_memory(terminal, item.memory, item, team)
+                show_track(terminal, steps)
             return 0
         history = found.bank.history(args.reference)
     by_number = {memory.revision: memory for memory in history.revisions}

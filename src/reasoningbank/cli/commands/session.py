@@ -1,4 +1,4 @@
-"""`session start|step|end|show|list`: a task from its beginning to the credit for what was shown in it."""
+"""`session start|step|end|show|list`: a task from its beginning to the credit for what was shown in it; `track`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import opened
-from reasoningbank.cli.command import PROGRAM, Command, add_limit
+from reasoningbank.cli.command import PROGRAM, Command, add_limit, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed, text_or_stdin
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
@@ -143,7 +143,34 @@ def _state(trajectory: Trajectory) -> str:
     return trajectory.outcome or "running"
 
 
+def _track_options(parser: ArgumentParser) -> None:
+    add_reference(parser)
+    parser.add_argument("action", metavar="ACTION", help="what was done")
+    parser.add_argument(
+        "result", metavar="RESULT", nargs="?", default="", help='what came of it; "-" reads standard input'
+    )
+
+
+def _track(args: Namespace, terminal: Terminal) -> int:
+    result = text_or_stdin(args.result, terminal)
+    with opened(args) as found:
+        memory = found.bank.get(args.reference)
+        step = found.bank.track(memory.id, args.action, result)
+        scrubbed = found.bank.secrets.found_in([args.action, result])
+    if terminal.as_json:
+        terminal.json({**step_json(step), "scrubbed": scrubbed})
+    else:
+        terminal.result(step.id, f"step {step.number} under {plain.one_line(memory.title)}")
+        tell_scrubbed(scrubbed, terminal)
+    return 0
+
+
 COMMANDS = {
+    "track": Command(
+        run=_track,
+        options=_track_options,
+        about="For what is done over days, outside of a session: `get` and `history` show the steps of a memory.",
+    ),
     "session start": Command(run=_start, options=_start_options),
     "session step": Command(run=_step, options=_step_options),
     "session end": Command(run=_end, options=_end_options),

@@ -62,6 +62,11 @@ def _page(status: Status, settings: Settings, terminal: Terminal) -> None:
     terminal.labelled("memories    ", f"{active:,} active{f', {others}' if others else ''}")
     if len(status.namespaces) > 1 or (status.namespaces and status.namespace not in status.namespaces):
         terminal.labelled("            ", _namespaces(status))
+    if status.teams:
+        listed = [f"{plain.one_line(name)} {len(mates):,}" for name, mates in status.teams.items()]
+        own = next((name for name, mates in status.teams.items() if status.namespace in mates), None)
+        told = f"this project is in {plain.one_line(own)}" if own else "this project is in none"
+        terminal.labelled("teams       ", f"{', '.join(listed)}; {told}")
     counts = {"signal": status.signals, "session": status.trajectories, "edge": status.edges}
     terminal.labelled("evidence    ", f"{', '.join(figures.counted(number, noun) for noun, number in counts.items())}")
     terminal.labelled("embedder    ", f"{status.embedder}{_wish(status, settings)}")

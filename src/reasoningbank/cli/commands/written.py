@@ -73,13 +73,19 @@ def _wanted(args: Namespace) -> Wanted:
 
 
 def _memories(bank: ReasoningBank) -> Iterator[Remembered]:
-    """Of this namespace, and what the whole tenant shares; a page at a time."""
+    """Of this namespace, and what its team and the whole tenant share; a page at a time."""
     seen: set[str] = set()
     shared: dict[str, Any] = {"namespace": EVERY_NAMESPACE, "scope": (Scope.TEAM, Scope.ORG)}
+    teams = bank.teams.now()
     for where in ({}, shared):
         before: str | None = None
         while page := bank.list(limit=_AT_ONCE, before=before, **where):
-            yield from (item for item in page if item.id not in seen)
+            yield from (
+                item
+                for item in page
+                if item.id not in seen
+                and (item.scope is not Scope.TEAM or teams.are_mates(item.namespace, bank.namespace))
+            )
             # What is shared may lie in this namespace too.
             seen.update(item.id for item in page if item.scope is not Scope.PROJECT)
             before = page[-1].id

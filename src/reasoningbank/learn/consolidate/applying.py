@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from reasoningbank.core.confidence import evidence_for
-from reasoningbank.core.drafts import MAX_TAGS
+from reasoningbank.core.drafts import MAX_TAGS, MAX_TAGS_CHARS
 from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.types import (
     Consolidation,
@@ -196,11 +196,23 @@ def _merge(desk: Desk, writer: Writer, order: Order, act: Merge, changes: _Chang
     }
 
 
+def _fitting_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """The first of them that a memory may have."""
+    kept: list[str] = []
+    room = MAX_TAGS_CHARS
+    for tag in tags:
+        room -= len(tag)
+        if room < 0 or len(kept) == MAX_TAGS:
+            break
+        kept.append(tag)
+    return tuple(kept)
+
+
 def _grown(desk: Desk, writer: Writer, order: Order, act: Merge, kept: Memory, others: Sequence[Memory]) -> Memory:
     tags = dict.fromkeys((*kept.tags, *(tag for other in others for tag in other.tags)))
     parents = dict.fromkeys((*kept.parents, *(other.id for other in others)))
     fields: dict[str, Any] = {
-        "tags": tuple(tags)[:MAX_TAGS],
+        "tags": _fitting_tags(tags),
         "parents": tuple(parent for parent in parents if parent != kept.id),
         "metadata": {**kept.metadata, MADE_FROM: order.run},
     }

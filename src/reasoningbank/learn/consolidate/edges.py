@@ -19,7 +19,15 @@ DISCOVERED = "discovered"
 """The tag of an edge that nobody made by hand."""
 MOST_LINKS = 5
 _ROWS_PER_PAGE = 2_000
-_EITHER_WAY = frozenset({EdgeKind.CONFLICTS, EdgeKind.ALTERNATIVE, EdgeKind.ANALOGY, EdgeKind.RELATES})
+_EITHER_WAY = frozenset(
+    {
+        EdgeKind.CONFLICTS,
+        EdgeKind.ALTERNATIVE,
+        EdgeKind.ANALOGY,
+        EdgeKind.ARCHITECTURAL_ANALOGY,
+        EdgeKind.RELATES,
+    }
+)
 
 
 class Web:

@@ -19,6 +19,7 @@ from reasoningbank.learn.consolidate.edges import Web
 from reasoningbank.learn.consolidate.pairs import Pair
 from reasoningbank.learn.consolidate.plan import Link
 from reasoningbank.learn.consolidate.pool import FACT, Member
+from reasoningbank.learn.consolidate.vocabulary import STRUCTURES
 from reasoningbank.learn.consolidate.wording import terms_of
 
 
@@ -47,6 +48,11 @@ class Discovery:
     rare_share: float = 0.05
     rare_holders: int = 3
     analogy_neighbours: int = 3
+    structures: int = 2
+    """Words that speak of a structure, in each of two texts that are an analogy of structures."""
+    structural_share: float = 0.2
+    """Of the words of the shorter text: two domains name their parts differently."""
+    structural_rare_words: int = 1
 
 
 DISCOVERY = Discovery()
@@ -268,20 +274,30 @@ def _by_analogy(
             continue
         shared = one.wording.words & other.wording.words
         shorter = min(len(one.wording.words), len(other.wording.words))
-        if len(shared) < max(how.analogy_words, how.analogy_share * shorter):
+        structural = _is_structural(one, how) and _is_structural(other, how)
+        share = how.structural_share if structural else how.analogy_share
+        if len(shared) < max(how.analogy_words, share * shorter):
             continue
-        if len(shared & rare) < how.analogy_rare_words or contradiction(one.wording, other.wording) is not None:
+        needed = how.structural_rare_words if structural else how.analogy_rare_words
+        if len(shared & rare) < needed or contradiction(one.wording, other.wording) is not None:
             continue
-        strong = cosine >= how.analogy_strong_cosine
+        # Two that are built alike are a strong bridge even where they name their parts differently.
+        strong = structural or cosine >= how.analogy_strong_cosine
         yield Link(
             source=max(one.id, other.id),
             target=min(one.id, other.id),
-            kind=EdgeKind.ANALOGY,
+            kind=EdgeKind.ARCHITECTURAL_ANALOGY if structural else EdgeKind.ANALOGY,
             weight=round((0.55 if strong else 0.25) + 0.2 * min(1.0, max(0.0, cosine)), 3),
-            text=f"The same approach in two projects, {one.memory.namespace} and {other.memory.namespace}.",
+            text=f"The same {'structure' if structural else 'approach'} in two projects, "
+            f"{one.memory.namespace} and {other.memory.namespace}.",
             evidence=f"cosine {cosine:.2f}; in common: {', '.join(sorted(shared & rare)[:_NAMED])}",
             titles=(members[b].memory.title, members[a].memory.title),
         )
+
+
+def _is_structural(member: Member, how: Discovery) -> bool:
+    """Whether it speaks of how a whole is made of parts."""
+    return len(member.wording.words & STRUCTURES) >= how.structures
 
 
 def _share(one: frozenset[str], other: frozenset[str]) -> float:

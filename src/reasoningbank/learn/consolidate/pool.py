@@ -41,6 +41,10 @@ class Member:
         return self.memory.id
 
     @property
+    def namespace(self) -> str:
+        return self.memory.namespace
+
+    @property
     def is_distilled(self) -> bool:
         return "distiller" in self.memory.metadata
 

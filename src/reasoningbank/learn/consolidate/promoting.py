@@ -1,7 +1,8 @@
 """What has proved itself in its project and is offered to the team, and then to the whole organisation.
 
 A promotion widens who is shown a memory and changes nothing else: the same memory, in its own project, with its own
-evidence, and no more trusted than before. Knows how much independent evidence that takes.
+evidence, and no more trusted than before. Knows how much independent evidence that takes. For the team, only what its
+own projects have to say counts, and only what reaches them can make it needless; for the organisation, everybody's.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from reasoningbank.core.origins import Trust
-from reasoningbank.core.types import Scope, Trajectory
+from reasoningbank.core.teams import Teams, fold_memberships
+from reasoningbank.core.types import Membership, Scope, Trajectory
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.consolidate.agreement import says_the_same
 from reasoningbank.learn.consolidate.pairs import Pair
@@ -49,7 +51,8 @@ def promotions_among(
     before: Settled,
     ladder: Mapping[Scope, Step] = LADDER,
 ) -> list[Promotion]:
-    elsewhere = _known_elsewhere(members, across)
+    known = _known_elsewhere(members, across)
+    teams = fold_memberships(reader.select(Membership, {}))
     ready = [
         (row, ladder[member.memory.scope])
         for row, member in enumerate(members)
@@ -60,16 +63,25 @@ def promotions_among(
         and member.id not in before.at_home
         and member.confidence >= ladder[member.memory.scope].confidence
     ]
-    sessions = {row: _sessions(members[row], [members[other] for other in elsewhere.get(row, ())]) for row, _ in ready}
+    elsewhere = {
+        row: [other for other in known.get(row, ()) if step.after is Scope.ORG or _reaches(members, other, row, teams)]
+        for row, step in ready
+    }
+    sessions = {row: _sessions(members[row], [members[other] for other in elsewhere[row]]) for row, _ in ready}
     homes = _homes(reader, {session for found in sessions.values() for session in found})
     found = []
     for row, step in ready:
-        member, tasks = members[row], sessions[row]
+        member = members[row]
+        tasks = {
+            task: well
+            for task, well in sessions[row].items()
+            if step.after is Scope.ORG or teams.are_mates(homes.get(task, member.namespace), member.namespace)
+        }
         well = sum(tasks.values())
         if well < step.sessions or well < LEAST_SUCCEEDED * len(tasks):
             continue
-        projects = {home for task in tasks if (home := homes.get(task)) is not None} | {member.memory.namespace}
-        projects |= {members[other].memory.namespace for other in elsewhere.get(row, ())}
+        projects = {home for task in tasks if (home := homes.get(task)) is not None} | {member.namespace}
+        projects |= {members[other].namespace for other in elsewhere[row]}
         if len(projects) < step.projects or _has_a_better(member, row, members, elsewhere):
             continue
         found.append(
@@ -85,6 +97,12 @@ def promotions_among(
             )
         )
     return found
+
+
+def _reaches(members: Sequence[Member], other: int, row: int, teams: Teams) -> bool:
+    """Whether the same advice elsewhere is of the same team, or shared with everybody already."""
+    memory = members[other].memory
+    return memory.scope is Scope.ORG or teams.are_mates(memory.namespace, members[row].namespace)
 
 
 def _sessions(member: Member, others: Iterable[Member]) -> dict[str, bool]:

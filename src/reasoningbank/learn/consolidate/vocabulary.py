@@ -70,6 +70,13 @@ SAME = {
 }
 """A word and the one that stands for all of its kind."""
 
+STRUCTURES = _stems(
+    "architecture architectural component modular modularity module service microservice layer layered interface "
+    "boundary tier gateway plugin adapter facade monolith monolithic pipeline hierarchy composition composable "
+    "decouple decoupled coupling cohesion subsystem topology encapsulate encapsulation"
+)
+"""Speak of how a whole is made of parts, whatever the parts are: what can be the same in two domains."""
+
 SETTINGS = _stems(
     "port timeout version limit size max maximum min minimum retries attempts threads workers ttl memory threshold "
     "batch interval delay rate capacity concurrency depth width height budget quota expiry expiration lifetime "

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.ids import derived_id
-from reasoningbank.core.types import Edge, Memory, Record, Signal, Step, Trajectory
+from reasoningbank.core.types import Edge, Membership, Memory, Record, Signal, Step, Trajectory
 from reasoningbank.ports import Reader
 from reasoningbank.serve.http.endpoint import Call
 from reasoningbank.serve.identity import AGENT, USER
@@ -29,6 +29,7 @@ _IDS: dict[str, dict[str, type[Record]]] = {
     "edge": {"id": Edge, "source_id": Memory, "target_id": Memory},
     "vector": {"memory_id": Memory},
     "shown": {"memory_id": Memory, "trajectory_id": Trajectory},
+    "membership": {"id": Membership},
     "erased": {"id": Memory},
 }
 """Which fields of which line are ids, and of what."""
@@ -76,7 +77,9 @@ class _Adoption:
         for name, kind in _IDS.get(str(noun), {}).items():
             given = values.get(name)
             if isinstance(given, str):
-                values[name] = self._ours(kind, given)
+                # A step may have been taken under a memory instead of in a session.
+                under_memory = noun == "step" and name == "trajectory_id" and given.startswith("mem_")
+                values[name] = self._ours(Memory if under_memory else kind, given)
             elif isinstance(given, list):
                 values[name] = [self._ours(kind, one) if isinstance(one, str) else one for one in given]
         return json.dumps(values, ensure_ascii=False) + "\n"

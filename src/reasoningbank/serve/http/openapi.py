@@ -165,6 +165,11 @@ AFTER = Parameter(name="after", schema=schemas.text(400), about="a cursor; witho
 DRY_RUN = Parameter(name="dry_run", schema=schemas.FLAG, about="only say what would happen")
 IMPORTED = Parameter(name="namespace", schema=schemas.NAMESPACE, about="for lines that name none")
 EXPORTED = Parameter(name="namespace", schema=schemas.NAMESPACE, about="only this one")
+EXPORTED_AS = Parameter(
+    name="as",
+    schema=schemas.one_of(("lessons", "memories")),
+    about="only active memories, in the field names of other systems",
+)
 
 _IMPORT = {
     **_streamed(
@@ -200,7 +205,9 @@ _BY_HAND: dict[str, dict[str, Any]] = {
         "get": _streamed("get_changes_stream", "Changes as server-sent events", "text/event-stream", "read", (AFTER,))
     },
     "/v1/export": {
-        "get": _streamed("get_export", "Every record of the tenant as JSON Lines", LINES, "read", (EXPORTED,))
+        "get": _streamed(
+            "get_export", "Every record of the tenant as JSON Lines", LINES, "read", (EXPORTED, EXPORTED_AS)
+        )
     },
     "/v1/import": {"post": _IMPORT},
     "/v1/backup": {

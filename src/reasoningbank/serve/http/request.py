@@ -10,13 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
+from reasoningbank.core.aliases import NAMESPACE_ALIASES
 from reasoningbank.serve.http import schemas, validate
 from reasoningbank.serve.http.endpoint import Parameter
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.identity import Principal
 
 MOST_PARAMETERS = 50
-NAMESPACE = Parameter(name="namespace", schema=schemas.NAMESPACE, about="the project; without it, the default one")
+NAMESPACE = Parameter(
+    name="namespace",
+    schema=schemas.NAMESPACE,
+    about="the project; without it, the default one. project_id and domain are other names of it",
+)
 _ONCE = frozenset(
     {b"authorization", b"content-length", b"content-type", b"idempotency-key", b"if-match", b"last-event-id"}
 )
@@ -98,7 +103,8 @@ def parameters(allowed: Sequence[Parameter], query_string: bytes) -> dict[str, A
         raise Problem(400, "invalid_input", "The query parameters cannot be read.") from None
     known = {parameter.name: parameter for parameter in allowed}
     found: dict[str, Any] = {}
-    for name, text in pairs:
+    for given, text in pairs:
+        name = given if given in known else NAMESPACE_ALIASES.get(given, given)
         parameter = known.get(name)
         if parameter is None:
             raise _unknown(name, known)

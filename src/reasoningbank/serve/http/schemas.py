@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from reasoningbank.core.aliases import NAMESPACE_ALIASES
 from reasoningbank.core.drafts import (
     AUTO,
     EVIDENCE_WISHES,
     MAX_CONTENT_CHARS,
     MAX_DESCRIPTION_CHARS,
     MAX_NAME_CHARS,
+    MAX_TAG_CHARS,
     MAX_TAGS,
     MAX_TITLE_CHARS,
 )
@@ -70,6 +72,9 @@ NAME: Schema = text(MAX_NAME_CHARS, minLength=1, pattern=_NAME_PATTERN)
 NAMESPACE: Schema = text(
     MAX_NAME_CHARS, minLength=1, pattern=r"^(?!\s*\*\s*$)[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
 )
+_SAME_AS_NAMESPACE: dict[str, Schema] = {
+    name: {**NAMESPACE, "description": "another name of namespace"} for name in NAMESPACE_ALIASES
+}
 NULL_NAME: Schema = {**NAME, "type": ["string", "null"]}
 NULL_TEXT: Schema = {"type": ["string", "null"]}
 TEXT: Schema = {"type": "string"}
@@ -77,7 +82,9 @@ COUNT: Schema = {"type": "integer", "minimum": 0}
 FRACTION: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 NUMBER: Schema = {"type": "number"}
 FLAG: Schema = {"type": "boolean"}
-TAGS: Schema = {"type": "array", "items": NAME, "maxItems": MAX_TAGS}
+TAG: Schema = text(MAX_TAG_CHARS, minLength=1, pattern=_NAME_PATTERN)
+# How many there may be is checked where tags are cleaned, together with how long they are in all.
+TAGS: Schema = {"type": "array", "items": TAG, "description": f"at most {MAX_TAGS:,}"}
 NAMES: Schema = {"type": "array", "items": TEXT}
 METADATA: Schema = {"type": "object"}
 COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
@@ -103,6 +110,7 @@ DRAFT: Schema = obj(
     **_EDITABLE,
     key=_TITLE,
     namespace=NAMESPACE,
+    **_SAME_AS_NAMESPACE,
     origin=NAME,
     parents={"type": "array", "items": NAME, "maxItems": 1000},
     source=NULL_NAME,
@@ -135,6 +143,7 @@ _ASKED: dict[str, Schema] = {
     "outcome": one_of((*Outcome, "all"), default="all"),
     "min_confidence": {**FRACTION, "default": DEFAULT_MIN_CONFIDENCE},
     "namespace": {**NAME, "description": '"*" is every one'},
+    **{name: {**NAME, "description": "another name of namespace"} for name in NAMESPACE_ALIASES},
     "tags": TAGS,
     "agent": NULL_NAME,
     "task_type": NULL_NAME,
@@ -162,7 +171,9 @@ EMBED: Schema = obj(("texts",), texts={"type": "array", "items": _CONTENT, "minI
 FEEDBACK: Schema = obj(("helpful",), helpful=FLAG, comment=_DESCRIPTION)
 OUTCOME: Schema = obj(("succeeded",), succeeded=FLAG, session=NULL_NAME, comment=_DESCRIPTION)
 STABILITY: Schema = obj(("survived",), survived=FLAG, session=NULL_NAME, comment=_DESCRIPTION)
-SESSION: Schema = obj(("task",), task=_CONTENT, namespace=NAMESPACE, agent=NULL_NAME, metadata=METADATA)
+SESSION: Schema = obj(
+    ("task",), task=_CONTENT, namespace=NAMESPACE, **_SAME_AS_NAMESPACE, agent=NULL_NAME, metadata=METADATA
+)
 STEP: Schema = obj(("action",), action=_CONTENT, result=text(MAX_CONTENT_CHARS), metadata=METADATA)
 END: Schema = obj(("outcome",), outcome=one_of(OUTCOMES), used=REFERENCES)
 LINK: Schema = obj(
@@ -299,6 +310,10 @@ COMPONENTS: dict[str, Schema] = {
         relevance=FRACTION,
         tokens=COUNT,
         conflicts={"type": "array", "items": out(id=TEXT, title=TEXT)},
+        see_also={
+            "type": "array",
+            "items": out(id=TEXT, title=TEXT, namespace=TEXT, kind=one_of(EdgeKind), weight=FRACTION),
+        },
     ),
     "Found": out(
         memories={"type": "array", "items": ref("Hit")},
@@ -362,6 +377,7 @@ COMPONENTS: dict[str, Schema] = {
     ),
     "Signal": out(**_SIGNAL),
     "Edge": out(**_EDGE),
+    "Joined": out(**_EDGE, source_title=TEXT, target_title=TEXT),
     "Neighbour": out(
         memory=ref("Revision"), edge=ref("Edge"), direction=one_of(("in", "out")), steps=COUNT, strength=NUMBER
     ),
@@ -383,8 +399,13 @@ COMPONENTS: dict[str, Schema] = {
         added=COUNTS,
         revised=COUNT,
         unchanged=COUNT,
+        untrusted=COUNT,
+        quarantined=COUNT,
+        origins=COUNTS,
+        left_out=COUNTS,
         skipped={"type": "array", "items": out(what=TEXT, why=TEXT)},
     ),
+    "Team": out(name=TEXT, namespaces=NAMES),
     "Job": out(**_JOB),
     "Handed": out(
         id=TEXT,

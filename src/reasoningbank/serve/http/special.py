@@ -78,8 +78,9 @@ class Special:
 
     async def _export(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _allowed(scope, "read")
-        namespace = parameters((openapi.EXPORTED,), scope["query_string"]).get("namespace")
-        await streams.send_export(self._call(request), self._way(receive, send), namespace)
+        asked = parameters((openapi.EXPORTED, openapi.EXPORTED_AS), scope["query_string"])
+        way = self._way(receive, send)
+        await streams.send_export(self._call(request), way, asked.get("namespace"), asked.get("as"))
 
     async def _import(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _allowed(scope, "write")

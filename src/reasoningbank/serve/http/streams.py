@@ -39,8 +39,8 @@ class Way:
     send: Send
 
 
-async def send_export(call: Call, way: Way, namespace: str | None) -> None:
-    lines, lane = call.bank.export_lines(namespace=namespace), way.lane
+async def send_export(call: Call, way: Way, namespace: str | None, layout: str | None = None) -> None:
+    lines, lane = call.bank.export_lines(namespace=namespace, layout=layout), way.lane
     try:
         await _send_pieces(_pieces(lines), way, LINES, "bank.jsonl")
     finally:
@@ -149,6 +149,10 @@ def _imported(call: Call, path: Path, key: str | None, digest: bytes, dry_run: b
                 "added": dict(tally.added),
                 "revised": tally.revised,
                 "unchanged": tally.unchanged,
+                "untrusted": tally.untrusted,
+                "quarantined": tally.quarantined,
+                "origins": dict(tally.origins),
+                "left_out": dict(tally.left_out),
                 "skipped": skipped[:MOST_SKIPPED_SHOWN],
             }
         )

@@ -13,6 +13,7 @@ from reasoningbank.core.drafts import (
     MAX_CONTENT_CHARS,
     MAX_DESCRIPTION_CHARS,
     MAX_NAME_CHARS,
+    MAX_TAG_CHARS,
     MAX_TAGS,
     MAX_TITLE_CHARS,
 )
@@ -143,7 +144,7 @@ RECORD = Tool(
             "outcome": _choice("Whether this is a pattern to follow or avoid", "success", "failure"),
             "tags": {
                 "type": "array",
-                "items": {"type": "string", "maxLength": MAX_NAME_CHARS},
+                "items": {"type": "string", "maxLength": MAX_TAG_CHARS},
                 "maxItems": MAX_TAGS,
                 "description": "Categorization tags",
             },

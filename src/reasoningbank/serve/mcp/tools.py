@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reasoningbank.bank import Bank
+from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.origins import Trust
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.envelope import for_prompt
@@ -36,7 +38,7 @@ HOST = "host"
 """The distiller that is whoever asks."""
 MOST_TOLD = 20
 """Of each kind that a consolidation tells; the counts are whole."""
-ALSO_SHOWN = ("trust", "warnings", "conflicts")
+ALSO_SHOWN = ("trust", "warnings", "conflicts", "see_also")
 """Carried on when the bank tells them."""
 
 
@@ -70,10 +72,16 @@ def call(name: str, arguments: Mapping[str, Any], bank: Bank, caller: Caller) ->
         return Reply(values=None, failure=f"{name} needs the scope {tool.needs}; this token does not have it.")
     try:
         inputs = schemas.search_for(bank.settings.search).inputs if tool is schemas.SEARCH else tool.inputs
-        given = checked(inputs, arguments)
+        given = checked(inputs, _in_our_names(tool, arguments))
         return Reply(values=_WORK[name](Call(bank=bank, caller=caller, given=given)))
     except Exception as error:  # noqa: BLE001 - the outermost door: whatever fails becomes a sentence, never a stack
         return Reply(values=None, failure=sentence(error))
+
+
+def _in_our_names(tool: schemas.Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """With the names that other memories use, where the tool has what they mean."""
+    known = tool.inputs["properties"]
+    return rename_aliases(arguments, {name: ours for name, ours in QUERY_ALIASES.items() if ours in known})
 
 
 def offered(caller: Caller, search: SearchSettings = DEFAULTS.search) -> list[schemas.Tool]:
@@ -143,9 +151,12 @@ def _outcome(call: Call) -> dict[str, Any]:
 
 
 def _get(call: Call) -> dict[str, Any]:
-    shown = for_prompt(remembered_json(call.bank.get(call.given["memory_id"])))
+    memory = call.bank.get(call.given["memory_id"])
+    shown = for_prompt(remembered_json(memory))
     del shown["tenant"]
-    return shown
+    steps = call.bank.track_of(memory.id) if memory.trust is not Trust.UNTRUSTED else ()
+    told = [{"did": step.action, "result": step.result} for step in steps[-MOST_TOLD:]]
+    return {**shown, "steps": told} if told else shown
 
 
 def _session(call: Call) -> dict[str, Any]:

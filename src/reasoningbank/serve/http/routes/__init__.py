@@ -15,6 +15,8 @@ from reasoningbank.serve.http.routes import (
     report,
     secrets,
     sessions,
+    teams,
+    tracks,
     trust,
     upkeep,
     whole_sessions,
@@ -35,5 +37,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *report.ENDPOINTS,
     *secrets.ENDPOINTS,
     *upkeep.ENDPOINTS,
+    *teams.ENDPOINTS,
+    *tracks.ENDPOINTS,
 )
 """The busiest first: that is also the order in which paths are tried."""

@@ -1,12 +1,14 @@
-"""Edges between memories: made, removed, walked."""
+"""Edges between memories: made, removed, listed, walked."""
 
 from __future__ import annotations
 
-from reasoningbank.core.types import EdgeKind
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, EdgeKind
 from reasoningbank.graph.walk import DIRECTIONS
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
-from reasoningbank.view import edge_json, neighbour_json
+from reasoningbank.view import edge_json, joined_json, neighbour_json
+
+MOST_LISTED = 500
 
 
 def _link(call: Call) -> Reply:
@@ -24,6 +26,17 @@ def _neighbours(call: Call) -> Reply:
     return Reply(body={"neighbours": [neighbour_json(one) for one in found]})
 
 
+def _edges(call: Call) -> Reply:
+    limit, cursor = call.query.get("limit", DEFAULT_LIST_LIMIT), call.query.get("cursor")
+    where = {"kind": call.query.get("kind"), "tags": call.query.get("tag", [])}
+    purpose, tenant = f"edges {sorted(where.items())}", call.principal.tenant
+    before = None if cursor is None else call.seal.opened(tenant, purpose, cursor).decode()
+    items = call.bank.edges(**where, limit=limit + 1, before=before)
+    page = items[:limit]
+    following = call.seal.closed(tenant, purpose, page[-1].edge.id.encode()) if len(items) > limit else None
+    return Reply(body={"edges": [joined_json(item) for item in page], "next": following})
+
+
 ENDPOINTS = (
     Endpoint(
         method="POST",
@@ -37,6 +50,24 @@ ENDPOINTS = (
         reply=schemas.ref("Edge"),
         status=201,
         lane="writing",
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/links",
+        scope="read",
+        group="links",
+        summary="List edges, newest first, by their kind or tags",
+        handle=_edges,
+        query=(
+            Parameter(
+                name="limit",
+                schema={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": DEFAULT_LIST_LIMIT},
+            ),
+            Parameter(name="cursor", schema=schemas.text(400), about="`next` of the page before"),
+            Parameter(name="kind", schema=schemas.one_of(EdgeKind)),
+            Parameter(name="tag", schema=schemas.TAG, about="may be repeated: all of them", repeated=True),
+        ),
+        reply=schemas.listing("edges", schemas.ref("Joined")),
     ),
     Endpoint(
         method="DELETE",

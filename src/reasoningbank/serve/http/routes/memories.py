@@ -156,6 +156,7 @@ _LIST_PARAMETERS = (
     Parameter(name="task_type", schema=schemas.NAME),
     Parameter(name="origin", schema=schemas.NAME),
     Parameter(name="key", schema=schemas.text(MAX_TITLE_CHARS, minLength=1)),
+    Parameter(name="team", schema=schemas.NAME, about="of every namespace of a team"),
     Parameter(name="every_namespace", schema=schemas.FLAG, about="not only one namespace"),
 )
 _ERASE = Parameter(name="erase", schema=schemas.FLAG, about="really remove it, with everything about it; needs admin")
@@ -199,6 +200,7 @@ ENDPOINTS = (
         summary="List memories, newest first",
         handle=_list,
         query=_LIST_PARAMETERS,
+        errors=(404,),
         reply=schemas.listing("memories", schemas.ref("Memory")),
     ),
     Endpoint(

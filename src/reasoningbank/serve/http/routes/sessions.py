@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reasoningbank.bank import Bank
+from reasoningbank.core.aliases import NAMESPACE_ALIASES, rename_aliases
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
@@ -12,7 +13,7 @@ MOST_LISTED = 500
 
 
 def _start(call: Call) -> Reply:
-    body = dict(call.body)
+    body = rename_aliases(call.body, NAMESPACE_ALIASES)
     return Reply(status=201, body=trajectory_json(call.bank.start_session(body.pop("task"), **body)))
 
 

@@ -1,0 +1,82 @@
+"""`team list|add|remove`: which projects are a team, and so find what is scoped to it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from reasoningbank.cli import figures
+from reasoningbank.cli.banks import opened
+from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.tables import Column, show
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.view import team_json
+
+
+def _no_options(parser: ArgumentParser) -> None:
+    del parser
+
+
+def _list(args: Namespace, terminal: Terminal) -> int:
+    with opened(args) as found:
+        teams = found.bank.teams.list()
+        namespace = found.bank.namespace
+        counts = {} if found.missing else found.bank.status().namespaces
+    if terminal.as_json:
+        terminal.json({"teams": [team_json(team) for team in teams]})
+        return 0
+    if not teams:
+        terminal.tell(
+            f"No teams yet: all projects are one, and find what any of them scopes to the team. `{PROGRAM} team add "
+            f"NAME` puts this project ({namespace}) into one."
+        )
+        return 0
+    rows = [[team.name, name, f"{counts.get(name, 0):,}"] for team in teams for name in team.namespaces]
+    rest = sorted(set(counts).difference(name for team in teams for name in team.namespaces))
+    rows += [["(none)", name, f"{counts[name]:,}"] for name in rest]
+    columns = [Column(name="TEAM"), Column(name="NAMESPACE", elastic=True), Column(name="MEMORIES", right=True)]
+    show(terminal, columns, rows)
+    return 0
+
+
+def _add_namespaces(parser: ArgumentParser) -> None:
+    parser.add_argument("namespaces", metavar="NAMESPACE", nargs="*", help="which projects (default this one)")
+
+
+def _add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("team", metavar="TEAM", help="its name; a team is there as soon as a project is in it")
+    _add_namespaces(parser)
+
+
+def _add(args: Namespace, terminal: Terminal) -> int:
+    with opened(args, create=True) as found:
+        team = found.bank.teams.add(args.team, *args.namespaces)
+    if terminal.as_json:
+        terminal.json(team_json(team))
+    else:
+        held = figures.counted(len(team.namespaces), "project")
+        terminal.result(team.name, f"{held}: {', '.join(team.namespaces)}")
+    return 0
+
+
+def _remove(args: Namespace, terminal: Terminal) -> int:
+    with opened(args) as found:
+        named = args.namespaces or [found.bank.namespace]
+        teams = found.bank.teams.remove(*args.namespaces)
+    if terminal.as_json:
+        terminal.json({"removed": [{"namespace": one, "team": team} for one, team in zip(named, teams, strict=True)]})
+        return 0
+    for one, team in zip(named, teams, strict=True):
+        terminal.say(f"{one} left {team}")
+    return 0
+
+
+_ABOUT = "What is scoped to the team is found by the projects of that team; what is scoped to the org, by all."
+COMMANDS = {
+    "team list": Command(run=_list, options=_no_options, about=_ABOUT),
+    "team add": Command(
+        run=_add, options=_add_options, about=f"{_ABOUT} A project is in one team: it leaves the one that it was in."
+    ),
+    "team remove": Command(
+        run=_remove, options=_add_namespaces, about="Projects in no team are together the default team."
+    ),
+}

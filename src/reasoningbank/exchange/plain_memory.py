@@ -1,0 +1,148 @@
+"""A memory from a bare JSON object: our own field names, contextd's, or those of a lesson.
+
+    ours       title content description outcome tags namespace key …
+    contextd   id project_id tenant_id confidence usage_count source_session created_at last_used …
+    lesson     rb_id key_lesson context_to_prefer tags link_nodes …
+
+Knows which names mean what. What has no field of its own goes into the metadata under its own name, so that an export
+in the same names gives it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from reasoningbank.core.drafts import clean_text, memory_from
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.ids import derived_id
+from reasoningbank.core.types import Draft, Outcome, Scope
+from reasoningbank.exchange.extra_fields import extra_fields, whole_tags
+from reasoningbank.exchange.items import IncomingMemory, Skipped
+from reasoningbank.exchange.lenient import clipped, identity_of, moment_of, outcome_of, share_of, text_of
+
+LESSON, WHEN, LESSON_ID = "key_lesson", "context_to_prefer", "rb_id"
+LESSON_ORIGIN = "import:lessons"
+LESSON_TITLE_CHARS = 80
+NAMESPACE_NAMES = ("namespace", "project_id", "domain")
+_DRAFT_FIELDS = frozenset(f.name for f in fields(Draft))
+_DRAFT_NEEDS = [f.name for f in fields(Draft) if f.default is MISSING and f.default_factory is MISSING]
+_OTHER_NAMES = {"project_id": "namespace", "domain": "namespace", "source_session": "source", "id": "key"}
+_OF_A_LESSON = frozenset(
+    {LESSON, WHEN, "tags", "title", "outcome", "key", "scope", "agent", "task_type", "confidence", "metadata", "origin"}
+)
+
+
+def is_lesson(values: Mapping[str, Any]) -> bool:
+    return bool(text_of(values.get(LESSON)))
+
+
+def is_memory(values: Mapping[str, Any]) -> bool:
+    return isinstance(values.get("title"), str) and isinstance(values.get("content"), str)
+
+
+def item_from(what: str, values: Mapping[str, Any]) -> IncomingMemory | Skipped:
+    """`what` names the place in the file, for the reason why it is skipped."""
+    holdable = _holdable(values)
+    item = _lesson(what, holdable) if is_lesson(holdable) else _memory(what, holdable)
+    if isinstance(item, IncomingMemory):
+        try:
+            memory_from(item.draft, memory_id="", tenant="", namespace="", initial_confidence=0.5, now=0.0)
+        except InvalidInput as error:
+            return Skipped(what=what, why=str(error))
+    return item
+
+
+def _holdable(value: Any) -> Any:
+    """With texts that any store accepts: JSON allows halves of characters, UTF-8 does not."""
+    match value:
+        case str():
+            return clean_text(value, "text", len(value))
+        case list():
+            return [_holdable(entry) for entry in value]
+        case dict():
+            return {_holdable(name): _holdable(entry) for name, entry in value.items()}
+        case _:
+            return value
+
+
+# ---------------------------------------------------------------- title, content and what else there may be
+
+
+def _memory(what: str, values: Mapping[str, Any]) -> IncomingMemory | Skipped:
+    given = {name: value for name, value in values.items() if name in _DRAFT_FIELDS and value is not None}
+    lacking = [name for name in _DRAFT_NEEDS if name not in given]
+    if lacking:
+        return Skipped(what=what, why=f"neither a record of ours nor a memory: {', '.join(lacking)} missing")
+    for name in ("tags", "parents"):
+        if name in given:
+            if not isinstance(given[name], list):
+                return Skipped(what=what, why=f"{name} must be a list")
+            given[name] = tuple(given[name])
+    if not isinstance(given.get("metadata", {}), dict):
+        return Skipped(what=what, why="metadata must be an object")
+    used = {*_DRAFT_FIELDS, *_translate(given, values)}
+    given["metadata"], left_out = extra_fields(values, used, given.get("metadata"))
+    given.setdefault("origin", "import:jsonl")
+    draft = Draft(**given)
+    identity = "\x1f".join(str(part) for part in (draft.namespace, draft.title, draft.description, draft.content))
+    return IncomingMemory(identity=f"jsonl:{derived_id('x', identity)}", draft=draft, left_out=left_out)
+
+
+def _translate(given: dict[str, Any], values: Mapping[str, Any]) -> set[str]:
+    """Put what stands under other names into the fields of a draft; says which names were used up."""
+    used: set[str] = set()
+    for other, ours in _OTHER_NAMES.items():
+        text = text_of(values.get(other))
+        if text and ours not in given:
+            given[ours] = text
+            used.add(other)
+    share = share_of(values.get("confidence"))
+    if share is not None and "initial_confidence" not in given:
+        given["initial_confidence"] = share
+        used.add("confidence")
+    told = given.pop("created_at", None)
+    moment = moment_of(told) if isinstance(told, str) else told
+    if moment is not None:
+        given["created_at"] = moment
+    return used
+
+
+# ---------------------------------------------------------------- a lesson
+
+
+def _lesson(what: str, values: Mapping[str, Any]) -> IncomingMemory | Skipped:
+    lesson, when, own_id = (text_of(values.get(name)) for name in (LESSON, WHEN, LESSON_ID))
+    outcome = outcome_of(values.get("outcome"))
+    if values.get("outcome") is not None and outcome is None:
+        return Skipped(what=what, why=f"its outcome {text_of(values['outcome'])[:40]!r} is neither success nor failure")
+    tags, beyond = whole_tags(values.get("tags"))
+    used = {*_OF_A_LESSON, *([] if _is_text_id(values) else [LESSON_ID])}
+    namespace_name = next((name for name in NAMESPACE_NAMES if text_of(values.get(name))), None)
+    given = values.get("metadata")
+    metadata, left_out = extra_fields(values, used | {namespace_name or ""}, given if isinstance(given, dict) else None)
+    draft = Draft(
+        title=text_of(values.get("title")) or clipped(lesson, LESSON_TITLE_CHARS),
+        description=when,
+        content=lesson,
+        key=text_of(values.get("key")) or own_id or None,
+        namespace=text_of(values[namespace_name]) if namespace_name else None,
+        tags=tags,
+        agent=text_of(values.get("agent")) or None,
+        task_type=text_of(values.get("task_type")) or None,
+        origin=LESSON_ORIGIN,
+        metadata=metadata,
+        initial_confidence=share_of(values.get("confidence")),
+        created_at=moment_of(values.get("created_at")),
+        outcome=outcome or Outcome.SUCCESS,
+        scope=values.get("scope") or Scope.PROJECT,
+    )
+    identity = identity_of("lesson", own_id, lesson, when)
+    return IncomingMemory(identity=identity, draft=draft, left_out=(*left_out, *(["some tags"] if beyond else [])))
+
+
+def _is_text_id(values: Mapping[str, Any]) -> bool:
+    """A number is given back from the key; anything else must be kept as it was written."""
+    own_id = values.get(LESSON_ID)
+    return "key" in values or (own_id is not None and (isinstance(own_id, bool) or not isinstance(own_id, int)))

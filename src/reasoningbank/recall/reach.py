@@ -1,0 +1,57 @@
+"""Who may find what: how far a memory's scope reaches, by the teams of the tenant.
+
+    project   its own namespace            team   the namespaces of its team            org   the whole tenant
+
+Teams say what concerns whom, they keep no secrets: within a tenant anybody may ask as any namespace, or as all of them.
+"""
+
+from __future__ import annotations
+
+from reasoningbank.core.teams import Teams, fold_memberships
+from reasoningbank.core.types import Membership, Memory, Scope
+from reasoningbank.core.values import replace
+from reasoningbank.ports import Filter, Store
+
+MOST_TENANTS = 10_000
+
+
+class KnownTeams:
+    """The teams of each tenant as of a change; read again when the feed has gone on."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        # Replaced entry by entry, each as a whole: threads share it.
+        self._known: dict[str, tuple[int, Teams]] = {}
+
+    def narrow(self, where: Filter, asked_from: str | None, as_of: int | None) -> Filter:
+        """The filter with the team of the namespace that asks. `as_of` is the change up to which the caller has
+        followed the feed, if it knows.
+        """
+        if where.namespace is None:
+            return where
+        team = self._teams_of(where.tenant, as_of).reach_from(asked_from or where.namespace)
+        return where if team is None else replace(where, team=team)
+
+    def _teams_of(self, tenant: str, as_of: int | None) -> Teams:
+        known = self._known.get(tenant)
+        if known is not None and known[0] == as_of:
+            return known[1]
+        with self._store.read(tenant) as reader:
+            teams = fold_memberships(reader.select(Membership, {}))
+        if as_of is not None:
+            if len(self._known) >= MOST_TENANTS:
+                self._known = {}
+            self._known[tenant] = (as_of, teams)
+        return teams
+
+
+def is_in_reach(memory: Memory, where: Filter) -> bool:
+    """Whether a memory's scope reaches the namespace that asks."""
+    if where.namespace is None or memory.scope is Scope.ORG or memory.namespace == where.namespace:
+        return True
+    return memory.scope is Scope.TEAM and (where.team is None or where.team.holds(memory.namespace))
+
+
+def is_referred_to(memory: Memory, where: Filter) -> bool:
+    """Whether a link may name a memory here: the other projects of the team are named, though not searched."""
+    return is_in_reach(memory, where) or where.team is None or where.team.holds(memory.namespace)
