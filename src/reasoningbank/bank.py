@@ -220,7 +220,7 @@ class Bank:
     # ------------------------------------------------------------ reading and changing
 
     def get(self, reference: str, *, namespace: str | None = None) -> Remembered:
-        """By id, or by key within a namespace."""
+        """By id, by key within a namespace, or by a beginning or ending of an id that only one memory has."""
         return records.get(self._desk, reference, namespace)
 
     def list(
@@ -232,8 +232,9 @@ class Bank:
         before: str | None = None,
         **where: Any,
     ) -> builtins.list[Remembered]:
-        """Newest first; `before` is the last id of the page before. `where` may name tags, outcome, scope, agent,
-        task_type, origin or key.
+        """Newest first, by when each was made; `before` is the last id of the page before, or the place after it
+        (`core.recency.position_of`), which holds when that memory is gone. `where` may name tags, outcome, scope,
+        agent, task_type, origin or key.
         """
         return records.listed(self._desk, where, namespace=namespace, state=state, limit=limit, before=before)
 

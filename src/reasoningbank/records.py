@@ -20,10 +20,11 @@ from reasoningbank.core.drafts import (
     required_text,
 )
 from reasoningbank.core.errors import Conflict, InvalidInput
+from reasoningbank.core.ids import is_own
 from reasoningbank.core.origins import USER, clean_origin
 from reasoningbank.core.types import EVERY_NAMESPACE, Draft, EmbedderIdentity, Memory, Remembered, Trajectory
 from reasoningbank.core.values import fields, replace
-from reasoningbank.desk import LIVE_STATES, Desk
+from reasoningbank.desk import LIVE_STATES, Desk, full_id
 from reasoningbank.guard.admission import Admitted, admit, readmit
 from reasoningbank.guard.fields import scrubbed_json
 from reasoningbank.ports import Writer
@@ -155,6 +156,8 @@ def listed(
     if state is not None:
         conditions["state"] = state
     with desk.store.read(desk.tenant) as reader:
+        if before is not None and not is_own(before) and (whole := full_id(reader, Memory, "mem", before)) is not None:
+            before = whole
         memories = reader.select(Memory, conditions, newest_first=True, after=before, limit=checked_limit(limit))
         return desk.remembered(reader, memories)
 
