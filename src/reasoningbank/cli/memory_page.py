@@ -6,14 +6,15 @@ import time
 
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.core.types import Memory, Outcome, Remembered
+from reasoningbank.core.types import Memory, Remembered
+from reasoningbank.core.wording import headline, occasion
 from reasoningbank.guard.admission import warnings_of
 
 
 def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None) -> None:
     """`earned` is left out for an earlier revision: evidence is about the memory, not one wording of it."""
     now = time.time()
-    terminal.say(plain.one_line(memory.title), bold=True)
+    terminal.say(plain.one_line(headline(memory.title, memory.outcome)), bold=True)
     facts = [
         memory.id,
         f"revision {memory.revision}",
@@ -49,8 +50,7 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None) -
         terminal.paragraph(f"warning: {plain.one_line(warning)}")
     terminal.say()
     if memory.description:
-        label = "Avoid when" if memory.outcome is Outcome.FAILURE else "When"
-        terminal.paragraph(f"{label}: {memory.description}")
+        terminal.paragraph(f"When: {occasion(memory.description)}")
     terminal.paragraph(memory.content)
 
 

@@ -9,8 +9,8 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.origins import Trust
-from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import fields
+from reasoningbank.core.wording import headline, occasion
 from reasoningbank.recall.query import Found, Recalled
 
 _MOST_CONTENT_LINES = 4
@@ -51,15 +51,14 @@ REASONS: dict[str, str] = {
 
 def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     indent = " " * (len(str(number)) + 2)
-    advice = "AVOID: " if hit.outcome is Outcome.FAILURE else ""
-    title = plain.cut(plain.one_line(f"{advice}{hit.title}"), _room(terminal, indent))
+    title = plain.cut(plain.one_line(headline(hit.title, hit.outcome)), _room(terminal, indent))
     terminal.say(f"{number}. {title}", bold=True)
     doubt = "" if hit.trust is Trust.TRUSTED else f" · {hit.trust}, from {hit.memory.origin}"
     terminal.paragraph(
         f"{hit.id} · relevance {hit.relevance:.2f} · confidence {figures.confidence(hit.confidence)}{doubt}", indent
     )
     if hit.description:
-        terminal.paragraph(f"When: {plain.one_line(hit.description)}", indent, 2)
+        terminal.paragraph(f"When: {plain.one_line(occasion(hit.description))}", indent, 2)
     if terminal.paragraph(hit.content, indent, _MOST_CONTENT_LINES):
         terminal.say(f"{indent}… `get {hit.id}` shows the rest.", dim=True)
     if hit.conflicts:
@@ -110,10 +109,12 @@ def tell_rest(terminal: Terminal, found: Found, namespace: str, *, nothing_store
     if left_out:
         terminal.tell(f"Left out: {', '.join(left_out)}.")
     if found.not_yet_indexed:
-        terminal.tell(f"{found.not_yet_indexed:,} changes are not indexed yet: ask again, or run `reindex`.")
+        terminal.tell(
+            f"{figures.counted(found.not_yet_indexed, 'change')} not indexed yet: ask again, or run `reindex`."
+        )
     if found.memories:
         terminal.tell(
-            f"{len(found.memories)} of {found.total_found} shown · {found.tokens_used:,} tokens"
+            f"{len(found.memories)} of {found.total_found} shown · {figures.counted(found.tokens_used, 'token')}"
             f" · {_model(found)} · profile {found.profile}"
         )
 
