@@ -1,7 +1,7 @@
 """A bank: what can be asked of it, and by which nouns the rest of it is reached.
 
     bank.record  store  record_many  get  list  edit  forget  restore  erase            keeping what was learned
-    bank.search  inject  compare  embed                                                 finding it
+    bank.search  inject  injection  compare  embed                                      finding it
     bank.feedback  outcome  history  report                                             what it is worth
     bank.session  start_session  add_step  end_session  sessions  trajectory  keep      what was done
     bank.distill  consolidate  loop  scale  ingest                                      learning from it
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
     from reasoningbank.core.learning import Episode, Verdict
     from reasoningbank.exchange.transfer import Imported
+    from reasoningbank.finding import Injection
     from reasoningbank.graph.walk import Neighbour
     from reasoningbank.guard.secrets import Scrubber
     from reasoningbank.judging import Judging
@@ -288,8 +289,14 @@ class Bank:
         """Prompt-ready text within a budget, or "" when nothing fits. What the text leaves out was not shown."""
         from reasoningbank import finding
 
+        return self.injection(finding.query_of(task, options), max_tokens=max_tokens).text
+
+    def injection(self, task: str | Query, *, max_tokens: int = 500, **options: Any) -> Injection:
+        """As `inject`, with the memories that the text holds, or the reason why there is none."""
+        from reasoningbank import finding
+
         asked = finding.query_of(task, options)
-        return finding.inject(self._desk, self._engine, self.learning, asked, max_tokens)
+        return finding.injection(self._desk, self._engine, self.learning, asked, max_tokens)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Vectors of this bank's embedder, one row a text."""

@@ -15,6 +15,7 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Scope
+from reasoningbank.core.values import replace
 from reasoningbank.recall.query import ANY, DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Found, Query, checked
 from reasoningbank.view import found_json
 
@@ -40,7 +41,9 @@ def _query_options(parser: ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="+", help='what you want to do or know; "-" reads standard input')
     _add_filters(parser)
     parser.add_argument("--max-tokens", type=int, metavar="N", help="show no more than fits into this budget")
-    parser.add_argument("--explain", "--why", action="store_true", help="every part of every score, and what it means")
+    parser.add_argument(
+        "--explain", "--why", action="store_true", help="every part of every score, and of the question"
+    )
 
 
 def _inject_options(parser: ArgumentParser) -> None:
@@ -95,7 +98,8 @@ def _asked(args: Namespace, terminal: Terminal, **more: Any) -> Query:
 
 
 def _found(opened_bank: Opened, query: Query) -> Found:
-    if not _ready(opened_bank, query):
+    query = _with_whole_session(opened_bank, query)
+    if opened_bank.missing:
         # Nothing is there to be found, so no model is loaded to find it.
         return Found(
             memories=(),
@@ -110,13 +114,12 @@ def _found(opened_bank: Opened, query: Query) -> Found:
     return opened_bank.bank.search(query)
 
 
-def _ready(opened_bank: Opened, query: Query) -> bool:
-    if opened_bank.missing:
-        return False
-    if query.session is not None:
-        opened_bank.bank.trajectory(query.session)
+def _with_whole_session(opened_bank: Opened, query: Query) -> Query:
+    """The session by its whole id, so that what is shown is charged to it; one that is not there is refused."""
     _without_a_pool_of_threads()
-    return True
+    if opened_bank.missing or query.session is None:
+        return query
+    return replace(query, session=opened_bank.bank.trajectory(query.session)[0].id)
 
 
 def _without_a_pool_of_threads() -> None:
@@ -132,32 +135,61 @@ def _query(args: Namespace, terminal: Terminal) -> int:
         namespace = "any namespace" if args.all_namespaces else f"namespace {bank.bank.namespace}"
         others = "" if found.memories or args.all_namespaces or bank.missing else elsewhere(bank.bank)
     if terminal.as_json:
-        terminal.json(found_json(found))
+        terminal.json({**found_json(found), **({"question": _question(query)} if args.explain else {})})
         return 0
     for number, hit in enumerate(found.memories, start=1):
         if number > 1:
             terminal.say()
         why.show_hit(terminal, number, hit)
-    if args.explain and found.memories:
-        terminal.say()
-        why.show_parts(terminal, found)
+    if args.explain:
+        _explain(terminal, query, found, namespace)
     why.tell_rest(terminal, found, namespace, nothing_stored=bank.missing, others=others)
     return 0
+
+
+def _explain(terminal: Terminal, query: Query, found: Found, namespace: str) -> None:
+    from reasoningbank.recall.features import features_of
+
+    if found.memories:
+        terminal.say()
+        why.show_parts(terminal, found)
+        terminal.say()
+    why.show_question(terminal, features_of(query.text), namespace)
+
+
+def _question(query: Query) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from reasoningbank.recall.features import features_of
+
+    return asdict(features_of(query.text))
 
 
 def _inject(args: Namespace, terminal: Terminal) -> int:
     query = _asked(args, terminal)
     checked(Query(text=query.text, max_tokens=args.max_tokens))
     with opened(args) as bank:
-        text = bank.bank.inject(query, max_tokens=args.max_tokens) if _ready(bank, query) else ""
+        query = _with_whole_session(bank, query)
+        text, reason, others = "", f"There are no memories yet in namespace {bank.bank.namespace}.", ""
+        if not bank.missing:
+            given = bank.bank.injection(query, max_tokens=args.max_tokens)
+            text, reason = given.text, given.reason
+            others = "" if text or args.all_namespaces else elsewhere(bank.bank)
     if terminal.as_json:
-        terminal.json({"text": text, "tokens": count_tokens(text), "abstained": not text})
+        told = {"text": text, "tokens": count_tokens(text), "abstained": not text}
+        terminal.json({**told, "reason": "" if text else reason})
     elif text:
         terminal.verbatim(f"{text}\n")
+    else:
+        terminal.tell(f"{reason}{others}")
     return 0
 
 
 COMMANDS = {
     "query": Command(run=_query, options=_query_options, about="Finding nothing is an answer, not an error."),
-    "inject": Command(run=_inject, options=_inject_options, about="Prints nothing when nothing fits."),
+    "inject": Command(
+        run=_inject,
+        options=_inject_options,
+        about="Prints nothing when nothing fits, and says on the error stream why.",
+    ),
 }
