@@ -19,7 +19,7 @@ _MOST_CONTENT_LINES = 4
 _SHOWN_ABOVE = {"relevance", "confidence"}
 _IN_FULL_ONLY = {"distance"}
 _LEFT_OUT = {**REASONS, "min_confidence": "below --min-confidence", "max_tokens": "beyond --max-tokens"}
-_SHORT_NAMES = {"scope_weight": "scope"}
+_SHORT_NAMES = {"scope_weight": "scope", "confidence": "conf"}
 
 MEANINGS: dict[str, str] = {
     "score": "the figure that decided the order",

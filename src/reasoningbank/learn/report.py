@@ -75,6 +75,8 @@ def report(desk: Desk, *, namespace: str | None = None, since: float | None, lim
         where = {"state": (State.ACTIVE,)} if namespace is None else {"namespace": namespace, "state": (State.ACTIVE,)}
         memories = reader.select(Memory, where, newest_first=True, limit=MOST_LOOKED_AT)
         tallies = reader.tallies(start)
+        first = desk.store.changes(0, 1)
+        since_when = first[0].at if first else 0.0
         trials: dict[str, list[Trial]] = {}
         for trial in reader.trials(namespace, start):
             trials.setdefault(trial.memory_id, []).append(trial)
@@ -82,7 +84,13 @@ def report(desk: Desk, *, namespace: str | None = None, since: float | None, lim
         whole = (sum(kind.sessions for kind in kinds), sum(kind.succeeded for kind in kinds))
         uplifts = {memory_id: _uplift(had, whole) for memory_id, had in trials.items()}
         dead = {
-            memory.id: _dead(memory, tallies.get(memory.id, _NOTHING), uplifts.get(memory.id), desk.clock())
+            memory.id: _dead(
+                tallies.get(memory.id, _NOTHING),
+                uplifts.get(memory.id),
+                # What an import brought may be older than the bank, which could not have shown it before.
+                there_since=max(memory.created_at, since_when),
+                now=desk.clock(),
+            )
             for memory in memories
         }
         by_shown = sorted(memories, key=lambda memory: -tallies.get(memory.id, _NOTHING).shown)
@@ -121,13 +129,13 @@ def _uplift(trials: Sequence[Trial], whole: tuple[int, int]) -> Uplift | None:
     return uplift_by_holdout(trials) or uplift_by_comparison(had, (whole[0] - had[0], whole[1] - had[1]))
 
 
-def _dead(memory: Memory, tally: Tally, uplift: Uplift | None, now: float) -> str:
+def _dead(tally: Tally, uplift: Uplift | None, *, there_since: float, now: float) -> str:
     # Nobody named it as used, and tasks go better with it: it does its work unseen.
     if uplift is not None and (uplift.low > 0.0 or uplift.value >= UPLIFT_OF_USE):
         return ""
     if tally.shown >= SHOWN_IN_VAIN and not (tally.used or tally.helped):
         return f"shown {tally.shown:,} times, never of use"
-    unseen_days = (now - (tally.last_shown_at or memory.created_at)) / _DAY_S
+    unseen_days = (now - (tally.last_shown_at or there_since)) / _DAY_S
     return f"not shown for {unseen_days:,.0f} days" if unseen_days >= UNSEEN_DAYS else ""
 
 
