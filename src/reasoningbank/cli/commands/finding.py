@@ -22,6 +22,14 @@ from reasoningbank.view import found_json
 PROFILES = ("balanced", "four-factor", "semantic", "boosted")
 """Named here too, since the ranking imports numpy and help must not; a test holds them together."""
 _DEFAULT_TOKENS = 500
+_AS_CLAUDE_FLOW: dict[str, tuple[Any, Any]] = {
+    "profile": (PROFILES[0], "four-factor"),
+    "limit": (DEFAULT_LIMIT, 10),
+    "floor": (None, 0.0),
+}
+"""What `--reasoningbank` asks for where nothing else was typed (our usual value, its own): the memory of that name in
+claude-flow ranks all of a namespace by four factors, shows ten and leaves nothing out.
+"""
 _ASKED = (
     "limit",
     "scope",
@@ -86,6 +94,8 @@ def _add_filters(parser: ArgumentParser) -> None:
 
 def _asked(args: Namespace, terminal: Terminal, **more: Any) -> Query:
     options: dict[str, Any] = {name: getattr(args, name) for name in _ASKED}
+    if args.reasoningbank:
+        options |= {name: ours for name, (usual, ours) in _AS_CLAUDE_FLOW.items() if options[name] == usual}
     return checked(
         Query(
             text=text_or_stdin(" ".join(args.text), terminal),
