@@ -70,3 +70,20 @@ def test_bad_sessions_are_refused(rb, memory):
 def test_the_family_alone_lists_its_members_and_an_unknown_member_is_a_misuse(rb):
     assert "session start" in rb("session").out
     assert rb("session", "stop").code == 2
+
+
+def test_a_step_that_failed_and_the_one_that_mended_it_become_a_lesson(rb):
+    session = rb("session", "start", "migrate the users table").id
+    failing = rb("session", "step", session[-8:], "make migrate", "stopped after 5 s", "--failed")
+    assert "step 1 (failed)" in failing.err
+    assert (
+        rb("session", "step", session[-8:], "make migrate LOCK_TIMEOUT=60s", "done", "--ok", "--json").json["number"]
+        == 2
+    )
+    assert rb("session", "step", session, "x", "y", "--ok", "--failed").code == 2
+    rb("session", "end", session, "success")
+    shown = rb("session", "show", session).out
+    assert "1. make migrate (failed)" in shown
+    assert "2. make migrate LOCK_TIMEOUT=60s (worked)" in shown
+    assert "add `LOCK_TIMEOUT=60s`" in rb("distill").out
+    assert "Nothing to distil" in rb("distill").err

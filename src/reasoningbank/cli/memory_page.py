@@ -7,7 +7,7 @@ import time
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.types import Memory, Remembered
-from reasoningbank.core.wording import headline, occasion
+from reasoningbank.core.wording import headline, occasion, shown_key
 from reasoningbank.guard.admission import warnings_of
 
 
@@ -25,7 +25,7 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None) -
     ]
     _facts(terminal, facts)
     named = [
-        f"key {memory.key}" if memory.key is not None and memory.key != memory.title else "",
+        f"key {key}" if (key := shown_key(memory)) else "",
         f"tags {', '.join(memory.tags)}" if memory.tags else "",
         f"agent {memory.agent}" if memory.agent else "",
         f"task type {memory.task_type}" if memory.task_type else "",

@@ -10,7 +10,7 @@ from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.values import fields
-from reasoningbank.core.wording import headline, occasion
+from reasoningbank.core.wording import headline, occasion, shown_key
 from reasoningbank.recall.features import Features
 from reasoningbank.recall.query import Found, Recalled
 from reasoningbank.recall.silence import REASONS, left_out
@@ -40,7 +40,7 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     title = plain.cut(plain.one_line(headline(hit.title, hit.outcome)), _room(terminal, indent))
     terminal.say(f"{number}. {title}", bold=True)
     facts = [
-        f"key {hit.memory.key}" if hit.memory.key not in (None, hit.title) else "",
+        f"key {key}" if (key := shown_key(hit.memory)) else "",
         terminal.short(hit.id),
         f"relevance {hit.relevance:.2f}",
         f"confidence {figures.confidence(hit.confidence)}",

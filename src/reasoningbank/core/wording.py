@@ -8,10 +8,17 @@ from __future__ import annotations
 import re
 
 from reasoningbank.core.patterns import pattern
-from reasoningbank.core.types import Outcome
+from reasoningbank.core.types import Memory, Outcome
 
 _AVOIDING = pattern(r"(?:avoid|never|do not|don['’]t)\b[\s:,–—-]*", re.IGNORECASE)
+_MADE_KEY = pattern(r"\w+ [0-9a-f]{16}")
 _OCCASION = pattern(r"(?:avoid(?:\s+(?:it|this))?\s+)?when(?:ever)?\b[\s:,–—-]*", re.IGNORECASE)
+
+
+def shown_key(memory: Memory) -> str:
+    """A key that somebody chose and that says more than the title; "" for one that a distiller made."""
+    key = memory.key or ""
+    return "" if key == memory.title or _MADE_KEY.fullmatch(key) else key
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -114,6 +114,11 @@ def _tell(bank: ReasoningBank, distilled: Distilled, terminal: Terminal) -> None
     for memory_id in distilled.memories:
         memory = bank.get(memory_id)
         terminal.say(f"{memory_id}  {plain.one_line(headline(memory.title, memory.outcome))}")
+    if not distilled.attempts and not distilled.waiting:
+        terminal.tell(
+            f"Nothing to distil: `{PROGRAM} session end` and `{PROGRAM} ingest` leave sessions to learn from."
+        )
+        return
     done = figures.counted(distilled.count("done"), "session")
     learned = figures.counted(len(distilled.memories), "memory", "memories")
     terminal.tell(f"{done} distilled by {bank.learning.distiller}; {learned} learned or confirmed.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
@@ -141,7 +142,9 @@ def _without_a_pool_of_threads() -> None:
 def _query(args: Namespace, terminal: Terminal) -> int:
     query = _asked(args, terminal, max_tokens=args.max_tokens)
     with opened(args) as bank:
+        started = time.perf_counter()
         found = _found(bank, query)
+        took_s = time.perf_counter() - started
         namespace = "any namespace" if args.all_namespaces else f"namespace {bank.bank.namespace}"
         others = "" if found.memories or args.all_namespaces or bank.missing else elsewhere(bank.bank)
     if terminal.as_json:
@@ -153,6 +156,7 @@ def _query(args: Namespace, terminal: Terminal) -> int:
         why.show_hit(terminal, number, hit)
     if args.explain:
         _explain(terminal, query, found, namespace)
+        terminal.labelled("took        ", f"{took_s * 1000:,.0f} ms, with what had to be loaded and indexed first")
     why.tell_rest(terminal, found, namespace, nothing_stored=bank.missing, others=others)
     return 0
 
@@ -196,7 +200,12 @@ def _inject(args: Namespace, terminal: Terminal) -> int:
 
 
 COMMANDS = {
-    "query": Command(run=_query, options=_query_options, about="Finding nothing is an answer, not an error."),
+    "query": Command(
+        run=_query,
+        options=_query_options,
+        about="Finding nothing is an answer, not an error. Typed as in claude-flow, `memory query TEXT "
+        "--reasoningbank`, it ranks the whole namespace by four factors, shows ten and leaves nothing out.",
+    ),
     "inject": Command(
         run=_inject,
         options=_inject_options,

@@ -14,6 +14,7 @@ from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope, State
+from reasoningbank.core.wording import shown_key
 from reasoningbank.view import memory_json, remembered_json
 
 _DEFAULT_LIMIT = 50
@@ -64,8 +65,8 @@ def _list(args: Namespace, terminal: Terminal) -> int:
 def _table(items: list[Remembered], terminal: Terminal, *, with_namespace: bool, with_state: bool) -> None:
     now = time.time()
     cells: list[tuple[Column, Callable[[Remembered], str]]] = [(Column(name="ID"), lambda item: item.id)]
-    if any(item.memory.key for item in items):
-        cells.append((Column(name="KEY", elastic=True), lambda item: item.memory.key or ""))
+    if any(_key(item) for item in items):
+        cells.append((Column(name="KEY", elastic=True), _key))
     if terminal.width is None or any(_own_title(item) for item in items):
         titled = _own_title if terminal.width is not None else (lambda item: item.title)
         cells.append((Column(name="TITLE", elastic=True, least=24), titled))
@@ -86,6 +87,10 @@ def _table(items: list[Remembered], terminal: Terminal, *, with_namespace: bool,
     if with_state:
         cells.insert(1, (Column(name="STATE"), lambda item: item.memory.state.value))
     show(terminal, [column for column, _ in cells], [[cell(item) for _, cell in cells] for item in items])
+
+
+def _key(item: Remembered) -> str:
+    return item.title if item.title == item.memory.key else shown_key(item.memory)
 
 
 def _own_title(item: Remembered) -> str:
