@@ -156,7 +156,7 @@ def _query(args: Namespace, terminal: Terminal) -> int:
         why.show_hit(terminal, number, hit)
     if args.explain:
         _explain(terminal, query, found, namespace)
-        terminal.labelled("took        ", f"{took_s * 1000:,.0f} ms, with what had to be loaded and indexed first")
+        terminal.tell(f"Took {took_s * 1000:,.0f} ms, with what had to be loaded and indexed first.")
     why.tell_rest(terminal, found, namespace, nothing_stored=bank.missing, others=others)
     return 0
 
