@@ -87,7 +87,9 @@ class Reader(Protocol):
         ...
 
     def matching_ids(self, kind: type[R], part: str, limit: int) -> list[str]:
-        """The ids that begin or end with `part`, in order: for people who type a piece of one."""
+        """The ids that begin with `part`, or where it has no underscore end with it, in order: for people who type a
+        piece of one.
+        """
         ...
 
     def count(self, kind: type[R], where: Mapping[str, Any]) -> int: ...

@@ -63,6 +63,8 @@ def test_a_page_of_any_list_is_read_from_an_index_and_not_sorted(path: Path, ban
     asked = {
         "memories": "SELECT * FROM memories WHERE tenant = 't' AND namespace = 'n' AND state = 'active' "
         "AND (created_at, id) < (5.0, 'x') ORDER BY created_at DESC, id DESC LIMIT 5",
+        "memories_of_all": "SELECT id FROM memories WHERE tenant = 't' AND state = 'active' "
+        "AND (created_at, id) < (5.0, 'x') ORDER BY created_at DESC, id DESC LIMIT 5",
         "trajectories": "SELECT * FROM trajectories WHERE tenant = 't' AND namespace = 'n' "
         "AND (started_at, id) < (5.0, 'x') ORDER BY started_at DESC, id DESC LIMIT 5",
         "signals": "SELECT * FROM signals WHERE tenant = 't' ORDER BY at DESC, id DESC LIMIT 5",

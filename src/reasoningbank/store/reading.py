@@ -78,7 +78,7 @@ class SqliteReader:
         order = f"ORDER BY {made_at} {way}, id {way}" if made_at else f"ORDER BY id {way}"
         chosen = f"WHERE {condition} {order} LIMIT ?"
         if limit is not None and kind in _BY_NAMESPACE and "namespace" not in where:
-            # No index has these of a whole tenant in order, so they are sorted: the ids alone, not the whole rows.
+            # The ids alone come from an index, which has them in order or has to be sorted; then the rows of one page.
             chosen = f"WHERE id IN (SELECT id FROM {table.name} {chosen}) {order}"
         rows = self._connection.execute(f"SELECT {table.listed} FROM {table.name} {chosen}", values)
         return [self._decoded(table, row) for row in rows]
@@ -103,11 +103,16 @@ class SqliteReader:
 
     def matching_ids(self, kind: type[R], part: str, limit: int) -> list[str]:
         table = table_of(kind)
-        # The greatest character ends the range of what begins with `part`.
+        if "_" in part:
+            # The greatest character ends the range of what begins with `part`.
+            fits, values = "id >= ? AND id < ?", (part, f"{part}\U0010ffff")
+        else:
+            fits, values = "substr(id, ?) = ?", (-len(part), part)
+        # The plus leaves the tenant out of choosing an index, so that a beginning is found by the id's own.
+        own = "+tenant" if "_" in part else "tenant"
         rows = self._connection.execute(
-            f"SELECT id FROM {table.name} WHERE tenant = ? AND id >= ? AND id < ? "
-            f"UNION SELECT id FROM {table.name} WHERE tenant = ? AND substr(id, ?) = ? ORDER BY 1 LIMIT ?",
-            (self._tenant, part, f"{part}\U0010ffff", self._tenant, -len(part), part, limit),
+            f"SELECT id FROM {table.name} WHERE {own} = ? AND {fits} ORDER BY id LIMIT ?",
+            (self._tenant, *values, limit),
         )
         return [record_id for (record_id,) in rows]
 

@@ -309,6 +309,7 @@ _SHORT_MARKS = (
 # holds all that such a list asks for, so that the rows themselves are read for one page only.
 _BY_MOMENT = (
     "CREATE INDEX memories_by_moment ON memories (tenant, namespace, created_at, id, state)",
+    "CREATE INDEX memories_of_all_by_moment ON memories (tenant, created_at, id, state)",
     "CREATE INDEX trajectories_by_moment ON trajectories (tenant, namespace, started_at, id)",
     "CREATE INDEX signals_by_moment ON signals (tenant, at, id)",
     "CREATE INDEX jobs_by_moment ON jobs (tenant, created_at, id, state)",
