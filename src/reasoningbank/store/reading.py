@@ -103,6 +103,7 @@ class SqliteReader:
 
     def matching_ids(self, kind: type[R], part: str, limit: int) -> list[str]:
         table = table_of(kind)
+        values: tuple[int | str, str]
         if "_" in part:
             # The greatest character ends the range of what begins with `part`.
             fits, values = "id >= ? AND id < ?", (part, f"{part}\U0010ffff")
