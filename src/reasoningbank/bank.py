@@ -1,7 +1,7 @@
 """A bank: what can be asked of it, and by which nouns the rest of it is reached.
 
     bank.record  store  record_many  get  list  edit  forget  restore  erase            keeping what was learned
-    bank.search  inject  compare  embed                                                 finding it
+    bank.search  inject  injection  compare  embed                                      finding it
     bank.feedback  outcome  stability  history  report                                  what it is worth
     bank.session  start_session  add_step  end_session  sessions  trajectory  keep
     bank.track  track_of                                                                what was done
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
     from reasoningbank.core.learning import Episode, Verdict
     from reasoningbank.exchange.transfer import Imported
+    from reasoningbank.finding import Injection
     from reasoningbank.graph.walk import Joined, Neighbour
     from reasoningbank.guard.secrets import Scrubber
     from reasoningbank.judging import Judging
@@ -238,7 +239,7 @@ class Bank:
     # ------------------------------------------------------------ reading and changing
 
     def get(self, reference: str, *, namespace: str | None = None) -> Remembered:
-        """By id, or by key within a namespace."""
+        """By id, by key within a namespace, or by a beginning or ending of an id that only one memory has."""
         return records.get(self._desk, reference, namespace)
 
     def list(
@@ -250,8 +251,9 @@ class Bank:
         before: str | None = None,
         **where: Any,
     ) -> builtins.list[Remembered]:
-        """Newest first; `before` is the last id of the page before. `where` may name tags, outcome, scope, agent,
-        task_type, origin, key, or a team: then of every namespace in it.
+        """Newest first, by when each was made; `before` is the last id of the page before, or the place after it
+        (`core.recency.position_of`), which holds when that memory is gone. `where` may name tags, outcome, scope,
+        agent, task_type, origin, key, or a team: then of every namespace in it.
         """
         return records.listed(self._desk, where, namespace=namespace, state=state, limit=limit, before=before)
 
@@ -319,10 +321,14 @@ class Bank:
 
     def inject(self, task: str | Query, *, max_tokens: int = 500, **options: Any) -> str:
         """Prompt-ready text within a budget, or "" when nothing fits. What the text leaves out was not shown."""
+        return self.injection(task, max_tokens=max_tokens, **options).text
+
+    def injection(self, task: str | Query, *, max_tokens: int = 500, **options: Any) -> Injection:
+        """As `inject`, with the memories that the text holds, or the reason why there is none."""
         from reasoningbank import finding
 
         asked = self._query_of(task, options, injects=True)
-        return finding.inject(self._desk, self._engine, self.learning, asked, max_tokens)
+        return finding.injection(self._desk, self._engine, self.learning, asked, max_tokens)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Vectors of this bank's embedder, one row a text."""

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from reasoningbank.core.confidence import Context, Policy, evidence_for, set_aside_for
 from reasoningbank.core.drafts import MAX_TITLE_CHARS, required_text
-from reasoningbank.core.errors import NotFound
-from reasoningbank.core.ids import IdSource
+from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.core.ids import IdSource, id_part
 from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.settings import DEFAULTS, Settings
-from reasoningbank.core.types import Confidence, Memory, Remembered, Signal, State
+from reasoningbank.core.types import Confidence, Memory, Record, Remembered, Signal, State
 from reasoningbank.core.values import dataclass, field, replace
 from reasoningbank.guard.fields import outgoing, scrubbed_record
 from reasoningbank.guard.secrets import Scrubber
@@ -22,6 +22,9 @@ from reasoningbank.guard.trust import levels_of, trust_of
 from reasoningbank.ports import Reader, Store
 
 V = TypeVar("V", bound=Hashable)
+R = TypeVar("R", bound=Record)
+_MOST_NAMED = 5
+_TITLE_CHARS = 40
 
 LIVE_STATES = (State.ACTIVE, State.QUARANTINED)
 """In these a key belongs to one memory only."""
@@ -47,7 +50,7 @@ class Desk:
         return outgoing(self.scrubber, record)
 
     def memory(self, reader: Reader, reference: str, namespace: str | None = None) -> Memory:
-        """By id, or by key within a namespace."""
+        """By id, by key within a namespace, or by a beginning or ending of an id that only one memory has."""
         # Cleaned as keys are when they are stored. Nothing at all must never stand for "any memory without a key".
         reference = required_text(reference, "An id or key", MAX_TITLE_CHARS)
         found = reader.get(Memory, [reference]).get(reference)
@@ -58,6 +61,8 @@ class Desk:
                 Memory, {"namespace": namespace or self.namespace, "key": reference, "state": LIVE_STATES}, limit=1
             )
             found = keyed[0] if keyed else None
+        if found is None and (whole := full_id(reader, Memory, "mem", reference)) is not None:
+            found = reader.get(Memory, [whole]).get(whole)
         if found is None:
             raise NotFound(
                 f"There is no memory with the id or key {reference!r} in namespace {namespace or self.namespace!r}."
@@ -124,6 +129,25 @@ class Desk:
             shown=shown,
             trust=trust,
         )
+
+
+def full_id(reader: Reader, kind: type[R], prefix: str, typed: str) -> str | None:
+    """The one id that begins or ends with what was typed; None when there is none, an error when there are several."""
+    part = id_part(typed, prefix)
+    if part is None:
+        return None
+    whole = part if part.startswith(f"{prefix}_") else f"{prefix}_{part}"
+    found = {*reader.matching_ids(kind, whole, _MOST_NAMED + 1), *reader.matching_ids(kind, part, _MOST_NAMED + 1)}
+    if len(found) > 1:
+        listed = [f"{i}{_title_of(reader, i)}" for i in sorted(found)]
+        more = " and more" if len(listed) > _MOST_NAMED else ""
+        raise InvalidInput(f"{typed!r} fits several ids: {', '.join(listed[:_MOST_NAMED])}{more}. Type more of it.")
+    return next(iter(found), None)
+
+
+def _title_of(reader: Reader, record_id: str) -> str:
+    memory = reader.get(Memory, [record_id]).get(record_id) if record_id.startswith("mem_") else None
+    return f" ({memory.title[:_TITLE_CHARS]})" if memory is not None else ""
 
 
 @lru_cache(maxsize=256)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.settings import Settings
-from reasoningbank.core.values import fields, replace
+from reasoningbank.core.values import dataclass, fields, replace
 from reasoningbank.desk import Desk
 from reasoningbank.engine import Engine
 from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE, Found, Query, Recalled, checked_budget
@@ -96,14 +96,26 @@ def _reranked(desk: Desk, engine: Engine, learning: Learning, asked: Query, choi
     return engine.using(look)
 
 
-def inject(desk: Desk, engine: Engine, learning: Learning, query: Query, max_tokens: int) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Injection:
+    """Advice for a prompt, and why there is none."""
+
+    text: str
+    """"" when nothing is shown."""
+    reason: str
+    """Why nothing is shown; "" when something is."""
+    memories: tuple[Recalled, ...]
+
+
+def injection(desk: Desk, engine: Engine, learning: Learning, query: Query, max_tokens: int) -> Injection:
     """Prompt-ready text. What the text leaves out was not shown."""
     from reasoningbank.recall.render import fitting, leading, render
+    from reasoningbank.recall.silence import silence
 
     budget = checked_budget(max_tokens)
-    return render(
-        search(desk, engine, learning, query, lambda hits: fitting(leading(hits, query.floor), budget)).memories
-    )
+    found = search(desk, engine, learning, query, lambda hits: fitting(leading(hits, query.floor), budget))
+    why = silence(found, query.namespace or desk.namespace, budget)
+    return Injection(text=render(found.memories), reason=why, memories=found.memories)
 
 
 def _shown_hit(desk: Desk, hit: Recalled) -> Recalled:

@@ -12,7 +12,7 @@ from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.origins import LEVELS, USER, Trust, clean_origin, kind_of, level_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Memory, Remembered, Ruling, State
 from reasoningbank.core.values import dataclass
-from reasoningbank.desk import Desk
+from reasoningbank.desk import Desk, full_id
 from reasoningbank.guard import rulings
 from reasoningbank.guard.rulings import Decision
 from reasoningbank.guard.trust import descendants, levels_of, revoked_origins, trust_of
@@ -74,7 +74,11 @@ class Judging:
     def undo(self, ruling_id: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
         """Take a ruling back."""
         decision = _decision(self._desk, comment, USER)
-        return _decide(self._desk, lambda writer: rulings.undo(writer, ruling_id, decision), dry_run=dry_run)
+
+        def change(writer: Writer) -> Ruling:
+            return rulings.undo(writer, full_id(writer, Ruling, "rul", ruling_id) or ruling_id, decision)
+
+        return _decide(self._desk, change, dry_run=dry_run)
 
     def rulings(self, *, limit: int = DEFAULT_LIST_LIMIT) -> list[Ruling]:
         """Newest first."""

@@ -80,7 +80,17 @@ class Reader(Protocol):
         after: str | None = None,
         limit: int | None = None,
     ) -> list[R]:
-        """Records whose fields equal `where` (a sequence means any of; `tags` contain), by id, from `after` on."""
+        """Records whose fields equal `where` (a sequence means any of; `tags` contain), by id, from `after` on.
+
+        With `newest_first` they come by the moment they were made (`core.recency.MADE_AT`) and then by id, the latest
+        first; `after` is then a `position_of`, or the id of a record that is still there.
+        """
+        ...
+
+    def matching_ids(self, kind: type[R], part: str, limit: int) -> list[str]:
+        """The ids that begin with `part`, or where it has no underscore end with it, in order: for people who type a
+        piece of one.
+        """
         ...
 
     def count(self, kind: type[R], where: Mapping[str, Any]) -> int: ...

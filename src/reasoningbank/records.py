@@ -26,6 +26,7 @@ from reasoningbank.core.drafts import (
     required_text,
 )
 from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
+from reasoningbank.core.ids import is_own
 from reasoningbank.core.origins import USER, clean_origin
 from reasoningbank.core.teams import fold_memberships
 from reasoningbank.core.types import (
@@ -39,7 +40,7 @@ from reasoningbank.core.types import (
     Trajectory,
 )
 from reasoningbank.core.values import fields, replace
-from reasoningbank.desk import LIVE_STATES, Desk
+from reasoningbank.desk import LIVE_STATES, Desk, full_id
 from reasoningbank.guard.admission import Admitted, admit, readmit
 from reasoningbank.guard.fields import scrubbed_json
 from reasoningbank.guard.trust import check_may_revise, trust_in
@@ -230,6 +231,8 @@ def listed(
     with desk.store.read(desk.tenant) as reader:
         if team is not None:
             conditions["namespace"] = _namespaces_of(reader, clean_name(team, "team"))
+        if before is not None and not is_own(before) and (whole := full_id(reader, Memory, "mem", before)) is not None:
+            before = whole
         memories = reader.select(Memory, conditions, newest_first=True, after=before, limit=checked_limit(limit))
         return desk.remembered(reader, memories)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from reasoningbank import records
-from reasoningbank.core.errors import NotFound
+from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.core.ids import LEAST_TYPED
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, EVERY_NAMESPACE, Gap
 from reasoningbank.core.values import replace
 from reasoningbank.desk import Desk
@@ -44,7 +45,12 @@ class Unanswered:
     def forget(self, gap_id: str) -> int:
         """Drop a gap, with every wording that a listing shows under it; says how many log lines that were."""
         there = self.list(namespace=EVERY_NAMESPACE, limit=records.MOST_LISTED).open
-        ids = next((gap.ids for gap in there if gap_id in gap.ids), (gap_id,))
+        typed = gap_id.strip().lower()
+        fitting = [gap for gap in there if any(known.startswith((typed, f"gap_{typed}")) for known in gap.ids)]
+        if len(fitting) > 1 and len(typed) >= LEAST_TYPED:
+            listed_ids = ", ".join(f"{gap.id} ({gap.question[:40]})" for gap in fitting[:5])
+            raise InvalidInput(f"{gap_id!r} fits several gaps: {listed_ids}. Type more of it.")
+        ids = fitting[0].ids if fitting and len(typed) >= LEAST_TYPED else (gap_id,)
         dropped = self._desk.store.drop_gaps(self._desk.tenant, ids)
         if not dropped:
             raise NotFound(f"There is no gap {gap_id!r} here: `gaps` lists them.")

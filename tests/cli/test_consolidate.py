@@ -17,7 +17,7 @@ def test_a_dry_run_says_what_would_be_done(rb, doubled):
     assert done.code == 0
     assert "Wrap errors" in done.out
     assert doubled[1] in done.out
-    assert "1 merged" in done.err
+    assert "Would merge 1 in 2 memories; nothing was done." in done.err
     assert "nothing was done" in done.err
     assert len(rb("list", "--json").json["memories"]) == 2
 

@@ -61,7 +61,7 @@ def test_a_word_that_is_no_choice_is_refused_with_the_choices_alone(rb):
 def test_an_unknown_command_is_a_misuse_with_a_hint(rb):
     result = rb("qeury", "x")
     assert result.code == 2
-    assert "Did you mean 'query'?" in result.err
+    assert "Did you mean `query`?" in result.err
     assert rb("help", "lsit").code == 2
     assert rb("--nope").code == 2
     assert rb("--bank").code == 2

@@ -128,7 +128,10 @@ def test_injected_text_fits_the_budget_or_is_nothing(rb, stocked):
     small = rb("inject", "retry a request that timed out", "--floor", "0", "--max-tokens", "60", "--json").json
     assert 0 < small["tokens"] <= 60
     nothing = rb("inject", "retry a request that timed out", "--max-tokens", "1")
-    assert (nothing.code, nothing.out, nothing.err) == (0, "", "")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "not within max_tokens 1" in nothing.err
+    told = rb("inject", "retry a request that timed out", "--max-tokens", "1", "--json").json
+    assert told["reason"] == nothing.err.strip()
 
 
 def test_a_question_needs_no_quotes(rb, stocked):

@@ -82,3 +82,20 @@ def test_steps_are_tracked_under_a_memory_and_shown_with_it(rb):
         assert "2. Deploy to production → Success - no issues" in shown
         assert len(rb(command, "api_v2", "--json").json["steps"]) == 2
     assert rb("track", "nothing", "x").code != 0
+
+
+def test_a_step_that_failed_and_the_one_that_mended_it_become_a_lesson(rb):
+    session = rb("session", "start", "migrate the users table").id
+    failing = rb("session", "step", session[-8:], "make migrate", "stopped after 5 s", "--failed")
+    assert "step 1 (failed)" in failing.err
+    assert (
+        rb("session", "step", session[-8:], "make migrate LOCK_TIMEOUT=60s", "done", "--ok", "--json").json["number"]
+        == 2
+    )
+    assert rb("session", "step", session, "x", "y", "--ok", "--failed").code == 2
+    rb("session", "end", session, "success")
+    shown = rb("session", "show", session).out
+    assert "1. make migrate (failed)" in shown
+    assert "2. make migrate LOCK_TIMEOUT=60s (worked)" in shown
+    assert "add `LOCK_TIMEOUT=60s`" in rb("distill").out
+    assert "Nothing to distil" in rb("distill").err

@@ -8,7 +8,7 @@ def test_storing_prints_the_id_and_nothing_else_as_data(rb):
     assert result.code == 0
     assert result.out.strip().startswith("mem_")
     assert len(result.out.split()) == 1
-    assert "stored" in result.err
+    assert result.err.startswith("Stored: retry (namespace: default), confidence 0.50")
 
 
 def test_storing_under_a_known_key_makes_a_revision_and_says_so(rb, memory):

@@ -165,3 +165,26 @@ def test_the_demo_fits_one_screen(home):
     assert len(lines) <= 34
     assert max(map(len, lines)) <= 80
     assert not home.exists()
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+def test_a_list_shows_key_and_title_within_any_window_and_the_scope_at_80(home, columns):
+    see(
+        "store",
+        "deploy-window-of-the-week",
+        "Deploy on Mondays",
+        "--title",
+        "When to deploy the web shop",
+        "--scope",
+        "team",
+    )
+    made = see("record", "--title", "Wrap errors with their context", "--content", "Use %w")
+    lines = STYLE.sub("", see("list", columns=columns)).splitlines()
+    assert max(map(len, lines)) <= columns
+    assert lines[0].split()[:3] == ["ID", "KEY", "TITLE"]
+    assert lines[2].split()[1].startswith("deploy-")
+    assert "When to" in lines[2]
+    assert columns < 80 or ("team" in lines[2] and "project" in lines[1])
+    ending = lines[1].split()[0]
+    assert ending.removeprefix("…") in made
+    assert "Wrap errors" in see("get", ending)

@@ -15,6 +15,7 @@ import pytest
 from reasoningbank.core.drafts import memory_from
 from reasoningbank.core.errors import BankError, Conflict, InvalidInput, NotFound, StoreError
 from reasoningbank.core.kinds import kind_of
+from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import (
     AccessToken,
     Draft,
@@ -204,6 +205,45 @@ def test_select_pages_in_both_directions_without_gap_or_repeat(store: Store) -> 
                 after = page[-1].id
         assert seen == sorted(seen, reverse=newest_first)
         assert len(set(seen)) == 25
+
+
+def test_newest_first_is_by_the_moment_and_pages_exactly_when_many_share_one(store: Store) -> None:
+    moments = [5.0, 1.0, 5.0, 3.0, 5.0, 1.0, 5.0, 9.0, 5.0]
+    made = [a_memory(i, created_at=at, updated_at=100.0 - at) for i, at in enumerate(moments)]
+    add(store, *made)
+    wanted = [m.id for m in sorted(made, key=lambda m: (m.created_at, m.id), reverse=True)]
+    for where in ({}, {"namespace": "n"}, {"namespace": "n", "state": State.ACTIVE}):
+        for place in (position_of, lambda memory: memory.id):
+            seen, after = [], None
+            with store.read("t") as reader:
+                while page := reader.select(Memory, where, newest_first=True, after=after, limit=2):
+                    seen += [memory.id for memory in page]
+                    after = place(page[-1])
+            assert seen == wanted
+
+
+def test_a_place_in_a_list_holds_when_its_record_is_gone_and_an_id_alone_is_refused(store: Store) -> None:
+    made = [a_memory(i, created_at=float(i % 3)) for i in range(6)]
+    add(store, *made)
+    with store.read("t") as reader:
+        whole = reader.select(Memory, {}, newest_first=True)
+    store.write("t", lambda writer: writer.remove(Memory, whole[2].id))
+    with store.read("t") as reader:
+        assert reader.select(Memory, {}, newest_first=True, after=position_of(whole[2])) == whole[3:]
+        with pytest.raises(NotFound, match="begin the list anew"):
+            reader.select(Memory, {}, newest_first=True, after=whole[2].id)
+        with pytest.raises(InvalidInput, match="no place in a list"):
+            reader.select(Memory, {}, newest_first=True, after="mem_1@yesterday")
+
+
+def test_ids_are_found_by_their_beginning_and_by_their_ending_within_a_tenant(store: Store) -> None:
+    add(store, a_memory(1), a_memory(2), a_memory(12))
+    store.write("other", lambda writer: writer.add(a_memory(1, tenant="other")))
+    with store.read("t") as reader:
+        assert reader.matching_ids(Memory, "mem_t_00000", 5) == ["mem_t_000001", "mem_t_000002"]
+        assert reader.matching_ids(Memory, "00012", 5) == ["mem_t_000012"]
+        assert reader.matching_ids(Memory, "mem_t_", 2) == ["mem_t_000001", "mem_t_000002"]
+        assert reader.matching_ids(Memory, "%", 5) == reader.matching_ids(Signal, "mem_t_", 5) == []
 
 
 def test_select_understands_equality_any_of_none_and_tags(store: Store) -> None:

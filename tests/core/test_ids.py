@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.core.ids import IdSource, derived_id
+from reasoningbank.core.ids import IdSource, derived_id, id_part
 
 
 def test_ids_have_a_prefix_and_26_letters() -> None:
@@ -58,3 +58,20 @@ def test_a_derived_id_depends_on_the_identity_alone() -> None:
     assert derived_id("mem", "a") == derived_id("mem", "a") != derived_id("mem", "b")
     assert derived_id("mem", "a")[4:] == derived_id("sig", "a")[4:]
     assert derived_id("mem", "\udc80")
+
+
+@pytest.mark.parametrize(
+    ("typed", "part"),
+    [
+        ("mem_01M7FR", "mem_01M7FR"),
+        ("mem_01m7fr", "mem_01M7FR"),
+        ("  …W2AMRN ", "W2AMRN"),
+        ("...w2amrn", "W2AMRN"),
+        ("amrn", None),
+        ("mem_", None),
+        ("retry-get", None),
+        ("W2AMRN" * 6, None),
+    ],
+)
+def test_a_typed_piece_of_an_id_is_read_as_ids_are_written_and_a_key_is_none(typed: str, part: str | None) -> None:
+    assert id_part(typed, "mem") == part

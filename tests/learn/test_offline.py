@@ -279,3 +279,24 @@ def test_a_very_long_session_is_read_in_one_go() -> None:
     steps += [(f"cat dir_{n}/f{n}_1.py", "x = 1") for n in range(300)]
     steps += [(f"make t{n}", "error: no such target") for n in range(300)]
     assert of_kind(lessons(steps), "fact")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (
+            ("Analyze user requirements", "Identified need for JWT auth"),
+            ("Design authentication flow", "Access token + refresh token pattern"),
+            ("Implement token generation", "Successfully created JWT service"),
+        ),
+        (
+            ("Design authentication", "Chose JWT pattern"),
+            ("Add refresh rotation", "Implemented rotation logic, then tests, then docs"),
+            ("Deploy to production", "Success - no issues"),
+        ),
+    ],
+)
+def test_what_somebody_tells_in_sentences_is_no_list_of_names(steps) -> None:
+    told = tuple(EpisodeStep(action=action, result=result) for action, result in steps)
+    episode = Episode(task="build the login", namespace="n", steps=told, outcome="success")
+    assert list(OfflineDistiller().distill(episode, Verdict(outcome=Finding.SUCCESS))) == []

@@ -106,3 +106,26 @@ def test_an_empty_bank_has_an_empty_report_and_bad_limits_are_refused(bank: Reas
     for limit in (0, -1, 1_001, True):
         with pytest.raises(InvalidInput):
             bank.report(limit=limit)
+
+
+def test_what_makes_tasks_go_better_is_no_dead_weight_though_nobody_names_it(bank: ReasoningBank) -> None:
+    bank.record(title="Lesson", content=ADVICE)
+    for n in range(24):
+        a_session(bank, f"restart server {n}", "success" if n % 8 else "failure")
+        bank.end_session(
+            bank.start_session(f"stop server {n}").id, "success" if n % 8 == 0 else "failure", distil=False
+        )
+    told = bank.report()
+    assert told.lines[0].uplift is not None
+    assert told.lines[0].uplift.value > 0.7
+    assert (told.dead, told.dead_count) == ((), 0)
+
+
+def test_what_an_import_brought_is_not_called_unseen_for_longer_than_the_bank_is_there(path: Path, clock: Any) -> None:
+    old = path.with_name("old.jsonl")
+    old.write_text('{"title": "Old", "content": "polish the brass handles", "created_at": 1000000000}\n')
+    with ReasoningBank.open(path, embedder="hash", namespace="n", clock=clock) as bank:
+        bank.import_from(old)
+        assert bank.report().dead == ()
+        clock.forward(days=91)
+        assert [line.dead for line in bank.report().dead] == ["not shown for 91 days"]

@@ -112,6 +112,7 @@ NOT_OVER_HTTP: dict[str, str] = {
     "follow_erasures": "done by the server after an erasure",
     "flush_shown": "done by the server before a session ends",
     "settings": "of whoever runs the bank; what was set is in the status",
+    "injection": "inject's own route gives its text and its reason",
     "holdout": "a setting of whoever runs the bank; what came of it is in the report",
     "candidates": "raw columns for evaluation in the same process",
     "session": "a block of Python; its three parts have routes",

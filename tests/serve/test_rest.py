@@ -51,7 +51,18 @@ def test_inject_gives_text_within_its_budget_or_nothing(api):
     api.record("Wrap errors", "use fmt.Errorf")
     text = api("POST", "/v1/inject", {"task": "wrap errors", "max_tokens": 200}).json["text"]
     assert "Wrap errors" in text
-    assert api("POST", "/v1/inject", {"task": "wrap errors", "max_tokens": 1}).json["text"] == ""
+    silent = api("POST", "/v1/inject", {"task": "wrap errors", "max_tokens": 1}).json
+    assert (silent["text"], "not within max_tokens 1" in silent["reason"]) == ("", True)
+
+
+def test_a_page_goes_on_where_the_last_one_ended_also_when_its_last_memory_was_erased(api):
+    made = [api.record(f"lesson {number}", "x")["id"] for number in range(5)][::-1]
+    first = api("GET", "/v1/memories?limit=2").json
+    assert [item["id"] for item in first["memories"]] == made[:2]
+    assert api("DELETE", f"/v1/memories/{made[1]}?erase=true").status < 300
+    second = api("GET", f"/v1/memories?limit=2&cursor={first['next']}").json
+    assert [item["id"] for item in second["memories"]] == made[2:4]
+    assert api("GET", f"/v1/memories/{made[0][-8:]}").json["id"] == made[0]
 
 
 def test_an_edit_makes_a_revision_and_an_old_etag_is_refused(api):

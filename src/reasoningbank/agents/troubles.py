@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from reasoningbank.agents.place import Place, write_whole
 from reasoningbank.agents.trouble_file import Trouble, told_in
 from reasoningbank.core.patterns import pattern
+from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Memory, Outcome, State
 from reasoningbank.desk import Desk
 from reasoningbank.learn.offline.trouble import FIX, LONGEST_KNOWN_CHARS, kind, message, reads_as_failure
@@ -73,7 +75,7 @@ def refresh(desk: Desk, place: Place, namespace: str) -> int:
     with desk.store.read(desk.tenant) as reader:
         followed = None if told is None else _followed(desk, reader, namespace, *told)
         found = dict(_scanned(reader, namespace)) if followed is None else followed
-    newest = dict(sorted(found.items(), reverse=True)[:MOST_TROUBLES])
+    newest = dict(islice(found.items(), MOST_TROUBLES))
     rows = [[t.memory_id, t.action, t.signature, t.worked, list(t.files)] for t in newest.values()]
     write_whole(path, json.dumps({"namespace": namespace, "applied": head, "troubles": rows}))
     return len(newest)
@@ -86,13 +88,11 @@ def _followed(
     if len(changes) == MOST_CHANGES:
         return None
     ids = sorted({change.id for change in changes if change.kind == "memory" and change.tenant == desk.tenant})
-    there = reader.get(Memory, ids)
-    found = {memory_id: trouble for memory_id, trouble in known.items() if memory_id not in ids}
-    for memory in there.values():
-        trouble = trouble_in(memory) if memory.namespace == namespace else None
-        if trouble is not None:
-            found[memory.id] = trouble
-    return found
+    there = sorted(reader.get(Memory, ids).values(), key=lambda memory: (memory.created_at, memory.id), reverse=True)
+    changed = {m.id: t for m in there if m.namespace == namespace and (t := trouble_in(m)) is not None}
+    # What is new comes first; what was known keeps its place, also when its words have changed.
+    kept = {i: changed.get(i, trouble) for i, trouble in known.items() if i in changed or i not in ids}
+    return {i: trouble for i, trouble in changed.items() if i not in kept} | kept
 
 
 def _scanned(reader: Reader, namespace: str) -> Iterator[tuple[str, Trouble]]:
@@ -103,4 +103,4 @@ def _scanned(reader: Reader, namespace: str) -> Iterator[tuple[str, Trouble]]:
         yield from ((memory.id, trouble) for memory in page if (trouble := trouble_in(memory)) is not None)
         if len(page) < PAGE:
             return
-        after = page[-1].id
+        after = position_of(page[-1])

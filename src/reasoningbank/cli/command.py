@@ -18,6 +18,8 @@ from reasoningbank.core.values import dataclass
 
 PROGRAM = "reasoningbank"
 VALUED_GLOBALS = ("--bank", "--namespace", "--domain", "--config")
+MEMORY = "memory"
+"""May stand before any command: other programs have their memory commands under this word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,8 @@ def add_globals(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--config", metavar="FILE", help="the configuration, instead of config.toml; none reads none")
     group.add_argument("--json", action="store_true", help="print JSON")
     group.add_argument("--traceback", action="store_true", help=argparse.SUPPRESS)
+    # Where several memories are to choose from, this names ours. Here there is no other.
+    group.add_argument("--reasoningbank", action="store_true", help=argparse.SUPPRESS)
 
 
 def split(words: list[str]) -> tuple[list[str], str | None, list[str]]:
@@ -99,6 +103,8 @@ def split(words: list[str]) -> tuple[list[str], str | None, list[str]]:
     while position < len(words) and words[position].startswith("-") and words[position] != "-":
         position += 2 if words[position] in VALUED_GLOBALS else 1
     leading, rest = words[:position], words[position:]
+    if len(rest) > 1 and rest[0] == MEMORY and (rest[1] in COMMANDS or " ".join(rest[1:3]) in COMMANDS):
+        rest = rest[1:]
     if not rest:
         return leading, None, []
     two_words = " ".join(rest[:2])

@@ -7,6 +7,9 @@ import time
 from collections.abc import Sequence
 
 from reasoningbank.core.types import Confidence
+from reasoningbank.core.wording import counted
+
+__all__ = ["ago", "confidence", "counted", "short", "size", "sparkline"]
 
 _STEPS = "▁▂▃▄▅▆▇█"
 _ASCII_STEPS = "_.-=+*%#"
@@ -50,10 +53,6 @@ def size(count: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.1f} TB"
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def sparkline(values: Sequence[float], most: int, *, unicode: bool) -> str:

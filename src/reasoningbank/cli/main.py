@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from reasoningbank import __version__
-from reasoningbank.cli.command import PROGRAM, Misuse, Parser, add_globals, command_named, parser_for, split
+from reasoningbank.cli.command import MEMORY, PROGRAM, Misuse, Parser, add_globals, command_named, parser_for, split
 from reasoningbank.cli.table import COMMANDS, families
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import BankError, InvalidInput
@@ -113,6 +113,8 @@ def _without_command(leading: list[str], name: str | None, rest: list[str], term
         else:
             terminal.say(f"{PROGRAM} {__version__}")
         return 0
+    if name == MEMORY:
+        return _memory(rest, terminal)
     if name is not None and name in families():
         if not rest or rest[0] in ("-h", "--help"):
             terminal.say(overview.family(name))
@@ -120,7 +122,7 @@ def _without_command(leading: list[str], name: str | None, rest: list[str], term
         raise Misuse(f"{name} has no {rest[0]!r}: use one of {', '.join(families()[name])}.", "")
     if name is not None:
         near = overview.nearest(name)
-        hint = f" Did you mean {near!r}?" if near else ""
+        hint = f" Did you mean `{near}`?" if near else ""
         raise Misuse(f"there is no command {name!r}.{hint} `{PROGRAM} help` lists them.", "")
     if not {"-h", "--help"} & set(leading):
         parser = Parser(prog=PROGRAM, usage=overview.USAGE, allow_abbrev=False, add_help=False)
@@ -128,6 +130,18 @@ def _without_command(leading: list[str], name: str | None, rest: list[str], term
         parser.parse_args(leading)
     terminal.say(overview.everything())
     return 0
+
+
+def _memory(rest: list[str], terminal: Terminal) -> int:
+    """The word `memory` without a command of ours behind it."""
+    from reasoningbank.cli import overview
+
+    if not rest or rest[0].startswith("-"):
+        terminal.say(overview.everything())
+        return 0
+    near = overview.nearest(rest[0])
+    hint = f" Did you mean `{near}`?" if near else ""
+    raise Misuse(f"there is no command {rest[0]!r}.{hint} `{PROGRAM} help` lists them.", "")
 
 
 # ---------------------------------------------------------------- failures

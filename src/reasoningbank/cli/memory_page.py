@@ -9,7 +9,8 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.command import PROGRAM
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import track_record
-from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, Step
+from reasoningbank.core.types import Memory, Remembered, Scope, Step
+from reasoningbank.core.wording import headline, occasion, shown_key
 from reasoningbank.guard.admission import warnings_of
 
 _MOST_STEPS = 20
@@ -25,7 +26,7 @@ def set_aside_in_words(number: int) -> str:
 def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None, team: str | None = None) -> None:
     """`earned` is left out for an earlier revision: what it has earned is shown with the current one."""
     now = time.time()
-    terminal.say(plain.one_line(memory.title), bold=True)
+    terminal.say(plain.one_line(headline(memory.title, memory.outcome)), bold=True)
     facts = [
         memory.id,
         f"revision {memory.revision}",
@@ -36,7 +37,7 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None, t
     ]
     _facts(terminal, facts)
     named = [
-        f"key {memory.key}" if memory.key is not None and memory.key != memory.title else "",
+        f"key {key}" if (key := shown_key(memory)) else "",
         f"tags {', '.join(memory.tags)}" if memory.tags else "",
         f"agent {memory.agent}" if memory.agent else "",
         f"task type {memory.task_type}" if memory.task_type else "",
@@ -66,8 +67,7 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None, t
         terminal.paragraph(f"warning: {plain.one_line(warning)}")
     terminal.say()
     if memory.description:
-        label = "Avoid when" if memory.outcome is Outcome.FAILURE else "When"
-        terminal.paragraph(f"{label}: {memory.description}")
+        terminal.paragraph(f"When: {occasion(memory.description)}")
     terminal.paragraph(memory.content)
 
 

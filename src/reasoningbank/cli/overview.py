@@ -47,7 +47,31 @@ def family(first: str) -> str:
     return "\n".join(lines)
 
 
+_OTHER_WORDS = {
+    "query": "search find ask recall retrieve lookup",
+    "store": "add save put remember set new create note insert upsert",
+    "get": "show read view cat",
+    "delete": "remove rm forget erase del drop",
+    "list": "ls all",
+    "status": "stats info stat",
+    "session start": "start begin track",
+    "distill": "learn distil",
+    "graph neighbours": "neighbours neighbors related",
+    "consolidate": "merge dedupe tidy",
+    "edit": "update change modify revise",
+    "serve": "server mcp run",
+    "feedback": "rate vote helpful",
+    "demo": "try tutorial quickstart",
+    "store KEY VALUE": "init setup",
+}
+"""What others call it."""
+
+
 def nearest(word: str) -> str | None:
+    """The command that somebody probably meant."""
+    for name, others in _OTHER_WORDS.items():
+        if word.casefold() in others.split():
+            return name
     from difflib import get_close_matches
 
     found = get_close_matches(word, [*COMMANDS, *families()], n=1)

@@ -10,6 +10,8 @@ from reasoningbank.core.values import dataclass
 
 _GAP = "  "
 _NARROWEST_ELASTIC = 12
+_NARROWEST_OF_ALL = 6
+"""In a window so narrow that nothing is left to leave out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +22,12 @@ class Column:
     """Takes what the others leave, and is cut when that is too little."""
     optional: bool = False
     """Left out when the window is too narrow; the last such column goes first."""
+    least: int = _NARROWEST_ELASTIC
+    """Columns that an elastic one keeps before others are left out."""
 
 
 def show(terminal: Terminal, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    texts = [[plain.one_line(cell) for cell in row] for row in rows]
+    texts = [[terminal.short(plain.one_line(cell)) for cell in row] for row in rows]
     wanted = [max(map(plain.width, [column.name, *(row[i] for row in texts)])) for i, column in enumerate(columns)]
     kept = _that_fit(columns, wanted, terminal.width)
     columns, widths = [columns[i] for i in kept], [wanted[i] for i in kept]
@@ -37,7 +41,7 @@ def show(terminal: Terminal, columns: Sequence[Column], rows: Sequence[Sequence[
 
 def _that_fit(columns: Sequence[Column], wanted: Sequence[int], window: int | None) -> list[int]:
     kept = list(range(len(columns)))
-    least = [min(w, _NARROWEST_ELASTIC) if c.elastic else w for c, w in zip(columns, wanted, strict=True)]
+    least = [min(w, c.least) if c.elastic else w for c, w in zip(columns, wanted, strict=True)]
     while window is not None and sum(least[i] for i in kept) + len(_GAP) * (len(kept) - 1) > window:
         droppable = [i for i in kept if columns[i].optional]
         if not droppable:
@@ -47,17 +51,17 @@ def _that_fit(columns: Sequence[Column], wanted: Sequence[int], window: int | No
 
 
 def _shrink(widths: list[int], columns: Sequence[Column], room: int) -> None:
+    """Take what is too much from the widest that can spare it; each keeps its least as long as that is possible."""
     elastic = [i for i, column in enumerate(columns) if column.elastic]
-    excess = sum(widths) - room
-    while excess > 0 and elastic:
-        widest = max(elastic, key=lambda i: widths[i])
-        if widths[widest] <= _NARROWEST_ELASTIC:
-            return
-        others = [widths[i] for i in elastic if i != widest]
-        # Down to the next widest, so that the widest pays first.
-        step = min(excess, max(1, widths[widest] - max([_NARROWEST_ELASTIC, *others])))
-        widths[widest] -= step
-        excess -= step
+    for least in ([column.least for column in columns], [_NARROWEST_OF_ALL] * len(columns)):
+        while (excess := sum(widths) - room) > 0:
+            able = [i for i in elastic if widths[i] > least[i]]
+            if not able:
+                break
+            widest = max(able, key=lambda i: widths[i])
+            others = [widths[i] for i in able if i != widest]
+            # Down to the next widest, so that the widest pays first.
+            widths[widest] -= min(excess, max(1, widths[widest] - max([least[widest], *others])))
 
 
 def _line(columns: Sequence[Column], widths: Sequence[int], cells: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from reasoningbank.cli import plain
+from reasoningbank.core.ids import ending, is_own
 from reasoningbank.core.values import dataclass
 
 NARROWEST = 40
@@ -60,12 +61,16 @@ class Terminal:
 
     def result(self, record_id: str, talk: str) -> None:
         """What a change made: the id as data, the rest as talk; a person gets both on one line."""
-        line = f"{record_id}  {talk}"
+        line = f"{self.short(record_id)}  {talk}"
         if self.width is not None and plain.width(line) <= self.width:
             self.say(line)
         else:
             self.say(record_id)
             self.tell(talk)
+
+    def short(self, text: str) -> str:
+        """An id as a person types it: its ending. A program gets the whole one."""
+        return f"…{ending(text)}" if self.width is not None and is_own(text) else text
 
     def labelled(self, label: str, text: str) -> None:
         """Text beside its label, and beneath it only the text."""

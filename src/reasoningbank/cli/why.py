@@ -10,14 +10,17 @@ from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import track_record
 from reasoningbank.core.origins import Trust
-from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import fields
+from reasoningbank.core.wording import headline, occasion, shown_key
+from reasoningbank.recall.features import Features
 from reasoningbank.recall.query import Found, Recalled
+from reasoningbank.recall.silence import REASONS, left_out
 
 _MOST_CONTENT_LINES = 4
 _SHOWN_ABOVE = {"relevance", "confidence"}
 _IN_FULL_ONLY = {"distance"}
-_SHORT_NAMES = {"scope_weight": "scope"}
+_LEFT_OUT = {**REASONS, "min_confidence": "below --min-confidence", "max_tokens": "beyond --max-tokens"}
+_SHORT_NAMES = {"scope_weight": "scope", "confidence": "conf"}
 
 MEANINGS: dict[str, str] = {
     "score": "the figure that decided the order",
@@ -32,39 +35,26 @@ MEANINGS: dict[str, str] = {
     "scope_weight": "1 for this project, 0.9 team, 0.8 org, or as configured",
 }
 
-REASONS: dict[str, str] = {
-    "floor": "not relevant enough",
-    "min_confidence": "below --min-confidence",
-    "namespace": "in other namespaces",
-    "scope": "of another scope",
-    "outcome": "of the other outcome",
-    "state": "not active",
-    "tags": "without the tags",
-    "agent": "of another agent",
-    "task_type": "of another task type",
-    "excluded": "excluded",
-    "damaged": "damaged: run `verify`",
-    "trust": "trusted too little",
-    "trust_quota": "untrusted, beyond one in five",
-    "max_tokens": "beyond --max-tokens",
-}
-
 
 def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     indent = " " * (len(str(number)) + 2)
-    advice = "AVOID: " if hit.outcome is Outcome.FAILURE else ""
-    title = plain.cut(plain.one_line(f"{advice}{hit.title}"), _room(terminal, indent))
+    title = plain.cut(plain.one_line(headline(hit.title, hit.outcome)), _room(terminal, indent))
     terminal.say(f"{number}. {title}", bold=True)
-    doubt = "" if hit.trust is Trust.TRUSTED else f" · {hit.trust}, from {hit.memory.origin}"
     record = track_record(hit.usage_count, hit.succeeded)
-    believed = f"confidence {figures.confidence(hit.confidence)}{record and f', {record}'}"
-    terminal.paragraph(f"{hit.id} · relevance {hit.relevance:.2f} · {believed}{doubt}", indent)
+    facts = [
+        f"key {key}" if (key := shown_key(hit.memory)) else "",
+        terminal.short(hit.id),
+        f"relevance {hit.relevance:.2f}",
+        f"confidence {figures.confidence(hit.confidence)}{record and f', {record}'}",
+        "" if hit.trust is Trust.TRUSTED else f"{hit.trust}, from {hit.memory.origin}",
+    ]
+    terminal.paragraph(plain.one_line(" · ".join(fact for fact in facts if fact)), indent)
     if hit.description:
-        terminal.paragraph(f"When: {plain.one_line(hit.description)}", indent, 2)
+        terminal.paragraph(f"When: {plain.one_line(occasion(hit.description))}", indent, 2)
     if terminal.paragraph(hit.content, indent, _MOST_CONTENT_LINES):
-        terminal.say(f"{indent}… `get {hit.id}` shows the rest.", dim=True)
+        terminal.say(f"{indent}… `get {terminal.short(hit.id)}` shows the rest.", dim=True)
     if hit.conflicts:
-        titles = ", ".join(f"{plain.one_line(clash.title)} ({clash.id})" for clash in hit.conflicts)
+        titles = ", ".join(f"{plain.one_line(clash.title)} ({terminal.short(clash.id)})" for clash in hit.conflicts)
         terminal.paragraph(f"conflicts with {titles}", indent)
     for linked in hit.see_also:
         place = "" if linked.namespace == hit.namespace else f", in {linked.namespace}"
@@ -86,6 +76,16 @@ def _parts(hit: Recalled) -> dict[str, float]:
     """The score first, then its parts in the order of ranking."""
     parts = {f.name: float(getattr(hit.parts, f.name)) for f in fields(hit.parts)}
     return {"score": parts.pop("score"), **parts}
+
+
+def show_question(terminal: Terminal, asked: Features, namespace: str) -> None:
+    """What the question was taken for, before anything was looked for."""
+    terminal.labelled("keywords    ", ", ".join(asked.keywords) or "none")
+    if asked.names:
+        terminal.labelled("names       ", ", ".join(asked.names))
+    cut = "; long, so only what it asks, what went wrong and its names are looked for" if asked.is_cut else ""
+    terminal.labelled("kind        ", f"{asked.kind}{cut}")
+    terminal.labelled("domain      ", namespace)
 
 
 def show_parts(terminal: Terminal, found: Found) -> None:
@@ -111,14 +111,15 @@ def tell_rest(terminal: Terminal, found: Found, namespace: str, *, nothing_store
         return
     if not found.memories:
         terminal.tell(f"{_nothing(found, namespace)}{others}")
-    left_out = [f"{number:,} {REASONS.get(reason, reason)}" for reason, number in found.filtered_out.items() if number]
-    if left_out:
-        terminal.tell(f"Left out: {', '.join(left_out)}.")
+    if rest := left_out(found, _LEFT_OUT):
+        terminal.tell(f"Left out: {', '.join(rest)}.")
     if found.not_yet_indexed:
-        terminal.tell(f"{found.not_yet_indexed:,} changes are not indexed yet: ask again, or run `reindex`.")
+        terminal.tell(
+            f"{figures.counted(found.not_yet_indexed, 'change')} not indexed yet: ask again, or run `reindex`."
+        )
     if found.memories:
         terminal.tell(
-            f"{len(found.memories)} of {found.total_found} shown · {found.tokens_used:,} tokens"
+            f"{len(found.memories)} of {found.total_found} shown · {figures.counted(found.tokens_used, 'token')}"
             f" · {_model(found)} · profile {found.profile}"
         )
 

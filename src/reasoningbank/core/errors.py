@@ -123,7 +123,8 @@ class MissingExtra(BankError):
 
     def __init__(self, *, package: str, extra: str, purpose: str) -> None:
         super().__init__(
-            f"{purpose} needs the package '{package}'. Install it with: pip install 'reasoningbank[{extra}]'"
+            f"{purpose} needs the package '{package}'. Install it with: pip install 'reasoningbank[{extra}]' "
+            f"(in a checkout: pip install '.[{extra}]')"
         )
         self.package = package
         self.extra = extra

@@ -15,6 +15,9 @@ _KINDS = frozenset({"adv", "edg", "job", "mbr", "mem", "rul", "sig", "spd", "stp
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 _LETTERS = frozenset(_ALPHABET)
 ID_CHARS = 30
+LEAST_TYPED = 5
+"""Letters of an id that must be typed: fewer would often be somebody's key with a slip in it."""
+SHOWN_LETTERS = 8
 _RANDOM_BITS = 80
 _RANDOM_MASK = (1 << _RANDOM_BITS) - 1
 
@@ -54,6 +57,26 @@ class IdSource:
 def is_own(text: str) -> bool:
     """Whether a text has the form of our ids, in which nothing else can be written: no name and no secret."""
     return len(text) == ID_CHARS and text[3] == "_" and text[:3] in _KINDS and _LETTERS.issuperset(text[4:])
+
+
+def id_part(text: str, prefix: str) -> str | None:
+    """A beginning or an ending of an id as the ids are written, from one that was typed; None when it is too short.
+
+    `mem_01m7fr2x`, `01m7fr2x` and `…w2amrn` are all taken: capital letters, the kind and the dots need not be typed.
+    """
+    if not isinstance(text, str):
+        return None
+    letters = text.strip().lstrip("…").lstrip(".")
+    started = letters.lower().startswith(f"{prefix}_")
+    letters = (letters[len(prefix) + 1 :] if started else letters).upper()
+    if not LEAST_TYPED <= len(letters) <= ID_CHARS - len(prefix) - 1 or not _LETTERS.issuperset(letters):
+        return None
+    return f"{prefix}_{letters}" if started else letters
+
+
+def ending(record_id: str) -> str:
+    """The last letters of an id: what people are shown of it. Chance made them, so that a few tell ids apart."""
+    return record_id[-SHOWN_LETTERS:]
 
 
 def derived_id(prefix: str, identity: str) -> str:

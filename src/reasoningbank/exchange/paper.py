@@ -14,6 +14,7 @@ from typing import Any
 
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.types import Draft, Outcome
+from reasoningbank.core.wording import counted
 from reasoningbank.exchange.items import IncomingMemory, IncomingStep, IncomingTrajectory, Item, Skipped
 from reasoningbank.exchange.lenient import (
     clipped,
@@ -69,7 +70,7 @@ def _task(record: Mapping[str, Any], site: str, number: int) -> Iterator[Item]:
     if blocks and outcome is None:
         told = clipped(text_of(record.get("status")), 40) or "missing"
         yield Skipped(
-            what=f"{what}: {len(blocks)} memories",
+            what=f"{what}: {counted(len(blocks), 'memory', 'memories')}",
             why=f"the status is {told}: whether to follow or to avoid them is not known",
         )
         return

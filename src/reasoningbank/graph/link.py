@@ -11,7 +11,7 @@ from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_fraction, cle
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import Edge, EdgeKind
 from reasoningbank.core.values import replace
-from reasoningbank.desk import Desk
+from reasoningbank.desk import Desk, full_id
 from reasoningbank.ports import Writer
 
 DEFAULT_WEIGHT = 0.5
@@ -64,10 +64,11 @@ def link(
 
 def unlink(desk: Desk, edge_id: str) -> Edge:
     def change(writer: Writer) -> Edge:
-        edge = writer.get(Edge, [edge_id]).get(edge_id)
+        whole = edge_id if writer.get(Edge, [edge_id]) else full_id(writer, Edge, "edg", edge_id)
+        edge = writer.get(Edge, [whole]).get(whole) if whole is not None else None
         if edge is None:
             raise NotFound(f"There is no edge {edge_id!r} here.")
-        writer.remove(Edge, edge_id)
+        writer.remove(Edge, edge.id)
         return desk.shown(edge)
 
     return desk.store.write(desk.tenant, change)

@@ -19,6 +19,7 @@ from reasoningbank.core.learning import (
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
+from reasoningbank.core.wording import counted
 
 NOTHING = "NO_EXTRACTIONS"
 FIELDS = ("Title", "Description", "Content", "Tags", "Outcome")
@@ -78,7 +79,9 @@ def _layout_problems(body: str, heads: Sequence[re.Match[str]], most: int) -> li
     if [int(head[1]) for head in heads] != list(range(1, len(heads) + 1)):
         problems.append("The memories are not numbered 1, 2, 3.")
     if len(heads) > most:
-        problems.append(f"There are {len(heads)} memories; at most {most} are wanted. Keep the best.")
+        problems.append(
+            f"There are {counted(len(heads), 'memory', 'memories')}; at most {most} are wanted. Keep the best."
+        )
     return problems
 
 

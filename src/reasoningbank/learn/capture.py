@@ -20,7 +20,7 @@ from reasoningbank.core.drafts import (
 from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
 from reasoningbank.core.learning import OF_A_SESSION, Verdict
 from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Trajectory
-from reasoningbank.desk import Desk
+from reasoningbank.desk import Desk, full_id
 from reasoningbank.learn.credit import surprise_of, told, usual_before, weight_of
 from reasoningbank.learn.episodes import verdict_metadata
 from reasoningbank.learn.evidence import Evidence, signal_for, standing_for, subject_of
@@ -59,31 +59,36 @@ def start(
     return clean
 
 
-def running(reader: Reader, trajectory_id: str) -> Trajectory:
-    trajectory = reader.get(Trajectory, [trajectory_id]).get(trajectory_id)
-    if trajectory is None:
-        raise NotFound(f"There is no session {trajectory_id!r} here.")
+def session_named(reader: Reader, reference: str) -> Trajectory:
+    """A session by its id, or by a beginning or ending of it that only one session has."""
+    found = reader.get(Trajectory, [reference]).get(reference)
+    if found is None and (whole_id := full_id(reader, Trajectory, "trj", reference)) is not None:
+        found = reader.get(Trajectory, [whole_id]).get(whole_id)
+    if found is None:
+        raise NotFound(f"There is no session {reference!r} here.")
+    return found
+
+
+def running(reader: Reader, reference: str) -> Trajectory:
+    trajectory = session_named(reader, reference)
     if trajectory.ended_at is not None:
-        raise Conflict(f"The session {trajectory_id!r} has ended already, as {trajectory.outcome}.")
+        raise Conflict(f"The session {reference!r} has ended already, as {trajectory.outcome}.")
     return trajectory
 
 
-def whole(desk: Desk, reader: Reader, trajectory_id: str) -> tuple[Trajectory, list[Step]]:
-    trajectory = reader.get(Trajectory, [trajectory_id]).get(trajectory_id)
-    if trajectory is None:
-        raise NotFound(f"There is no session {trajectory_id!r} here.")
-    steps = reader.select(Step, {"trajectory_id": trajectory_id})
+def whole(desk: Desk, reader: Reader, reference: str) -> tuple[Trajectory, list[Step]]:
+    trajectory = session_named(reader, reference)
+    steps = reader.select(Step, {"trajectory_id": trajectory.id})
     return desk.shown(trajectory), [desk.shown(step) for step in sorted(steps, key=lambda s: s.number)]
 
 
-def step(desk: Desk, trajectory_id: str, action: str, result: str, metadata: Mapping[str, Any]) -> Step:
+def step(desk: Desk, session: str, action: str, result: str, metadata: Mapping[str, Any]) -> Step:
     wanted = required_text(action, "action", MAX_CONTENT_CHARS)
     got = clean_text(result, "result", MAX_CONTENT_CHARS)
     extra = clean_metadata(metadata)
 
     def change(writer: Writer) -> Step:
-        running(writer, trajectory_id)
-        return _add_step(desk, writer, trajectory_id, (wanted, got, extra))
+        return _add_step(desk, writer, running(writer, session).id, (wanted, got, extra))
 
     return desk.store.write(desk.tenant, change)
 
@@ -127,7 +132,7 @@ def _add_step(desk: Desk, writer: Writer, under: str, said: tuple[str, str, Mapp
 
 def end(
     desk: Desk,
-    trajectory_id: str,
+    session: str,
     outcome: str,
     *,
     used: Sequence[str] = (),
@@ -142,7 +147,7 @@ def end(
         raise InvalidInput(f"outcome {outcome!r} is unknown: use one of {', '.join(OUTCOMES)}.")
 
     def change(writer: Writer) -> Ended:
-        there = running(writer, trajectory_id)
+        there = running(writer, session)
         metadata = there.metadata if verdict is None else {**there.metadata, "verdict": verdict_metadata(verdict)}
         # A verdict may quote what was done.
         trajectory, _ = desk.clean(replace(there, outcome=outcome, ended_at=desk.clock(), metadata=metadata))
@@ -152,7 +157,7 @@ def end(
         for signal in signals:
             writer.add(signal)
         job = enqueue(desk, writer, namespace=trajectory.namespace, subject=trajectory.id) if distil else None
-        steps = writer.count(Step, {"trajectory_id": trajectory_id})
+        steps = writer.count(Step, {"trajectory_id": trajectory.id})
         return Ended(trajectory=trajectory, steps=steps, signals=signals, job_id=job.id if job else None)
 
     return desk.store.write(desk.tenant, change)

@@ -118,7 +118,7 @@ def answer(desk: Desk, judge: Judge, job_id: str, text: str, *, scrub: Callable[
     told = {"prompt": f"{asked.prompt.name}/{asked.prompt.hash}"}
     lessons = [replace(lesson, metadata=told, evidence=evidence_for(lesson, judged, scrub)) for lesson in read.lessons]
     lecture = Lecture(
-        job_id=job_id,
+        job_id=claimed.job.id,
         episode=material.episodes[0],
         verdict=verdicts[0],
         distiller=HostDistiller(),

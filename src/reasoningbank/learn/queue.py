@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from reasoningbank.core.errors import Conflict, LeaseLost, NotFound
 from reasoningbank.core.types import Job, JobState, Lease
 from reasoningbank.core.values import dataclass, replace
-from reasoningbank.desk import Desk
+from reasoningbank.desk import Desk, full_id
 from reasoningbank.ports import Reader, Writer
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def claim_one(desk: Desk, owner: str, job_id: str) -> Claimed:
         free = queued.lease
         if free is None or free.owner is not None:
             raise Conflict(f"The job {job_id!r} cannot be claimed: it is {queued.standing}.")
-        fresh = replace(free, owner=f"{owner}#{job_id}", beat=free.beat + 1, attempts=free.attempts + 1)
+        fresh = replace(free, owner=f"{owner}#{queued.job.id}", beat=free.beat + 1, attempts=free.attempts + 1)
         writer.change_lease(free, fresh)
         return _sound(desk, writer, [fresh])
 
@@ -308,7 +308,9 @@ def tally(reader: Reader) -> dict[str, int]:
 
 def _queued(reader: Reader, job_id: str) -> Queued:
     job = reader.get(Job, [job_id]).get(job_id)
+    if job is None and (whole := full_id(reader, Job, "job", job_id)) is not None:
+        job = reader.get(Job, [whole]).get(whole)
     if job is None:
         raise NotFound(f"There is no job {job_id!r} here.")
-    leases = reader.leases([job_id])
+    leases = reader.leases([job.id])
     return Queued(job=job, lease=leases[0] if leases else None)

@@ -23,6 +23,8 @@ SHOWN_IN_VAIN = 20
 """Shown so often without ever having been used or praised, a memory is dead weight."""
 UNSEEN_DAYS = 90.0
 """Not shown for so long, it is too."""
+UPLIFT_OF_USE = 0.1
+"""With so much more success where it was shown, a memory is no dead weight, whatever is said of it."""
 _DAY_S = 86_400.0
 _LONGEST_EXAMPLE_CHARS = 200
 _NOTHING = Tally()
@@ -73,17 +75,35 @@ def report(desk: Desk, *, namespace: str | None = None, since: float | None, lim
         where = {"state": (State.ACTIVE,)} if namespace is None else {"namespace": namespace, "state": (State.ACTIVE,)}
         memories = reader.select(Memory, where, newest_first=True, limit=MOST_LOOKED_AT)
         tallies = reader.tallies(start)
+        first = desk.store.changes(0, 1)
+        since_when = first[0].at if first else 0.0
         trials: dict[str, list[Trial]] = {}
         for trial in reader.trials(namespace, start):
             trials.setdefault(trial.memory_id, []).append(trial)
         kinds = reader.kind_rates(namespace, start, MOST_LOOKED_AT)
         whole = (sum(kind.sessions for kind in kinds), sum(kind.succeeded for kind in kinds))
-        dead = {memory.id: _dead(memory, tallies.get(memory.id, _NOTHING), desk.clock()) for memory in memories}
+        uplifts = {memory_id: _uplift(had, whole) for memory_id, had in trials.items()}
+        dead = {
+            memory.id: _dead(
+                tallies.get(memory.id, _NOTHING),
+                uplifts.get(memory.id),
+                # What an import brought may be older than the bank, which could not have shown it before.
+                there_since=max(memory.created_at, since_when),
+                now=desk.clock(),
+            )
+            for memory in memories
+        }
         by_shown = sorted(memories, key=lambda memory: -tallies.get(memory.id, _NOTHING).shown)
         active = [m for m in by_shown if tallies.get(m.id, _NOTHING) != _NOTHING][:limit]
         idle = [memory for memory in by_shown if dead[memory.id]]
         told = {
-            one.id: _line(one, tallies.get(one.id, _NOTHING), trials.get(one.id, ()), whole, dead[one.id])
+            one.id: Line(
+                remembered=one,
+                tally=tallies.get(one.id, _NOTHING),
+                withheld=sum(trial.sessions for trial in trials.get(one.id, ()) if trial.withheld),
+                uplift=uplifts.get(one.id),
+                dead=dead[one.id],
+            )
             for one in desk.remembered(reader, [*{m.id: m for m in (*active, *idle[:limit])}.values()])
         }
         named = _named(desk, reader, kinds[:MOST_KINDS])
@@ -103,23 +123,19 @@ def report(desk: Desk, *, namespace: str | None = None, since: float | None, lim
     )
 
 
-def _line(remembered: Remembered, tally: Tally, trials: Sequence[Trial], whole: tuple[int, int], dead: str) -> Line:
+def _uplift(trials: Sequence[Trial], whole: tuple[int, int]) -> Uplift | None:
     shown = [trial for trial in trials if not trial.withheld]
     had = (sum(trial.sessions for trial in shown), sum(trial.succeeded for trial in shown))
-    others = (whole[0] - had[0], whole[1] - had[1])
-    return Line(
-        remembered=remembered,
-        tally=tally,
-        withheld=sum(trial.sessions for trial in trials if trial.withheld),
-        uplift=uplift_by_holdout(trials) or uplift_by_comparison(had, others),
-        dead=dead,
-    )
+    return uplift_by_holdout(trials) or uplift_by_comparison(had, (whole[0] - had[0], whole[1] - had[1]))
 
 
-def _dead(memory: Memory, tally: Tally, now: float) -> str:
+def _dead(tally: Tally, uplift: Uplift | None, *, there_since: float, now: float) -> str:
+    # Nobody named it as used, and tasks go better with it: it does its work unseen.
+    if uplift is not None and (uplift.low > 0.0 or uplift.value >= UPLIFT_OF_USE):
+        return ""
     if tally.shown >= SHOWN_IN_VAIN and not (tally.used or tally.helped):
         return f"shown {tally.shown:,} times, never of use"
-    unseen_days = (now - (tally.last_shown_at or memory.created_at)) / _DAY_S
+    unseen_days = (now - (tally.last_shown_at or there_since)) / _DAY_S
     return f"not shown for {unseen_days:,.0f} days" if unseen_days >= UNSEEN_DAYS else ""
 
 

@@ -11,6 +11,7 @@ from hashlib import blake2b
 
 from reasoningbank.core.learning import Episode
 from reasoningbank.core.tokens import count_tokens
+from reasoningbank.core.wording import counted
 
 TRACE_TOKENS = 6_000
 LONGEST_STEP_SHARE = 0.25
@@ -52,7 +53,7 @@ def middle_out(parts: Sequence[str], tokens: int) -> str:
             break
         left -= cost
         first, last = (first, last - 1) if from_end else (first + 1, last)
-    note = f"[… {last - first} steps left out …]"
+    note = f"[… {counted(last - first, 'step')} left out …]"
     return "\n".join([*parts[:first], note, *parts[last:]])
 
 

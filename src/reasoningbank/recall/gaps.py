@@ -26,7 +26,7 @@ MOST_CHECKED = 200
 """Gaps that one listing asks again, the most frequent first; the others wait until those are answered or forgotten."""
 SAME_FROM_COSINE = 0.9
 """Questions this near to each other are one gap in a listing."""
-_ASKING = frozenset(
+ASKING = frozenset(
     (
         *("a", "an", "and", "any", "are", "be", "can", "could", "did", "do", "does", "for", "from", "have", "how", "i"),
         *("in", "is", "it", "its", "me", "my", "of", "on", "or", "our", "please", "should", "tell", "that", "the"),
@@ -97,7 +97,7 @@ def gap_of(question: str, where: Filter, now: float) -> Gap:
 def subject_of(question: str) -> tuple[str, ...]:
     """The words that tell one question from another: once each, sorted, without those that only ask."""
     there = set(terms(question))
-    return tuple(sorted(there - _ASKING or there or {question.casefold()}))
+    return tuple(sorted(there - ASKING or there or {question.casefold()}))
 
 
 def listed(

@@ -21,7 +21,7 @@ MOST_CHARS_READ = 200_000
 MOST_CHARS_A_LINE = 400
 
 _FRAME = pattern(r"""^\s*(?:File\s+"[^"]+",\s+line\s+\d+|at\s+[\w$.<>/]+\s*\(|\d+:\s+0x|#\d+\s|\.{3}\s*\d+\s+more)""")
-_FAULT = pattern(
+FAULT = pattern(
     r"\b\w*(?:Error|Exception|Failure|Fault)\b|\b(?:error|fatal|panic|failed|cannot|can't|could not|unable to|denied|"
     r"not found|no such|undefined|unexpected|timed? ?out|refused|segfault|traceback)\b|\bexit(?:ed)? (?:code|status)\b",
     re.IGNORECASE,
@@ -40,7 +40,7 @@ _CODE = pattern(
 )
 _FENCE = pattern(r"^\s*(?:```|~~~)")
 _SENTENCE = pattern(r"(?<=[a-z)\]\"'`][.?!])\s+(?=[A-Z\"'`(])")
-_NAME = pattern(
+NAME = pattern(
     r"(?<![\w-])--?[a-z][\w-]+"  # flags
     r"|(?:[\w.@~-]*/)+[\w.@-]*\w"  # paths and URLs
     r"|\b[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\b"  # dotted names
@@ -88,7 +88,7 @@ def _segments(text: str) -> Iterable[tuple[str, float]]:
 
 
 def _worth(segment: str, *, fenced: bool) -> float:
-    if _FAULT.search(segment):
+    if FAULT.search(segment):
         return _FAULTY if not _CODE.match(segment) else _PLAIN
     if fenced or _CODE.search(segment):
         return _CODED
@@ -116,6 +116,6 @@ def _chosen(segments: list[tuple[str, float]]) -> list[int]:
 
 def _names(kept: list[str], everything: Iterable[str]) -> list[str]:
     """Names outside what was kept, the commonest first: identifiers, paths, flags and codes are matched exactly."""
-    known = set(_NAME.findall("\n".join(kept)))
-    counted = Counter(name for segment in everything for name in _NAME.findall(segment) if name not in known)
+    known = set(NAME.findall("\n".join(kept)))
+    counted = Counter(name for segment in everything for name in NAME.findall(segment) if name not in known)
     return [name for name, _ in counted.most_common(MOST_NAMES)]

@@ -14,6 +14,7 @@ from reasoningbank.core.confidence import track_record
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Outcome, Remembered
+from reasoningbank.core.wording import avoided, occasion
 from reasoningbank.guard.envelope import enveloped, plain_origin
 from reasoningbank.guard.hidden import visible
 from reasoningbank.recall.query import Recalled
@@ -53,19 +54,24 @@ def leading(hits: Sequence[Recalled], floor: float | None) -> Sequence[Recalled]
 
 
 def _entry(hit: Remembered) -> str:
-    advice = "AVOID" if hit.outcome is Outcome.FAILURE else "DO"
+    advice, title = ("AVOID", avoided(hit.title)) if hit.outcome is Outcome.FAILURE else ("DO", hit.title)
     record = track_record(hit.usage_count, hit.succeeded)
     confidence = f"confidence {hit.confidence.mean:.2f}{record and f', {record}'}"
     if hit.trust is Trust.UNTRUSTED:
         kind = "says to avoid" if hit.outcome is Outcome.FAILURE else "claims"
-        lines = [hit.title, *([f"When: {hit.description}"] if hit.description else []), hit.content, *_clashes(hit)]
+        lines = [
+            hit.title,
+            *([f"When: {occasion(hit.description)}"] if hit.description else []),
+            hit.content,
+            *_clashes(hit),
+        ]
         return enveloped("\n".join(lines), hit.memory.origin, f"{kind}, {confidence}")
     # Comments and hidden elements stay where the words are believed: here they hide nothing.
     if FACT in hit.tags:
         return f"[KNOWN] {confidence}, from {plain_origin(hit.memory.origin)}\n{_shown(hit.content)}"
-    lines = [f"[{advice}] {_shown(hit.title)} ({confidence}, from {plain_origin(hit.memory.origin)})"]
+    lines = [f"[{advice}] {_shown(title)} ({confidence}, from {plain_origin(hit.memory.origin)})"]
     if hit.description:
-        lines.append(f"When: {_shown(hit.description)}")
+        lines.append(f"When: {_shown(occasion(hit.description))}")
     lines += [_shown(hit.content), *_clashes(hit)]
     return "\n".join(lines)
 

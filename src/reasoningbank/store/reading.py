@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import apsw
 
-from reasoningbank.core.errors import BankDamaged
-from reasoningbank.core.types import EmbedderIdentity, Lease, Memory, Record, Scope, Sidecar, State
+from reasoningbank.core.errors import BankDamaged, NotFound
+from reasoningbank.core.recency import MADE_AT, Position, parse_position
+from reasoningbank.core.types import EmbedderIdentity, Lease, Memory, Record, Scope, Sidecar, State, Trajectory
 from reasoningbank.core.values import fields
 from reasoningbank.store import leases, task_rows
 from reasoningbank.store.tables import BESIDE, Table, decoded_beside, table_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Record)
 S = TypeVar("S", bound=Sidecar)
 _MOST_ROWS = 1 << 62
+_BY_NAMESPACE = (Memory, Trajectory)
 
 
 class SqliteReader:
@@ -66,17 +68,54 @@ class SqliteReader:
     ) -> list[R]:
         table = table_of(kind)
         condition, values = self._condition(table, where)
+        made_at = MADE_AT.get(cast("type[Record]", kind)) if newest_first else None
         if after is not None:
-            condition += f" AND id {'<' if newest_first else '>'} ?"
-            values.append(after)
+            following, place = self._following(table, made_at, after, newest_first=newest_first)
+            condition += f" AND {following}"
+            values += place
         values.append(_MOST_ROWS if limit is None else limit)
-        order = f"ORDER BY id {'DESC' if newest_first else 'ASC'}"
+        way = "DESC" if newest_first else "ASC"
+        order = f"ORDER BY {made_at} {way}, id {way}" if made_at else f"ORDER BY id {way}"
         chosen = f"WHERE {condition} {order} LIMIT ?"
-        if limit is not None and kind is Memory and "namespace" not in where:
-            # No index has a tenant's memories by id, so they are sorted: the ids alone, not the whole rows.
+        if limit is not None and kind in _BY_NAMESPACE and "namespace" not in where:
+            # The ids alone come from an index, which has them in order or has to be sorted; then the rows of one page.
             chosen = f"WHERE id IN (SELECT id FROM {table.name} {chosen}) {order}"
         rows = self._connection.execute(f"SELECT {table.listed} FROM {table.name} {chosen}", values)
         return [self._decoded(table, row) for row in rows]
+
+    def _following(
+        self, table: Table[Any], made_at: str | None, after: str, *, newest_first: bool
+    ) -> tuple[str, list[Any]]:
+        """What comes after a place in the list, as a condition and its values."""
+        place = parse_position(after) if newest_first else Position(id=after, at=None)
+        if made_at is None:
+            return f"id {'<' if newest_first else '>'} ?", [place.id]
+        at = place.at
+        if at is None:
+            rows = self._connection.execute(
+                f"SELECT {made_at} FROM {table.name} WHERE id = ? AND tenant = ?", (place.id, self._tenant)
+            )
+            found = next(rows, None)
+            if found is None:
+                raise NotFound(f"There is no {table.noun} {place.id!r} to go on from: begin the list anew.")
+            at = float(found[0])
+        return f"({made_at}, id) < (?, ?)", [at, place.id]
+
+    def matching_ids(self, kind: type[R], part: str, limit: int) -> list[str]:
+        table = table_of(kind)
+        values: tuple[int | str, str]
+        if "_" in part:
+            # The greatest character ends the range of what begins with `part`.
+            fits, values = "id >= ? AND id < ?", (part, f"{part}\U0010ffff")
+        else:
+            fits, values = "substr(id, ?) = ?", (-len(part), part)
+        # The plus leaves the tenant out of choosing an index, so that a beginning is found by the id's own.
+        own = "+tenant" if "_" in part else "tenant"
+        rows = self._connection.execute(
+            f"SELECT id FROM {table.name} WHERE {own} = ? AND {fits} ORDER BY id LIMIT ?",
+            (self._tenant, *values, limit),
+        )
+        return [record_id for (record_id,) in rows]
 
     def count(self, kind: type[R], where: Mapping[str, Any]) -> int:
         table = table_of(kind)

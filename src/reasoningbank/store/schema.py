@@ -331,7 +331,18 @@ _TEAMS = (
   WHERE scope IN ('org', 'team') AND state IN ('active')""",
 )
 
+# Newest first is by the moment a record was made: the ids of imports and of captured sessions are hashes. Each index
+# holds all that such a list asks for, so that the rows themselves are read for one page only.
+_BY_MOMENT = (
+    "CREATE INDEX memories_by_moment ON memories (tenant, namespace, created_at, id, state)",
+    "CREATE INDEX memories_of_all_by_moment ON memories (tenant, created_at, id, state)",
+    "CREATE INDEX trajectories_by_moment ON trajectories (tenant, namespace, started_at, id)",
+    "CREATE INDEX signals_by_moment ON signals (tenant, at, id)",
+    "CREATE INDEX jobs_by_moment ON jobs (tenant, created_at, id, state)",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS, _SHORT_MARKS, _ADVICE, _TEAMS,
+    _BY_MOMENT,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)

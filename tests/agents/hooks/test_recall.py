@@ -148,3 +148,31 @@ def test_cursor_gets_its_own_shape_and_always_an_answer(desktop) -> None:
         assert "uv run pytest" in said.json["additional_context"]
     nothing = desktop.hook_raw(json.dumps({**told, "hook_event_name": "afterAgentThought"}).encode(), "cursor")
     assert nothing.json == {"continue": True}
+
+
+def test_what_was_proven_a_minute_ago_opens_a_session_however_much_was_derived_before(desktop) -> None:
+    """Signals and memories of imports have ids that tell no time: they must not push out what is newer."""
+    from reasoningbank.core.types import Signal, SignalKind
+
+    with desktop.bank() as bank:
+        proven = bank.record(title="Run the parser tests with uv", content="Use `uv run pytest tests/parser`.")
+        made = [bank.record(title=f"Older lesson {i}", content="x", initial_confidence=0.4) for i in range(70)]
+        derived = [
+            Signal(
+                id=f"sig_{'Z' * 20}{i:06}",
+                tenant=bank.tenant,
+                memory_id=made[i % 70].id,
+                kind=SignalKind.COMPLETION,
+                positive=False,
+                weight=0.01,
+                used=False,
+                source="session",
+                trajectory_id=None,
+                comment="",
+                at=1_700_000_000.0 + i,
+            )
+            for i in range(250)
+        ]
+        bank.desk.store.write(bank.tenant, lambda writer: [writer.add(signal) for signal in derived])
+        bank.feedback(proven.id, helpful=True)
+    assert "uv run pytest tests/parser" in desktop.hook("SessionStart").context

@@ -21,6 +21,7 @@ from reasoningbank.agents.adapters.langgraph_match import matches, passes
 from reasoningbank.bank import Bank
 from reasoningbank.core.drafts import MAX_TITLE_CHARS, clean_name, clean_namespace
 from reasoningbank.core.errors import InvalidInput, MissingExtra
+from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Remembered
 from reasoningbank.recall.query import MAX_LIMIT
 
@@ -143,7 +144,7 @@ class BankStore(BaseStore):
             yield from page
             if len(page) < PAGE:
                 return
-            before = page[-1].id
+            before = position_of(page[-1].memory)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         start = f"{self._root}."

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from reasoningbank.core.types import Outcome, Remembered
+from reasoningbank.core.wording import avoided
 from reasoningbank.guard.hidden import visible
 
 _SPACES = re.compile(r"\s+")
@@ -20,13 +21,14 @@ _FACT = "fact"
 
 def entry(item: Remembered) -> str:
     kind = "Avoid" if item.outcome is Outcome.FAILURE else "Known" if _FACT in item.tags else "Do"
+    title = avoided(item.title) if item.outcome is Outcome.FAILURE else item.title
     earned = f"confidence {item.confidence.mean:.2f}"
     if item.usage_count:
         earned += f", used {item.usage_count}×"
     when = in_line(item.description) if _FACT not in item.tags else ""
     label = "" if when.casefold().startswith("when ") else "When: "
     told = [_ended(in_line(item.content)), f"{label}{_ended(when)}" if when else ""]
-    return f"- **{kind}: {_unmarked(in_line(item.title))}** {' '.join(filter(None, told))} ({earned})"
+    return f"- **{kind}: {_unmarked(in_line(title))}** {' '.join(filter(None, told))} ({earned})"
 
 
 def in_line(text: str) -> str:

@@ -19,6 +19,7 @@ from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import find_settings, from_environment
 from reasoningbank.core.types import Remembered
+from reasoningbank.core.wording import headline
 from reasoningbank.wiring import ReasoningBank
 
 if TYPE_CHECKING:
@@ -97,8 +98,8 @@ def _report(terminal: Terminal, told: Backfilled, learned: Sequence[Remembered],
             f"{figures.counted(told.tasks[namespace], 'task')}{more}"
         )
     for item in learned[:_BEST_SHOWN]:
-        avoid = "AVOID: " if item.outcome == "failure" else ""
-        terminal.say(f"  {item.id}  {avoid}{plain.one_line(item.title)} ({figures.confidence(item.confidence)})")
+        title = plain.one_line(headline(item.title, item.outcome))
+        terminal.say(f"  {item.id}  {title} ({figures.confidence(item.confidence)})")
     total = figures.counted(sum(told.sessions.values()), "session")
     terminal.tell(f"{total} {verb}, {told.known:,} known, {len(told.skipped):,} skipped.")
     for missed in told.skipped[:_MOST_SKIPPED_SHOWN]:

@@ -83,22 +83,29 @@ def _tell(done: Consolidated, terminal: Terminal, *, dry_run: bool) -> None:
     if not done.plan.acts:
         terminal.tell(f"Nothing to do in {looked}.")
     elif dry_run:
-        terminal.tell(f"{_summary(done.plan)} in {looked}; nothing was done.")
+        terminal.tell(f"Would {_summary(done.plan, 0)} in {looked}; nothing was done.")
     elif done.run is not None:
-        terminal.tell(f"{_summary(done.plan)} in {looked}. To undo: {PROGRAM} consolidate --undo {done.run}")
+        terminal.tell(
+            f"{_summary(done.plan, 1).capitalize()} in {looked}. To undo: {PROGRAM} consolidate --undo {done.run}"
+        )
     else:
         terminal.tell(f"Nothing was done in {looked}: others have changed meanwhile what was to be.")
 
 
-def _summary(plan: Plan) -> str:
+def _summary(plan: Plan, form: int) -> str:
+    """What is done, by the first or the second form of each verb: would merge 3, merged 3."""
     counts = (
-        (sum(len(merge.merged) for merge in plan.merges), "merged"),
-        (len(plan.conflicts), "contradicting pairs linked"),
-        (len(plan.links), "links found"),
-        (len(plan.archivals), "archived"),
-        (len(plan.promotions), "promoted"),
+        (("merge", "merged"), sum(len(merge.merged) for merge in plan.merges), ""),
+        (("link", "linked"), len(plan.conflicts), " contradicting pair"),
+        (("add", "added"), len(plan.links), " link"),
+        (("archive", "archived"), len(plan.archivals), ""),
+        (("promote", "promoted"), len(plan.promotions), ""),
     )
-    return ", ".join(f"{number:,} {what}" for number, what in counts if number)
+    return ", ".join(
+        f"{verbs[form]} {number:,}{noun}{'s' if noun and number > 1 else ''}"
+        for verbs, number, noun in counts
+        if number
+    )
 
 
 def _lines(plan: Plan) -> Iterator[str]:

@@ -15,6 +15,7 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.settings import DistillationSettings
 from reasoningbank.core.types import EVERY_NAMESPACE
+from reasoningbank.core.wording import headline
 from reasoningbank.learn.crew import BATCH, WORKERS, Shift
 from reasoningbank.learn.jobs import Distilled
 from reasoningbank.view import distilled_json
@@ -122,8 +123,12 @@ def _tell_attempt(attempt: Attempt, terminal: Terminal) -> None:
 def _tell(bank: ReasoningBank, distilled: Distilled, terminal: Terminal) -> None:
     for memory_id in distilled.memories:
         memory = bank.get(memory_id)
-        avoid = "AVOID: " if memory.outcome == "failure" else ""
-        terminal.say(f"{memory_id}  {avoid}{plain.one_line(memory.title)}")
+        terminal.say(f"{memory_id}  {plain.one_line(headline(memory.title, memory.outcome))}")
+    if not distilled.attempts and not distilled.waiting:
+        terminal.tell(
+            f"Nothing to distil: `{PROGRAM} session end` and `{PROGRAM} ingest` leave sessions to learn from."
+        )
+        return
     done = figures.counted(distilled.count("done"), "session")
     learned = figures.counted(len(distilled.memories), "memory", "memories")
     terminal.tell(f"{done} distilled by {bank.learning.distiller}; {learned} learned or confirmed.")

@@ -119,7 +119,8 @@ def _hooks(location: str, settings: Settings) -> Check:
 
     now = hooks_now(settings)
     left = waiting(place_of(location))
-    says = f"{now}{f'; {left:,} sessions wait to be read' if left else ''}"
+    unread = f"; {figures.counted(left, 'session')} to be read" if left else ""
+    says = f"{now}{unread}"
     return _ok("hooks", says) if now == "on" else _warn("hooks", f"{says}. {_ends(settings)}")
 
 
@@ -263,7 +264,9 @@ def _opens(args: Namespace, location: str) -> tuple[Check, Status | None]:
     except BankError as error:
         return _fail("opens", str(error)), None
     held = figures.counted(sum(status.memories.values()), "memory", "memories")
-    return _ok("opens", f"schema {status.store.schema_version}, {held}, {status.changes:,} changes"), status
+    return _ok(
+        "opens", f"schema {status.store.schema_version}, {held}, {figures.counted(status.changes, 'change')}"
+    ), status
 
 
 def _whole(location: str) -> Check:
@@ -296,7 +299,7 @@ def _index(status: Status) -> Check:
     if status.index is None:
         return _ok("index", "none yet; the first query builds it")
     behind = lag(status)
-    says = f"{status.index.memories:,} memories, {figures.size(status.index.bytes_on_disk)}"
+    says = f"{figures.counted(status.index.memories, 'memory', 'memories')}, {figures.size(status.index.bytes_on_disk)}"
     if behind:
         return _warn("index", f"{says}, {behind:,} behind; the next query or `reindex` catches up")
     return _ok("index", f"{says}, up to date")

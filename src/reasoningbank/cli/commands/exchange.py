@@ -82,9 +82,9 @@ _PLURALS = {"memory": "memories", "trajectory": "trajectories"}
 def _report(tally: Imported, terminal: Terminal, *, dry_run: bool) -> None:
     parts = [f"{figures.counted(number, noun, _PLURALS.get(noun))}" for noun, number in tally.added.items()]
     added = ", ".join(parts) or "nothing"
-    verb = "would be added" if dry_run else "added"
+    would = "would be " if dry_run else ""
     terminal.say(
-        f"{added} {verb}; {tally.revised:,} revised, {tally.unchanged:,} unchanged, "
+        f"{added} {would}added; {tally.revised:,} {would}revised, {tally.unchanged:,} unchanged, "
         f"{len(tally.skipped):,} skipped ({tally.layout})"
     )
     tell_scrubbed(tally.scrubbed, terminal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
@@ -21,6 +22,10 @@ from reasoningbank.view import found_json
 PROFILES = ("balanced", "four-factor", "semantic", "boosted")
 """Named here too, since the ranking imports numpy and help must not; a test holds them together."""
 _DEFAULT_TOKENS = 500
+_AS_CLAUDE_FLOW: dict[str, Any] = {"profile": "four-factor", "limit": 10, "floor": 0.0}
+"""What `--reasoningbank` asks for where nothing else was typed: the memory of that name in claude-flow ranks all of a
+namespace by four factors, shows ten and leaves nothing out.
+"""
 _ASKED = (
     "limit",
     "scope",
@@ -40,7 +45,9 @@ def _query_options(parser: ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="+", help='what you want to do or know; "-" reads standard input')
     _add_filters(parser)
     parser.add_argument("--max-tokens", type=int, metavar="N", help="show no more than fits into this budget")
-    parser.add_argument("--explain", "--why", action="store_true", help="every part of every score, and what it means")
+    parser.add_argument(
+        "--explain", "--why", action="store_true", help="every part of every score, and of the question"
+    )
 
 
 def _inject_options(parser: ArgumentParser) -> None:
@@ -85,6 +92,8 @@ def _add_filters(parser: ArgumentParser) -> None:
 def _asked(args: Namespace, terminal: Terminal, **more: Any) -> tuple[str, dict[str, Any]]:
     """The question, and what was said about it; what was not said is for the bank's settings to say."""
     options: dict[str, Any] = {name: getattr(args, name) for name in _ASKED if getattr(args, name) is not None}
+    if args.reasoningbank:
+        options = _AS_CLAUDE_FLOW | options
     options |= more | {"tags": tuple(args.tag), "namespace": EVERY_NAMESPACE if args.all_namespaces else None}
     text = text_or_stdin(" ".join(args.text), terminal)
     # Before a bank is opened: what makes no sense makes none anywhere.
@@ -92,8 +101,8 @@ def _asked(args: Namespace, terminal: Terminal, **more: Any) -> tuple[str, dict[
 
 
 def _found(opened_bank: Opened, text: str, options: dict[str, Any]) -> Found:
-    query = Query(text=text, **options)
-    if not _ready(opened_bank, query):
+    options = _with_whole_session(opened_bank, options)
+    if opened_bank.missing:
         # Nothing is there to be found, so no model is loaded to find it.
         return Found(
             memories=(),
@@ -108,13 +117,13 @@ def _found(opened_bank: Opened, text: str, options: dict[str, Any]) -> Found:
     return opened_bank.bank.search(text, **options)
 
 
-def _ready(opened_bank: Opened, query: Query) -> bool:
-    if opened_bank.missing:
-        return False
-    if query.session is not None:
-        opened_bank.bank.trajectory(query.session)
+def _with_whole_session(opened_bank: Opened, options: dict[str, Any]) -> dict[str, Any]:
+    """The session by its whole id, so that what is shown is charged to it; one that is not there is refused."""
     _without_a_pool_of_threads()
-    return True
+    session = options.get("session")
+    if opened_bank.missing or session is None:
+        return options
+    return options | {"session": opened_bank.bank.trajectory(session)[0].id}
 
 
 def _without_a_pool_of_threads() -> None:
@@ -126,36 +135,73 @@ def _without_a_pool_of_threads() -> None:
 def _query(args: Namespace, terminal: Terminal) -> int:
     text, options = _asked(args, terminal, max_tokens=args.max_tokens)
     with opened(args) as bank:
+        started = time.perf_counter()
         found = _found(bank, text, options)
+        took_s = time.perf_counter() - started
         namespace = "any namespace" if args.all_namespaces else f"namespace {bank.bank.namespace}"
         others = "" if found.memories or args.all_namespaces or bank.missing else elsewhere(bank.bank)
     if terminal.as_json:
-        terminal.json(found_json(found))
+        terminal.json({**found_json(found), **({"question": _question(text)} if args.explain else {})})
         return 0
     for number, hit in enumerate(found.memories, start=1):
         if number > 1:
             terminal.say()
         why.show_hit(terminal, number, hit)
-    if args.explain and found.memories:
-        terminal.say()
-        why.show_parts(terminal, found)
+    if args.explain:
+        _explain(terminal, text, found, namespace)
+        terminal.tell(f"Took {took_s * 1000:,.0f} ms, with what had to be loaded and indexed first.")
     why.tell_rest(terminal, found, namespace, nothing_stored=bank.missing, others=others)
     return 0
 
 
+def _explain(terminal: Terminal, asked: str, found: Found, namespace: str) -> None:
+    from reasoningbank.recall.features import features_of
+
+    if found.memories:
+        terminal.say()
+        why.show_parts(terminal, found)
+        terminal.say()
+    why.show_question(terminal, features_of(asked), namespace)
+
+
+def _question(asked: str) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from reasoningbank.recall.features import features_of
+
+    return asdict(features_of(asked))
+
+
 def _inject(args: Namespace, terminal: Terminal) -> int:
     task, options = _asked(args, terminal)
-    query = checked(Query(text=task, max_tokens=args.max_tokens, session=options.get("session")))
+    checked(Query(text=task, max_tokens=args.max_tokens))
     with opened(args) as bank:
-        text = bank.bank.inject(task, max_tokens=args.max_tokens, **options) if _ready(bank, query) else ""
+        options = _with_whole_session(bank, options)
+        text, reason, others = "", f"There are no memories yet in namespace {bank.bank.namespace}.", ""
+        if not bank.missing:
+            given = bank.bank.injection(task, max_tokens=args.max_tokens, **options)
+            text, reason = given.text, given.reason
+            others = "" if text or args.all_namespaces else elsewhere(bank.bank)
     if terminal.as_json:
-        terminal.json({"text": text, "tokens": count_tokens(text), "abstained": not text})
+        told = {"text": text, "tokens": count_tokens(text), "abstained": not text}
+        terminal.json({**told, "reason": "" if text else reason})
     elif text:
         terminal.verbatim(f"{text}\n")
+    else:
+        terminal.tell(f"{reason}{others}")
     return 0
 
 
 COMMANDS = {
-    "query": Command(run=_query, options=_query_options, about="Finding nothing is an answer, not an error."),
-    "inject": Command(run=_inject, options=_inject_options, about="Prints nothing when nothing fits."),
+    "query": Command(
+        run=_query,
+        options=_query_options,
+        about="Finding nothing is an answer, not an error. Typed as in claude-flow, `memory query TEXT "
+        "--reasoningbank`, it ranks the whole namespace by four factors, shows ten and leaves nothing out.",
+    ),
+    "inject": Command(
+        run=_inject,
+        options=_inject_options,
+        about="Prints nothing when nothing fits, and says on the error stream why.",
+    ),
 }

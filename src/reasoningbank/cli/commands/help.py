@@ -28,7 +28,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         terminal.say(overview.family(name))
     else:
         near = overview.nearest(name)
-        hint = f" Did you mean {near!r}?" if near else ""
+        hint = f" Did you mean `{near}`?" if near else ""
         raise Misuse(f"there is no command {name!r}.{hint} `{PROGRAM} help` lists them.", "")
     return 0
 

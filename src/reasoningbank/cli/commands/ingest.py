@@ -63,10 +63,10 @@ def _as_json(taken: Ingested, *, dry_run: bool) -> dict[str, Any]:
 
 
 def _tell(taken: Ingested, terminal: Terminal, *, dry_run: bool) -> None:
-    verb = "would be kept" if dry_run else "kept"
+    verb, grown = ("would be kept", "would grow") if dry_run else ("kept", "grown")
     terminal.say(
         f"{figures.counted(taken.added, 'session')} {verb} ({figures.counted(taken.steps, 'step')}), "
-        f"{taken.grown:,} grown, {taken.known:,} known, {len(taken.skipped):,} skipped"
+        f"{taken.grown:,} {grown}, {taken.known:,} known, {len(taken.skipped):,} skipped"
     )
     for item in taken.skipped[:_MOST_SKIPPED_SHOWN]:
         terminal.tell(f"skipped {plain.one_line(item.what)}: {plain.one_line(item.why)}")

@@ -41,7 +41,10 @@ def _install(args: Namespace, terminal: Terminal) -> int:
     notes = []
     can_serve = find_spec("mcp") is not None
     if not can_serve:
-        notes.append("The MCP server is left out: it needs `pip install 'reasoningbank[mcp]'`. Then repeat this.")
+        notes.append(
+            "The MCP server is left out: it needs `pip install 'reasoningbank[mcp]'` "
+            "(in a checkout: `pip install '.[mcp]'`). Then repeat this."
+        )
     if args.project and program(args).words[0] != PROGRAM:
         notes.append(_SHARED)
     if "codex" in args.agents:

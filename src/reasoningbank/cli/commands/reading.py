@@ -14,6 +14,7 @@ from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope, State
+from reasoningbank.core.wording import shown_key
 from reasoningbank.view import memory_json, remembered_json, step_json
 
 _DEFAULT_LIMIT = 50
@@ -60,32 +61,44 @@ def _list(args: Namespace, terminal: Terminal) -> int:
     several = bool(args.all_namespaces or args.team)
     _table(items, terminal, with_namespace=several, with_state=args.state != State.ACTIVE)
     if following is not None:
-        terminal.tell(f"For more: --before {following}")
+        terminal.tell(f"For more: --before {terminal.short(following)}")
     return 0
 
 
 def _table(items: list[Remembered], terminal: Terminal, *, with_namespace: bool, with_state: bool) -> None:
     now = time.time()
-    cells: list[tuple[Column, Callable[[Remembered], str]]] = [
-        (Column(name="ID"), lambda item: item.id),
-        (Column(name="CONF", right=True), lambda item: f"{item.confidence.mean:.2f}"),
-        (Column(name="OUTCOME"), lambda item: item.outcome.value),
-        (
-            Column(name="CHANGED", right=True, optional=True),
-            lambda item: figures.ago(item.memory.updated_at, now),
-        ),
-        (Column(name="TITLE", elastic=True), lambda item: item.title),
+    cells: list[tuple[Column, Callable[[Remembered], str]]] = [(Column(name="ID"), lambda item: item.id)]
+    if any(_key(item) for item in items):
+        cells.append((Column(name="KEY", elastic=True), _key))
+    if terminal.width is None or any(_own_title(item) for item in items):
+        titled = _own_title if terminal.width is not None else (lambda item: item.title)
+        cells.append((Column(name="TITLE", elastic=True, least=24), titled))
+    if with_namespace:
+        cells.append((Column(name="NAMESPACE", elastic=True), lambda item: item.namespace))
+    cells += [
+        (Column(name="SCOPE", optional=True), lambda item: item.scope.value),
+        (Column(name="CONF", right=True, optional=True), lambda item: f"{item.confidence.mean:.2f}"),
+        (Column(name="OUTCOME", optional=True), lambda item: item.outcome.value),
+        (Column(name="STORED", right=True, optional=True), lambda item: figures.ago(item.memory.created_at, now)),
         (Column(name="USED", right=True, optional=True), lambda item: f"{item.usage_count}×"),
         (Column(name="TAGS", elastic=True, optional=True), lambda item: ", ".join(item.tags)),
     ]
     if terminal.width is not None:
         # A key alone says little. A program asks for JSON, and would get whole texts here.
-        cells.append((Column(name="ADVICE", elastic=True, optional=True), lambda item: item.content[:_SHOWN_CHARS]))
-    if with_namespace:
-        cells.insert(5, (Column(name="NAMESPACE", elastic=True), lambda item: item.namespace))
+        advice = Column(name="ADVICE", elastic=True, optional=True, least=20)
+        cells.append((advice, lambda item: item.content[:_SHOWN_CHARS]))
     if with_state:
-        cells.insert(4, (Column(name="STATE"), lambda item: item.memory.state.value))
+        cells.insert(1, (Column(name="STATE"), lambda item: item.memory.state.value))
     show(terminal, [column for column, _ in cells], [[cell(item) for _, cell in cells] for item in items])
+
+
+def _key(item: Remembered) -> str:
+    return item.title if item.title == item.memory.key else shown_key(item.memory)
+
+
+def _own_title(item: Remembered) -> str:
+    """A title that says more than the key it stands beside."""
+    return "" if item.title == item.memory.key else item.title
 
 
 def _get_options(parser: ArgumentParser) -> None:

@@ -19,6 +19,7 @@ from reasoningbank.view import signal_json, step_json, trajectory_json
 
 _DEFAULT_LIMIT = 20
 _MOST_ROWS = 1 << 40
+_MARKS = {False: " (failed)", True: " (worked)"}
 
 
 def _start_options(parser: ArgumentParser) -> None:
@@ -51,17 +52,21 @@ def _step_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "result", metavar="RESULT", nargs="?", default="", help='what came of it; "-" reads standard input'
     )
+    worked = parser.add_mutually_exclusive_group()
+    worked.add_argument("--failed", action="store_false", dest="ok", default=None, help="it did not work")
+    worked.add_argument("--ok", action="store_true", dest="ok", default=None, help="it worked")
 
 
 def _step(args: Namespace, terminal: Terminal) -> int:
     result = text_or_stdin(args.result, terminal)
     with opened(args) as found:
-        step = found.bank.add_step(args.session, args.action, result)
+        metadata = {} if args.ok is None else {"ok": args.ok}
+        step = found.bank.add_step(args.session, args.action, result, metadata)
         scrubbed = found.bank.secrets.found_in([args.action, result])
     if terminal.as_json:
         terminal.json({**step_json(step), "scrubbed": scrubbed})
     else:
-        terminal.result(step.id, f"step {step.number}")
+        terminal.result(step.id, f"step {step.number}{_MARKS.get(args.ok, '')}")
         tell_scrubbed(scrubbed, terminal)
     return 0
 
@@ -106,7 +111,8 @@ def _show(args: Namespace, terminal: Terminal) -> int:
     facts += [f"started {figures.ago(trajectory.started_at, now)}"]
     terminal.paragraph(plain.one_line(" · ".join(facts)), dim=True)
     for step in steps:
-        terminal.paragraph(f"{step.number}. {plain.one_line(step.action)}")
+        mark = _MARKS.get(bool(ok), "") if (ok := step.metadata.get("ok")) is not None else ""
+        terminal.paragraph(f"{step.number}. {plain.one_line(step.action)}{mark}")
         if step.result:
             terminal.paragraph(step.result, indent="   ")
     if not steps:

@@ -104,7 +104,8 @@ def _index(status: Status) -> str:
         return "none yet; the first query builds it"
     behind = lag(status)
     state = "up to date" if not behind else f"{behind:,} behind; the next query catches up"
-    return f"{status.index.memories:,} memories, {figures.size(status.index.bytes_on_disk)}, {state}"
+    held = figures.counted(status.index.memories, "memory", "memories")
+    return f"{held}, {figures.size(status.index.bytes_on_disk)}, {state}"
 
 
 COMMANDS = {"status": Command(run=_run, options=_options)}

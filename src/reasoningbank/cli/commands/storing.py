@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from reasoningbank.cli import figures
+from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.memory_page import set_aside_in_words
@@ -92,8 +92,10 @@ def _report(kept: Remembered, terminal: Terminal) -> None:
         terminal.json(stored_json(kept))
         return
     memory = kept.memory
-    what = "stored" if memory.revision == 1 else f"stored as revision {memory.revision}"
-    terminal.result(memory.id, f"{what} in {memory.namespace}, confidence {figures.confidence(kept.confidence)}")
+    named = plain.one_line(memory.key or memory.title)
+    revised = f", revision {memory.revision}" if memory.revision > 1 else ""
+    earned = f"confidence {figures.confidence(kept.confidence)}"
+    terminal.result(memory.id, f"Stored: {named} (namespace: {memory.namespace}){revised}, {earned}")
     tell_scrubbed(kept.scrubbed, terminal)
     if kept.set_aside:
         keep = f"{PROGRAM} edit {memory.id} --keep-evidence"

@@ -22,6 +22,7 @@ from reasoningbank.cli.places import repository
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust
+from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import EVERY_NAMESPACE, Remembered, Scope
 from reasoningbank.wiring import ReasoningBank
 
@@ -88,7 +89,7 @@ def _memories(bank: ReasoningBank) -> Iterator[Remembered]:
             )
             # What is shared may lie in this namespace too.
             seen.update(item.id for item in page if item.scope is not Scope.PROJECT)
-            before = page[-1].id
+            before = position_of(page[-1].memory)
 
 
 def _removal(kind: str, change: Change) -> Change:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from reasoningbank.core.stem import stem
 from reasoningbank.core.values import dataclass
-from reasoningbank.learn.consolidate.vocabulary import OPPOSITES
+from reasoningbank.learn.consolidate.vocabulary import OPPOSITES, SETTINGS
 from reasoningbank.learn.consolidate.wording import Wording
 
 
@@ -174,7 +174,8 @@ def _two_values(one: Wording, other: Wording, rules: Rules) -> Contradiction | N
     mine, theirs = dict(one.values - other.values), dict(other.values - one.values)
     for setting in sorted(mine.keys() & theirs.keys()):
         if mine[setting] != theirs[setting]:
+            name = SETTINGS.get(setting, setting)
             return Contradiction(
-                kind="value", why=f"they give {setting} two values, {mine[setting]} and {theirs[setting]}"
+                kind="value", why=f"they give {name} two values, {mine[setting]} and {theirs[setting]}"
             )
     return None

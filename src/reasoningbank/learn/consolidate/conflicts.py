@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import EdgeKind
+from reasoningbank.core.wording import counted
 from reasoningbank.learn.consolidate.agreement import contradiction
 from reasoningbank.learn.consolidate.edges import Web, day_of
 from reasoningbank.learn.consolidate.pairs import Pair
@@ -50,4 +51,4 @@ def may_disagree(one: Member, other: Member) -> bool:
 
 
 def _of(member: Member) -> str:
-    return f"{day_of(member.memory.created_at)} (confidence {member.confidence:.2f}, {member.used} uses)"
+    return f"{day_of(member.memory.created_at)} (confidence {member.confidence:.2f}, {counted(member.used, 'use')})"

@@ -14,13 +14,14 @@ from itertools import combinations
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import EdgeKind, Outcome
 from reasoningbank.core.values import dataclass
+from reasoningbank.core.wording import counted
 from reasoningbank.learn.consolidate.agreement import contradiction, says_the_same
 from reasoningbank.learn.consolidate.edges import Web
 from reasoningbank.learn.consolidate.pairs import Pair
 from reasoningbank.learn.consolidate.plan import Link
 from reasoningbank.learn.consolidate.pool import FACT, Member
 from reasoningbank.learn.consolidate.vocabulary import STRUCTURES
-from reasoningbank.learn.consolidate.wording import terms_of
+from reasoningbank.learn.consolidate.wording import spelled, terms_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +207,7 @@ def _by_use(members: Sequence[Member], believed: Sequence[bool], how: Discovery)
             target=members[helped].id,
             kind=EdgeKind.ENHANCES,
             weight=round(0.55 + 0.2 * min(1.0, (count - how.tasks_together) / 10), 3),
-            text=f"Used together in {count} tasks, {succeeded} of which went well.",
+            text=f"Used together in {counted(count, 'task')}, {succeeded} of which went well.",
             evidence=f"tasks {', '.join(task for task, _ in shared[:_NAMED])}",
             titles=(members[helper].memory.title, members[helped].memory.title),
         )
@@ -242,9 +243,14 @@ def _by_purpose(
             kind=EdgeKind.ALTERNATIVE,
             weight=round(0.55 + 0.2 * _share(mine, theirs) * max(0.0, min(1.0, cosine)), 3),
             text="Two ways to reach the same: both apply in the same case and advise differently.",
-            evidence=f"both say when to apply in the same words ({', '.join(sorted(mine & theirs)[:_NAMED])})",
+            evidence=f"both say when to apply in the same words ({_listed(mine & theirs, one)})",
             titles=(members[b].memory.title, members[a].memory.title),
         )
+
+
+def _listed(names: frozenset[str] | set[str], member: Member) -> str:
+    memory = member.memory
+    return ", ".join(spelled(names, f"{memory.title}\n{memory.description}\n{memory.content}")[:_NAMED])
 
 
 def _by_rule(member: Member) -> bool:
@@ -290,7 +296,7 @@ def _by_analogy(
             weight=round((0.55 if strong else 0.25) + 0.2 * min(1.0, max(0.0, cosine)), 3),
             text=f"The same {'structure' if structural else 'approach'} in two projects, "
             f"{one.memory.namespace} and {other.memory.namespace}.",
-            evidence=f"cosine {cosine:.2f}; in common: {', '.join(sorted(shared & rare)[:_NAMED])}",
+            evidence=f"cosine {cosine:.2f}; in common: {_listed(shared & rare, one)}",
             titles=(members[b].memory.title, members[a].memory.title),
         )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from reasoningbank.core.origins import Trust
+from reasoningbank.core.wording import counted
 from reasoningbank.learn.consolidate.agreement import says_the_same
 from reasoningbank.learn.consolidate.pairs import Pair
 from reasoningbank.learn.consolidate.plan import Merge
@@ -115,5 +116,5 @@ def _standing(member: Member) -> tuple[object, ...]:
 
 def _why(leader: Member, likeness: Sequence[tuple[float, float]]) -> str:
     cosines, shares = zip(*likeness, strict=True)
-    evidence = f"{leader.used} uses, confidence {leader.confidence:.2f}" if leader.signals else "the oldest"
+    evidence = f"{counted(leader.used, 'use')}, confidence {leader.confidence:.2f}" if leader.signals else "the oldest"
     return f"cosine {min(cosines):.2f}, {min(shares):.0%} of the words in common; kept: {evidence}"

@@ -13,6 +13,10 @@ def _stems(words: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words.split())
 
 
+def _by_stem(words: str) -> dict[str, str]:
+    return {stem(word): word for word in words.split()}
+
+
 def _groups(text: str) -> list[list[str]]:
     return [group.split("/") for group in text.split()]
 
@@ -77,10 +81,10 @@ STRUCTURES = _stems(
 )
 """Speak of how a whole is made of parts, whatever the parts are: what can be the same in two domains."""
 
-SETTINGS = _stems(
+SETTINGS = _by_stem(
     "port timeout version limit size max maximum min minimum retries attempts threads workers ttl memory threshold "
     "batch interval delay rate capacity concurrency depth width height budget quota expiry expiration lifetime "
     "replicas shards buffer pool"
 )
-"""Things that have one value: where two texts give them two, one of the texts is wrong. Not among them is what only
-counts or names (number, page, step), since two numbers are then two things."""
+"""By stem, as they are written: things that have one value, so that where two texts give them two, one of the texts is
+wrong. Not among them is what only counts or names (number, page, step), since two numbers are then two things."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -91,6 +91,17 @@ def terms_of(text: str) -> frozenset[str]:
     """What a short text is about: its words and literals, a flag like the word it is made of."""
     kinds = [_kind(token) for token in _tokens(text)]
     return frozenset(_bare(name) if literal else name for name, literal in kinds if name)
+
+
+def spelled(names: Iterable[str], text: str) -> list[str]:
+    """The words of a text that these names stand for, as they are written there: a stem is not for people to read."""
+    wanted = set(names)
+    found: dict[str, str] = {}
+    for token in _tokens(text):
+        name, literal = _kind(token)
+        for known in {name, _bare(name) if literal else name} & wanted:
+            found.setdefault(known, token if literal else token.casefold())
+    return list(dict.fromkeys(found.values()))
 
 
 def _tokens(text: str) -> Iterator[str]:

@@ -246,13 +246,24 @@ def _pairs(lines: Sequence[str]) -> list[Listing]:
 def _plain_names(lines: Sequence[str]) -> list[Listing]:
     rows = [line.strip() for line in lines if line.strip()]
     if len(rows) == 1:
-        rows = re.split(r"[,\s]+", rows[0])
+        rows = _names_in_line(rows[0])
     elif any(_GAP.search(row) for row in rows):
         # Names in columns, as programs print them on a terminal.
         rows = [cell for row in rows for cell in _GAP.split(row)]
     if len(rows) < 2:
         return []
     return _named([(row,) for row in dict.fromkeys(rows)])
+
+
+def _names_in_line(line: str) -> list[str]:
+    """What a single line lists, between commas or between spaces; nothing when it reads as a sentence: words between
+    the commas, a word twice, or a sign that is no name.
+    """
+    if "," in line:
+        cells = [cell.strip() for cell in line.split(",") if cell.strip()]
+        return [] if any(" " in cell for cell in cells) else cells
+    cells = line.split()
+    return cells if len(set(cells)) == len(cells) and all(map(is_name, cells)) else []
 
 
 def _columns(lines: Sequence[str]) -> list[Listing]:

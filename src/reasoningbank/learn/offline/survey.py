@@ -27,6 +27,7 @@ LONGEST_WAY_CHARS = 60
 FEWEST_TAKEN_UP = 0.1
 """Of the names that a longer question got back, that must be used afterwards."""
 _CONDITION = re.compile(r"[=<>?|]|(?<!\S)(?:\*|\d+)(?!\S)")
+_TOLD = re.compile(r"[A-Z][a-z]+(?: [A-Za-z][A-Za-z-]*)* [a-z]+(?: [A-Za-z][A-Za-z-]*)*\.?")
 _WIDE = re.compile(r"[<>?|*]")
 _LITERAL = re.compile(r"'([\w.]+)'|\"([\w.]+)\"")
 _SUBSCRIPT = re.compile(r"\[\s*['\"]([\w.-]+)['\"]\s*\]")
@@ -105,9 +106,15 @@ def _looks(steps: Sequence[EpisodeStep]) -> list[_Look]:
     return [
         _Look(number=number, action=step.action, listing=listing)
         for number, step in enumerate(islice(steps, MOST_STEPS))
-        if (_is_brief(step.action) or _is_longer(step.action)) and not failed(step)
+        if (_is_brief(step.action) or _is_longer(step.action)) and not failed(step) and not _is_report(step)
         for listing in listings_of(step.result)
     ]
+
+
+def _is_report(step: EpisodeStep) -> bool:
+    """Whether somebody told in words what was done and what came of it, instead of a program that answered."""
+    result = step.result.strip()
+    return bool(_TOLD.fullmatch(step.action.strip())) and "\n" not in result and "," not in result and " " in result
 
 
 def _is_brief(action: str) -> bool:

@@ -57,10 +57,10 @@ def rendered(bank: Bank, name: str, arguments: Mapping[str, str]) -> str:
 
 def _recall(bank: Bank, given: str) -> str:
     task = clean_text(given, "task", MAX_TASK_CHARS)
-    advice = bank.inject(task, max_tokens=RECALL_TOKENS)
-    if not advice:
-        return f"{task}\n\n(The memory bank holds nothing that fits this task.)"
-    return f"{task}\n\n{advice}\n\nAfterwards, say with memory_feedback which of these helped."
+    advice = bank.injection(task, max_tokens=RECALL_TOKENS)
+    if not advice.text:
+        return f"{task}\n\n(The memory bank has nothing to say to this task. {advice.reason})"
+    return f"{task}\n\n{advice.text}\n\nAfterwards, say with memory_feedback which of these helped."
 
 
 def _reflect(bank: Bank, session_id: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from reasoningbank.bank import Bank
 from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Remembered
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.envelope import for_prompt
@@ -70,7 +71,7 @@ def listed(bank: Bank, cursor: str | None) -> Page:
     more = len(memories) == wanted and 0 < seen < MOST_LISTED
     return Page(
         entries=entries if cursor else [*_FIXED, *entries],
-        next_cursor=_cursor(memories[-1].id, seen) if more else None,
+        next_cursor=_cursor(position_of(memories[-1].memory), seen) if more else None,
     )
 
 
@@ -125,18 +126,18 @@ def _entry(item: Remembered) -> dict[str, Any]:
 # A cursor says where a page ended. It carries no right: the next page is asked of the caller's own bank.
 
 
-def _cursor(last_id: str, seen: int) -> str:
-    return urlsafe_b64encode(f"{seen}:{last_id}".encode()).decode("ascii")
+def _cursor(position: str, seen: int) -> str:
+    return urlsafe_b64encode(f"{seen}:{position}".encode()).decode("ascii")
 
 
 def _read_cursor(cursor: str | None) -> tuple[str | None, int]:
     if cursor is None:
         return None, 0
     try:
-        seen, _, last_id = urlsafe_b64decode(cursor.encode("ascii")).decode("ascii").partition(":")
+        seen, _, position = urlsafe_b64decode(cursor.encode("ascii")).decode("ascii").partition(":")
         number = int(seen)
     except (BadBase64, ValueError):
-        number, last_id = 0, ""
-    if not 0 < number < MOST_LISTED or not re.fullmatch(r"mem_[0-9A-Za-z]{1,64}", last_id):
+        number, position = 0, ""
+    if not 0 < number < MOST_LISTED or not re.fullmatch(r"mem_[0-9A-Za-z]{1,64}@[0-9.e+-]{1,32}", position):
         raise InvalidInput("This cursor is not one that this server gave: start again without a cursor.")
-    return last_id, number
+    return position, number

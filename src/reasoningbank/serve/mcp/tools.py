@@ -14,6 +14,7 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.values import dataclass
+from reasoningbank.core.wording import counted
 from reasoningbank.guard.envelope import for_prompt
 from reasoningbank.serve.mcp import schemas
 from reasoningbank.serve.mcp.caller import Caller, admitted_origin, may, source_of
@@ -208,13 +209,17 @@ def _consolidate(call: Call) -> dict[str, Any]:
     if "undo" in call.given:
         undone = call.bank.upkeep.undo(call.given["undo"], source=source)
         left = "".join(f" {sentence}." for sentence in undone.left)
-        return {"message": f"{len(undone.memories)} memories put back.{left}", "run_id": undone.run}
+        return {
+            "message": f"{counted(len(undone.memories), 'memory', 'memories')} put back.{left}",
+            "run_id": undone.run,
+        }
     rehearsed = call.given.get("dry_run", True)
     done = call.bank.consolidate(dry_run=rehearsed, source=source, **call.only("namespace"))
     plan = done.plan
-    told = "changes would be made; dry_run false makes them" if rehearsed else "changes made"
+    changes = counted(len(plan.acts) if rehearsed else done.applied, "change")
+    told = "would be made; dry_run false makes them" if rehearsed else "made"
     reply: dict[str, Any] = {
-        "message": f"{plan.considered} memories looked at, {len(plan.acts) if rehearsed else done.applied} {told}.",
+        "message": f"{counted(plan.considered, 'memory', 'memories')} looked at, {changes} {told}.",
         "counts": {
             "merged": sum(len(merge.merged) for merge in plan.merges),
             "conflicts": len(plan.conflicts),

@@ -19,7 +19,8 @@ def _search(call: Call) -> Reply:
 
 def _inject(call: Call) -> Reply:
     options = dict(call.body)
-    return Reply(body={"text": call.bank.inject(options.pop("task"), **options)})
+    given = call.bank.injection(options.pop("task"), **options)
+    return Reply(body={"text": given.text, "reason": given.reason})
 
 
 def _compare(call: Call) -> Reply:
@@ -52,11 +53,11 @@ ENDPOINTS = (
         path="/v1/inject",
         scope="read",
         group="finding",
-        summary="Prompt-ready advice within a token budget, or an empty text when nothing fits",
+        summary="Prompt-ready advice within a token budget, or an empty text and the reason for it",
         handle=_inject,
         body=schemas.INJECT,
         example={"task": "wrap errors in a Go service", "max_tokens": 300},
-        reply=schemas.out(text=schemas.TEXT),
+        reply=schemas.out(text=schemas.TEXT, reason=schemas.TEXT),
         text_field="task",
         lane="searching",
     ),

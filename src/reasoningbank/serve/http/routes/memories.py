@@ -9,6 +9,7 @@ from typing import Any
 from reasoningbank.bank import Bank
 from reasoningbank.core.drafts import MAX_TITLE_CHARS
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Outcome, Remembered, Scope, State
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
@@ -75,7 +76,7 @@ def _list(call: Call) -> Reply:
     where = {("tags" if name == "tag" else name): value for name, value in asked.items()}
     where |= {"namespace": "*" if every else None, "state": None if state == "any" else state}
     page, more = _page(call, where, limit, before)
-    following = call.seal.closed(tenant, purpose, page[-1].id.encode()) if more else None
+    following = call.seal.closed(tenant, purpose, position_of(page[-1].memory).encode()) if more else None
     return Reply(body={"memories": [remembered_json(item) for item in page], "next": following})
 
 
@@ -93,7 +94,7 @@ def _page(call: Call, where: dict[str, Any], limit: int, before: str | None) -> 
                 return page, len(items) > items.index(item) + 1
         if len(items) < wanted or len(page) == limit:
             return page, len(items) == wanted
-        before = page[-1].id
+        before = position_of(page[-1].memory)
 
 
 def _digest(asked: Mapping[str, Any]) -> str:

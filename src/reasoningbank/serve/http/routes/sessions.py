@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reasoningbank.bank import Bank
 from reasoningbank.core.aliases import NAMESPACE_ALIASES, rename_aliases
+from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
@@ -45,7 +46,7 @@ def _list(call: Call) -> Reply:
     before = None if cursor is None else call.seal.opened(tenant, purpose, cursor).decode()
     items = call.bank.sessions(namespace="*" if every else None, limit=limit + 1, before=before)
     page = items[:limit]
-    following = call.seal.closed(tenant, purpose, page[-1].id.encode()) if len(items) > limit else None
+    following = call.seal.closed(tenant, purpose, position_of(page[-1]).encode()) if len(items) > limit else None
     return Reply(body={"sessions": [trajectory_json(item) for item in page], "next": following})
 
 

@@ -1,0 +1,60 @@
+"""When a record came to be, and the place it has in a list that is ordered by that.
+
+Newest first is by the moment a record was made, then by its id: the moment never changes, so an edit moves nothing from
+one page to another. An id alone tells no time: those of imports and of captured sessions are hashes.
+"""
+
+from __future__ import annotations
+
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.types import (
+    Consolidation,
+    Edge,
+    Job,
+    Memory,
+    Record,
+    Ruling,
+    Signal,
+    Step,
+    Trajectory,
+)
+from reasoningbank.core.values import dataclass
+
+MADE_AT: dict[type[Record], str] = {
+    Memory: "created_at",
+    Signal: "at",
+    Trajectory: "started_at",
+    Step: "at",
+    Edge: "created_at",
+    Ruling: "at",
+    Job: "created_at",
+    Consolidation: "at",
+}
+"""The field that says when a record of this kind was made; a kind without one is ordered by id."""
+_BETWEEN = "@"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place between two records of a list; it holds when the record that it was made from is gone."""
+
+    id: str
+    at: float | None
+    """None when only an id is known: the record has to be looked up."""
+
+
+def position_of(record: Record) -> str:
+    """The place after a record in a list, newest first: for the page that follows it."""
+    field = MADE_AT.get(type(record))
+    return record.id if field is None else f"{record.id}{_BETWEEN}{float(getattr(record, field))!r}"
+
+
+def parse_position(text: str) -> Position:
+    """A place as `position_of` wrote it, or a bare id."""
+    record_id, between, moment = text.rpartition(_BETWEEN)
+    if not between:
+        return Position(id=text, at=None)
+    try:
+        return Position(id=record_id, at=float(moment))
+    except ValueError:
+        raise InvalidInput(f"{text!r} is no place in a list: begin without one.") from None

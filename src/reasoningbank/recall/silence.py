@@ -1,0 +1,53 @@
+"""Why nothing was shown, as one sentence.
+
+Knows the reasons that a search counts. Names options as the library does; a door may say more, such as where the
+memories are instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reasoningbank.core.wording import counted
+from reasoningbank.recall.query import Found
+
+REASONS: dict[str, str] = {
+    "floor": "not relevant enough",
+    "min_confidence": "below the least confidence",
+    "namespace": "in other namespaces",
+    "scope": "of another scope",
+    "outcome": "of the other outcome",
+    "state": "not active",
+    "tags": "without the tags",
+    "agent": "of another agent",
+    "task_type": "of another task type",
+    "excluded": "excluded",
+    "damaged": "damaged: run `verify`",
+    "trust": "trusted too little",
+    "trust_quota": "untrusted, beyond one in five",
+    "max_tokens": "beyond max_tokens",
+}
+"""What the reasons for which a memory is left out mean."""
+
+
+def left_out(found: Found, words: Mapping[str, str] = REASONS) -> list[str]:
+    """How many memories were left out, by the reason, in words."""
+    return [f"{number:,} {words.get(reason, reason)}" for reason, number in found.filtered_out.items() if number]
+
+
+def silence(found: Found, namespace: str, max_tokens: int | None = None) -> str:
+    """Why nothing is shown; "" when something is. `namespace` is where was searched, "*" everywhere."""
+    if found.memories:
+        return ""
+    where = "any namespace" if namespace == "*" else f"namespace {namespace}"
+    if not found.abstained:
+        budget = f"max_tokens {max_tokens:,}" if max_tokens is not None else "the budget"
+        kept = counted(found.total_found, "memory fits", "memories fit")
+        return f"{kept}, and not within {budget}, or kept back to learn what it is worth."
+    if found.not_yet_indexed:
+        return f"Nothing found yet in {where}: {counted(found.not_yet_indexed, 'change')} not indexed."
+    if found.filtered_out.get("floor"):
+        return f"Nothing in {where} fits well enough ({', '.join(left_out(found))}); floor 0 shows the nearest anyway."
+    if found.filtered_out:
+        return f"Nothing in {where} may be shown: {', '.join(left_out(found))}."
+    return f"There is nothing to be found in {where} yet."
