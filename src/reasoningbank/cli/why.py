@@ -110,7 +110,10 @@ def tell_rest(terminal: Terminal, found: Found, namespace: str, *, nothing_store
     if left_out:
         terminal.tell(f"Left out: {', '.join(left_out)}.")
     if found.not_yet_indexed:
-        terminal.tell(f"{found.not_yet_indexed:,} changes are not indexed yet: ask again, or run `reindex`.")
+        terminal.tell(
+            f"{figures.counted(found.not_yet_indexed, 'change')} not indexed yet: until then only words find what is "
+            "new, or nothing does."
+        )
     if found.memories:
         terminal.tell(
             f"{len(found.memories)} of {found.total_found} shown · {found.tokens_used:,} tokens"

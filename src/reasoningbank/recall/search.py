@@ -8,6 +8,7 @@ Nothing here writes a record.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -28,9 +29,11 @@ from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Read
 from reasoningbank.recall.absence import Absence
 from reasoningbank.recall.clashes import with_clashes
 from reasoningbank.recall.experience import NOTHING_LIVED, Experience, Lived
-from reasoningbank.recall.follow import Follower
+from reasoningbank.recall.follow import Follower, GiveWay
 from reasoningbank.recall.holdout import divided, on_trial
+from reasoningbank.recall.index_progress import Progress
 from reasoningbank.recall.match import Match, items_of, matched, passing
+from reasoningbank.recall.owed import floors_while_owed
 from reasoningbank.recall.plan import planned
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
 from reasoningbank.recall.quota import Quota
@@ -98,7 +101,9 @@ class Searcher:
             lived = self._experience.lived(query, probe, now, seen)
         with self._store.read(tenant) as reader:
             quota = Quota(reader, query)
-            passed, match, candidates, reasons = self._passing(reader, query, probe, lived, now, quota)
+            passed, match, candidates, reasons = self._passing(
+                reader, query, probe, lived, now, quota, owing=seen is None
+            )
             chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
             best = ranked(items_of(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
             rows = ((chosen[i], parts) for i, parts in best)
@@ -128,6 +133,35 @@ class Searcher:
         except (BankReadOnly, BankFull):
             # What is indexed can be found all the same; `not_yet_indexed` tells of the rest.
             return None
+
+    def catch_up(
+        self,
+        tenant: str,
+        *,
+        budget_s: float,
+        wait_s: float,
+        progress: Progress | None = None,
+        give_way: GiveWay | None = None,
+    ) -> bool:
+        """Bring the indexes of memories and of past tasks up to date; True when nothing is owed then."""
+        until = time.monotonic() + budget_s
+        owed = self.follower.lag() if progress is not None else 0
+        if not self.follower.catch_up(budget_s=budget_s, wait_s=wait_s, progress=progress, give_way=give_way):
+            return False
+        if self._experience is None:
+            return True
+
+        def go_on(done: int, total: int) -> None:
+            assert progress is not None
+            progress(owed + done, owed + total)
+
+        return self._experience.catch_up(
+            tenant,
+            budget_s=max(0.0, until - time.monotonic()),
+            wait_s=wait_s,
+            progress=None if progress is None else go_on,
+            give_way=give_way,
+        )
 
     def embed(self, texts: Sequence[str]) -> Floats:
         return self._embedder().embed(texts)
@@ -168,9 +202,12 @@ class Searcher:
     # ------------------------------------------------------------ candidates
 
     def _passing(
-        self, reader: Reader, query: Query, probe: Probe, lived: Lived, now: float, quota: Quota
+        self, reader: Reader, query: Query, probe: Probe, lived: Lived, now: float, quota: Quota, *, owing: bool
     ) -> tuple[list[int], Match, Candidates, Counter[str]]:
-        """Candidates above the floor and the asked confidence, most relevant first."""
+        """Candidates above the floor and the asked confidence, most relevant first.
+
+        While the index is `owing` vectors, what only words can find yet is measured by its words.
+        """
         calibration = calibration_for(self._index.identity.name)
         excluded = _excluded(reader, query)
         probe = replace(probe, also=tuple(lived.vouched)) if lived.vouched else probe
@@ -178,6 +215,8 @@ class Searcher:
             candidates = self._index.search(probe)
             match = matched(candidates, calibration, self._policy, now, lived)
             floor = floors_for(calibration, candidates, probe.text) if query.floor is None else query.floor
+            if owing and query.floor is None:
+                floor = floors_while_owed(candidates, floor)
             passed, reasons = passing(query, excluded, candidates, match, floor)
             passed = quota.trimmed(passed, candidates.ids, reasons)
             enough = len(passed) >= query.limit or not any(reasons[reason] for reason in _DUG_BEHIND)

@@ -24,7 +24,7 @@ from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, facets_of, identity
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Embedder
-    from reasoningbank.recall.follow import Progress
+    from reasoningbank.recall.index_progress import Progress
     from reasoningbank.recall.search import Searcher
 
 T = TypeVar("T")
@@ -224,6 +224,10 @@ class EmbeddedEngine:
 
         experience = Experience(self._store, tasks, embedder, self._policy)
         return Searcher(self._store, index, embedder, self._policy, self._shown, self._clock, experience, self._holdout)
+
+    @property
+    def is_open(self) -> bool:
+        return self._searcher is not None
 
     def index_info(self) -> IndexInfo | None:
         from reasoningbank.index.peek import peek

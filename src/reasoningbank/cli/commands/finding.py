@@ -11,6 +11,7 @@ from reasoningbank.cli import why
 from reasoningbank.cli.banks import Opened, elsewhere, opened
 from reasoningbank.cli.command import Command, add_limit
 from reasoningbank.cli.commands.storing import text_or_stdin
+from reasoningbank.cli.indexing import index_before
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
@@ -94,8 +95,8 @@ def _asked(args: Namespace, terminal: Terminal, **more: Any) -> Query:
     )
 
 
-def _found(opened_bank: Opened, query: Query) -> Found:
-    if not _ready(opened_bank, query):
+def _found(opened_bank: Opened, query: Query, terminal: Terminal) -> Found:
+    if not _ready(opened_bank, query, terminal):
         # Nothing is there to be found, so no model is loaded to find it.
         return Found(
             memories=(),
@@ -110,12 +111,13 @@ def _found(opened_bank: Opened, query: Query) -> Found:
     return opened_bank.bank.search(query)
 
 
-def _ready(opened_bank: Opened, query: Query) -> bool:
+def _ready(opened_bank: Opened, query: Query, terminal: Terminal) -> bool:
     if opened_bank.missing:
         return False
     if query.session is not None:
         opened_bank.bank.trajectory(query.session)
     _without_a_pool_of_threads()
+    index_before(opened_bank.bank, terminal)
     return True
 
 
@@ -128,7 +130,7 @@ def _without_a_pool_of_threads() -> None:
 def _query(args: Namespace, terminal: Terminal) -> int:
     query = _asked(args, terminal, max_tokens=args.max_tokens)
     with opened(args) as bank:
-        found = _found(bank, query)
+        found = _found(bank, query, terminal)
         namespace = "any namespace" if args.all_namespaces else f"namespace {bank.bank.namespace}"
         others = "" if found.memories or args.all_namespaces or bank.missing else elsewhere(bank.bank)
     if terminal.as_json:
@@ -149,7 +151,7 @@ def _inject(args: Namespace, terminal: Terminal) -> int:
     query = _asked(args, terminal)
     checked(Query(text=query.text, max_tokens=args.max_tokens))
     with opened(args) as bank:
-        text = bank.bank.inject(query, max_tokens=args.max_tokens) if _ready(bank, query) else ""
+        text = bank.bank.inject(query, max_tokens=args.max_tokens) if _ready(bank, query, terminal) else ""
     if terminal.as_json:
         terminal.json({"text": text, "tokens": count_tokens(text), "abstained": not text})
     elif text:
