@@ -14,6 +14,8 @@ from reasoningbank.core.errors import BankError
 from reasoningbank.core.values import dataclass
 
 INTERRUPTED = 130
+_WORTH_A_BAR = 32
+"""What is owed less than this is made up for before anybody has read a bar."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ def index_rest(bank: Bank, bar: Bar, *, later: bool = False) -> Indexed:
         return Indexed(owed=owed)
     bar.rename("indexing")
     try:
-        bank.catch_up(budget_s=math.inf, progress=bar)
+        bank.catch_up(budget_s=math.inf, progress=bar if owed >= _WORTH_A_BAR else None)
     except KeyboardInterrupt:
         return Indexed(owed=bank.index_lag(), interrupted=True)
     except (BankError, OSError) as error:
