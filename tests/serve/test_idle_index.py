@@ -7,8 +7,11 @@ from pathlib import Path
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankFull
+from reasoningbank.recall.search import Searcher
 from reasoningbank.serve.idle_index import LONGEST_WRITING_S, WORTH_OPENING_FOR, IdleIndexer
-from tests.serve.conftest import served
+from reasoningbank.serve.mcp.caller import LOCAL
+from reasoningbank.serve.mcp.tools import call
+from tests.serve.conftest import new_token, served
 from tests.serve.test_workers import until
 
 MANY = 200
@@ -109,3 +112,19 @@ def test_a_full_disk_makes_it_wait_and_try_again(bank, monkeypatch, caplog):
     until(lambda: bank.index_lag() == 0)
     indexer.close()
     assert "no room" in caplog.text
+
+
+def test_an_answer_that_was_out_of_time_says_what_is_owed_in_every_door(bank, monkeypatch):
+    monkeypatch.setitem(Searcher.search.__kwdefaults__, "budget_s", 0.0)
+    monkeypatch.setattr("reasoningbank.serve.idle_index.LOOK_S", 3600.0)
+    store_many(bank)
+    bank.record(title="zanzibar", content="Check the tuples of the namespace before the cache is asked.")
+    with served(bank) as api:
+        found = api.search("zanzibar tuples", limit=1)
+        assert found["not_yet_indexed"] > 0
+        assert [hit["title"] for hit in found["memories"]] == ["zanzibar"]
+        stranger = api.as_(new_token(bank, "other")).search("zanzibar tuples")
+        assert stranger["not_yet_indexed"] == 1, "how much the others have stored is not told"
+    reply = call("memory_search", {"query": "zanzibar tuples", "limit": 1}, bank, LOCAL)
+    assert reply.values["not_yet_indexed"] > 0
+    assert [hit["title"] for hit in reply.values["memories"]] == ["zanzibar"]

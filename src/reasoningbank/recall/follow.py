@@ -223,7 +223,9 @@ class Follower:
             self._index.embed(ids, self._vectors(ids))
             took_s = max(1e-6, time.monotonic() - started)
             done += len(ids)
-            noted.note_vectors(done, self._index.info().awaiting_vectors)
+            if noted.is_wanted:
+                # Asked only then: counting what is left looks at every row.
+                noted.note_vectors(done, self._index.info().awaiting_vectors)
             if is_over():
                 return not self._index.awaiting_vectors(1)
             size = max(fewest, min(2 * size, int(size * TARGET_BATCH_S / took_s), MOST_ROWS_PER_BATCH))

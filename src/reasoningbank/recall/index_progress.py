@@ -19,6 +19,10 @@ class IndexProgress:
         self._owed = owed
         self._begun_at = 0.0
 
+    @property
+    def is_wanted(self) -> bool:
+        return self._progress is not None
+
     def note_words(self, done: int, total: int) -> None:
         self._begun_at = WORDS_SHARE
         self._tell(WORDS_SHARE * done / max(1, total))
