@@ -75,7 +75,8 @@ if TYPE_CHECKING:
     from reasoningbank.learn.report import Report
     from reasoningbank.learn.whole import Kept
     from reasoningbank.ports import Candidates, Floats
-    from reasoningbank.recall.follow import Progress
+    from reasoningbank.recall.follow import GiveWay
+    from reasoningbank.recall.index_progress import Progress
     from reasoningbank.recall.query import Found, Query
     from reasoningbank.run import Run
     from reasoningbank.secrecy import Secrecy
@@ -562,7 +563,8 @@ class Bank:
         """Take over a file or folder of any known layout; says what was added, and what was not and why.
 
         What comes in is untrusted, under the origin `import:NAME`. With `restore` the file is an export of the user's
-        own bank and comes back with its origins, states and rulings.
+        own bank and comes back with its origins, states and rulings. `catch_up` then makes all of it searchable at
+        once; else the next searches do, a second's worth each, and say what is still owed.
         """
         from reasoningbank.exchange.arrive import import_path
 
@@ -578,13 +580,36 @@ class Bank:
         """Build the index anew, with another embedder if one is named (`openai/MODEL` too) or if the configuration of
         this bank asks for one. The old one serves until the new is whole.
         """
-        return self._engine.reindex(embedder, dimension, progress)
+        identity = self._engine.reindex(embedder, dimension, progress)
+        # What was stored meanwhile, and the past tasks, which have an index of their own.
+        self.catch_up(progress=progress)
+        return identity
 
-    def catch_up(self, *, budget_s: float = CATCH_UP_WITHIN_S, progress: Progress | None = None) -> bool:
-        """Bring the index up to date now instead of at the next search."""
-        return self._engine.using(
-            lambda searcher: searcher.follower.catch_up(budget_s=budget_s, wait_s=budget_s, progress=progress)
-        )
+    def catch_up(
+        self,
+        *,
+        budget_s: float = CATCH_UP_WITHIN_S,
+        progress: Progress | None = None,
+        give_way: GiveWay | None = None,
+    ) -> bool:
+        """Bring the index up to date now instead of at the next search; True when nothing is owed then.
+
+        With `give_way` it is work for an idle moment: it waits for nobody, and ends when that says so or when
+        a search comes.
+        """
+        from reasoningbank import finding
+
+        return finding.catch_up(self._desk, self._engine, budget_s, progress, give_way)
+
+    @property
+    def has_open_index(self) -> bool:
+        """Whether something has been searched here, so that index and model are loaded."""
+        return self._engine.is_open
+
+    def index_lag(self) -> int:
+        """Changes and vectors that the index still owes, told without opening it."""
+        info, head = self._engine.index_info(), self._desk.store.head()
+        return head if info is None else max(0, head - info.applied) + info.awaiting_vectors
 
     def verify(self) -> builtins.list[Damage]:
         """What is damaged: pages, rows, what is kept of trust, and what this tenant believes without a reason."""

@@ -9,7 +9,7 @@ from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.ports import IndexInfo
 
 if TYPE_CHECKING:
-    from reasoningbank.recall.follow import Progress
+    from reasoningbank.recall.index_progress import Progress
     from reasoningbank.recall.search import Searcher
 
 T = TypeVar("T")
@@ -40,6 +40,11 @@ class Engine(Protocol):
 
     def using(self, use: Callable[[Searcher], T]) -> T:
         """Run `use`, again on a fresh index if this one was removed or turns out to be damaged."""
+        ...
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an index is open here already."""
         ...
 
     def index_info(self) -> IndexInfo | None:

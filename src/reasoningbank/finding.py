@@ -5,6 +5,7 @@ Knows who asks and where; how hits are found and ranked is `recall`'s business.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,13 @@ if TYPE_CHECKING:
 
     from reasoningbank.learn.jobs import Learning
     from reasoningbank.ports import Candidates, Floats
+    from reasoningbank.recall.follow import GiveWay
+    from reasoningbank.recall.index_progress import Progress
     from reasoningbank.recall.search import Choice, Searcher
 
 _UNIT_WITHIN = 1e-5
+LOCK_WAIT_S = 0.5
+"""How long one attempt to write the index waits for another process that does, before it looks again."""
 
 
 def query_of(settings: Settings, query: str | Query, options: Mapping[str, Any], *, injects: bool = False) -> Query:
@@ -131,6 +136,23 @@ def candidates(desk: Desk, engine: Engine, query: Query, depth: int) -> Candidat
     return engine.using(
         lambda searcher: searcher.candidates(asked, tenant=desk.tenant, namespace=desk.namespace, depth=depth)
     )
+
+
+def catch_up(
+    desk: Desk, engine: Engine, budget_s: float, progress: Progress | None = None, give_way: GiveWay | None = None
+) -> bool:
+    """Bring the index up to date within a budget; True when nothing is owed then."""
+    until = time.monotonic() + budget_s
+
+    def once(searcher: Searcher) -> bool:
+        left_s = max(0.0, until - time.monotonic())
+        wait_s = 0.0 if give_way is not None else min(LOCK_WAIT_S, left_s)
+        return searcher.catch_up(desk.tenant, budget_s=left_s, wait_s=wait_s, progress=progress, give_way=give_way)
+
+    # Another process may be at it, a batch at a time or to the end: then it is asked again.
+    while not (done := engine.using(once)) and give_way is None and time.monotonic() < until:
+        pass
+    return done
 
 
 # ---------------------------------------------------------------- vectors

@@ -72,6 +72,8 @@ class NoEngine:
         del embedder, dimension, progress
         raise StoreError("Building an index cannot be a part of another transaction.")
 
+    is_open = False
+
     def index_info(self) -> None:
         """Nothing to bring up to date: the index follows once the unit is committed."""
 

@@ -188,3 +188,35 @@ def test_a_list_shows_key_and_title_within_any_window_and_the_scope_at_80(home, 
     ending = lines[1].split()[0]
     assert ending.removeprefix("…") in made
     assert "Wrap errors" in see("get", ending)
+
+
+@pytest.fixture
+def long_import(tmp_path):
+    """An export that takes the local model a while."""
+    from reasoningbank import ReasoningBank
+
+    file = tmp_path / "all.jsonl"
+    with ReasoningBank.open(tmp_path / "elsewhere.db", namespace="n", embedder="hash") as bank:
+        notes = (
+            {"title": f"Note {n}", "content": f"shelf {n} " + "of the archive holds a box " * 8} for n in range(150)
+        )
+        bank.record_many(notes)
+        file.write_text("".join(f"{line.rstrip()}\n" for line in bank.export_lines()), encoding="utf-8")
+    return file
+
+
+def test_an_import_shows_one_bar_for_records_and_vectors_and_an_interrupt_says_what_is_owed(rb, long_import):
+    screen = Screen("import", "--restore", str(long_import), REASONINGBANK_EMBEDDER="local")
+    screen.until("indexing")
+    screen.until("%")
+    screen.process.send_signal(signal.SIGINT)
+    code, shown = screen.end()
+    assert code == 130, shown
+    assert "150 memories added" in shown
+    assert "Stopped. What was kept stays kept. Not indexed yet: " in shown.replace("\n", " ")
+    assert "Traceback" not in shown
+    assert len(rb("list", "--namespace", "n", "--limit", "500", "--json").json["memories"]) == 150
+    shown = see("query", "shelf 149 of the archive", "--namespace", "n")
+    assert "indexing" in shown, "a person sees why it takes a while"
+    assert "not indexed yet" not in shown
+    assert rb("status", "--json").json["lag"] == 0

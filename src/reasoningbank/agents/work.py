@@ -36,7 +36,8 @@ IDLE_S = 6 * 3600.0
 """A session without a word for so long is over, whether or not its agent said so."""
 KEPT_DAYS = 60
 MOST_FILES = 5_000
-CATCH_UP_S = 30.0
+CATCH_UP_S = 5.0
+"""Between two looks whether the time is up."""
 PATIENCE_S = 7 * 86_400.0
 """How long a transcript that cannot be read is tried again."""
 
@@ -85,6 +86,7 @@ def work(location: str, place: Place, *, clock: Callable[[], float], over: Calla
             with suppress(OSError, InvalidInput):
                 read_session(bank, place, note, now=clock())
         learn(bank, over)
+        index_rest(bank, over)
         for namespace in dict.fromkeys(note.namespace for _, note in notes):
             refresh(bank.desk, place, namespace)
     tidy(place, clock())
@@ -205,7 +207,7 @@ def _idle(place: Place, now: float) -> list[Note]:
 
 
 def learn(bank: ReasoningBank, over: Callable[[], bool]) -> None:
-    """Distil what waits, as this bank is set to, and bring the index up to date so that no hook has to."""
+    """Distil what waits, as this bank is set to."""
     from reasoningbank.learn.crew import Shift
 
     crew = bank.jobs.crew(Shift(workers=1, threads=1))
@@ -215,9 +217,14 @@ def learn(bank: ReasoningBank, over: Callable[[], bool]) -> None:
         stop.start()
         crew.run()
         stop.cancel()
-        if any(attempt.memories for attempt in crew.attempts):
-            with suppress(BankError):
-                bank.catch_up(budget_s=CATCH_UP_S)
+
+
+def index_rest(bank: Bank, over: Callable[[], bool]) -> None:
+    """Bring the index up to date, whoever wrote what it owes, so that no hook has to."""
+    # What it cannot do now (a full disk, an embedder out of reach), the next one does.
+    with suppress(BankError, OSError):
+        while bank.index_lag() and not over() and not bank.catch_up(budget_s=CATCH_UP_S):
+            pass
 
 
 def tidy(place: Place, now: float) -> None:

@@ -30,6 +30,10 @@ class Bar:
         if self._drawn:
             self._terminal.live("")
 
+    def rename(self, label: str) -> None:
+        """Go on with another stage of the same work."""
+        self._label, self._drawn_at = label, 0.0
+
     def __call__(self, done: int, total: int | None = None) -> None:
         now = time.monotonic()
         if not self._terminal.err_live or now - self._drawn_at < _EVERY_S:

@@ -115,7 +115,8 @@ def tell_rest(terminal: Terminal, found: Found, namespace: str, *, nothing_store
         terminal.tell(f"Left out: {', '.join(rest)}.")
     if found.not_yet_indexed:
         terminal.tell(
-            f"{figures.counted(found.not_yet_indexed, 'change')} not indexed yet: ask again, or run `reindex`."
+            f"{figures.counted(found.not_yet_indexed, 'change')} not indexed yet: until then only words find what is "
+            "new, or nothing does."
         )
     if found.memories:
         terminal.tell(

@@ -89,6 +89,8 @@ class Weights:
     """1 means no MMR."""
     redundant_from: float = 0.0
     """Only read by a product: likeness up to this is none. Two answers to one question are always somewhat alike."""
+    shows_everything: bool = False
+    """Whether what fits badly is ranked too instead of left out."""
     project: float = 1.0
     team: float = 0.9
     org: float = 0.8
@@ -125,6 +127,8 @@ _PROFILES: Mapping[str, Weights] = MappingProxyType(
                 confidence=0.3,
                 recency=0.2,
                 diversity=0.1,
+                # Where the formula comes from, all of a namespace is ranked.
+                shows_everything=True,
             ),
             Weights(name="semantic", combine="product", match="cosine"),
             # However old and unused, a candidate keeps half of its match for age and 0.8 for disuse.

@@ -24,7 +24,8 @@ from reasoningbank.core.types import Change, Memory, Outcome, Scope, SignalKind,
 from reasoningbank.core.values import replace
 from reasoningbank.ports import Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.absence import Absence
-from reasoningbank.recall.follow import Follower
+from reasoningbank.recall.follow import Follower, GiveWay
+from reasoningbank.recall.index_progress import Progress
 from reasoningbank.recall.query import Query
 from reasoningbank.recall.relevance import Column, calibration_for, floor_among, relevance_of
 
@@ -90,6 +91,27 @@ class Experience:
             heard = _heard(reader, near[:TASKS_ASKED], evidence)
         return Lived(voted(spoken(heard)), gathered(evidence, dict(near), now))
 
+    def catch_up(
+        self,
+        tenant: str,
+        *,
+        budget_s: float,
+        wait_s: float,
+        progress: Progress | None = None,
+        give_way: GiveWay | None = None,
+    ) -> bool:
+        """Bring the index of tasks up to date, where there are tasks; True when nothing is owed then."""
+        if self._opened is None and not self._any(tenant):
+            return True
+        for _ in range(2):
+            try:
+                _, follower = self._open()
+                return follower.catch_up(budget_s=budget_s, wait_s=wait_s, progress=progress, give_way=give_way)
+            except (BankUnavailable, BankDamaged, EmbedderMismatch) as error:
+                self._let_go(error)
+        # Searches do without it: nothing is gained by trying for ever.
+        return True
+
     def close(self) -> None:
         with self._lock:
             if self._opened is not None:
@@ -104,13 +126,11 @@ class Experience:
         """Past tasks and how alike they are, the nearest first."""
         where = Filter(tenant=probe.where.tenant, namespace=probe.where.namespace)
         try:
-            found = self._current().search(replace(probe, where=where, depth=TASKS_WEIGHED))
+            found = self._current(query.catch_up_s).search(replace(probe, where=where, depth=TASKS_WEIGHED))
         except (BankUnavailable, BankDamaged, EmbedderMismatch) as error:
             # Not built yet on a bank that may only be read, removed by a reindex, damaged, or of an older build. It is
             # a view: this answer does without it, and the next search opens it again, anew in the latter two cases.
-            with self._lock:
-                self._opened = None
-                self._anew = not isinstance(error, BankUnavailable)
+            self._let_go(error)
             return []
         calibration = calibration_for(self._embedder().identity.name)
         relevance = relevance_of(found, calibration)
@@ -123,7 +143,14 @@ class Experience:
             if relevance[row] >= floor and found.ids[row] not in excluded
         ]
 
-    def _current(self) -> Index:
+    def _current(self, budget_s: float | None) -> Index:
+        index, follower = self._open()
+        # On a bank that cannot be written, what is indexed can be asked all the same.
+        with suppress(BankReadOnly, BankFull):
+            follower.catch_up(budget_s=CATCH_UP_BUDGET_S if budget_s is None else budget_s)
+        return index
+
+    def _open(self) -> tuple[Index, TaskFollower]:
         with self._lock:
             if self._opened is None:
                 self._opened = self._fresh(anew=self._anew)
@@ -131,11 +158,13 @@ class Experience:
                 if self._opened[1].is_astray():
                     self._opened[0].close()
                     self._opened = self._fresh(anew=True)
-            index, follower = self._opened
-        # On a bank that cannot be written, what is indexed can be asked all the same.
-        with suppress(BankReadOnly, BankFull):
-            follower.catch_up(budget_s=CATCH_UP_BUDGET_S)
-        return index
+            return self._opened
+
+    def _let_go(self, error: Exception) -> None:
+        """Open the index again the next time, anew unless it was merely not there."""
+        with self._lock:
+            self._opened = None
+            self._anew = not isinstance(error, BankUnavailable)
 
     def _fresh(self, *, anew: bool) -> tuple[Index, TaskFollower]:
         index = self._open_tasks(anew=anew)

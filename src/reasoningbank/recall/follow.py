@@ -6,8 +6,10 @@ fresh memory can be found by its words at once, vectors after. Does not know how
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -16,19 +18,23 @@ from reasoningbank.core.confidence import Policy, evidence_for
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.types import Change, EmbedderIdentity, Memory, Op, Signal, Standing
 from reasoningbank.ports import Embedder, Index, IndexBatch, Store, Writer
+from reasoningbank.recall.index_progress import IndexProgress, Progress
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Floats
 
 CHANGES_PER_BATCH = 2_000
-FEWEST_TEXTS_PER_BATCH = 32
-MOST_TEXTS_PER_BATCH = 1_024
+FEWEST_ROWS_PER_BATCH = 8
+FEWEST_COSTLY_ROWS_PER_BATCH = 32
+"""Of an embedder on another machine, where each call has its price whatever is in it."""
+MOST_ROWS_PER_BATCH = 1_024
 TARGET_BATCH_S = 0.2
+"""How long somebody waits who has a better use for the index, or for this process: a batch is brought to its end."""
 MOST_AT_HAND = 20_000
 LARGE_CONTENT_CHARS = 2_000
 
-Progress = Callable[[int, int], None]
-"""Called with (done, total)."""
+GiveWay = Callable[[], bool]
+"""Asked after each batch; True ends the work for now."""
 
 
 def facet_text(memory: Memory, facet: str) -> str:  # noqa: ARG001 - one facet of all embedders so far
@@ -55,6 +61,9 @@ class Follower:
         self._policy = policy
         self._at_hand: dict[str, Memory] = {}
         """Memories that were just absorbed, so that embedding them needs no second look: bounded, for one run only."""
+        self._counting = threading.Lock()
+        self._wanted = 0
+        """Threads that wait for the right to write the index."""
 
     def _rows(self, ids: Sequence[str]) -> dict[str, Memory]:
         return self._store.unscoped(Memory, ids)
@@ -73,24 +82,60 @@ class Follower:
         last = self._store.changes(self._index.applied - 1, 1)
         return not last or _mark(last[0]) != self._index.mark
 
-    def catch_up(self, *, budget_s: float, wait_s: float = 0.25, progress: Progress | None = None) -> bool:
-        """Follow the feed for at most about `budget_s`; True when the index is then up to date."""
-        return self.caught_up_to(budget_s=budget_s, wait_s=wait_s, progress=progress) is not None
+    def catch_up(
+        self,
+        *,
+        budget_s: float,
+        wait_s: float = 0.25,
+        progress: Progress | None = None,
+        give_way: GiveWay | None = None,
+    ) -> bool:
+        """Follow the feed for at most about `budget_s`; True when the index is then up to date.
 
-    def caught_up_to(self, *, budget_s: float, wait_s: float = 0.25, progress: Progress | None = None) -> int | None:
+        With `give_way` this is work for an idle hour: it also ends when another thread wants to write the index.
+        """
+        return self.caught_up_to(budget_s=budget_s, wait_s=wait_s, progress=progress, give_way=give_way) is not None
+
+    def caught_up_to(
+        self,
+        *,
+        budget_s: float,
+        wait_s: float = 0.25,
+        progress: Progress | None = None,
+        give_way: GiveWay | None = None,
+    ) -> int | None:
         """As `catch_up`; the last change that is in the index, or None when it lags behind."""
         if (seen := self._seen_all()) is not None:
             return seen
         deadline = time.monotonic() + budget_s
-        with self._index.writing(wait_s=wait_s) as granted:
+
+        def is_over() -> bool:
+            wanted = give_way is not None and (self._wanted > 0 or give_way())
+            return wanted or time.monotonic() > deadline
+
+        with self._writing(wait_s) as granted:
             if not granted:
                 # Somebody else is bringing the index forward right now.
                 return self._seen_all()
+            noted = IndexProgress(progress, self.lag() if progress is not None else 0)
             try:
-                done = self._absorb(deadline, progress) and self._embed(deadline, progress)
+                done = self._absorb(is_over, noted) and self._embed(is_over, noted)
                 return self._index.applied if done else None
             finally:
                 self._at_hand.clear()
+
+    @contextmanager
+    def _writing(self, wait_s: float) -> Iterator[bool]:
+        """The right to write the index. Whoever works in an idle hour sees that somebody waits for it."""
+        with ExitStack() as held:
+            with self._counting:
+                self._wanted += 1
+            try:
+                granted = held.enter_context(self._index.writing(wait_s=wait_s))
+            finally:
+                with self._counting:
+                    self._wanted -= 1
+            yield granted
 
     def _seen_all(self) -> int | None:
         applied = self._index.applied
@@ -98,13 +143,12 @@ class Follower:
 
     # ------------------------------------------------------------ rows and keywords
 
-    def _absorb(self, deadline: float, progress: Progress | None) -> bool:
+    def _absorb(self, is_over: Callable[[], bool], noted: IndexProgress) -> bool:
         first = self._index.applied
         while changes := self._store.changes(self._index.applied, CHANGES_PER_BATCH):
             self._index.apply(self._batch(changes))
-            if progress is not None:
-                progress(self._index.applied - first, self._store.head() - first)
-            if time.monotonic() > deadline:
+            noted.note_words(self._index.applied - first, self._store.head() - first)
+            if is_over():
                 return self._index.applied >= self._store.head()
         return True
 
@@ -170,20 +214,27 @@ class Follower:
 
     # ------------------------------------------------------------ vectors
 
-    def _embed(self, deadline: float, progress: Progress | None) -> bool:
-        size, done = FEWEST_TEXTS_PER_BATCH, 0
+    def _embed(self, is_over: Callable[[], bool], noted: IndexProgress) -> bool:
+        fewest = size = self._fewest_rows()
+        done = 0
         while ids := self._index.awaiting_vectors(size):
             started = time.monotonic()
             self._index.embed(ids, self._vectors(ids))
-            now = time.monotonic()
+            took_s = max(1e-6, time.monotonic() - started)
             done += len(ids)
-            if progress is not None:
-                progress(done, done + self._index.info().awaiting_vectors)
-            if now > deadline:
+            if noted.is_wanted:
+                # Asked only then: counting what is left looks at every row.
+                noted.note_vectors(done, self._index.info().awaiting_vectors)
+            if is_over():
                 return not self._index.awaiting_vectors(1)
-            if now - started < TARGET_BATCH_S:
-                size = min(size * 2, MOST_TEXTS_PER_BATCH)
+            size = max(fewest, min(2 * size, int(size * TARGET_BATCH_S / took_s), MOST_ROWS_PER_BATCH))
+        noted.note_end()
         return True
+
+    def _fewest_rows(self) -> int:
+        if not self._index.awaiting_vectors(1):
+            return FEWEST_ROWS_PER_BATCH
+        return FEWEST_COSTLY_ROWS_PER_BATCH if self._embedder().costly else FEWEST_ROWS_PER_BATCH
 
     def _vectors(self, ids: Sequence[str]) -> dict[str, Floats]:
         import numpy as np

@@ -24,8 +24,6 @@ from reasoningbank.recall.query import Query
 from reasoningbank.recall.relevance import (
     Calibration,
     cosine_of,
-    floor_among,
-    passes_floor,
     relevance_of,
     words_met,
 )
@@ -78,15 +76,9 @@ def _columns(standings: Sequence[Standing]) -> Mapping[str, NDArray[Any]]:
 
 
 def passing(
-    query: Query, excluded: frozenset[str], candidates: Candidates, match: Match, calibration: Calibration
+    query: Query, excluded: frozenset[str], candidates: Candidates, match: Match, fits: NDArray[np.bool_]
 ) -> tuple[list[int], Counter[str]]:
-    """Rows above the floor and the asked confidence, most relevant first, and how many others were left out, by why."""
-    # A candidate that neither points the same way nor shares a word is no match at any floor.
-    fits = (match.cosine > 0.0) | (match.keyword > 0.0) | match.lived
-    if query.floor is None:
-        fits &= passes_floor(match.relevance, candidates, floor_among(calibration, candidates.considered))
-    else:
-        fits &= match.relevance >= query.floor
+    """Rows that fit and have the asked confidence, most relevant first, and how many others were left out, by why."""
     order = np.argsort(-match.relevance, kind="stable")
     fitting = order[fits[order]].tolist()
     wanted = [row for row in fitting if candidates.ids[row] not in excluded] if excluded else fitting

@@ -8,12 +8,14 @@ Nothing here writes a record.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reasoningbank.core.confidence import ALONE, Context, Policy
 from reasoningbank.core.digest import blake2b
@@ -27,15 +29,17 @@ from reasoningbank.core.values import replace
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.absence import Absence
 from reasoningbank.recall.experience import NOTHING_LIVED, Experience, Lived
-from reasoningbank.recall.follow import Follower
+from reasoningbank.recall.follow import Follower, GiveWay
 from reasoningbank.recall.holdout import divided, on_trial
+from reasoningbank.recall.index_progress import Progress
 from reasoningbank.recall.links import with_links
 from reasoningbank.recall.match import Match, items_of, matched, passing
+from reasoningbank.recall.owed import is_told_by_words
 from reasoningbank.recall.plan import planned
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
 from reasoningbank.recall.quota import Quota
 from reasoningbank.recall.reach import KnownTeams, is_in_reach
-from reasoningbank.recall.relevance import calibration_for
+from reasoningbank.recall.relevance import calibration_for, floor_among, passes_floor
 from reasoningbank.recall.shown import ShownLog
 
 if TYPE_CHECKING:
@@ -105,7 +109,7 @@ class Searcher:
         with self._store.read(tenant) as reader:
             quota = Quota(reader, query)
             passed, match, candidates, reasons = self._passing(
-                reader, self._with_floor(query), probe, lived, now, quota
+                reader, self._with_floor(query), probe, lived, now, quota, owing=seen is None
             )
             chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
             best = ranked(items_of(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
@@ -136,6 +140,35 @@ class Searcher:
         except (BankReadOnly, BankFull):
             # What is indexed can be found all the same; `not_yet_indexed` tells of the rest.
             return None
+
+    def catch_up(
+        self,
+        tenant: str,
+        *,
+        budget_s: float,
+        wait_s: float,
+        progress: Progress | None = None,
+        give_way: GiveWay | None = None,
+    ) -> bool:
+        """Bring the indexes of memories and of past tasks up to date; True when nothing is owed then."""
+        until = time.monotonic() + budget_s
+        owed = self.follower.lag() if progress is not None else 0
+        if not self.follower.catch_up(budget_s=budget_s, wait_s=wait_s, progress=progress, give_way=give_way):
+            return False
+        if self._experience is None:
+            return True
+
+        def go_on(done: int, total: int) -> None:
+            assert progress is not None
+            progress(owed + done, owed + total)
+
+        return self._experience.catch_up(
+            tenant,
+            budget_s=max(0.0, until - time.monotonic()),
+            wait_s=wait_s,
+            progress=None if progress is None else go_on,
+            give_way=give_way,
+        )
 
     def embed(self, texts: Sequence[str]) -> Floats:
         return self._embedder().embed(texts)
@@ -183,21 +216,37 @@ class Searcher:
         return replace(query, floor=self._floor)
 
     def _passing(
-        self, reader: Reader, query: Query, probe: Probe, lived: Lived, now: float, quota: Quota
+        self, reader: Reader, query: Query, probe: Probe, lived: Lived, now: float, quota: Quota, *, owing: bool
     ) -> tuple[list[int], Match, Candidates, Counter[str]]:
-        """Candidates above the floor and the asked confidence, most relevant first."""
+        """Candidates above the floor and the asked confidence, most relevant first.
+
+        While the index is `owing` vectors, what only words can find yet is measured by its words.
+        """
         calibration = calibration_for(self._index.identity.name)
         excluded = _excluded(reader, query)
         probe = replace(probe, also=tuple(lived.vouched)) if lived.vouched else probe
         while True:
             candidates = self._index.search(probe)
             match = matched(candidates, calibration, self._policy, now, lived, self._company(reader, probe.where))
-            passed, reasons = passing(query, excluded, candidates, match, calibration)
+            passed, reasons = passing(query, excluded, candidates, match, self._fits(query, candidates, match, owing))
             passed = quota.trimmed(passed, candidates.ids, reasons)
             enough = len(passed) >= query.limit or not any(reasons[reason] for reason in _DUG_BEHIND)
             if enough or candidates.exhausted:
                 return passed, match, candidates, reasons
             probe = replace(probe, depth=probe.depth * DEEPER_BY)
+
+    def _fits(self, query: Query, candidates: Candidates, match: Match, owing: bool) -> NDArray[np.bool_]:
+        """Which candidates may be shown, whatever is believed of them."""
+        everything = profile_named(query.profile).shows_everything
+        # A candidate that neither points the same way nor shares a word is no match at any floor.
+        matches = everything | (match.cosine > 0.0) | (match.keyword > 0.0) | match.lived
+        if query.floor is not None:
+            fits: NDArray[np.bool_] = matches & (match.relevance >= query.floor)
+            return fits
+        calibration = calibration_for(self._index.identity.name)
+        floor = floor_among(calibration, candidates.considered)
+        fits = matches & (everything | passes_floor(match.relevance, candidates, floor))
+        return fits | is_told_by_words(candidates) if owing else fits
 
     def _probe(self, query: Query, where: Filter, depth: int) -> Probe:
         """What to look for: the part of the query that asks, and its vector."""

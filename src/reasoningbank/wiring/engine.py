@@ -26,7 +26,7 @@ from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, FACETS, find_identi
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Embedder
-    from reasoningbank.recall.follow import Progress
+    from reasoningbank.recall.index_progress import Progress
     from reasoningbank.recall.search import Searcher
 
 T = TypeVar("T")
@@ -248,6 +248,10 @@ class EmbeddedEngine:
             experience,
             replace(self._settings.search, holdout=self._holdout),
         )
+
+    @property
+    def is_open(self) -> bool:
+        return self._searcher is not None
 
     def index_info(self) -> IndexInfo | None:
         from reasoningbank.index.peek import peek

@@ -295,3 +295,14 @@ def test_a_transcript_that_is_no_file_keeps_nobody_waiting(desktop, tmp_path, od
     assert waiting(desktop.place) == 0
     with desktop.bank() as bank:
         assert len(bank.sessions()) == 1
+
+
+def test_the_reader_indexes_what_others_have_written_so_that_no_hook_has_to(desktop) -> None:
+    with desktop.bank() as bank:
+        bank.record_many({"title": f"Note {n}", "content": f"shelf {n} holds box {n * 7}"} for n in range(100))
+        assert bank.index_lag() == 100
+    failing_then_mended(desktop)
+    desktop.spawn("Stop", stop_hook_active=False)
+    desktop.settle()
+    with desktop.bank() as bank:
+        assert bank.index_lag() == 0

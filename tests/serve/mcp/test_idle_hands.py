@@ -55,3 +55,19 @@ def test_another_tenants_jobs_are_left_alone(stdio, path):
     tally(path, {"done": 1})
     with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
         assert bank.for_tenant("other").jobs.tally() == {"waiting": 1}
+
+
+def test_what_is_written_in_bulk_elsewhere_is_indexed_while_the_client_is_silent(stdio, path):
+    client = stdio().hello()
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        bank.record_many({"title": f"Note {n}", "content": f"shelf {n} holds box {n * 7}"} for n in range(200))
+        end = time.monotonic() + 60
+        while bank.index_lag():
+            assert time.monotonic() < end
+    [hit, *_] = client.call("memory_search", query="shelf 199 holds box 1393", min_confidence=0)["structuredContent"][
+        "memories"
+    ]
+    assert hit["title"] == "Note 199"
+    client.process.stdin.close()
+    assert client.ended() == 0
+    assert client.errors == ""

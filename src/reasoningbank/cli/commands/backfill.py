@@ -13,6 +13,7 @@ from reasoningbank.agents.place import place_of
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import location_of
 from reasoningbank.cli.command import Command
+from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
 from reasoningbank.cli.moments import moment
 from reasoningbank.cli.places import places
 from reasoningbank.cli.progress import Bar
@@ -39,6 +40,7 @@ def _options(parser: ArgumentParser) -> None:
         "--since", default="4w", metavar="WHEN", help="changed since then: 12h, 7d, 4w (the default) or a date"
     )
     parser.add_argument("--dry-run", action="store_true", help="say what would be read, and keep nothing")
+    add_index_later(parser)
 
 
 def _run(args: Namespace, terminal: Terminal) -> int:
@@ -50,17 +52,21 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     if args.dry_run:
         with Bar(terminal, "looking") as bar:
             told = backfill(None, place, places(), asked, now=now, progress=bar)
-        _report(terminal, told, (), dry_run=True)
+        _report(terminal, told, (), Indexed(owed=0), dry_run=True)
         return 0
     # Without a model, whatever is configured: weeks of sessions would cost more than anybody expects.
-    with ReasoningBank.open(
-        location, namespace=args.namespace, llm="off", distiller="offline", config=args.config
-    ) as bank:
-        with Bar(terminal, "reading") as bar:
-            told = backfill(bank, place, places(), asked, now=now, progress=bar)
-        learned = _learned(bank, terminal) if told.sessions or _is_left_over(bank, args) else []
-    _report(terminal, told, learned, dry_run=False)
-    return 0
+    with (
+        ReasoningBank.open(
+            location, namespace=args.namespace, llm="off", distiller="offline", config=args.config
+        ) as bank,
+        Bar(terminal, "reading") as bar,
+    ):
+        told = backfill(bank, place, places(), asked, now=now, progress=bar)
+        learned = _learned(bank, bar) if told.sessions or _is_left_over(bank, args) else []
+        indexed = index_rest(bank, bar, later=args.index_later)
+    _report(terminal, told, learned, indexed, dry_run=False)
+    tell_owed(indexed, terminal)
+    return exit_code(indexed)
 
 
 def _is_left_over(bank: ReasoningBank, args: Namespace) -> bool:
@@ -69,26 +75,28 @@ def _is_left_over(bank: ReasoningBank, args: Namespace) -> bool:
     return usual.llm is None and bool(bank.jobs.tally().get("waiting"))
 
 
-def _learned(bank: ReasoningBank, terminal: Terminal) -> list[Remembered]:
+def _learned(bank: ReasoningBank, bar: Bar) -> list[Remembered]:
     """The surest first."""
     waiting = bank.jobs.tally().get("waiting", 0)
     done = 0
-    with Bar(terminal, "learning") as bar:
+    bar.rename("learning")
 
-        def note(attempt: Attempt) -> None:
-            nonlocal done
-            del attempt
-            done += 1
-            bar(done, waiting)
+    def note(attempt: Attempt) -> None:
+        nonlocal done
+        del attempt
+        done += 1
+        bar(done, waiting)
 
-        distilled = bank.jobs.distill(on_attempt=note)
+    distilled = bank.jobs.distill(on_attempt=note)
     return sorted(map(bank.get, distilled.memories), key=lambda item: (-item.confidence.low, -item.succeeded, item.id))
 
 
-def _report(terminal: Terminal, told: Backfilled, learned: Sequence[Remembered], *, dry_run: bool) -> None:
+def _report(
+    terminal: Terminal, told: Backfilled, learned: Sequence[Remembered], indexed: Indexed, *, dry_run: bool
+) -> None:
     lessons = Counter(item.namespace for item in learned)
     if terminal.as_json:
-        terminal.json(_as_json(told, learned, lessons, dry_run=dry_run))
+        terminal.json({**_as_json(told, learned, lessons, dry_run=dry_run), "not_yet_indexed": indexed.owed})
         return
     verb = "would be read" if dry_run else "read"
     for namespace, sessions in sorted(told.sessions.items(), key=lambda pair: -pair[1]):

@@ -10,6 +10,7 @@ from typing import TypeVar
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.indexing import index_before
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
@@ -21,6 +22,7 @@ from reasoningbank.view import consolidated_json, faded_json, undone_json, upkee
 from reasoningbank.wiring import ReasoningBank
 
 _MOST_SHOWN = 20
+_NEED_NO_VECTORS = frozenset({"prune", "promote"})
 A = TypeVar("A", bound=Act)
 
 
@@ -52,17 +54,21 @@ def _consolidate(args: Namespace, terminal: Terminal) -> int:
 
 
 def _upkeep(args: Namespace, terminal: Terminal, only: Sequence[str]) -> int:
-    with opened(args) as found, Bar(terminal, "consolidating") as bar:
+    with opened(args) as found:
         if args.undo is not None:
             return _undo(found.bank, args, terminal)
-        done = found.bank.consolidate(
-            only=only,
-            dry_run=args.dry_run,
-            namespace=EVERY_NAMESPACE if args.all_namespaces else None,
-            if_due=getattr(args, "if_due", False),
-            rewrite=getattr(args, "rewrite", False),
-            progress=bar,
-        )
+        if_due = getattr(args, "if_due", False)
+        if not if_due and (not only or not _NEED_NO_VECTORS.issuperset(only)):
+            index_before(found.bank, terminal)
+        with Bar(terminal, "consolidating") as bar:
+            done = found.bank.consolidate(
+                only=only,
+                dry_run=args.dry_run,
+                namespace=EVERY_NAMESPACE if args.all_namespaces else None,
+                if_due=if_due,
+                rewrite=getattr(args, "rewrite", False),
+                progress=bar,
+            )
     if terminal.as_json:
         terminal.json(consolidated_json(done, dry_run=args.dry_run))
     else:

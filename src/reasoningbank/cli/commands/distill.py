@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import signal
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import Opened, opened
 from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
@@ -37,6 +40,7 @@ def _options(parser: ArgumentParser) -> None:
         "--batch", type=int, metavar="N", help=f"jobs that each has in hand (default {BATCH}, or as configured)"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="stop after this many jobs")
+    add_index_later(parser)
 
 
 def _run(args: Namespace, terminal: Terminal) -> int:
@@ -52,12 +56,35 @@ def _run(args: Namespace, terminal: Terminal) -> int:
             raise InvalidInput(f"There is no bank at {found.location} to watch: end a session first.")
         if not found.missing:
             _read_left(found)
-        distilled = _distilled(found.bank, shift, terminal)
+        with _indexing_meanwhile(found.bank, wanted=shift.watch and not args.index_later):
+            distilled = _distilled(found.bank, shift, terminal)
+        indexed = Indexed(owed=0)
+        if distilled.memories and not shift.watch:
+            with Bar(terminal, "indexing") as bar:
+                indexed = index_rest(found.bank, bar, later=args.index_later)
         if terminal.as_json:
-            terminal.json({**distilled_json(distilled), "distiller": found.bank.learning.distiller})
+            about = {"distiller": found.bank.learning.distiller, "not_yet_indexed": indexed.owed}
+            terminal.json({**distilled_json(distilled), **about})
         else:
             _tell(found.bank, distilled, terminal)
-    return 0
+        tell_owed(indexed, terminal)
+    return exit_code(indexed)
+
+
+@contextmanager
+def _indexing_meanwhile(bank: ReasoningBank, *, wanted: bool) -> Iterator[None]:
+    """A process that is there all the time keeps the index up to date too, whoever writes."""
+    if not wanted:
+        yield
+        return
+    from reasoningbank.serve.idle_index import IdleIndexer
+
+    indexer = IdleIndexer(bank, make_way=lambda _: None)
+    indexer.start()
+    try:
+        yield
+    finally:
+        indexer.close()
 
 
 def _shift(args: Namespace, configured: DistillationSettings) -> Shift:

@@ -15,6 +15,7 @@ from reasoningbank.cli import figures
 from reasoningbank.cli.banks import location_of, opened
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.storing import tell_scrubbed
+from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import BankError, InvalidInput
@@ -43,6 +44,7 @@ def _import_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--restore", action="store_true", help="it is an export of your own bank: believe the origins in it"
     )
+    add_index_later(parser)
 
 
 def _import(args: Namespace, terminal: Terminal) -> int:
@@ -53,11 +55,13 @@ def _import(args: Namespace, terminal: Terminal) -> int:
         tally = found.bank.import_from(
             args.path, layout=args.layout, dry_run=args.dry_run, restore=args.restore, name=args.name, progress=bar
         )
+        indexed = Indexed(owed=0) if args.dry_run else index_rest(found.bank, bar, later=args.index_later)
     if terminal.as_json:
-        terminal.json(_as_json(tally, dry_run=args.dry_run))
+        terminal.json({**_as_json(tally, dry_run=args.dry_run), "not_yet_indexed": indexed.owed})
     else:
         _report(tally, terminal, dry_run=args.dry_run)
-    return 0
+    tell_owed(indexed, terminal)
+    return exit_code(indexed)
 
 
 def _as_json(tally: Imported, *, dry_run: bool) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from reasoningbank.cli import why
 from reasoningbank.cli.banks import Opened, elsewhere, opened
 from reasoningbank.cli.command import Command
 from reasoningbank.cli.commands.storing import text_or_stdin
+from reasoningbank.cli.indexing import index_before
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
@@ -100,8 +101,8 @@ def _asked(args: Namespace, terminal: Terminal, **more: Any) -> tuple[str, dict[
     return checked(Query(text=text, **options)).text, options
 
 
-def _found(opened_bank: Opened, text: str, options: dict[str, Any]) -> Found:
-    options = _with_whole_session(opened_bank, options)
+def _found(opened_bank: Opened, text: str, options: dict[str, Any], terminal: Terminal) -> Found:
+    options = _ready(opened_bank, options, terminal)
     if opened_bank.missing:
         # Nothing is there to be found, so no model is loaded to find it.
         return Found(
@@ -117,13 +118,16 @@ def _found(opened_bank: Opened, text: str, options: dict[str, Any]) -> Found:
     return opened_bank.bank.search(text, **options)
 
 
-def _with_whole_session(opened_bank: Opened, options: dict[str, Any]) -> dict[str, Any]:
-    """The session by its whole id, so that what is shown is charged to it; one that is not there is refused."""
+def _ready(opened_bank: Opened, options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
+    """With the session by its whole id, so that what is shown is charged to it; and with the index up to date."""
     _without_a_pool_of_threads()
-    session = options.get("session")
-    if opened_bank.missing or session is None:
+    if opened_bank.missing:
         return options
-    return options | {"session": opened_bank.bank.trajectory(session)[0].id}
+    session = options.get("session")
+    if session is not None:
+        options = options | {"session": opened_bank.bank.trajectory(session)[0].id}
+    index_before(opened_bank.bank, terminal)
+    return options
 
 
 def _without_a_pool_of_threads() -> None:
@@ -136,7 +140,7 @@ def _query(args: Namespace, terminal: Terminal) -> int:
     text, options = _asked(args, terminal, max_tokens=args.max_tokens)
     with opened(args) as bank:
         started = time.perf_counter()
-        found = _found(bank, text, options)
+        found = _found(bank, text, options, terminal)
         took_s = time.perf_counter() - started
         namespace = "any namespace" if args.all_namespaces else f"namespace {bank.bank.namespace}"
         others = "" if found.memories or args.all_namespaces or bank.missing else elsewhere(bank.bank)
@@ -176,7 +180,7 @@ def _inject(args: Namespace, terminal: Terminal) -> int:
     task, options = _asked(args, terminal)
     checked(Query(text=task, max_tokens=args.max_tokens))
     with opened(args) as bank:
-        options = _with_whole_session(bank, options)
+        options = _ready(bank, options, terminal)
         text, reason, others = "", f"There are no memories yet in namespace {bank.bank.namespace}.", ""
         if not bank.missing:
             given = bank.bank.injection(task, max_tokens=args.max_tokens, **options)

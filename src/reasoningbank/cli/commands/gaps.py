@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import Command, add_limit
+from reasoningbank.cli.indexing import index_before
 from reasoningbank.cli.moments import moment
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
@@ -32,6 +33,9 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         raise InvalidInput("--forget drops one gap, --clear all: give one of them.")
     since = None if args.since is None else moment(args.since, time.time())
     with opened(args) as found:
+        if not args.clear and found.bank.desk.store.gaps(found.bank.tenant):
+            # Each is asked again, and must not be called a gap because the index lags behind.
+            index_before(found.bank, terminal)
         if args.clear or args.forget is not None:
             dropped = found.bank.gaps.clear() if args.clear else found.bank.gaps.forget(args.forget)
             if terminal.as_json:

@@ -9,6 +9,7 @@ from typing import Any
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import location_of, opened
 from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.learn.ingest.take import Ingested
@@ -26,20 +27,29 @@ def _options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--distill", action="store_true", help="learn from them at once")
     parser.add_argument("--dry-run", action="store_true", help="say what would happen, and keep nothing")
+    add_index_later(parser)
 
 
 def _run(args: Namespace, terminal: Terminal) -> int:
     # A rehearsal must not leave a bank behind where there was none.
     rehearsal = args.dry_run and not Path(location_of(args)).exists()
     chosen = Namespace(bank=":memory:", namespace=args.namespace, config=args.config) if rehearsal else args
-    with opened(chosen, create=True) as found:
-        with Bar(terminal, "reading") as bar:
-            taken = found.bank.ingest(*args.paths, layout=args.layout, dry_run=args.dry_run, progress=bar)
-        distilled = found.bank.distill() if args.distill and not args.dry_run else None
+    distilled, indexed = None, Indexed(owed=0)
+    with opened(chosen, create=True) as found, Bar(terminal, "reading") as bar:
+        taken = found.bank.ingest(*args.paths, layout=args.layout, dry_run=args.dry_run, progress=bar)
+        if args.distill and not args.dry_run:
+            distilled = found.bank.distill()
+            indexed = index_rest(found.bank, bar, later=args.index_later)
     learned = None if distilled is None else distilled_json(distilled)
     if terminal.as_json:
-        terminal.json({**_as_json(taken, dry_run=args.dry_run), **({"distilled": learned} if learned else {})})
-        return 0
+        terminal.json(
+            {
+                **_as_json(taken, dry_run=args.dry_run),
+                **({"distilled": learned, "not_yet_indexed": indexed.owed} if learned else {}),
+            }
+        )
+        tell_owed(indexed, terminal)
+        return exit_code(indexed)
     _tell(taken, terminal, dry_run=args.dry_run)
     if distilled is not None:
         memories = figures.counted(len(distilled.memories), "memory", "memories")
@@ -48,7 +58,8 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         )
     elif taken.jobs:
         terminal.tell(f"`{PROGRAM} distill` learns from them.")
-    return 0
+    tell_owed(indexed, terminal)
+    return exit_code(indexed)
 
 
 def _as_json(taken: Ingested, *, dry_run: bool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import existing, opened
 from reasoningbank.cli.command import Command, add_policy
+from reasoningbank.cli.indexing import exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
@@ -56,11 +57,16 @@ def _reindex_options(parser: ArgumentParser) -> None:
     )
     add_policy(parser)
     parser.add_argument("--dimension", type=int, metavar="N", help="for the embedders that let you choose")
+    parser.add_argument("--missing", action="store_true", help="only what the index still owes; the rest stays")
 
 
 def _reindex(args: Namespace, terminal: Terminal) -> int:
     if args.dimension is not None and args.dimension < 1:
         raise InvalidInput(f"dimension must be at least 1, not {args.dimension}.")
+    if args.missing:
+        if args.embedder is not None or args.dimension is not None:
+            raise InvalidInput("--missing completes the index as it is: another embedder needs all of it anew.")
+        return _index_missing(args, terminal)
     with existing(args) as bank:
         try:
             with Bar(terminal, "indexing") as bar:
@@ -76,6 +82,20 @@ def _reindex(args: Namespace, terminal: Terminal) -> int:
     else:
         terminal.say(f"{figures.counted(memories, 'memory', 'memories')} indexed with {identity}, policy {policy}.")
     return 0
+
+
+def _index_missing(args: Namespace, terminal: Terminal) -> int:
+    with existing(args) as bank:
+        before, identity = bank.index_lag(), bank.status().embedder
+        with Bar(terminal, "indexing") as bar:
+            indexed = index_rest(bank, bar)
+    if terminal.as_json:
+        terminal.json({"embedder": str(identity), "indexed": before - indexed.owed, "not_yet_indexed": indexed.owed})
+    elif not indexed.owed:
+        done = figures.counted(before, "change")
+        terminal.say(f"{done} indexed with {identity}." if before else "Nothing was missing: the index is up to date.")
+    tell_owed(indexed, terminal)
+    return exit_code(indexed)
 
 
 COMMANDS = {

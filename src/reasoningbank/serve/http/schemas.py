@@ -323,7 +323,10 @@ COMPONENTS: dict[str, Schema] = {
         abstained=FLAG,
         embedder=TEXT,
         profile=TEXT,
-        not_yet_indexed=COUNT,
+        not_yet_indexed={
+            **COUNT,
+            "description": "Changes that the index still owes: until it has them, only words find what is new.",
+        },
     ),
     "Consolidated": out(
         run=NULL_TEXT,

@@ -32,6 +32,7 @@ from reasoningbank.serve.http.request import Request
 from reasoningbank.serve.http.routes import ENDPOINTS
 from reasoningbank.serve.http.seal import KEY_BYTES, Seal
 from reasoningbank.serve.http.special import Special
+from reasoningbank.serve.idle_index import IdleIndexer
 from reasoningbank.serve.workers import Workers
 
 MAKE_WAY_S = 0.25
@@ -54,7 +55,8 @@ class Service:
             setup.staffing,
             make_way=lambda stopping: _make_way(self.lanes["searching"], stopping),
         )
-        self.metrics = Metrics(_gauges(self.lanes, self.hub, self.workers), self.workers.ends)
+        self.indexer = IdleIndexer(bank, make_way=lambda stopping: _make_way(self.lanes["searching"], stopping))
+        self.metrics = Metrics(_gauges(self.lanes, self.hub, self.workers, bank), self.workers.ends)
         self._admission = Admission(setup, self.lanes["slow"])
         special = Special(setup, counter, self.hub, self.metrics, self._admission, self.workers, bank.settings)
         routes = _routes(counter, special, setup)
@@ -116,12 +118,14 @@ class Service:
         await send_problem(send, self._admission.challenged(problem, request, method))
 
     def end(self) -> None:
-        """Take on nothing that lasts: streams end, jobs are given back."""
+        """Take on nothing that lasts: streams end, jobs are given back, the index is left as far as it is."""
         self.hub.end()
         self.workers.stop()
+        self.indexer.stop()
 
     def close(self) -> None:
         self.workers.close()
+        self.indexer.close()
         for lane in self.lanes.values():
             lane.close()
 
@@ -143,7 +147,9 @@ def _make_way(searching: Lane, stopping: threading.Event) -> None:
         pass
 
 
-def _gauges(lanes: dict[str, Lane], hub: Hub, workers: Workers) -> dict[str, tuple[str, Callable[[], float]]]:
+def _gauges(
+    lanes: dict[str, Lane], hub: Hub, workers: Workers, bank: Bank
+) -> dict[str, tuple[str, Callable[[], float]]]:
     def waiting(lane: Lane) -> Callable[[], float]:
         return lambda: lane.waiting
 
@@ -154,6 +160,7 @@ def _gauges(lanes: dict[str, Lane], hub: Hub, workers: Workers) -> dict[str, tup
     return {
         **gauges,
         "reasoningbank_streams": ("Open event streams.", lambda: hub.streams),
+        "reasoningbank_index_owed": ("Changes and vectors that the index still owes.", bank.index_lag),
         "reasoningbank_crews": ("Tenants whose sessions are being distilled here.", lambda: workers.crews),
     }
 

@@ -21,6 +21,7 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from reasoningbank.serve.idle_index import IdleIndexer
 from reasoningbank.serve.mcp.caller import LOCAL, Caller
 from reasoningbank.serve.mcp.server import Context, build
 from reasoningbank.serve.workers import MakeWay, Staffing, Workers
@@ -75,11 +76,15 @@ async def _talk(line: Line, bank: Bank, *, workers: bool) -> None:
     stopper = asyncio.create_task(stop_in_peace())
     idle_hands = Workers(bank.desk.store, lambda _: bank, _staffing(bank, workers=workers), make_way=_when_calm(line))
     idle_hands.start()
+    indexer = IdleIndexer(bank, make_way=_when_calm(line))
+    indexer.start()
     try:
         await server.run(inbox, Outbox(line), server.create_initialization_options())
     finally:
         stopper.cancel()
+        indexer.stop()
         idle_hands.close()
+        indexer.close()
 
 
 def _staffing(bank: Bank, *, workers: bool) -> Staffing:

@@ -124,7 +124,7 @@ SEARCH = Tool(
             "total_found": _COUNT,
             "tokens_used": _COUNT,
             "filtered_out": {"type": "object", "description": "Left out, by reason"},
-            "not_yet_indexed": _COUNT,
+            "not_yet_indexed": {"type": "integer", "description": "Changes that only words find yet; ask again"},
         },
         ["memories", "total_found", "tokens_used"],
     ),

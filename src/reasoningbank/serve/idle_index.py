@@ -1,0 +1,107 @@
+"""Brings the index up to date while a server has nothing else to do, so that no search has to.
+
+Knows when it is worth while: something is owed, whoever writes has paused, and nobody is being served. It works a
+fraction of a second at a time and lets go of the index in between, so a search, in this process or another one, waits
+for one batch at most. A bank that cannot be written is left alone for a while, never reported to those who are served.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from reasoningbank.bank import Bank
+from reasoningbank.core.errors import BankError
+from reasoningbank.serve.workers import MakeWay
+
+LOOK_S = 1.0
+LONGEST_WRITING_S = 5.0
+"""Somebody who writes all the time is not waited for longer than this."""
+SLICE_S = 0.2
+BREATH_S = 0.05
+"""Between two slices; longer than another process takes to see that the index is free."""
+WORTH_OPENING_FOR = 32
+"""So much must be owed before an index, and a model, is loaded for it alone: a search makes up for less in no time."""
+FIRST_PAUSE_S = 1.0
+LONGEST_PAUSE_S = 300.0
+END_WITHIN_S = 5.0
+_log = logging.getLogger("reasoningbank.index")
+
+
+class IdleIndexer:
+    """`start` it, `stop` it from anywhere, `close` it before the bank is closed."""
+
+    def __init__(self, bank: Bank, *, make_way: MakeWay, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._bank = bank
+        self._make_way = make_way
+        self._monotonic = monotonic
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._head = -1
+        """The last change when it was last looked."""
+        self._moving_since: float | None = None
+        self._done_at = -1
+        """The last change when nothing was owed, or too little."""
+        self._passed_over = False
+        """Whether something is owed that was not worth opening an index for."""
+        self._pause_s = 0.0
+
+    def start(self) -> None:
+        if not self._bank.desk.store.info.read_only:
+            self._thread = threading.Thread(target=self._run, name="reasoningbank-index", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End with the batch in hand."""
+        self._stopping.set()
+
+    def close(self) -> None:
+        self.stop()
+        if self._thread is not None:
+            self._thread.join(END_WITHIN_S)
+
+    def _run(self) -> None:
+        while not self._stopping.wait(max(LOOK_S, self._pause_s)):
+            try:
+                if self.is_due():
+                    self._catch_up()
+                self._pause_s = 0.0
+            except Exception as error:  # noqa: BLE001 - the outermost door of this thread: told in the log, tried again
+                self._rest(error)
+
+    def is_due(self) -> bool:
+        """Whether enough is owed and whoever wrote last has paused."""
+        head = self._bank.desk.store.head()
+        now = self._monotonic()
+        if head != self._head:
+            self._head = head
+            if self._moving_since is None:
+                self._moving_since = now
+            if now - self._moving_since < LONGEST_WRITING_S:
+                return False
+        self._moving_since = None
+        is_open = self._bank.has_open_index
+        if head == self._done_at and not (is_open and self._passed_over):
+            return False
+        owed = self._bank.index_lag()
+        if not owed or (owed < WORTH_OPENING_FOR and not is_open):
+            self._done_at, self._passed_over = head, bool(owed)
+            return False
+        return True
+
+    def _catch_up(self) -> None:
+        head = self._head
+        while not self._stopping.is_set():
+            self._make_way(self._stopping)
+            if self._bank.catch_up(budget_s=SLICE_S, give_way=self._stopping.is_set):
+                self._done_at, self._passed_over = head, False
+                return
+            self._stopping.wait(BREATH_S)
+
+    def _rest(self, error: Exception) -> None:
+        self._pause_s = min(LONGEST_PAUSE_S, max(FIRST_PAUSE_S, 2 * self._pause_s))
+        if not self._stopping.is_set():
+            told = error if isinstance(error, (BankError, OSError)) else f"{type(error).__name__}: {error}"
+            _log.warning("the index is not brought up to date for %g s: %s", self._pause_s, told)
