@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.values import replace
+from reasoningbank.evaluate.crowd_figures import CrowdFigure
 from reasoningbank.evaluate.machine import machine, versions
 from reasoningbank.evaluate.measures import RESAMPLES, Estimate
 from reasoningbank.evaluate.retrieval import Report
@@ -23,12 +26,15 @@ def show_report(terminal: Terminal, report: Report) -> None:
         asked = f", {len(labelled.questions):,} of them asked" if report.plan.most_questions else ""
         terminal.say(f"{labelled.name}: {labelled.about}{asked}")
     terminal.say()
-    _glance(terminal, report)
-    for labelled in report.plan.sets:
+    if report.figures:
+        _glance(terminal, report)
+    for labelled in report.plan.sets if report.figures else ():
         _set(terminal, report, labelled.name)
     _reliability(terminal, report)
     if report.repeats:
         _repeats(terminal, report)
+    if report.crowds:
+        _crowds(terminal, report)
 
 
 def _glance(terminal: Terminal, report: Report) -> None:
@@ -125,3 +131,38 @@ def _repeats(terminal: Terminal, report: Report) -> None:
         for repeat in report.repeats
     ]
     show(terminal, columns, rows)
+
+
+def _crowds(terminal: Terminal, report: Report) -> None:
+    terminal.say()
+    terminal.say("Questions with and without an answer, by the size of the bank", bold=True)
+    names = ("MEMORIES", "RIGHT", "WRONG", "REFUSED", "95 %", "FLOOR 0", "OTHER SUBJECT", "95 %", "SAME FIELD")
+    areas = ("ROC OTHER", "(COSINE)", "ROC SAME", "(COSINE)", "CAL. ERROR")
+    columns = [Column(name="SET"), Column(name="EMBEDDER"), *(Column(name=n, right=True) for n in (*names, *areas))]
+    show(replace(terminal, width=None), columns, [_crowd(crowd) for crowd in report.crowds])
+
+
+def _crowd(crowd: CrowdFigure) -> list[str]:
+    other = crowd.other_subject_answered
+    return [
+        crowd.set,
+        crowd.embedder,
+        f"{crowd.memories:,}",
+        f"{crowd.right_first.value:.2f}",
+        f"{crowd.wrong_first.value:.2f}",
+        f"{crowd.refused.value:.2f}",
+        _interval(crowd.refused),
+        f"{crowd.right_without_floor.value:.2f}",
+        _known(other.value),
+        _interval(other) if other.count else "",
+        _known(crowd.same_field_answered.value),
+        _known(crowd.roc_other_subject.value),
+        _known(crowd.roc_other_subject_cosine.value),
+        _known(crowd.roc_same_field.value),
+        _known(crowd.roc_same_field_cosine.value),
+        f"{crowd.calibration_error:.3f}",
+    ]
+
+
+def _known(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.3f}"

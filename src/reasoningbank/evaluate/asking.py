@@ -49,7 +49,7 @@ def hybrid(profile: str) -> str:
 def bank_in(folder: Path, embedder: str) -> Iterator[ReasoningBank]:
     """A bank for measuring: it need not survive a power loss."""
     with ReasoningBank.open(
-        folder / f"{embedder}.db", embedder=embedder, namespace="evaluation", durability="normal"
+        folder / f"{embedder}.db", embedder=embedder, namespace="evaluation", durability="normal", config="none"
     ) as bank:
         yield bank
 

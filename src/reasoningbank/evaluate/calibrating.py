@@ -1,11 +1,12 @@
-"""Makes the relevance that is promised the one that comes true.
+"""Makes the relevance that is promised the one that comes true, and sets the floor by what it costs.
 
-Knows how to fit bias and scale on hits whose truth is known, half of the questions of each set; the other half says how
-well it went. Refuses to know the mix that ranks (`recall.relevance`): it is chosen, not fitted.
+Knows how to fit bias, scale, the effect of a small bank, and the floor, on replies to questions with and without an
+answer from banks of several sizes. Refuses to know the weights that rank (`recall.relevance.Fit`): they are chosen.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.asking import Trial
-from reasoningbank.evaluate.reliability import Reliability, reliability_of
-from reasoningbank.recall.relevance import Calibration
+from reasoningbank.evaluate.crowds import Asked, Crowd
+from reasoningbank.evaluate.reliability import calibration_error
+from reasoningbank.recall.relevance import CROWDED, Calibration
 
+TOLERATED = 0.05
+"""Of questions about another subject, so many may be answered: a missed lesson costs more than a line of no use."""
 _STEPS = 100
 _SURE = 1e-6
 
@@ -26,68 +29,95 @@ Array = NDArray[np.float64]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated:
     calibration: Calibration
-    before: Reliability
-    """Of the half that was not fitted on."""
-    after: Reliability
+    before: float
+    """The calibration error on sets that were not fitted on, with the calibration in force..."""
+    after: float
+    """...and with one fitted on the other sets."""
 
 
-def calibrated(trials: Sequence[Trial], embedder: str, calibration: Calibration) -> Calibrated:
-    """`trials` were asked with `calibration` in force."""
-    fitted_on, held_out = [_half(t, 0) for t in trials], [_half(t, 1) for t in trials]
-    shift, stretch = _fitted(fitted_on, embedder)
-    new = replace(
-        calibration,
-        bias=round(shift + stretch * calibration.bias, 3),
-        scale=round(stretch * calibration.scale, 3),
-    )
+def calibrate(crowds: Sequence[Crowd], calibration: Calibration) -> Calibrated:
+    """`crowds` were asked with `calibration` in force. Each set is predicted by what was fitted on all others."""
+    before, after = [], []
+    for name in dict.fromkeys(crowd.set for crowd in crowds):
+        fitted = _fit(_Columns.of([crowd for crowd in crowds if crowd.set != name], calibration), calibration)
+        held_out = _Columns.of([crowd for crowd in crowds if crowd.set == name], calibration)
+        before.append(_error(held_out, calibration))
+        after.append(_error(held_out, fitted))
     return Calibrated(
-        calibration=new,
-        before=reliability_of(held_out, embedder),
-        after=reliability_of([_moved(trial, shift, stretch) for trial in held_out], embedder),
+        calibration=_with_floor(_fit(_Columns.of(crowds, calibration), calibration), crowds, calibration),
+        before=float(np.mean(before)),
+        after=float(np.mean(after)),
     )
 
 
-def _half(trial: Trial, which: int) -> Trial:
-    return replace(trial, hits=trial.hits[which::2])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Columns:
+    fit: Array
+    crowd: Array
+    """ln min(memories, 50)."""
+    right: Array
+    weight: Array
+
+    @classmethod
+    def of(cls, crowds: Sequence[Crowd], calibration: Calibration) -> _Columns:
+        """Every kind of question of every bank with the same weight, those of the same field with half of it."""
+        rows: list[tuple[float, float, float, float]] = []
+        for crowd in crowds:
+            small = math.log(min(crowd.memories, CROWDED))
+            for kind in Asked:
+                replies = [reply for reply in crowd.replies if reply.asked is kind]
+                heft = (0.5 if kind is Asked.SAME_FIELD else 1.0) / max(1, len(replies))
+                rows += [(_fit_of(r.relevance, small, calibration), small, float(r.right), heft) for r in replies]
+        fit, small_banks, right, weight = np.array(rows, np.float64).reshape(-1, 4).T
+        return cls(fit=fit, crowd=small_banks, right=right, weight=weight)
 
 
-def _moved(trial: Trial, shift: float, stretch: float) -> Trial:
-    return replace(
-        trial,
-        hits=[
-            [(_chance(shift + stretch * _log_odds(relevance)), right) for relevance, right in hits]
-            for hits in trial.hits
-        ],
-    )
+def _fit_of(relevance: float, crowd: float, calibration: Calibration) -> float:
+    """How well a hit fitted, from the relevance that was made of it."""
+    sure = min(max(relevance, _SURE), 1.0 - _SURE)
+    return (math.log(sure / (1.0 - sure)) - calibration.bias + calibration.crowd * crowd) / calibration.scale
 
 
-def _fitted(trials: Sequence[Trial], embedder: str) -> tuple[float, float]:
-    """Logistic regression of the truth on the log-odds that were promised, every set weighing the same, by Newton."""
-    odds, truth, weights = [], [], []
-    for trial in trials:
-        hits = [hit for of_question in trial.hits for hit in of_question]
-        if trial.embedder == embedder and hits:
-            odds += [_log_odds(relevance) for relevance, _ in hits]
-            truth += [float(right) for _, right in hits]
-            weights += [1.0 / len(hits)] * len(hits)
-    promised = np.column_stack((np.ones(len(odds)), odds))
-    right, weight = np.array(truth), np.array(weights)
-    found: Array = np.array([0.0, 1.0])
+def _fit(columns: _Columns, calibration: Calibration) -> Calibration:
+    """Logistic regression of the truth on fit and crowd, by Newton."""
+    inputs = np.column_stack((np.ones(len(columns.fit)), columns.fit, -columns.crowd))
+    found: Array = np.array([calibration.bias, calibration.scale, calibration.crowd])
     for _ in range(_STEPS):
-        chance = 1.0 / (1.0 + np.exp(-promised @ found))
-        slope = promised.T @ (weight * (right - chance))
-        bend = (promised * (weight * chance * (1.0 - chance))[:, None]).T @ promised
-        step: Array = np.linalg.solve(bend + _SURE * np.eye(2), slope)
-        found = found + step
+        chance = 1.0 / (1.0 + np.exp(-inputs @ found))
+        slope = inputs.T @ (columns.weight * (columns.right - chance))
+        bend = (inputs * (columns.weight * chance * (1.0 - chance))[:, None]).T @ inputs
+        step = np.linalg.solve(bend + _SURE * np.eye(3), slope)
+        found = np.asarray(found + step, np.float64)
         if float(np.abs(step).max()) < _SURE:
             break
-    return float(found[0]), float(found[1])
+    bias, scale, crowd = (round(float(value), 3) for value in found)
+    return replace(calibration, bias=bias, scale=scale, crowd=crowd)
 
 
-def _log_odds(relevance: float) -> float:
-    sure = min(max(relevance, _SURE), 1.0 - _SURE)
-    return float(np.log(sure / (1.0 - sure)))
+def _with_floor(fitted: Calibration, crowds: Sequence[Crowd], asked_with: Calibration) -> Calibration:
+    """The fit that one in twenty questions about another subject exceeds, as a line over the logarithm of the size."""
+    sizes, reached = [], []
+    for size in sorted({crowd.memories for crowd in crowds}):
+        small = math.log(min(size, CROWDED))
+        strangers = [
+            [_fit_of(r.relevance, small, asked_with) for r in crowd.replies if r.asked is Asked.OTHER_SUBJECT]
+            for crowd in crowds
+            if crowd.memories == size
+        ]
+        quantiles = [float(np.quantile(fits, 1.0 - TOLERATED)) for fits in strangers if fits]
+        if quantiles:
+            sizes.append(math.log(size))
+            reached.append(float(np.mean(quantiles)))
+    if len(sizes) < 2:
+        return fitted
+    slope, start = np.polyfit(sizes, reached, 1)
+    return replace(fitted, floor=round(float(start), 3), floor_per_log=round(float(slope), 4))
 
 
-def _chance(log_odds: float) -> float:
-    return float(1.0 / (1.0 + np.exp(-log_odds)))
+def _error(columns: _Columns, calibration: Calibration) -> float:
+    chance = 1.0 / (
+        1.0 + np.exp(-(calibration.bias + calibration.scale * columns.fit - calibration.crowd * columns.crowd))
+    )
+    return calibration_error(
+        list(zip(chance.tolist(), (columns.right > 0).tolist(), columns.weight.tolist(), strict=True))
+    )

@@ -21,6 +21,7 @@ class Bin:
     right: float
     """The share that was right."""
     count: int
+    weight: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,39 +33,47 @@ class Reliability:
     """The expected calibration error: the mean distance between promise and truth, weighed by how much lies where."""
 
 
+Promise = tuple[float, bool, float]
+"""The relevance that was shown, whether it was right, and how much it counts."""
+
+
 def reliability_of(trials: Sequence[Trial], embedder: str) -> Reliability:
     """Of the hits that one embedder showed, every set weighing the same however many questions it has."""
-    promised, came_true, weights, names = [], [], [], []
+    promises: list[Promise] = []
+    names = []
     for trial in trials:
         hits = [hit for of_question in trial.hits for hit in of_question]
-        if trial.embedder != embedder or not hits:
-            continue
-        names.append(trial.labelled.name)
-        promised += [relevance for relevance, _ in hits]
-        came_true += [float(right) for _, right in hits]
-        weights += [1.0 / len(hits)] * len(hits)
-    relevance, right, weight = (np.array(column, np.float64) for column in (promised, came_true, weights))
+        if trial.embedder == embedder and hits:
+            names.append(trial.labelled.name)
+            promises += [(relevance, right, 1.0 / len(hits)) for relevance, right in hits]
+    return Reliability(embedder=embedder, sets=tuple(names), bins=bins_of(promises), error=calibration_error(promises))
+
+
+def calibration_error(promises: Sequence[Promise]) -> float:
+    """The mean distance between what was promised and what came true, bin by bin."""
+    bins = bins_of(promises)
+    whole = sum(weight for _, _, weight in promises)
+    return sum(b.weight * abs(b.relevance - b.right) for b in bins) / whole if whole else float("nan")
+
+
+def bins_of(promises: Sequence[Promise]) -> tuple[Bin, ...]:
+    if not promises:
+        return ()
+    relevance, right, weight = np.array(promises, np.float64).T
     place = np.minimum((relevance * BINS).astype(np.int64), BINS - 1)
     bins = []
-    error = 0.0
     for number in range(BINS):
         here = place == number
         heft = float(weight[here].sum())
-        if heft <= 0.0:
-            continue
-        mean_relevance = float((relevance * weight)[here].sum()) / heft
-        share = float((right * weight)[here].sum()) / heft
-        error += heft * abs(mean_relevance - share)
-        bins.append(
-            Bin(
-                low=number / BINS,
-                high=(number + 1) / BINS,
-                relevance=mean_relevance,
-                right=share,
-                count=int(here.sum()),
+        if heft > 0.0:
+            bins.append(
+                Bin(
+                    low=number / BINS,
+                    high=(number + 1) / BINS,
+                    relevance=float((relevance * weight)[here].sum()) / heft,
+                    right=float((right * weight)[here].sum()) / heft,
+                    count=int(here.sum()),
+                    weight=heft,
+                )
             )
-        )
-    whole = float(weight.sum())
-    return Reliability(
-        embedder=embedder, sets=tuple(names), bins=tuple(bins), error=error / whole if whole else float("nan")
-    )
+    return tuple(bins)

@@ -6,7 +6,7 @@ Knows the order of the work. The folder for its banks, the clock and the seed ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import Any
 
 from reasoningbank.core.values import dataclass
 from reasoningbank.evaluate.asking import Progress, Trial, asked, bank_in, plain_words
+from reasoningbank.evaluate.crowd_figures import CrowdFigure, crowd_figure
+from reasoningbank.evaluate.crowds import SIZES, ask_crowds, plan_crowds
 from reasoningbank.evaluate.duplicates import Repeats, repeats
 from reasoningbank.evaluate.machine import machine, versions
 from reasoningbank.evaluate.measures import RESAMPLES
@@ -21,8 +23,9 @@ from reasoningbank.evaluate.reliability import Reliability, reliability_of
 from reasoningbank.evaluate.scoring import Figure, figures_of
 from reasoningbank.evaluate.sets import MEASURES, Kind, LabelledSet, answerable, sampled
 from reasoningbank.evaluate.shapes import Recognised
+from reasoningbank.evaluate.subjects import find_likeness
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,9 @@ class Plan:
     seed: int
     most_questions: int | None = None
     """Of each set; None asks them all."""
+    sizes: Sequence[int] = SIZES
+    """Of banks, for questions with and without an answer."""
+    only_crowds: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +47,30 @@ class Report:
     figures: Sequence[Figure]
     reliability: Sequence[Reliability]
     repeats: Sequence[Repeats]
+    crowds: Sequence[CrowdFigure]
     started_at: float
     seconds: float
     cpu_seconds: float
 
 
-def plan_of(found: Recognised, embedders: Sequence[str], seed: int, most_questions: int | None) -> Plan:
+def plan_of(
+    found: Recognised,
+    embedders: Sequence[str],
+    seed: int,
+    most_questions: int | None,
+    *,
+    sizes: Sequence[int] = SIZES,
+    only_crowds: bool = False,
+) -> Plan:
     sets = [sampled(labelled, most_questions, seed) for labelled in found.sets]
-    return Plan(sets=sets, embedders=embedders, seed=seed, most_questions=most_questions)
+    return Plan(
+        sets=sets,
+        embedders=embedders,
+        seed=seed,
+        most_questions=most_questions,
+        sizes=sizes,
+        only_crowds=only_crowds,
+    )
 
 
 Watch = Callable[[str], AbstractContextManager[Progress]]
@@ -63,7 +85,7 @@ def evaluated(
     figures: list[Figure] = []
     trials: list[Trial] = []
     repeated: list[Repeats] = []
-    for number, labelled in enumerate(plan.sets):
+    for number, labelled in enumerate(() if plan.only_crowds else plan.sets):
         words = plain_words(labelled)
         for embedder in plan.embedders:
             place = folder / f"{number}-{embedder}"
@@ -75,17 +97,30 @@ def evaluated(
             if labelled.kind is not Kind.STREAM and answerable(labelled):
                 with watch(f"{labelled.name}, {embedder}, repeats"), bank_in(place / "crowd", embedder) as bank:
                     repeated += repeats(bank, labelled, embedder, plan.seed)
+    crowds = list(_crowds(plan, folder, watch))
     ended_at, cpu_after = clock()
     return Report(
         plan=plan,
         unknown=unknown,
         figures=figures,
-        reliability=[reliability_of(trials, embedder) for embedder in plan.embedders],
+        reliability=[reliability_of(trials, embedder) for embedder in plan.embedders if trials],
         repeats=repeated,
+        crowds=crowds,
         started_at=started_at,
         seconds=ended_at - started_at,
         cpu_seconds=cpu_after - cpu_before,
     )
+
+
+def _crowds(plan: Plan, folder: Path, watch: Watch) -> Iterator[CrowdFigure]:
+    for number, crowd in enumerate(plan_crowds(plan.sets, find_likeness(plan.sets), plan.sizes, plan.seed)):
+        for embedder in plan.embedders if crowd.sizes else ():
+            place = folder / f"crowd-{number}-{embedder}"
+            place.mkdir()
+            title = f"{crowd.labelled.name}, {embedder}, by size"
+            with watch(title) as progress, bank_in(place, embedder) as bank:
+                for replies in ask_crowds(bank, crowd, plan.seed, progress):
+                    yield crowd_figure(replies, plan.seed)
 
 
 def report_json(report: Report) -> dict[str, Any]:
@@ -115,6 +150,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "figures": [_rounded(asdict(figure)) for figure in report.figures],
         "reliability": [_rounded(asdict(reliability)) for reliability in report.reliability],
         "repeats": [_rounded(asdict(repeat)) for repeat in report.repeats],
+        "crowds": [_rounded(asdict(crowd)) for crowd in report.crowds],
     }
 
 

@@ -25,6 +25,8 @@ class Kind(StrEnum):
     """Intents, and questions that fit none of them, for which nothing should be found."""
     STREAM = "stream"
     """Tasks in the order in which they come; an earlier one of the same template is right."""
+    NOTES = "notes"
+    """Short notes, and questions in other words that each of them answers."""
     LEFT_OUT = "left out"
     """Questions about groups; another question of the same group is right, itself does not count."""
 
@@ -37,6 +39,7 @@ MEASURES: Mapping[Kind, tuple[str, ...]] = {
     Kind.INTENTS: (TOP1, HIT5),
     Kind.SCOPE: (ROC, F1, PRECISION, ACCEPTED, TOP1),
     Kind.STREAM: (TOP1, HIT5),
+    Kind.NOTES: (TOP1, HIT5),
     Kind.LEFT_OUT: (TOP1, HIT5),
 }
 """The first is the one that a set is judged by."""

@@ -5,6 +5,7 @@
     {"train": [[text, intent]…], "test", "oos_test"}    intents with questions out of scope
     [{"intent", "intent_template_id", "sites"}…]        tasks in stream order
     [{"question" or "query", "db" or "db_id"}…]         questions about databases
+    NAME.jsonl with question, text and perhaps title    notes, each with a question that it answers
 
 A further kind is one function and one line in `_SHAPES`.
 """
@@ -256,4 +257,33 @@ def _databases(path: Path, value: Any) -> LabelledSet | None:
     )
 
 
-_SHAPES: tuple[Callable[[Path], Iterator[LabelledSet]], ...] = (_collection, _intents, _in_json)
+# ---------------------------------------------------------------- notes
+
+
+def _notes(folder: Path) -> Iterator[LabelledSet]:
+    paths = [path for path in sorted(folder.glob("*.jsonl")) if _begins_with_note(path)]
+    for path in paths:
+        documents: list[Document] = []
+        questions: list[Question] = []
+        for line, row in json_lines(path):
+            title = text_in(row, "title", path, line) if row.get("title") else ""
+            for name in ("question", "question2"):
+                if row.get(name):
+                    text = text_in(row, name, path, line)
+                    questions.append(Question(text=text, relevant={len(documents): 1.0}))
+            documents.append(Document(title=title, content=text_in(row, "text", path, line)))
+        yield LabelledSet(
+            name=folder.name if len(paths) == 1 else f"{folder.name}/{path.stem}",
+            kind=Kind.NOTES,
+            documents=documents,
+            questions=[question for question in questions if question.text.strip()],
+            about=f"{len(documents):,} notes, {len(questions):,} questions",
+        )
+
+
+def _begins_with_note(path: Path) -> bool:
+    first = next(iter(json_lines(path)), None)
+    return first is not None and {"question", "text"} <= first[1].keys()
+
+
+_SHAPES: tuple[Callable[[Path], Iterator[LabelledSet]], ...] = (_collection, _intents, _in_json, _notes)

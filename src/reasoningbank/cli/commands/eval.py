@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reasoningbank.evaluate.asking import Progress
 
 _DEFAULT_EMBEDDERS = "hash,local"
+_DEFAULT_SIZES = "10,40,200,1000"
 
 
 def _options(parser: ArgumentParser) -> None:
@@ -31,6 +32,13 @@ def _options(parser: ArgumentParser) -> None:
         "--embedders", metavar="NAMES", default=_DEFAULT_EMBEDDERS, help=f"by comma (default {_DEFAULT_EMBEDDERS})"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="at most this many questions of each set, by chance")
+    parser.add_argument(
+        "--sizes",
+        metavar="NUMBERS",
+        default=_DEFAULT_SIZES,
+        help=f"of banks, for questions with and without an answer; none leaves that out (default {_DEFAULT_SIZES})",
+    )
+    parser.add_argument("--only-sizes", action="store_true", help="only these, nothing else")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for choices and intervals (default 0)")
     parser.add_argument("--out", metavar="FILE", help="write everything as JSON")
     parser.add_argument("--plot", metavar="FILE", help="draw the figures as SVG")
@@ -55,7 +63,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     found = recognised(Path(args.data), _listed(args.sets))
     for reason in found.unknown:
         terminal.tell(f"Left out: {reason}.")
-    plan = plan_of(found, embedders, args.seed, args.limit)
+    plan = plan_of(found, embedders, args.seed, args.limit, sizes=_sizes(args.sizes), only_crowds=args.only_sizes)
     with tempfile.TemporaryDirectory(prefix="reasoningbank-eval-") as folder:
 
         @contextmanager
@@ -84,6 +92,13 @@ def _run(args: Namespace, terminal: Terminal) -> int:
 
 def _listed(text: str) -> list[str]:
     return list(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
+
+
+def _sizes(text: str) -> list[int]:
+    names = [] if text == "none" else _listed(text)
+    if not all(name.isdecimal() and int(name) >= 1 for name in names):
+        raise InvalidInput(f"--sizes must be whole numbers by comma, or none, not {text!r}.")
+    return sorted({int(name) for name in names})
 
 
 COMMANDS = {
