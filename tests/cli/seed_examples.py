@@ -67,10 +67,6 @@ ASKED = (
     Asked("003 cross-domain", "backend", "backend architecture", ("microservices",), "microservices"),
 )
 
-AWAITING_THE_NEW_FLOOR = frozenset({"000.6", "003.16", "003.17", "003.18", "003 iteration 3"})
-"""Asked without `--reasoningbank`, the usual floor still refuses some of what these shall find. Delete what it no longer
-refuses; the tests say so."""
-
-AWAITING_FOUR_FACTOR = frozenset({"003.16"})
-"""At floor 0 a memory whose cosine is below 0 and that shares no word is left out all the same, though four-factor is to
-rank everything in the namespace."""
+ONLY_WITHOUT_A_FLOOR = frozenset({"003.16", "003.17"})
+"""Some of what these shall find has a cosine of 0.15 or less to the question, as unrelated texts have: it is found where
+everything is ranked, as `--reasoningbank` asks, and left out by the usual floor."""

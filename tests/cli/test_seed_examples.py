@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.seed_examples import ASKED, AWAITING_FOUR_FACTOR, AWAITING_THE_NEW_FLOOR, STORED, Asked
+from tests.cli.seed_examples import ASKED, ONLY_WITHOUT_A_FLOOR, STORED, Asked
 
 
 @pytest.fixture(scope="module")
@@ -35,23 +35,24 @@ def ask(rb, bank, monkeypatch):
     return found
 
 
-def rows(awaiting: frozenset[str]) -> list:
-    return [
-        pytest.param(asked, id=asked.seed, marks=[pytest.mark.xfail(strict=True)] if asked.seed in awaiting else [])
-        for asked in ASKED
-    ]
-
-
-@pytest.mark.parametrize("asked", rows(AWAITING_FOUR_FACTOR))
+@pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked.seed)
 def test_a_question_typed_as_in_the_documents_finds_what_they_say(ask, asked):
     found = ask(asked, "--reasoningbank")
     assert set(asked.finds) <= set(found)
     assert not asked.first or found[0] == asked.first
 
 
-@pytest.mark.parametrize("asked", rows(AWAITING_THE_NEW_FLOOR))
+@pytest.mark.parametrize(
+    "asked", [a for a in ASKED if a.seed not in ONLY_WITHOUT_A_FLOOR], ids=lambda asked: asked.seed
+)
 def test_the_same_question_asked_our_way_finds_it_too(ask, asked):
     assert set(asked.finds) <= set(ask(asked))
+
+
+@pytest.mark.parametrize("asked", [a for a in ASKED if a.seed in ONLY_WITHOUT_A_FLOOR], ids=lambda asked: asked.seed)
+def test_what_the_usual_floor_leaves_out_is_shown_without_it(ask, asked):
+    assert not set(asked.finds) <= set(ask(asked))
+    assert set(asked.finds) <= set(ask(asked, "--profile", "four-factor"))
 
 
 def test_nothing_of_a_namespace_is_left_out_and_ten_are_shown(rb, tmp_path):

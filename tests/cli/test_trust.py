@@ -9,7 +9,7 @@ def imported(rb, tmp_path) -> str:
     file = tmp_path / "notes.jsonl"
     file.write_text(json.dumps({"title": "note", "content": POISON}), "utf-8")
     done = rb("import", str(file), "--name", "notes")
-    assert "1 memory untrusted" in done.err
+    assert "1 memory came in untrusted" in done.err
     return rb("list", "--json").json["memories"][0]["id"]
 
 

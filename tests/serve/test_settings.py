@@ -52,7 +52,7 @@ def test_what_is_recorded_injected_and_learned_over_rest_follows_the_file(config
     memory = configured.record("Retry", "retry a request", scope="team")
     assert memory["confidence"] == 0.9
     assert configured.search("retry a request")["memories"][0]["why"]["scope_weight"] == 0.5
-    assert configured("POST", "/v1/inject", {"task": "retry a request"}).json == {"text": ""}
+    assert configured("POST", "/v1/inject", {"task": "retry a request"}).json["text"] == ""
     after = configured("POST", f"/v1/memories/{memory['id']}/feedback", {"helpful": False}).json["new_confidence"]
     assert after == pytest.approx(0.765), "the ratchet takes 15 %"
 

@@ -83,13 +83,21 @@ def find_settings(
     return fold(layers) if layers else DEFAULTS
 
 
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        # In a folder that may not be looked into. The bank that lies there says so.
+        return False
+
+
 def file_layers(bank: str, named: str | Path | None = None) -> list[Layer]:
     """What the configuration files of a bank say, the weakest first."""
     if named is not None and str(named) == NO_FILE:
         return []
     found = []
     for path, binding in _places(bank, named):
-        if named is None and not path.is_file():
+        if named is None and not _is_there(path):
             continue
         from reasoningbank.config.file import is_ours, read_values
 

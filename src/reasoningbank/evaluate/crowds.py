@@ -24,7 +24,9 @@ MOST_CORE = 40
 CORE_SHARE = 0.6
 MOST_ASKED = 100
 _RELATED_FROM = 0.25
-"""Sets whose words are this much alike may be about the same thing."""
+"""Sets whose words are this much alike may be about the same thing..."""
+_STRANGE_BELOW = 0.18
+"""...and below this they are not: among what fills a bank nothing may answer a question about another subject."""
 
 
 class Asked(StrEnum):
@@ -86,7 +88,7 @@ def plan_crowds(
             other for other in sets if likeness[labelled.name, other.name] < _RELATED_FROM and other is not labelled
         ]
         asking = min(others, key=lambda other: likeness[labelled.name, other.name], default=None)
-        filling = [o for o in others if asking and o is not asking and likeness[asking.name, o.name] < _RELATED_FROM]
+        filling = [o for o in others if asking and o is not asking and likeness[asking.name, o.name] < _STRANGE_BELOW]
         filler = [document for other in filling for document in other.documents]
         rng.shuffle(filler)
         strangers = [question.text for question in (asking.questions if asking else ())]

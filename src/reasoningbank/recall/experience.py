@@ -27,7 +27,7 @@ from reasoningbank.recall.absence import Absence
 from reasoningbank.recall.follow import Follower, GiveWay
 from reasoningbank.recall.index_progress import Progress
 from reasoningbank.recall.query import Query
-from reasoningbank.recall.relevance import Column, calibration_for, floor_among, relevance_of
+from reasoningbank.recall.relevance import Column, calibration_for, likeness_of
 
 TASK_FACETS = ("content",)
 TASKS_WEIGHED = 64
@@ -36,6 +36,9 @@ TASKS_ASKED = 32
 """Near tasks looked at; those that taught nothing do not count."""
 TASKS_HEARD = 10
 """Of those that taught something, how many are heard."""
+LEAST_LIKENESS = 0.2
+MANY_TASKS = 1000
+LEAST_SHARE = 0.2
 CATCH_UP_BUDGET_S = 1.0
 LONGEST_TASK_CHARS = 4_000
 WHOLE_SIGNAL = 0.5
@@ -133,14 +136,14 @@ class Experience:
             self._let_go(error)
             return []
         calibration = calibration_for(self._embedder().identity.name)
-        relevance = relevance_of(found, calibration)
-        floor = floor_among(calibration, found.considered)
-        order = np.argsort(-relevance, kind="stable").tolist()
+        likeness = likeness_of(found, calibration)
+        least = least_likeness(found.considered)
+        order = np.argsort(-likeness, kind="stable").tolist()
         excluded = set(query.exclude)
         return [
-            (found.ids[row], float(relevance[row]))
+            (found.ids[row], float(likeness[row]))
             for row in order
-            if relevance[row] >= floor and found.ids[row] not in excluded
+            if likeness[row] >= least and found.ids[row] not in excluded
         ]
 
     def _current(self, budget_s: float | None) -> Index:
@@ -169,6 +172,12 @@ class Experience:
     def _fresh(self, *, anew: bool) -> tuple[Index, TaskFollower]:
         index = self._open_tasks(anew=anew)
         return index, TaskFollower(self._store, index, self._embedder, self._policy)
+
+
+def least_likeness(tasks: int) -> float:
+    """The likeness from which a past task is heard: among many, some are a little alike by chance."""
+    crowd = math.log(1 + tasks) / math.log(1 + MANY_TASKS)
+    return LEAST_LIKENESS * min(1.0, max(LEAST_SHARE, crowd**2))
 
 
 class Lived(NamedTuple):

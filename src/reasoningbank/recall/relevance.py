@@ -59,6 +59,10 @@ class Calibration:
     """The fit from which a memory is shown, in a bank of one..."""
     floor_per_log: float
     """...and how much more it takes for each e-fold of memories: of many, some fit a little by chance."""
+    task_scale: float
+    task_bias: float
+    """Two tasks are alike with a chance of 1 / (1 + exp(−(task_bias + task_scale · fit))): to be the same kind of task
+    takes more than to be of use for it, and depends on no other."""
 
 
 CROWDED = 50
@@ -132,6 +136,14 @@ def relevance_of(candidates: Candidates, calibration: Calibration) -> Column:
     fit = fit_of(candidates, calibration.fit)
     relevance: Column = 1.0 / (1.0 + np.exp(-_log_odds(calibration, fit, candidates.considered)))
     return np.where(candidates.exact, 1.0 - _EXACT * (1.0 - relevance), relevance)
+
+
+def likeness_of(candidates: Candidates, calibration: Calibration) -> Column:
+    """The chance that a past task is one of the same kind."""
+    likeness: Column = 1.0 / (
+        1.0 + np.exp(-(calibration.task_bias + calibration.task_scale * fit_of(candidates, calibration.fit)))
+    )
+    return likeness
 
 
 def _chance(calibration: Calibration, fit: float, memories: int) -> float:

@@ -28,7 +28,7 @@ from reasoningbank.core.types import Confidence, Edge, Exposure, Memory, Standin
 from reasoningbank.core.values import replace
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.absence import Absence
-from reasoningbank.recall.experience import NOTHING_LIVED, Experience, Lived
+from reasoningbank.recall.experience import NOTHING_LIVED, Experience, Lived, least_likeness
 from reasoningbank.recall.follow import Follower, GiveWay
 from reasoningbank.recall.holdout import divided, on_trial
 from reasoningbank.recall.index_progress import Progress
@@ -246,6 +246,8 @@ class Searcher:
         calibration = calibration_for(self._index.identity.name)
         floor = floor_among(calibration, candidates.considered)
         fits = matches & (everything | passes_floor(match.relevance, candidates, floor))
+        # What past tasks vouch for need not fit by its words.
+        fits |= match.lived & (match.relevance >= least_likeness(candidates.considered))
         return fits | is_told_by_words(candidates) if owing else fits
 
     def _probe(self, query: Query, where: Filter, depth: int) -> Probe:
