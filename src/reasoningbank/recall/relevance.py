@@ -67,6 +67,8 @@ class Calibration:
 
 CROWDED = 50
 CLOSE = 0.7
+MOST_MEASURED = 20_000
+"""Memories up to which the floor rises: beyond what was measured, it would only guess, and to refuse costs more."""
 _EXACT = 0.02
 """What is left of the doubt about a memory whose title, key or content is the very question."""
 
@@ -75,7 +77,7 @@ def floor_among(calibration: Calibration, memories: int) -> float:
     """The least relevance that is shown: what the best of so many memories reaches for one in twenty questions about
     another subject.
     """
-    fit = calibration.floor + calibration.floor_per_log * math.log(max(1, memories))
+    fit = calibration.floor + calibration.floor_per_log * math.log(min(max(1, memories), MOST_MEASURED))
     return _chance(calibration, fit, memories)
 
 
