@@ -7,7 +7,7 @@ memories hold a word.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +37,7 @@ def find_rare_terms(text: str) -> NDArray[np.uint32]:
     return np.array(list(rare), np.uint32)
 
 
+@lru_cache(maxsize=4096)
 def _rare_term(token: str) -> int | None:
     parts = forms(token)
     if not parts or not SHORTEST <= len(parts[0]) <= LONGEST_TERM:
@@ -45,15 +46,9 @@ def _rare_term(token: str) -> int | None:
     if len(parts) > 1:
         # Of an identifier only the whole counts: its parts are words like others, and so are those of "third-party".
         return key if _NAMING.search(token) else None
-    return None if key in stop_keys() or _is_ordinary(key) else key
-
-
-def _is_ordinary(key: int) -> bool:
-    table = _ordinary()
-    at = int(np.searchsorted(table, key))
-    return at < len(table) and int(table[at]) == key
+    return None if key in stop_keys() or key in _ordinary() else key
 
 
 @cache
-def _ordinary() -> NDArray[np.uint32]:
-    return np.frombuffer(FILE.read_bytes(), "<u4")
+def _ordinary() -> frozenset[int]:
+    return frozenset(np.frombuffer(FILE.read_bytes(), "<u4").tolist())

@@ -85,8 +85,8 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
         form=form,
         parametric=parametric,
         rarest_word=math.log1p(_own_rows(snapshot, passed) + KEYWORDS.assumed_rows),
-        named=np.isin(slots, named),
-        exact=np.isin(slots, exact),
+        named=_flags(slots, named),
+        exact=_flags(slots, exact),
         beside=beside,
         scopes=[SCOPES[number] for number in rows.take("scope", slots).tolist()],
         standings=rows.standings(slots),
@@ -120,6 +120,10 @@ def _slots_named(snapshot: Snapshot, probe: Probe, passed: Passed) -> list[int]:
         if len(own) <= few:
             held += own[passed.mask[own]].tolist()
     return held[: probe.depth]
+
+
+def _flags(slots: Slots, held: Sequence[int]) -> NDArray[np.bool_]:
+    return np.isin(slots, held) if held else np.zeros(len(slots), np.bool_)
 
 
 def _own_rows(snapshot: Snapshot, passed: Passed) -> int:

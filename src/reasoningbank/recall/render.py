@@ -22,8 +22,8 @@ from reasoningbank.recall.query import Recalled
 H = TypeVar("H", bound=Remembered)
 
 HEADING = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
-LEADING_SHARE = 0.4
-"""Of the relevance of the best: what is less likely than that to be of use is left out. More is worse in a prompt."""
+LEADING_ODDS = 0.25
+"""Of the odds of the best: what is less likely than that to be of use is left out. More is worse in a prompt."""
 FACT = "fact"
 """The tag of a memory that says what is there; it needs no word on when to use it."""
 
@@ -49,8 +49,12 @@ def leading(hits: Sequence[Recalled], floor: float | None) -> Sequence[Recalled]
     """The hits for a prompt. A caller who names a floor gets everything above it."""
     if floor is not None or not hits:
         return hits
-    least = LEADING_SHARE * max(hit.relevance for hit in hits)
-    return [hit for hit in hits if hit.relevance >= least]
+    least = LEADING_ODDS * max(_odds(hit.relevance) for hit in hits)
+    return [hit for hit in hits if _odds(hit.relevance) >= least]
+
+
+def _odds(relevance: float) -> float:
+    return relevance / max(1.0 - relevance, 1e-3)
 
 
 def _entry(hit: Remembered) -> str:
