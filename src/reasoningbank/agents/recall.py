@@ -37,7 +37,7 @@ SHORTEST_PROMPT_CHARS = 12
 LONGEST_PROMPT_CHARS = 8_000
 LONGEST_ACTION_CHARS = 200
 MOST_AFTER_FAILURE = 2
-LEAST_RELEVANCE = 0.08
+LEAST_RELEVANCE = 0.25
 """In a small bank a search shows loose fits too; whoever did not ask is not to be bothered with them."""
 CATCH_UP_S = 0.1
 """A bank that has grown by much is searched as far as it is indexed: an agent waits for its hooks."""

@@ -22,7 +22,7 @@ from reasoningbank.recall.query import Recalled
 H = TypeVar("H", bound=Remembered)
 
 HEADING = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
-LEADING_ODDS = 0.25
+LEADING_ODDS = 0.15
 """Of the odds of the best: what is less likely than that to be of use is left out. More is worse in a prompt."""
 FACT = "fact"
 """The tag of a memory that says what is there; it needs no word on when to use it."""

@@ -22,7 +22,7 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.values import replace
 
 _NAMESPACE = "demo"
-_TASK = "may I retry a payment that timed out?"
+_TASK = "the payment timed out: send it again?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ _STEPS = (
     ),
     Step(
         says="",
-        words=("store", "retry-pay", "A retried payment pays twice", "--outcome", "failure"),
+        words=("store", "retry-pay", "A payment sent again after a timeout is paid twice.", "--outcome", "failure"),
     ),
     Step(says="", words=("store", "push", "Run the tests before you push a branch.")),
     Step(
