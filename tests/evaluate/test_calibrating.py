@@ -49,6 +49,6 @@ def test_the_floor_lets_one_in_twenty_strangers_pass(memories: int) -> None:
     # What the strangers of this size reached, in the relevance that the new calibration makes of it.
     odds = math.log(0.38 / 0.62)
     small = math.log(min(memories, 50))
-    fit = (odds - known.bias + known.crowd * small) / known.scale
-    reached = 1 / (1 + math.exp(-(made.bias + made.scale * fit - made.crowd * small)))
+    log_fit = (odds - known.bias + known.crowd * small) / known.scale
+    reached = 1 / (1 + math.exp(-(made.bias + made.scale * log_fit - made.crowd * small)))
     assert floor_among(made, memories) == pytest.approx(reached, abs=0.01)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from reasoningbank.core.values import dataclass
 from reasoningbank.evaluate.crowds import Asked, Crowd
 from reasoningbank.evaluate.reliability import calibration_error
-from reasoningbank.recall.relevance import CROWDED, Calibration
+from reasoningbank.recall.relevance import BARELY, CROWDED, Calibration
 
 TOLERATED = 0.05
 """Of questions about another subject, so many may be answered: a missed lesson costs more than a line of no use."""
@@ -53,6 +53,7 @@ def calibrate(crowds: Sequence[Crowd], calibration: Calibration) -> Calibrated:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Columns:
     fit: Array
+    """As a logarithm."""
     crowd: Array
     """ln min(memories, 50)."""
     right: Array
@@ -67,13 +68,13 @@ class _Columns:
             for kind in Asked:
                 replies = [reply for reply in crowd.replies if reply.asked is kind]
                 heft = (0.5 if kind is Asked.SAME_FIELD else 1.0) / max(1, len(replies))
-                rows += [(_fit_of(r.relevance, small, calibration), small, float(r.right), heft) for r in replies]
+                rows += [(_log_fit(r.relevance, small, calibration), small, float(r.right), heft) for r in replies]
         fit, small_banks, right, weight = np.array(rows, np.float64).reshape(-1, 4).T
         return cls(fit=fit, crowd=small_banks, right=right, weight=weight)
 
 
-def _fit_of(relevance: float, crowd: float, calibration: Calibration) -> float:
-    """How well a hit fitted, from the relevance that was made of it."""
+def _log_fit(relevance: float, crowd: float, calibration: Calibration) -> float:
+    """How well a hit fitted, as a logarithm, from the relevance that was made of it."""
     sure = min(max(relevance, _SURE), 1.0 - _SURE)
     return (math.log(sure / (1.0 - sure)) - calibration.bias + calibration.crowd * crowd) / calibration.scale
 
@@ -100,7 +101,11 @@ def _with_floor(fitted: Calibration, crowds: Sequence[Crowd], asked_with: Calibr
     for size in sorted({crowd.memories for crowd in crowds}):
         small = math.log(min(size, CROWDED))
         strangers = [
-            [_fit_of(r.relevance, small, asked_with) for r in crowd.replies if r.asked is Asked.OTHER_SUBJECT]
+            [
+                math.exp(_log_fit(r.relevance, small, asked_with)) - BARELY
+                for r in crowd.replies
+                if r.asked is Asked.OTHER_SUBJECT
+            ]
             for crowd in crowds
             if crowd.memories == size
         ]

@@ -48,7 +48,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """relevance = 1 / (1 + exp(−(bias + scale · fit − crowd · ln min(memories, 50))))."""
+    """relevance = 1 / (1 + exp(−(bias + scale · ln(fit + 0.05) − crowd · ln min(memories, 50))))."""
 
     fit: Fit
     scale: float
@@ -67,6 +67,8 @@ class Calibration:
 
 CROWDED = 50
 CLOSE = 0.7
+BARELY = 0.05
+"""Added to a fit before its logarithm is taken: nothing at all in common is still a little."""
 MOST_MEASURED = 20_000
 """Memories up to which the floor rises: beyond what was measured, it would only guess, and to refuse costs more."""
 _EXACT = 0.02
@@ -136,7 +138,7 @@ def fit_of(candidates: Candidates, weights: Fit) -> Column:
 
 def relevance_of(candidates: Candidates, calibration: Calibration) -> Column:
     fit = fit_of(candidates, calibration.fit)
-    relevance: Column = 1.0 / (1.0 + np.exp(-_log_odds(calibration, fit, candidates.considered)))
+    relevance: Column = 1.0 / (1.0 + np.exp(-_log_odds(calibration, np.log(fit + BARELY), candidates.considered)))
     return np.where(candidates.exact, 1.0 - _EXACT * (1.0 - relevance), relevance)
 
 
@@ -149,10 +151,10 @@ def likeness_of(candidates: Candidates, calibration: Calibration) -> Column:
 
 
 def _chance(calibration: Calibration, fit: float, memories: int) -> float:
-    return 1.0 / (1.0 + math.exp(-_log_odds(calibration, fit, memories)))
+    return 1.0 / (1.0 + math.exp(-_log_odds(calibration, math.log(fit + BARELY), memories)))
 
 
-def _log_odds(calibration: Calibration, fit: Any, memories: int) -> Any:
+def _log_odds(calibration: Calibration, log_fit: Any, memories: int) -> Any:
     """Of a number or of a column of them."""
     crowd = math.log(min(max(1, memories), CROWDED))
-    return calibration.bias + calibration.scale * fit - calibration.crowd * crowd
+    return calibration.bias + calibration.scale * log_fit - calibration.crowd * crowd
