@@ -19,6 +19,29 @@ from reasoningbank.index import rare_words
 from reasoningbank.index.hashing import term_keys
 
 WORDS = 12_000
+OF_THE_TRADE = """
+api apis app apps args async auth autocomplete backend backends backup boolean browser bugfix build builds cache
+cached caches caching callback callbacks changelog checkout chunk cli cloud codebase codec config configs
+configuration css csv dashboard database databases dataset datasets debug debugger debugging decode delete deploy
+deployed deploying deployment deployments desktop dev devs diff disk docs download downloads email emails encode
+encoder endpoint endpoints env exception exceptions export file filename filenames files filesystem folder folders
+framework frontend frontends fullstack gui handler handlers hardcode hardcoded hash hostname hotfix html http https
+implementation import imports init inline input install installer integration intranet json keyboard keyword localhost
+lockfile log logging login logins logout logs lookup mapping markdown metadata middleware migration migrations mobile
+module modules monorepo mutex namespace namespaces network offline online onboarding output override package packages
+param parameter params parser parsing password passwords payload payloads performance permission permissions pipeline
+pipelines plugin plugins popup postmortem prefix preview prod production profiler prompt proxy queue queues rate
+readme reboot redirect redirects refactor refactoring refactors regex regexes release releases render rendering repo
+repos repository request requests restart retries retry retrying rollback rollout routing runtime sandbox schema
+schemas screenshot script scripts search server servers serverless session sessions setup shell signup snapshot
+software sql stacktrace staging startup string strings stub subfolder subprocess suffix sync syntax sysadmin task
+tasks template templates terminal test testing tests thread threads throughput timeout timeouts timestamp timestamps
+token tokens toolchain tooling traceback tutorial typo ui unittest unittests update upgrade upload uploads uptime url
+urls user username usernames users ux validate validation validator variable variables version versions viewport
+webhook webhooks webpage website websites whitespace widget widgets wiki workaround workarounds workflow workflows
+workspace xml yaml
+"""
+"""Everyday words of programming, which the vocabulary has late or in pieces."""
 
 
 def main() -> int:
@@ -38,7 +61,7 @@ def make_table() -> bytes:
     vocabulary = read_vocabulary(MODEL_FOLDER / "vocab.txt")
     in_order = sorted(vocabulary, key=vocabulary.__getitem__)
     words = [word for word in in_order if word.isascii() and word.isalpha() and len(word) > 1][:WORDS]
-    return np.unique(np.array(term_keys(words), "<u4")).tobytes()
+    return np.unique(np.array(term_keys([*words, *OF_THE_TRADE.split()]), "<u4")).tobytes()
 
 
 if __name__ == "__main__":

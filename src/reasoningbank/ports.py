@@ -354,8 +354,9 @@ class Candidates:
     rarest_word: float = 1.0
     """What BM25 counts for a word that hardly any memory has: it grows with the index, and with it every score. So
     keyword / rarest_word says how many such words were met, whatever the size of the index."""
-    named: NDArray[np.bool_]
-    """Whether it holds a rare word of the query: a name, a code, a word that no text holds by chance."""
+    named: Floats
+    """The share of the query's words that are rare and that it holds: names, codes, words that no text holds by chance.
+    0 where it holds none."""
     exact: NDArray[np.bool_]
     """Whether its title, key or content is the query itself."""
     beside: NDArray[np.int64]

@@ -11,7 +11,7 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import track_record
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.values import fields
-from reasoningbank.core.wording import headline, occasion, shown_key
+from reasoningbank.core.wording import counted, headline, occasion, shown_key
 from reasoningbank.recall.features import Features
 from reasoningbank.recall.query import Found, Recalled
 from reasoningbank.recall.silence import REASONS, left_out
@@ -133,6 +133,9 @@ def _model(found: Found) -> str:
 def _nothing(found: Found, namespace: str) -> str:
     if not found.abstained:
         return "Nothing shown: what was found does not fit into --max-tokens."
+    if doubted := found.filtered_out.get("min_confidence"):
+        fits = counted(doubted, "memory fits and is", "memories fit and are")
+        return f"Nothing found in {namespace} that is believed: {fits} doubted; --min-confidence 0 shows what."
     if found.filtered_out.get("floor"):
         return f"Nothing found in {namespace} that fits well enough; --floor 0 shows the nearest anyway."
     return f"Nothing found in {namespace}."

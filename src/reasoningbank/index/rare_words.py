@@ -25,16 +25,14 @@ _NAMING = pattern(r"[\d_./\\:]|[a-z][A-Z]|[A-Z][A-Z]")
 MOST_RARE_WORDS = 16
 
 
-def find_rare_terms(text: str) -> NDArray[np.uint32]:
-    """The terms of a text that are rare words, as keys; at most `MOST_RARE_WORDS`."""
-    rare: dict[int, None] = {}
-    for token in dict.fromkeys(tokens(text)):
-        key = _rare_term(token)
-        if key is not None:
-            rare[key] = None
-            if len(rare) >= MOST_RARE_WORDS:
-                break
-    return np.array(list(rare), np.uint32)
+def find_rare_terms(text: str) -> tuple[NDArray[np.uint32], int]:
+    """The terms of a text that are rare words, as keys, at most `MOST_RARE_WORDS`; and how many words it has in all,
+    function words aside.
+    """
+    words = dict.fromkeys(tokens(text))
+    rare = dict.fromkeys(key for key in map(_rare_term, words) if key is not None)
+    meant = sum(1 for word in words if not stop_keys().issuperset(term_keys([word])))
+    return np.array(list(rare)[:MOST_RARE_WORDS], np.uint32), max(1, meant)
 
 
 @lru_cache(maxsize=4096)

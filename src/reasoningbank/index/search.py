@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +86,8 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
         form=form,
         parametric=parametric,
         rarest_word=math.log1p(_own_rows(snapshot, passed) + KEYWORDS.assumed_rows),
-        named=_flags(slots, named),
+        named=np.array([named.get(slot, 0.0) for slot in slots.tolist()] if named else 0.0, np.float32)
+        * np.ones(len(slots), np.float32),
         exact=_flags(slots, exact),
         beside=beside,
         scopes=[SCOPES[number] for number in rows.take("scope", slots).tolist()],
@@ -109,17 +111,19 @@ def _asked_for(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
     return [slots[-1] for slots in find(snapshot, probe.also).values() if mask[slots[-1]]]
 
 
-def _slots_named(snapshot: Snapshot, probe: Probe, passed: Passed) -> list[int]:
-    """The slots that hold a rare word of the query which few of the tenant's memories hold."""
+def _slots_named(snapshot: Snapshot, probe: Probe, passed: Passed) -> dict[int, float]:
+    """The slots that hold rare words of the query which few of the tenant's memories hold, with their share of it."""
     if not passed.considered or probe.depth <= 0:
-        return []
+        return {}
     few = max(1, _own_rows(snapshot, passed) // _RARE_ONE_IN)
-    held: list[int] = []
-    for slots in slots_with(snapshot, find_rare_terms(probe.text)):
+    held: dict[int, float] = {}
+    rare, words = find_rare_terms(probe.text)
+    for slots in slots_with(snapshot, rare):
         own = slots if passed.own is None else slots[passed.own[slots]]
         if len(own) <= few:
-            held += own[passed.mask[own]].tolist()
-    return held[: probe.depth]
+            for slot in own[passed.mask[own]].tolist():
+                held[slot] = min(1.0, held.get(slot, 0.0) + 1.0 / words)
+    return dict(islice(held.items(), probe.depth))
 
 
 def _flags(slots: Slots, held: Sequence[int]) -> NDArray[np.bool_]:

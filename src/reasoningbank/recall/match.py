@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from reasoningbank.ports import Floats
 
 
+_UNSEEN = 0.005
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
     """What each candidate is worth for the query, as parallel columns."""
@@ -83,7 +86,9 @@ def passing(
     fitting = order[fits[order]].tolist()
     wanted = [row for row in fitting if candidates.ids[row] not in excluded] if excluded else fitting
     # What keeps failing in tasks like this one is no advice for it, however well it does elsewhere.
-    believed = (match.confidence >= query.min_confidence) & (match.here >= min(query.min_confidence, PRUNE_BELOW))
+    # As it is shown, to two digits: 0.4999 reads 0.50.
+    least = query.min_confidence - _UNSEEN
+    believed = (match.confidence >= least) & (match.here >= min(least, PRUNE_BELOW))
     trusted = believed.tolist()
     passed = [row for row in wanted if trusted[row]]
     reasons = {

@@ -73,6 +73,10 @@ MOST_MEASURED = 20_000
 """Memories up to which the floor rises: beyond what was measured, it would only guess, and to refuse costs more."""
 _EXACT = 0.02
 """What is left of the doubt about a memory whose title, key or content is the very question."""
+_NAMED = 0.9
+"""What is taken from the doubt about a memory that holds a question of nothing but rare words; of half of them, a
+quarter of that.
+"""
 
 
 def floor_among(calibration: Calibration, memories: int) -> float:
@@ -87,7 +91,7 @@ def passes_floor(relevance: Column, candidates: Candidates, floor: float) -> NDA
     """Above the floor, or asked for by a name: what holds a rare word of the question is shown, however little a model
     can make of that word.
     """
-    passed: NDArray[np.bool_] = (relevance >= floor) | candidates.named | candidates.exact
+    passed: NDArray[np.bool_] = (relevance >= floor) | (candidates.named > 0.0) | candidates.exact
     return passed
 
 
@@ -139,7 +143,8 @@ def fit_of(candidates: Candidates, weights: Fit) -> Column:
 def relevance_of(candidates: Candidates, calibration: Calibration) -> Column:
     fit = fit_of(candidates, calibration.fit)
     relevance: Column = 1.0 / (1.0 + np.exp(-_log_odds(calibration, np.log(fit + BARELY), candidates.considered)))
-    return np.where(candidates.exact, 1.0 - _EXACT * (1.0 - relevance), relevance)
+    doubt = (1.0 - relevance) * (1.0 - _NAMED * candidates.named.astype(np.float64) ** 2)
+    return 1.0 - np.where(candidates.exact, _EXACT * doubt, doubt)
 
 
 def likeness_of(candidates: Candidates, calibration: Calibration) -> Column:

@@ -43,11 +43,17 @@ def silence(found: Found, namespace: str, max_tokens: int | None = None) -> str:
     if not found.abstained:
         budget = f"max_tokens {max_tokens:,}" if max_tokens is not None else "the budget"
         kept = counted(found.total_found, "memory fits", "memories fit")
-        return f"{kept}, and not within {budget}, or kept back to learn what it is worth."
+        return f"{kept}, but not within {budget}, or was kept back to learn what it is worth."
     if found.not_yet_indexed:
         return f"Nothing found yet in {where}: {counted(found.not_yet_indexed, 'change')} not indexed."
+    return _left_out_entirely(found, where) if found.filtered_out else f"There is nothing to be found in {where} yet."
+
+
+def _left_out_entirely(found: Found, where: str) -> str:
+    if doubted := found.filtered_out.get("min_confidence"):
+        fits = counted(doubted, "memory fits and is", "memories fit and are")
+        return f"Nothing in {where} is believed: {fits} doubted; min_confidence 0 shows what."
+    reasons = ", ".join(left_out(found))
     if found.filtered_out.get("floor"):
-        return f"Nothing in {where} fits well enough ({', '.join(left_out(found))}); floor 0 shows the nearest anyway."
-    if found.filtered_out:
-        return f"Nothing in {where} may be shown: {', '.join(left_out(found))}."
-    return f"There is nothing to be found in {where} yet."
+        return f"Nothing in {where} fits well enough ({reasons}); floor 0 shows the nearest anyway."
+    return f"Nothing in {where} may be shown: {reasons}."

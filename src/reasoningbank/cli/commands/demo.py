@@ -38,7 +38,7 @@ _STEPS = (
     ),
     Step(
         says="",
-        words=("store", "retry-pay", "A payment sent again after a timeout is paid twice.", "--outcome", "failure"),
+        words=("store", "retry-pay", "A payment sent again is paid twice.", "--outcome", "failure"),
     ),
     Step(says="", words=("store", "push", "Run the tests before you push a branch.")),
     Step(

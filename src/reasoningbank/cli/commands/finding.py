@@ -23,7 +23,7 @@ from reasoningbank.view import found_json
 PROFILES = ("balanced", "four-factor", "semantic", "boosted")
 """Named here too, since the ranking imports numpy and help must not; a test holds them together."""
 _DEFAULT_TOKENS = 500
-_AS_CLAUDE_FLOW: dict[str, Any] = {"profile": "four-factor", "limit": 10, "floor": 0.0}
+_AS_CLAUDE_FLOW: dict[str, Any] = {"profile": "four-factor", "limit": 10, "floor": 0.0, "min_confidence": 0.0}
 """What `--reasoningbank` asks for where nothing else was typed: the memory of that name in claude-flow ranks all of a
 namespace by four factors, shows ten and leaves nothing out.
 """
