@@ -117,6 +117,8 @@ def _slots_named(snapshot: Snapshot, probe: Probe, passed: Passed) -> list[int]:
     held: list[int] = []
     for slots in slots_with(snapshot, find_rare_terms(probe.text)):
         own = slots if passed.own is None else slots[passed.own[slots]]
+        # An edited memory leaves a dead slot with the same word behind: it must not make the word common.
+        own = own[snapshot.rows.take("alive", own) == 1]
         if len(own) <= few:
             held += own[passed.mask[own]].tolist()
     return held[: probe.depth]
