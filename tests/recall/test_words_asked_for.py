@@ -120,9 +120,7 @@ def test_a_rare_word_stays_one_however_often_its_memory_was_edited(
         ("Keep the window shut.", "Another habit"),
     ],
 )
-def test_the_very_title_key_or_content_is_as_good_as_certain(
-    crowded: ReasoningBank, question: str, title: str
-) -> None:
+def test_the_very_title_key_or_content_is_as_good_as_certain(crowded: ReasoningBank, question: str, title: str) -> None:
     best = crowded.search(question).memories[0]
     assert best.title == title
     assert best.relevance >= 0.97
