@@ -59,7 +59,9 @@ def asked_at(data: Path, name: str, tmp_path: Path, *sizes: int) -> list[tuple[s
     with bank_in(folder, "hash") as bank:
         for crowd in ask_crowds(bank, plans(data, *sizes)[name], 0, lambda done, total: None):
             every = bank.search("anything", profile="four-factor", limit=100, min_confidence=0.0)
-            found.append(({hit.title for hit in every.memories}, crowd))
+            titles = {hit.title for hit in every.memories}
+            assert len(titles) == len(every.memories), "nothing is kept twice"
+            found.append((titles, crowd))
     return found
 
 
