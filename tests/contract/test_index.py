@@ -230,3 +230,123 @@ def test_ids_that_are_asked_for_come_back_with_their_scores_where_the_filter_let
     candidates = index.search(probe)
     assert numbers(candidates.ids) == [1, 2]
     assert candidates.keyword[0] > 0.0 == candidates.keyword[1]
+
+
+def columns(index: Index, text: str, depth: int = 100, **where: object) -> dict[int, tuple[bool, bool]]:
+    """Of each memory that comes up, whether it is asked for by a rare word, and whether it is the very question."""
+    probe = Probe(vector=None, text=text, where=Filter(**{"tenant": "t", **where}), depth=depth)  # type: ignore[arg-type]
+    candidates = index.search(probe)
+    assert len(candidates.named) == len(candidates.exact) == len(candidates.beside) == len(candidates.ids)
+    told = zip(candidates.named.tolist(), candidates.exact.tolist(), strict=True)
+    return dict(zip(numbers(candidates.ids), told, strict=True))
+
+
+def test_a_rare_word_names_what_holds_it_in_any_field_and_a_common_word_does_not(index: Index) -> None:
+    add(
+        index,
+        5,
+        a_memory(1, title="to zanzibar", content="shared words"),
+        a_memory(2, key="zanzibar-trip"),
+        a_memory(3, tags=("zanzibar",)),
+        a_memory(4, content="shared words of zanzibar"),
+        a_memory(5, description="on zanzibar"),
+        *(a_memory(number) for number in range(6, 300)),
+    )
+    named = {number for number, (is_named, _) in columns(index, "the shared zanzibar", 300).items() if is_named}
+    assert named == {1, 2, 3, 4, 5}
+    assert not any(is_named for is_named, _ in columns(index, "shared words").values())
+
+
+def test_a_word_names_nothing_that_more_than_one_in_fifty_hold(index: Index) -> None:
+    add(index, 1, *(a_memory(number, content="zanzibar" if number < 3 else "plain") for number in range(149)))
+    assert not any(is_named for is_named, _ in columns(index, "zanzibar").values())
+    add(index, 2, a_memory(149))
+    assert [number for number, (is_named, _) in columns(index, "zanzibar").items() if is_named] == [0, 1, 2]
+
+
+def test_what_was_revised_or_erased_or_is_another_tenants_makes_no_word_common(index: Index) -> None:
+    add(index, 1, a_memory(1, content="zanzibar"), a_memory(2, content="zanzibar"))
+    add(index, 2, *(a_memory(number, tenant="u", content="zanzibar") for number in range(10, 40)))
+    for revision in range(2, 6):
+        text = f"zanzibar {revision}"
+        apply(index, 1 + revision, revised=[(a_memory(1, content=text, revision=revision), STANDING)])
+    apply(index, 7, erased=["mem_00002"])
+    assert columns(index, "zanzibar") == {1: (True, False)}
+
+
+@pytest.mark.parametrize("text", ["Keep THE door  shut", "title1", "the-door", "keep the door shut"])
+def test_the_very_title_key_or_content_is_exact_however_it_is_spaced(index: Index, text: str) -> None:
+    add(index, 2, a_memory(1, content="Keep the door shut", key="the-door"), a_memory(2, content="Keep the doors shut"))
+    assert {number for number, (_, is_exact) in columns(index, text).items() if is_exact} == {1}
+    assert not any(is_exact for _, is_exact in columns(index, f"{text} now").values())
+
+
+def test_a_memory_is_named_and_exact_only_where_the_filter_lets_it(index: Index) -> None:
+    add(index, 2, a_memory(1, key="zanzibar"), a_memory(2, key="zanzibar", namespace="m"))
+    assert columns(index, "zanzibar", namespace="n") == {1: (False, True)}, "two hold it, so it is not rare"
+    assert columns(index, "zanzibar", namespace="o") == {}
+
+
+@pytest.mark.parametrize("changes", [{"key": "grafana-board"}, {"tags": ("grafana-board",)}], ids=str)
+def test_a_revised_key_or_tag_is_found_and_the_old_one_no_more(index: Index, changes: dict[str, Any]) -> None:
+    add(index, 1, a_memory(1, **{name: ("old-board",) if name == "tags" else "old-board" for name in changes}))
+    assert numbers(found(index, "old")) == [1]
+    apply(index, 2, revised=[(a_memory(1, revision=2, **changes), STANDING)])
+    assert numbers(found(index, "grafana")) == [1]
+    assert found(index, "old") == []
+    assert columns(index, "old-board") == {1: (False, False)}, "by the other word of it"
+
+
+def test_the_rarest_word_is_what_a_word_of_one_memory_counts_whatever_the_size(index: Index) -> None:
+    before = 0.0
+    for seq, upto in enumerate((20, 200, 2_000), start=1):
+        add(index, seq, *(a_memory(number, content=f"only{number}") for number in range(upto)))
+        probe = Probe(vector=None, text="only7", where=Filter(tenant="t"), depth=5)
+        candidates = index.search(probe)
+        assert candidates.rarest_word > before
+        before = candidates.rarest_word
+        assert float(candidates.keyword.max()) / candidates.rarest_word == pytest.approx(1.1, abs=0.25)
+
+
+def test_the_rarest_word_does_not_tell_how_many_memories_other_tenants_have(index: Index) -> None:
+    add(index, 1, *(a_memory(number) for number in range(5)))
+    probe = Probe(vector=None, text="shared", where=Filter(tenant="t"), depth=5)
+    alone = index.search(probe).rarest_word
+    add(index, 2, *(a_memory(number, tenant="u") for number in range(100, 200)))
+    assert index.search(probe).rarest_word == pytest.approx(alone)
+
+
+def test_a_turn_has_the_turns_before_and_after_it_beside_it(index: Index) -> None:
+    add(
+        index,
+        7,
+        a_memory(1, content="Ann: zanzibar"),
+        a_memory(2, content="Bob: yes"),
+        a_memory(3, content="Ann: fine"),
+        a_memory(4, content="Note: zanzibar"),
+        a_memory(5, content="Bob: apart"),
+        a_memory(6, content="Ann: another talk", metadata={"conv_id": "two"}),
+        a_memory(7, content="Bob: elsewhere", namespace="m", metadata={"conv_id": "two"}),
+        a_memory(8, content="Ann: not mine", tenant="u", metadata={"conv_id": "two"}),
+    )
+
+    def beside(**where: object) -> dict[int, set[int]]:
+        probe = Probe(vector=None, text="ann bob zanzibar", where=Filter(**{"tenant": "t", **where}), depth=50)  # type: ignore[arg-type]
+        candidates = index.search(probe)
+        own = numbers(candidates.ids)
+        pairs = candidates.beside.tolist()
+        return {own[row]: {own[place] for place in pair if place >= 0} for row, pair in enumerate(pairs)}
+
+    nobody: set[int] = set()
+    assert beside() == {1: {2}, 2: {1, 3}, 3: {2}, 4: nobody, 5: nobody, 6: nobody, 7: nobody}
+    apply(index, 8, erased=["mem_00002"])
+    left = beside()
+    assert 2 not in left
+    assert all(2 not in near for near in left.values())
+
+
+def test_a_turn_comes_up_with_its_neighbour_though_nothing_else_finds_it(index: Index) -> None:
+    add(index, 2, a_memory(1, content="Ann: zanzibar"), a_memory(2, content="Bob: yes", tags=("kept",)))
+    probe = Probe(vector=None, text="zanzibar", where=Filter(tenant="t"), depth=1)
+    assert numbers(index.search(probe).ids) == [1, 2]
+    assert numbers(index.search(replace(probe, where=Filter(tenant="t", tags=("kept",)))).ids) == []

@@ -109,7 +109,8 @@ def ask_crowds(bank: ReasoningBank, plan: CrowdPlan, seed: int, progress: Progre
     position: dict[str, int] = {}
     filled = 0
     for size in plan.sizes:
-        core = plan.core[: max(1, round(CORE_SHARE * size))]
+        # More of the set itself where too little else is there to reach the size.
+        core = plan.core[: max(1, round(CORE_SHARE * size), size - len(plan.filler))]
         fresh = core[len(position) :]
         ids = bank.record_many(draft_of(plan.labelled.documents[place]) for place in fresh)
         position |= dict(zip(ids, fresh, strict=True))

@@ -120,6 +120,8 @@ def _slots_named(snapshot: Snapshot, probe: Probe, passed: Passed) -> dict[int, 
     rare, words = find_rare_terms(probe.text)
     for slots in slots_with(snapshot, rare):
         own = slots if passed.own is None else slots[passed.own[slots]]
+        # An edited memory leaves a dead slot with the same word behind: it must not make the word common.
+        own = own[snapshot.rows.take("alive", own) == 1]
         if len(own) <= few:
             for slot in own[passed.mask[own]].tolist():
                 held[slot] = min(1.0, held.get(slot, 0.0) + 1.0 / words)
