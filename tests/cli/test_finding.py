@@ -23,8 +23,11 @@ def test_a_hit_says_what_it_is_worth_and_why_it_is_there(rb, stocked):
     assert "relevance 0." in first[1]
     assert "confidence 0.50 (0.13–0.87)" in first[1]
     reasons = first[3]
-    for part in ("score", "cosine", "recency", "usage", "diversity", "scope"):
+    for part in ("score", "cosine", "keyword"):
         assert part in reasons
+    # What makes no difference is said by --explain.
+    for part in ("recency", "usage", "diversity", "scope"):
+        assert part not in reasons
     assert "AVOID: pay" in result.out
     assert "hash/" in result.err
     assert "tokens" in result.err

@@ -139,3 +139,20 @@ def test_edited_tags_are_found_and_the_old_ones_no_more(bank: ReasoningBank) -> 
     bank.edit(kept.id, tags=["terraform"])
     assert titles(bank, "terraform") == ["A habit"]
     assert titles(bank, "kubernetes") == []
+
+
+@pytest.mark.parametrize(("question", "least"), [("OPS-10777", 0.9), ("see OPS-10777", 0.4)])
+def test_the_more_of_a_question_is_the_name_the_surer_is_what_holds_it(tmp_path, question, least):
+    with ReasoningBank.open(tmp_path / "bank.db", embedder="hash", namespace="n") as bank:
+        kept = bank.record(title="Certificates", content="restart the gateway after OPS-10777 was closed")
+        bank.record_many({"title": f"Dish {n}", "content": f"boil {n} eggs with salt"} for n in range(60))
+        first = bank.search(question).memories[0]
+        assert first.id == kept.id
+        assert first.relevance >= least
+
+
+def test_an_everyday_word_of_the_trade_is_no_name(tmp_path):
+    with ReasoningBank.open(tmp_path / "bank.db", embedder="hash", namespace="n") as bank:
+        bank.record(title="Timers", content="Use fake timers in frontend tests of zanzibar")
+        assert not bank.candidates("the frontend people", depth=10).named.any()
+        assert bank.candidates("the zanzibar people", depth=10).named.any()

@@ -17,6 +17,8 @@ from reasoningbank.recall.query import Found, Recalled
 from reasoningbank.recall.silence import REASONS, left_out
 
 _MOST_CONTENT_LINES = 4
+_NEUTRAL = {"recency": 1.0, "usage": 0.0, "diversity": 1.0, "scope_weight": 1.0}
+"""Of parts that make no difference: only `--explain` shows these."""
 _SHOWN_ABOVE = {"relevance", "confidence"}
 _IN_FULL_ONLY = {"distance"}
 _LEFT_OUT = {**REASONS, "min_confidence": "below --min-confidence", "max_tokens": "beyond --max-tokens"}
@@ -63,7 +65,7 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     reasons = [
         f"{_SHORT_NAMES.get(name, name)} {figures.short(value)}"
         for name, value in _parts(hit).items()
-        if name not in _SHOWN_ABOVE and name not in _IN_FULL_ONLY
+        if round(value, 2) != _NEUTRAL.get(name) and name not in _SHOWN_ABOVE and name not in _IN_FULL_ONLY
     ]
     terminal.paragraph(f"why: {', '.join(reasons)}", indent, dim=True)
 
