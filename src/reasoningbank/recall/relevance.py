@@ -69,8 +69,9 @@ CROWDED = 50
 CLOSE = 0.7
 BARELY = 0.05
 """Added to a fit before its logarithm is taken: nothing at all in common is still a little."""
+FEWEST_MEASURED = 4
 MOST_MEASURED = 20_000
-"""Memories up to which the floor rises: beyond what was measured, it would only guess, and to refuse costs more."""
+"""Memories between which the floor rises: beyond what was measured, it would only guess, and to refuse costs more."""
 _EXACT = 0.02
 """What is left of the doubt about a memory whose title, key or content is the very question."""
 _NAMED = 0.9
@@ -83,7 +84,7 @@ def floor_among(calibration: Calibration, memories: int) -> float:
     """The least relevance that is shown: what the best of so many memories reaches for one in twenty questions about
     another subject.
     """
-    fit = calibration.floor + calibration.floor_per_log * math.log(min(max(1, memories), MOST_MEASURED))
+    fit = calibration.floor + calibration.floor_per_log * math.log(min(max(memories, FEWEST_MEASURED), MOST_MEASURED))
     return _chance(calibration, fit, memories)
 
 
