@@ -15,6 +15,7 @@ from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.types import EVERY_NAMESPACE, Ruling, RulingKind, State
 from reasoningbank.guard.admission import warnings_of
+from reasoningbank.judging import Source
 from reasoningbank.view import provenance_json, remembered_json, ruling_json, source_json
 
 _DEFAULT_LIMIT = 50
@@ -45,15 +46,17 @@ def _list(args: Namespace, terminal: Terminal) -> int:
         Column(name="MEMORIES", right=True),
         Column(name="QUARANTINED", right=True),
     ]
-    show(
-        terminal,
-        columns,
-        [
-            [s.origin, "revoked" if s.revoked else str(s.trust), f"{s.memories:,}", f"{s.quarantined:,}"]
-            for s in sources
-        ],
-    )
+    show(terminal, columns, [[s.origin, _standing(s), f"{s.memories:,}", f"{s.quarantined:,}"] for s in sources])
     return 0
+
+
+def _standing(source: Source) -> str:
+    """How far an origin is believed. An approval covers what it had brought by then, so what came later is counted."""
+    if source.revoked:
+        return "revoked"
+    if not source.approved:
+        return str(source.trust)
+    return "approved" if source.approved == source.memories else f"{source.trust}; {source.approved:,} approved"
 
 
 def _list_quarantined(bank: Bank, args: Namespace, terminal: Terminal) -> int:
