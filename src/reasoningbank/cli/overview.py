@@ -11,6 +11,8 @@ _FAMILIES = {
     "export": "every record as JSON Lines; agents-md, claude-md, skill",
     "token": "who may come in over HTTP: create, list, revoke",
     "trust": "whom to believe: list, approve, revoke …",
+    "graph": "the edges between memories: neighbours, edges",
+    "team": "which projects find one another's: list, add, remove",
     "eval": "measure on real data: learning, retrieval",
 }
 """What the members of a family are about together; one with a single member needs no such line."""
