@@ -231,3 +231,12 @@ def test_talk_beside_a_label_stays_beside_it(capsys):
     assert first == "access      open to programs"
     assert rest
     assert all(line.startswith(" " * 12) for line in rest)
+
+
+def test_a_gap_leaves_room_for_its_question_and_goes_by_the_id_that_is_shown(rb, memory):
+    question = "rotating the signing certificates of the mail gateway"
+    rb("query", question)
+    shown = STYLE.sub("", see("gaps"))
+    assert question[:35] in shown
+    [short] = re.findall(r"gap_\w+…", shown)
+    assert "1 question dropped" in rb("gaps", "--forget", short).err
