@@ -72,7 +72,7 @@ class Desk:
         return found
 
     def _nearest_key(self, reader: Reader, typed: str, namespace: str) -> str | None:
-        """The key that somebody probably meant. Among very many the search would take longer than a mistake is worth."""
+        """The key that somebody probably meant; none among so many that comparing them would take long."""
         if typed.startswith("mem_"):
             return None
         keys = [key for key in reader.tally(Memory, "key", {"namespace": namespace, "state": LIVE_STATES}) if key]

@@ -115,7 +115,7 @@ def describe_index(status: Status) -> str:
     idle = status.index.memories - status.memories.get("active", 0)
     # More than this tenant has are other tenants' too: then the difference says nothing.
     told = (
-        f" ({idle:,} of them not active)" if 0 < idle and status.index.memories <= sum(status.memories.values()) else ""
+        f" ({idle:,} of them not active)" if idle > 0 and status.index.memories <= sum(status.memories.values()) else ""
     )
     return f"{held}{told}, {figures.size(status.index.bytes_on_disk)}"
 
