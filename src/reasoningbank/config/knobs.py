@@ -314,7 +314,7 @@ def in_words(knob: Knob, value: Any) -> str:
 
 
 def value_in_force(settings: Settings, knob: Knob) -> Any:
-    """What holds of a knob, also when nobody has set it: then a number or words; None where it is about nothing here."""
+    """What holds of a knob, also when nobody has set it: a number or words; None where it is about nothing here."""
     value = value_of(settings, knob.name)
     if value is not None:
         return value

@@ -46,7 +46,9 @@ def _page(settings: Settings, chosen: dict[str, Choice], terminal: Terminal, *, 
     if not only_set:
         terminal.say("# Lines with a # hold by default; the others are set, and say where.", dim=True)
     for section in SECTIONS:
-        knobs = [knob for knob in KNOBS if knob.section == section and _is_shown(knob, settings, chosen, only_set=only_set)]
+        knobs = [
+            knob for knob in KNOBS if knob.section == section and _is_shown(knob, settings, chosen, only_set=only_set)
+        ]
         if not knobs:
             continue
         if not first:
