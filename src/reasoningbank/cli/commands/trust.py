@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from reasoningbank.bank import Bank
 from reasoningbank.cli import figures
@@ -15,7 +16,6 @@ from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.types import EVERY_NAMESPACE, Ruling, RulingKind, State
 from reasoningbank.guard.admission import warnings_of
-from reasoningbank.judging import Source
 from reasoningbank.view import provenance_json, remembered_json, ruling_json, source_json
 
 _DEFAULT_LIMIT = 50
@@ -46,17 +46,18 @@ def _list(args: Namespace, terminal: Terminal) -> int:
         Column(name="MEMORIES", right=True),
         Column(name="QUARANTINED", right=True),
     ]
-    show(terminal, columns, [[s.origin, _standing(s), f"{s.memories:,}", f"{s.quarantined:,}"] for s in sources])
+    rows = [[s.origin, _standing(source_json(s)), f"{s.memories:,}", f"{s.quarantined:,}"] for s in sources]
+    show(terminal, columns, rows)
     return 0
 
 
-def _standing(source: Source) -> str:
+def _standing(told: Mapping[str, Any]) -> str:
     """How far an origin is believed. An approval covers what it had brought by then, so what came later is counted."""
-    if source.revoked:
+    if told["revoked"]:
         return "revoked"
-    if not source.approved:
-        return str(source.trust)
-    return "approved" if source.approved == source.memories else f"{source.trust}; {source.approved:,} approved"
+    if not told["approved"]:
+        return str(told["trust"])
+    return "approved" if told["approved"] == told["memories"] else f"{told['trust']}; {told['approved']:,} approved"
 
 
 def _list_quarantined(bank: Bank, args: Namespace, terminal: Terminal) -> int:
