@@ -24,6 +24,7 @@ from reasoningbank.ports import Reader, Store
 V = TypeVar("V", bound=Hashable)
 R = TypeVar("R", bound=Record)
 _MOST_NAMED = 5
+_MOST_KEYS_COMPARED = 5_000
 _TITLE_CHARS = 40
 
 LIVE_STATES = (State.ACTIVE, State.QUARANTINED)
@@ -64,10 +65,23 @@ class Desk:
         if found is None and (whole := full_id(reader, Memory, "mem", reference)) is not None:
             found = reader.get(Memory, [whole]).get(whole)
         if found is None:
-            raise NotFound(
-                f"There is no memory with the id or key {reference!r} in namespace {namespace or self.namespace!r}."
-            )
+            where = namespace or self.namespace
+            near = self._nearest_key(reader, reference, where)
+            hint = f" Did you mean {near!r}?" if near else ""
+            raise NotFound(f"There is no memory with the id or key {reference!r} in namespace {where!r}.{hint}")
         return found
+
+    def _nearest_key(self, reader: Reader, typed: str, namespace: str) -> str | None:
+        """The key that somebody probably meant; none among so many that comparing them would take long."""
+        if typed.startswith("mem_"):
+            return None
+        keys = [key for key in reader.tally(Memory, "key", {"namespace": namespace, "state": LIVE_STATES}) if key]
+        if len(keys) > _MOST_KEYS_COMPARED:
+            return None
+        from difflib import get_close_matches
+
+        found = get_close_matches(typed, keys, n=1)
+        return self.scrubber.scrub(found[0]).text if found else None
 
     def remembered(self, reader: Reader, memories: Sequence[Memory]) -> list[Remembered]:
         """Memories with what they have earned as of now."""

@@ -5,17 +5,18 @@ Knows names and rehearsals. What a decision does is known by `guard.rulings`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_text
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.origins import LEVELS, USER, Trust, clean_origin, kind_of, level_of
-from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Memory, Remembered, Ruling, State
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Memory, Remembered, Ruling, RulingKind, State
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk, full_id
 from reasoningbank.guard import rulings
 from reasoningbank.guard.rulings import Decision
-from reasoningbank.guard.trust import descendants, levels_of, revoked_origins, trust_of
+from reasoningbank.guard.trust import descendants, in_force, levels_of, revoked_origins, trust_of
 from reasoningbank.ports import Reader, Writer
 from reasoningbank.records import checked_limit
 
@@ -38,6 +39,8 @@ class Source:
     trust: Trust
     memories: int
     quarantined: int
+    approved: int
+    """Those that somebody vouched for: they are believed more than their origin."""
     revoked: bool
 
 
@@ -106,17 +109,28 @@ class Judging:
             counted = reader.tally(Memory, "origin")
             quarantined = reader.tally(Memory, "origin", {"state": State.QUARANTINED.value})
             revoked = revoked_origins(reader)
+            approved = _approved_by_origin(reader)
         found = [
             Source(
                 origin=origin,
                 trust=level_of(origin),
                 memories=counted.get(origin, 0),
                 quarantined=quarantined.get(origin, 0),
+                approved=approved[origin],
                 revoked=origin in revoked,
             )
             for origin in {*counted, *revoked}
         ]
         return sorted(found, key=lambda source: (source.trust, source.origin))
+
+
+def _approved_by_origin(reader: Reader) -> Counter[str]:
+    """How many memories of each origin are believed more than it, because somebody vouched for them."""
+    given = in_force(reader.select(Ruling, {"kind": (RulingKind.APPROVE.value, RulingKind.UNDO.value)}))
+    vouched = {memory_id for ruling in given if ruling.kind is RulingKind.APPROVE for memory_id in ruling.memories}
+    memories = list(reader.get(Memory, sorted(vouched)).values())
+    levels = levels_of(reader, memories)
+    return Counter(memory.origin for memory in memories if trust_of(memory, levels) > level_of(memory.origin))
 
 
 def _meant(desk: Desk, reader: Reader, target: str) -> Sequence[Memory]:

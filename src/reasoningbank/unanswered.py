@@ -45,7 +45,7 @@ class Unanswered:
     def forget(self, gap_id: str) -> int:
         """Drop a gap, with every wording that a listing shows under it; says how many log lines that were."""
         there = self.list(namespace=EVERY_NAMESPACE, limit=records.MOST_LISTED).open
-        typed = gap_id.strip().lower()
+        typed = gap_id.strip().rstrip("….").lower()
         fitting = [gap for gap in there if any(known.startswith((typed, f"gap_{typed}")) for known in gap.ids)]
         if len(fitting) > 1 and len(typed) >= LEAST_TYPED:
             listed_ids = ", ".join(f"{gap.id} ({gap.question[:40]})" for gap in fitting[:5])

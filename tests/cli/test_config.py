@@ -163,3 +163,24 @@ def test_distilling_takes_its_workers_from_the_file(rb, home, memory):
     configure(home, "[distillation]\nworkers = 1\nbatch = 1\nmax_extractions_per_session = 2\n")
     assert rb("distill").code == 0
     assert rb("distill", "--workers", "65").code == 2
+
+
+def test_json_gives_what_holds_where_nobody_has_set_anything(rb, monkeypatch):
+    monkeypatch.delenv("REASONINGBANK_EMBEDDER")
+    held = {one["key"]: one["value"] for one in rb("config", "--json").json["settings"]}
+    assert held["embedding.embedder"] == "local"
+    assert held["embedding.model"] is None, "the local embedder has none to name"
+    assert held["search.min_confidence"] == "0.5 over MCP, 0.3 elsewhere"
+    assert held["search.floor"] == "calibrated"
+    assert held["confidence.policy"].startswith("what the bank remembers")
+    assert held["confidence.decay_per_month"] == 0.05
+    assert held["confidence.consensus_threshold"] == 2
+
+
+def test_the_page_says_how_to_read_it_and_names_a_model_only_of_an_embedder_that_has_one(rb, monkeypatch):
+    monkeypatch.setenv("REASONINGBANK_EMBEDDER", "local")
+    page = rb("config").out
+    assert page.startswith("# Lines with a # hold by default")
+    assert "text-embedding-3" not in page
+    monkeypatch.setenv("REASONINGBANK_EMBEDDER", "openai/text-embedding-3-large")
+    assert 'model = "text-embedding-3-large"' in rb("config").out

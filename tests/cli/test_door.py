@@ -194,3 +194,13 @@ def test_bench_needs_a_checkout_and_hands_everything_over(rb, spawn, tmp_path):
     assert result.code == 7
     assert result.out == "['speed', '--json', '--size', '10']\n"
     assert spawn("bench", "--", "--help").out == "['--help']\n"
+
+
+def test_the_help_of_each_family_fits_into_80_columns_and_the_overview_says_what_it_is_about(rb):
+    from reasoningbank.cli.table import families
+
+    overview = rb("help").out
+    assert "the edges between memories" in overview
+    assert "which projects find one another's" in overview
+    for name in families():
+        assert [line for line in rb(name, "--help").out.splitlines() if len(line) > 80] == []

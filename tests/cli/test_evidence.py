@@ -135,3 +135,29 @@ def test_history_lists_the_signals_and_draws_the_curve(rb, memory):
 def test_evidence_about_nothing_is_not_found(rb, memory):
     for words in (("feedback", "x", "--helpful"), ("outcome", "x", "success"), ("history", "x")):
         assert rb(*words).code == 3
+
+
+def test_a_verdict_may_be_a_bare_word(rb, memory):
+    before = rb("get", memory, "--json").json["confidence"]
+    assert rb("feedback", memory, "unhelpful", "--json").json["confidence"] < before
+    assert rb("feedback", memory, "helpful").code == 0
+    assert rb("feedback", memory, "helpful", "--unhelpful").code == 2
+    assert "--helpful or --unhelpful" in rb("feedback", memory).err
+    assert rb("feedback", memory, "great").code == 2
+
+
+def test_report_get_and_history_count_the_same_showings_after_an_edit(rb, memory):
+    for _ in range(3):
+        rb("query", "retry a GET that timed out")
+    rb("edit", memory, "--content", "Never send a request again: queue it for the night instead.")
+    rb("query", "queue a request for the night")
+    [row] = rb("report", "--json").json["memories"]
+    assert row["shown"] == rb("get", memory, "--json").json["shown"] == 1
+    assert "shown 1×" in rb("get", memory).out
+    assert "shown 1×" in rb("history", memory).out
+
+
+def test_the_page_of_a_memory_speaks_of_one_old_outcome_as_one(rb, memory):
+    rb("outcome", memory, "success")
+    rb("edit", memory, "--content", "Never send a request again: queue it for the night instead.")
+    assert f"(`reasoningbank edit {memory} --keep-evidence` makes it count)" in " ".join(rb("get", memory).out.split())

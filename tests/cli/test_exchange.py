@@ -134,3 +134,23 @@ def test_what_of_a_file_was_not_kept_is_said(rb, tmp_path):
     file = tmp_path / "lessons.json"
     file.write_text(json.dumps([{**LESSON, "key_lesson_vector": [0.5] * 100}]), encoding="utf-8")
     assert "not kept: key_lesson_vector ×1" in rb("import", file).err
+
+
+def test_an_import_says_that_lines_with_a_namespace_keep_it(rb, memory, tmp_path):
+    file = tmp_path / "out.jsonl"
+    rb("export", file)
+    other = tmp_path / "other.db"
+    said = rb("import", file, "--bank", other, "--namespace", "zz").err
+    assert "1 memory keeps its own namespace: --namespace zz is for what names none." in said
+    assert "own namespace" not in rb("import", file, "--bank", other).err
+
+
+def test_an_import_counts_sessions_and_what_was_shown_in_words(rb, memory, tmp_path):
+    session = rb("session", "start", "rate limits").id
+    rb("query", "retry a GET that timed out", "--session", session)
+    file = tmp_path / "out.jsonl"
+    rb("export", file)
+    said = rb("import", file, "--bank", tmp_path / "other.db").out
+    assert "1 session" in said
+    assert "trajector" not in said
+    assert "1 showing" in said

@@ -77,3 +77,19 @@ def test_a_hit_says_where_its_strong_links_lead(rb):
     assert f"see also: components (architectural analogy 0.82, in frontend) {other}" in said.out
     hit = rb("query", "split the backend into services", "--namespace", "backend", "--json").json["memories"][0]
     assert [linked["kind"] for linked in hit["see_also"]] == ["architectural_analogy"]
+
+
+def test_an_edge_is_removed_by_the_two_memories_that_only_it_joins(rb):
+    for key in ("one", "two", "three"):
+        rb("store", key, f"The advice called {key}.")
+    edge = rb("link", "one", "two").id
+    assert rb("unlink", "two", "one").id == edge
+    rb("link", "one", "two")
+    rb("link", "one", "two", "--kind", "causes")
+    assert "Several edges join one and two: name one of edg_" in rb("unlink", "one", "two").err
+    assert "`reasoningbank graph edges` lists" in rb("unlink", "one", "three").err
+    assert "`graph edges` lists them with their ids" in rb("unlink", "one").err
+
+
+def test_another_spelling_of_neighbours_is_understood(rb):
+    assert "Did you mean `graph neighbours`?" in rb("graph", "neighbors", "one").err

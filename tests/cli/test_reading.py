@@ -92,3 +92,22 @@ def test_whoever_looks_in_an_empty_namespace_is_told_where_the_memories_are(rb):
     assert told in rb("query", "knead dough").err
     assert told not in rb("list", "--namespace", "kitchen", "--tag", "none").err
     assert told not in rb("query", "black holes", "--namespace", "kitchen").err
+
+
+def test_a_key_with_a_slip_names_the_nearest(rb):
+    rb("store", "pg-index", "Build it concurrently.")
+    missed = rb("get", "pg-indx")
+    assert missed.code == 3
+    assert "Did you mean 'pg-index'?" in missed.err
+    assert "Did you mean" not in rb("get", "something-else").err
+
+
+def test_an_index_of_more_than_is_active_says_so(rb):
+    rb("store", "one", "Build it concurrently.")
+    rb("query", "build it concurrently")
+    assert "not active" not in rb("status").out
+    rb("store", "two", "Vacuum it at night.")
+    rb("delete", "two")
+    rb("query", "build it concurrently")
+    assert "2 memories (1 of them not active)" in rb("status").out
+    assert "2 memories (1 of them not active)" in rb("doctor").out

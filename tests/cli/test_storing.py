@@ -87,3 +87,14 @@ def test_a_value_may_look_like_an_option_after_two_dashes(rb):
     assert rb("store", "--", "-k", "-v").code == 0
     assert rb("get", "--json", "--", "-k").json["content"] == "-v"
     assert rb("store", "--", "k", "--").code == 2
+
+
+def test_storing_the_same_again_says_that_nothing_changed(rb):
+    rb("store", "k", "First.")
+    assert rb("store", "k", "First.").err.startswith("Unchanged: k")
+    changed = rb("store", "k", "Second.").err
+    assert changed.startswith("Stored: k")
+    assert "revision 2" in changed
+    again = rb("store", "k", "Second.").err
+    assert again.startswith("Unchanged: k")
+    assert rb("get", "k", "--json").json["revision"] == 2

@@ -54,3 +54,9 @@ def test_what_agents_read_keeps_to_the_team(rb, tmp_path, monkeypatch):
     page = (tmp_path / "w" / "AGENTS.md").read_text()
     assert "as api does" in page
     assert "as shop does" not in page
+
+
+def test_a_team_without_a_name_is_the_only_thing_that_is_missed(rb):
+    refused = rb("team", "add")
+    assert refused.code == 2
+    assert "required: TEAM\n" in refused.err

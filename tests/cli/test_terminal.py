@@ -220,3 +220,23 @@ def test_an_import_shows_one_bar_for_records_and_vectors_and_an_interrupt_says_w
     assert "indexing" in shown, "a person sees why it takes a while"
     assert "not indexed yet" not in shown
     assert rb("status", "--json").json["lag"] == 0
+
+
+def test_talk_beside_a_label_stays_beside_it(capsys):
+    from reasoningbank.cli.terminal import Terminal
+
+    terminal = Terminal(out=sys.stdout, err=sys.stderr, as_json=False, width=30)
+    terminal.tell_labelled("access      ", "open to programs on this machine; --require-token closes it")
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first == "access      open to programs"
+    assert rest
+    assert all(line.startswith(" " * 12) for line in rest)
+
+
+def test_a_gap_leaves_room_for_its_question_and_goes_by_the_id_that_is_shown(rb, memory):
+    question = "rotating the signing certificates of the mail gateway"
+    rb("query", question)
+    shown = STYLE.sub("", see("gaps"))
+    assert question[:35] in shown
+    [short] = re.findall(r"gap_\w+…", shown)
+    assert "1 question dropped" in rb("gaps", "--forget", short).err

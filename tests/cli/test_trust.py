@@ -25,7 +25,7 @@ def test_an_import_is_listed_approved_revoked_and_put_back(rb, tmp_path):
     assert memory in rb("trust", "list", "--quarantined").out
     assert "a joke" in rb("trust", "list", "--rulings").out
     assert rb("trust", "list", "--json").json["origins"][0] == {
-        "origin": "import:notes", "trust": "untrusted", "memories": 1, "quarantined": 1, "revoked": True,
+        "origin": "import:notes", "trust": "untrusted", "memories": 1, "quarantined": 1, "approved": 0, "revoked": True,
     }  # fmt: skip
     assert rb("trust", "undo", revoked.id).code == 0
     approved = rb("trust", "approve", memory, "--json").json
@@ -63,3 +63,14 @@ def test_a_hit_that_is_not_trusted_says_so(rb, tmp_path):
 def test_without_a_bank_there_is_nothing_to_decide(rb):
     assert "No memories yet." in rb("trust", "list").err
     assert rb("trust", "approve", "x").code == 5
+
+
+def test_an_approved_origin_is_listed_as_approved_until_it_brings_more(rb, tmp_path):
+    imported(rb, tmp_path)
+    rb("trust", "approve", "import:notes")
+    assert rb("trust", "list").out.splitlines()[1].split()[:3] == ["import:notes", "approved", "1"]
+    later = tmp_path / "later.jsonl"
+    later.write_text(json.dumps({"title": "more", "content": "Warm the cache before the load test."}), "utf-8")
+    rb("import", str(later), "--name", "notes")
+    assert "untrusted; 1 approved" in rb("trust", "list").out
+    assert rb("trust", "list", "--json").json["origins"][0]["approved"] == 1

@@ -154,3 +154,21 @@ def test_a_skill_says_what_it_is_for(rb, taught, tmp_path):
 def test_the_plain_export_is_what_it_was(rb, taught, tmp_path):
     assert '"type"' in rb("export").out
     assert rb("export", tmp_path / "all.jsonl").code == 0
+
+
+def test_lines_that_stood_apart_keep_apart_in_one_line(rb, file):
+    rb("store", "release", "Run the tests first\nThen tag it\nand push the tag:\n- to origin\n- to the mirror")
+    rb("export", "agents-md")
+    assert "Run the tests first; Then tag it and push the tag: - to origin; - to the mirror." in file.read_text("utf-8")
+
+
+def test_among_equals_the_users_own_go_before_a_later_import(rb, file, tmp_path):
+    rb("store", "mine", "Run the tests before a release.")
+    came = tmp_path / "notes.jsonl"
+    came.write_text('{"title": "Theirs", "content": "Warm the cache ahead of a load test."}', "utf-8")
+    rb("import", came, "--name", "notes")
+    rb("trust", "approve", "import:notes")
+    assert {one["confidence"] for one in rb("list", "--json").json["memories"]} == {0.5}
+    rb("export", "agents-md")
+    text = file.read_text("utf-8")
+    assert text.index("Do: mine") < text.index("Theirs")

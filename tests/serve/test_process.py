@@ -206,3 +206,10 @@ def test_a_missing_extra_names_itself(path, monkeypatch, capsys):
     monkeypatch.setattr(command, "find_spec", lambda name: None)
     assert main(["--bank", str(path), "serve"]) == 8
     assert "reasoningbank[serve]" in capsys.readouterr().err
+
+
+def test_the_rest_address_that_it_prints_answers(start):
+    process, api, _ = start()
+    process.send_signal(signal.SIGTERM)
+    _, talk = process.communicate(timeout=60)
+    assert f"REST        http://127.0.0.1:{api.port}/v1/status and all else under /v1\n" in talk

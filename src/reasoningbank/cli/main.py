@@ -119,7 +119,9 @@ def _without_command(leading: list[str], name: str | None, rest: list[str], term
         if not rest or rest[0] in ("-h", "--help"):
             terminal.say(overview.family(name))
             return 0
-        raise Misuse(f"{name} has no {rest[0]!r}: use one of {', '.join(families()[name])}.", "")
+        near = overview.nearest_of(rest[0], families()[name])
+        hint = f" Did you mean `{name} {near}`?" if near else ""
+        raise Misuse(f"{name} has no {rest[0]!r}: use one of {', '.join(families()[name])}.{hint}", "")
     if name is not None:
         near = overview.nearest(name)
         hint = f" Did you mean `{near}`?" if near else ""

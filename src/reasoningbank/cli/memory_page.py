@@ -58,7 +58,8 @@ def show_memory(terminal: Terminal, memory: Memory, earned: Remembered | None, t
         )
         if earned.set_aside:
             how = f"{PROGRAM} edit {memory.id} --keep-evidence"
-            terminal.paragraph(f"{set_aside_in_words(earned.set_aside)} (`{how}` lets them)", dim=True)
+            lets = "makes it count" if earned.set_aside == 1 else "makes them count"
+            terminal.paragraph(f"{set_aside_in_words(earned.set_aside)} (`{how}` {lets})", dim=True)
     _facts(
         terminal,
         [f"stored {figures.ago(memory.created_at, now)}", f"changed {figures.ago(memory.updated_at, now)}"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from reasoningbank.cli.command import PROGRAM
 from reasoningbank.cli.table import COMMANDS, GROUPS, families
 
@@ -11,6 +13,8 @@ _FAMILIES = {
     "export": "every record as JSON Lines; agents-md, claude-md, skill",
     "token": "who may come in over HTTP: create, list, revoke",
     "trust": "whom to believe: list, approve, revoke …",
+    "graph": "the edges between memories: neighbours, edges",
+    "team": "which projects find one another's: list, add, remove",
     "eval": "measure on real data: learning, retrieval",
 }
 """What the members of a family are about together; one with a single member needs no such line."""
@@ -72,7 +76,12 @@ def nearest(word: str) -> str | None:
     for name, others in _OTHER_WORDS.items():
         if word.casefold() in others.split():
             return name
+    return nearest_of(word, [*COMMANDS, *families()])
+
+
+def nearest_of(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is spelt most like this one, if any is."""
     from difflib import get_close_matches
 
-    found = get_close_matches(word, [*COMMANDS, *families()], n=1)
+    found = get_close_matches(word, list(known), n=1)
     return found[0] if found else None

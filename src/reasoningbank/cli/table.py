@@ -64,7 +64,7 @@ COMMANDS: dict[str, Entry] = {
     "team list": Entry("keep", "list the teams and the projects in each", "team"),
     "team add": Entry("keep", "put this project, or others, into a team", "team"),
     "team remove": Entry("keep", "take this project, or others, out of its team", "team"),
-    "trust list": Entry("trust", "list origins, what is in quarantine, or the decisions so far", "trust"),
+    "trust list": Entry("trust", "list origins, what is in quarantine, or past decisions", "trust"),
     "trust show": Entry("trust", "show why a memory is trusted as far as it is", "trust"),
     "trust approve": Entry("trust", "vouch for a memory, or for what an origin has brought", "trust"),
     "trust reject": Entry("trust", "forget a memory that should not be there", "trust"),

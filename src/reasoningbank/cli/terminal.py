@@ -112,6 +112,11 @@ class Terminal:
         self.err.write(self._fit("\n".join(plain.wrapped(text, self.width))) + "\n")
         self.err.flush()
 
+    def tell_labelled(self, label: str, text: str) -> None:
+        """Talk beside its label, and beneath it only the talk."""
+        lines = plain.wrapped(text, self.width, " " * len(label))
+        self.tell("\n".join([f"{label}{lines[0].lstrip()}", *lines[1:]]))
+
     def live(self, text: str) -> None:
         """A line that the next one replaces."""
         if self.err_live:

@@ -313,6 +313,25 @@ def in_words(knob: Knob, value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else f"{value}"
 
 
+def value_in_force(settings: Settings, knob: Knob) -> Any:
+    """What holds of a knob, also when nobody has set it: a number or words; None where it is about nothing here."""
+    value = value_of(settings, knob.name)
+    if value is not None:
+        return value
+    if not is_meant(knob, settings):
+        return None
+    try:
+        return int(knob.otherwise) if knob.kind == WHOLE else float(knob.otherwise)
+    except ValueError:
+        return knob.otherwise or None
+
+
+def is_meant(knob: Knob, settings: Settings) -> bool:
+    """Whether a knob is about anything in use here: only the openai embedder has a model to name and to shorten."""
+    of_model = knob.name in ("embedding.model", "embedding.dimension")
+    return not of_model or settings.embedding.embedder == "openai" or value_of(settings, knob.name) is not None
+
+
 def is_read(knob: Knob, settings: Settings) -> bool:
     """Whether anything reads a knob as the others stand: some belong to one policy."""
     return knob.policy in ("", settings.confidence.policy)

@@ -73,6 +73,8 @@ class Imported:
     """The origins of those that nobody vouches for, to approve or revoke them by."""
     left_out: Counter[str] = field(default_factory=Counter)
     """Fields of the file that could not be kept, by name."""
+    elsewhere: int = 0
+    """Memories of the file that carry a namespace of their own, other than the bank's."""
     doubtful: set[str] = field(default_factory=set, repr=False)
     """Memories whose trust must be folded anew once everything that a restore brings is there."""
 
@@ -145,6 +147,7 @@ def _count(tally: Imported, counted: Imported, progress: Callable[[int], None] |
     tally.quarantined += counted.quarantined
     tally.origins += counted.origins
     tally.left_out += counted.left_out
+    tally.elsewhere += counted.elsewhere
     tally.doubtful |= counted.doubtful
     if progress is not None:
         progress(tally.seen)
@@ -178,6 +181,7 @@ def _coming(
             records: Sequence[Record | Sidecar] = (item.record if same else replace(item.record, tenant=desk.tenant),)
         else:
             records = records_of(desk, item)
+        tally.elsewhere += sum(isinstance(one, Memory) and one.namespace != desk.namespace for one in records)
         return item, [_clean(desk, received(claims, record), tally) for record in records]
     except BankError as error:
         return Skipped(what=_name(item), why=str(error)), ()

@@ -67,7 +67,7 @@ def unlink(desk: Desk, edge_id: str) -> Edge:
         whole = edge_id if writer.get(Edge, [edge_id]) else full_id(writer, Edge, "edg", edge_id)
         edge = writer.get(Edge, [whole]).get(whole) if whole is not None else None
         if edge is None:
-            raise NotFound(f"There is no edge {edge_id!r} here.")
+            raise NotFound(f"There is no edge {edge_id!r} here: `graph edges` lists them with their ids.")
         writer.remove(Edge, edge.id)
         return desk.shown(edge)
 

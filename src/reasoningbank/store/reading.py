@@ -175,8 +175,10 @@ class SqliteReader:
 
     def shown(self, ids: Sequence[str]) -> dict[str, int]:
         rows = self._connection.execute(
-            "SELECT memory_id, count(*) FROM exposures WHERE memory_id IN (SELECT value FROM json_each(?)) "
-            "AND tenant = ? AND NOT withheld GROUP BY memory_id",
+            "SELECT e.memory_id, count(*) FROM exposures e "
+            "JOIN memories m ON m.id = e.memory_id AND m.advice_id = e.advice_id "
+            "WHERE e.memory_id IN (SELECT value FROM json_each(?)) AND e.tenant = ? AND NOT e.withheld "
+            "GROUP BY e.memory_id",
             (json.dumps(list(ids)), self._tenant),
         )
         return dict(rows)

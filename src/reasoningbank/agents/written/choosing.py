@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 
-from reasoningbank.core.origins import Trust
+from reasoningbank.core.origins import USER, Trust, kind_of
 from reasoningbank.core.stem import stem
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import Remembered
@@ -38,9 +38,13 @@ def candidates(memories: Iterable[Remembered], wanted: Wanted) -> list[Remembere
     return heapq.nlargest(MOST_CANDIDATES, fit, key=worth)
 
 
-def worth(item: Remembered) -> tuple[float, int, float, str]:
-    """The lower end of the confidence says both how good a memory is and how well that is known."""
-    return item.confidence.low, item.succeeded, item.memory.updated_at, item.id
+def worth(item: Remembered) -> tuple[float, int, int, bool, float, str]:
+    """The lower end of the confidence says both how good a memory is and how well that is known.
+
+    Among equals what was used goes first, then what the user wrote: the newest are often the lines of an import.
+    """
+    is_own = kind_of(item.memory.origin) == USER
+    return item.confidence.low, item.succeeded, item.usage_count, is_own, item.memory.updated_at, item.id
 
 
 def diverse(items: Sequence[Remembered], costs: Sequence[int], wanted: Wanted) -> list[int]:

@@ -16,6 +16,8 @@ _SPACES = re.compile(r"\s+")
 _FETCHED = re.compile(r"(?<![\w@])@(?=\S)[^\s`]+")
 _TICKS = re.compile(r"`+")
 _SPAN = re.compile(r"(`[^`]*`)")
+# Behind a word, before an empty line or one that begins anew: a list mark, a number or a capital letter.
+_LINE_END = re.compile(r"(?<=[\w)\]'\"`])([ \t]*\r?\n(?:\s*\n|(?=\s*(?:[-*•+] |\d|[^\W\d_a-z]))))")
 _FACT = "fact"
 
 
@@ -27,7 +29,7 @@ def entry(item: Remembered) -> str:
         earned += f", used {item.usage_count}×"
     when = in_line(item.description) if _FACT not in item.tags else ""
     label = "" if when.casefold().startswith("when ") else "When: "
-    told = [_ended(in_line(item.content)), f"{label}{_ended(when)}" if when else ""]
+    told = [_ended(in_line(_punctuated(item.content))), f"{label}{_ended(when)}" if when else ""]
     return f"- **{kind}: {_unmarked(in_line(title))}** {' '.join(filter(None, told))} ({earned})"
 
 
@@ -50,6 +52,11 @@ def _harmless(text: str) -> str:
 
 def _unmarked(title: str) -> str:
     return title.replace("*", "")
+
+
+def _punctuated(text: str) -> str:
+    """Lines that stood apart keep apart in one line; a sentence that was only broken at a margin goes on."""
+    return _LINE_END.sub(";\\1", text.strip()) if "```" not in text else text
 
 
 def _ended(text: str) -> str:

@@ -10,7 +10,7 @@ from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.settings_page import told_of, unread_files
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import find_settings, from_environment, home
-from reasoningbank.config.knobs import KNOBS, SECTIONS, Knob, in_words, value_of
+from reasoningbank.config.knobs import KNOBS, SECTIONS, Knob, in_words, is_meant, value_in_force, value_of
 from reasoningbank.config.layers import FILE_NAME
 from reasoningbank.core.settings import Choice, Settings
 
@@ -42,9 +42,13 @@ def _run(args: Namespace, terminal: Terminal) -> int:
 
 def _page(settings: Settings, chosen: dict[str, Choice], terminal: Terminal, *, only_set: bool) -> None:
     """As a file that would set just this; what nobody has set stands in it as a comment."""
-    first = True
+    first = only_set
+    if not only_set:
+        terminal.say("# Lines with a # hold by default; the others are set, and say where.", dim=True)
     for section in SECTIONS:
-        knobs = [knob for knob in KNOBS if knob.section == section and (knob.name in chosen or not only_set)]
+        knobs = [
+            knob for knob in KNOBS if knob.section == section and _is_shown(knob, settings, chosen, only_set=only_set)
+        ]
         if not knobs:
             continue
         if not first:
@@ -53,6 +57,10 @@ def _page(settings: Settings, chosen: dict[str, Choice], terminal: Terminal, *, 
         terminal.say(f"[{section}]", bold=True)
         for knob in knobs:
             _line(knob, settings, chosen.get(knob.name), terminal)
+
+
+def _is_shown(knob: Knob, settings: Settings, chosen: dict[str, Choice], *, only_set: bool) -> bool:
+    return knob.name in chosen or (not only_set and is_meant(knob, settings))
 
 
 def _line(knob: Knob, settings: Settings, choice: Choice | None, terminal: Terminal) -> None:
@@ -83,7 +91,7 @@ def _as_json(settings: Settings, chosen: dict[str, Choice], notes: list[str], *,
         listed.append(
             {
                 "key": knob.name,
-                "value": value_of(settings, knob.name),
+                "value": value_in_force(settings, knob),
                 "default": knob.default,
                 "source": "default" if choice is None else choice.source,
                 "where": None if choice is None else choice.where,

@@ -158,7 +158,7 @@ def _tell(bank: ReasoningBank, distilled: Distilled, terminal: Terminal) -> None
         return
     done = figures.counted(distilled.count("done"), "session")
     learned = figures.counted(len(distilled.memories), "memory", "memories")
-    terminal.tell(f"{done} distilled by {bank.learning.distiller}; {learned} learned or confirmed.")
+    terminal.tell(f"{done} distilled; {learned} learned or confirmed (distiller: {bank.learning.distiller}).")
     for attempt in [a for a in distilled.attempts if a.error][:_MOST_NAMED]:
         terminal.tell(f"{attempt.job_id}: {attempt.end}. {plain.one_line(attempt.error)}")
     if distilled.waiting:

@@ -23,7 +23,7 @@ from urllib.parse import quote
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import location_of, no_bank_at
 from reasoningbank.cli.command import Command
-from reasoningbank.cli.commands.status import lag
+from reasoningbank.cli.commands.status import describe_index, lag
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import find_settings, from_environment
 from reasoningbank.core.errors import BankError
@@ -299,7 +299,7 @@ def _index(status: Status) -> Check:
     if status.index is None:
         return _ok("index", "none yet; the first query builds it")
     behind = lag(status)
-    says = f"{figures.counted(status.index.memories, 'memory', 'memories')}, {figures.size(status.index.bytes_on_disk)}"
+    says = describe_index(status)
     if behind:
         return _warn("index", f"{says}, {behind:,} behind; the next query or `reindex` catches up")
     return _ok("index", f"{says}, up to date")

@@ -14,7 +14,7 @@ from reasoningbank.cli.memory_page import set_aside_in_words, show_track
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import policies, track_record
-from reasoningbank.core.errors import NotFound
+from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import Confidence, Outcome, Remembered
 from reasoningbank.learn.evidence import History, Point
 from reasoningbank.learn.stability import Fate
@@ -22,21 +22,27 @@ from reasoningbank.view import confidence_json, history_json, step_json
 from reasoningbank.wiring import ReasoningBank
 
 _CURVE_COLUMNS = 40
+_HELPFUL = "helpful"
+_VERDICTS = (_HELPFUL, "unhelpful")
 _FATES = (Fate.SURVIVED, Fate.REVERTED)
 
 
 def _feedback_options(parser: ArgumentParser) -> None:
     add_reference(parser)
-    verdict = parser.add_mutually_exclusive_group(required=True)
-    verdict.add_argument("--helpful", action="store_true", dest="helpful", default=None)
-    verdict.add_argument("--unhelpful", action="store_false", dest="helpful", default=None)
+    parser.add_argument("verdict", choices=_VERDICTS, nargs="?", help="as a word instead of an option")
+    option = parser.add_mutually_exclusive_group()
+    for verdict in _VERDICTS:
+        option.add_argument(f"--{verdict}", action="store_const", const=verdict, dest="option")
     parser.add_argument("--comment", metavar="TEXT", default="", help="why; kept with the signal")
 
 
 def _feedback(args: Namespace, terminal: Terminal) -> int:
+    said = {args.verdict, args.option} - {None}
+    if len(said) != 1:
+        raise InvalidInput(f"Say once whether {args.reference} helped: --helpful or --unhelpful.")
     with opened(args) as found:
         before = found.bank.get(args.reference)
-        after = found.bank.feedback(args.reference, helpful=args.helpful, comment=args.comment)
+        after = found.bank.feedback(args.reference, helpful=said == {_HELPFUL}, comment=args.comment)
         scrubbed = found.bank.secrets.found_in(args.comment)
     _moved(terminal, before, after, scrubbed)
     return 0

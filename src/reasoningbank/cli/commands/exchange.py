@@ -60,6 +60,9 @@ def _import(args: Namespace, terminal: Terminal) -> int:
         terminal.json({**_as_json(tally, dry_run=args.dry_run), "not_yet_indexed": indexed.owed})
     else:
         _report(tally, terminal, dry_run=args.dry_run)
+        if args.namespace is not None and tally.elsewhere:
+            keep = figures.counted(tally.elsewhere, "memory keeps its", "memories keep their")
+            terminal.tell(f"{keep} own namespace: --namespace {args.namespace} is for what names none.")
     tell_owed(indexed, terminal)
     return exit_code(indexed)
 
@@ -80,11 +83,16 @@ def _as_json(tally: Imported, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-_PLURALS = {"memory": "memories", "trajectory": "trajectories"}
+_NOUNS = {
+    "memory": ("memory", "memories"),
+    "trajectory": ("session", "sessions"),
+    "shown": ("showing", "showings"),
+}
+"""What people call a record, where that is not its noun with an s."""
 
 
 def _report(tally: Imported, terminal: Terminal, *, dry_run: bool) -> None:
-    parts = [f"{figures.counted(number, noun, _PLURALS.get(noun))}" for noun, number in tally.added.items()]
+    parts = [f"{figures.counted(number, *_NOUNS.get(noun, (noun,)))}" for noun, number in tally.added.items()]
     added = ", ".join(parts) or "nothing"
     would = "would be " if dry_run else ""
     terminal.say(

@@ -18,6 +18,7 @@ from reasoningbank.recall.gaps import Gaps
 from reasoningbank.view import gap_json
 
 _DEFAULT_LIMIT = 20
+_ID_CHARS = len("gap_") + 6
 
 
 def _options(parser: ArgumentParser) -> None:
@@ -74,7 +75,13 @@ def _table(gaps: Gaps, terminal: Terminal, *, with_namespace: bool) -> None:
         Column(name="ID"),
     ]
     rows = [
-        [str(gap.times), gap.question, figures.ago(gap.last_at, now), figures.ago(gap.first_at, now), gap.id]
+        [
+            str(gap.times),
+            gap.question,
+            figures.ago(gap.last_at, now),
+            figures.ago(gap.first_at, now),
+            _short(gap.id, terminal),
+        ]
         for gap in gaps.open
     ]
     if with_namespace:
@@ -82,6 +89,11 @@ def _table(gaps: Gaps, terminal: Terminal, *, with_namespace: bool) -> None:
         for row, gap in zip(rows, gaps.open, strict=True):
             row.insert(2, ", ".join(gap.namespaces))
     show(terminal, columns, rows)
+
+
+def _short(gap_id: str, terminal: Terminal) -> str:
+    """As much of an id as a person needs to type for --forget. A program gets the whole one."""
+    return gap_id if terminal.width is None else f"{gap_id[:_ID_CHARS]}…"
 
 
 COMMANDS = {

@@ -5,12 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
+from reasoningbank.bank import Bank
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command, add_limit, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind
 from reasoningbank.graph.link import DEFAULT_WEIGHT
 from reasoningbank.graph.walk import DIRECTIONS
@@ -50,14 +52,30 @@ def _link(args: Namespace, terminal: Terminal) -> int:
 
 
 def _unlink_options(parser: ArgumentParser) -> None:
-    parser.add_argument("edge", metavar="EDGE", help="the id of an edge, as `link` or `graph neighbours` print it")
+    parser.add_argument("edge", metavar="EDGE", help="the id of an edge, as `link` or `graph edges` print it")
+    parser.add_argument(
+        "other", metavar="TARGET", nargs="?", help="EDGE and this are memories: remove the one edge between them"
+    )
 
 
 def _unlink(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
-        edge = found.bank.unlink(args.edge)
+        edge_id = args.edge if args.other is None else _edge_between(found.bank, args.edge, args.other)
+        edge = found.bank.unlink(edge_id)
     _report(edge, terminal, "removed")
     return 0
+
+
+def _edge_between(bank: Bank, source: str, target: str) -> str:
+    """The id of the only edge that joins two memories, whichever way it points."""
+    other = bank.get(target).id
+    joining = {item.edge.id: item.edge for item in bank.neighbours(source) if item.memory.id == other}
+    if not joining:
+        raise NotFound(f"No edge joins {source} and {target}: `{PROGRAM} graph edges` lists those that there are.")
+    if len(joining) > 1:
+        listed = ", ".join(f"{edge.id} ({edge.kind.value})" for edge in joining.values())
+        raise InvalidInput(f"Several edges join {source} and {target}: name one of {listed}.")
+    return next(iter(joining))
 
 
 def _report(edge: Edge, terminal: Terminal, what: str, scrubbed: Mapping[str, int] | None = None) -> None:

@@ -178,16 +178,19 @@ def _tell(
         terminal.json({"address": address, "doors": doors, "open_to_local": open_to_local})
         terminal.out.flush()
     active = status.memories.get("active", 0)
-    lines = [f"{name:11} {place}" for name, place in doors.items()]
-    lines += [
-        f"{'bank':11} {status.store.location} ({figures.counted(active, 'memory', 'memories')} of {status.tenant})",
-        f"{'embedder':11} {status.embedder}",
-        f"{'confidence':11} policy {status.policy}",
-        f"{'distiller':11} {status.distiller}" + _hands(status.distiller, wishes.staffing.workers),
-        f"{'durability':11} {status.store.durability}",
-        f"{'access':11} " + _access(wishes, open_to_local=open_to_local),
-    ]
-    terminal.tell("\n".join(lines))
+    facts = {
+        **doors,
+        # Under /v1 itself nothing answers, and whoever tries the server out begins with what is printed here.
+        "REST": f"{doors['REST']}/status and all else under /v1",
+        "bank": f"{status.store.location} ({figures.counted(active, 'memory', 'memories')} of {status.tenant})",
+        "embedder": str(status.embedder),
+        "confidence": f"policy {status.policy}",
+        "distiller": status.distiller + _hands(status.distiller, wishes.staffing.workers),
+        "durability": str(status.store.durability),
+        "access": _access(wishes, open_to_local=open_to_local),
+    }
+    for label, text in facts.items():
+        terminal.tell_labelled(f"{label:11} ", text)
     if not open_to_local and wishes.tls is None and (wishes.public_url or "").partition(":")[0] != "https":
         terminal.tell("Tokens travel unencrypted: put a proxy with https in front, or use --tls-cert and --tls-key.")
 

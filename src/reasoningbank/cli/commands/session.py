@@ -37,7 +37,7 @@ def _start(args: Namespace, terminal: Terminal) -> int:
     if terminal.as_json:
         terminal.json({**trajectory_json(trajectory), "scrubbed": scrubbed})
     else:
-        terminal.result(trajectory.id, f"started in {trajectory.namespace}; name it to `query --session`")
+        terminal.result(trajectory.id, f"started in {trajectory.namespace}; give this id to `query --session`")
         tell_scrubbed(scrubbed, terminal)
     return 0
 

@@ -104,8 +104,20 @@ def _index(status: Status) -> str:
         return "none yet; the first query builds it"
     behind = lag(status)
     state = "up to date" if not behind else f"{behind:,} behind; the next query catches up"
+    return f"{describe_index(status)}, {state}"
+
+
+def describe_index(status: Status) -> str:
+    """What the index holds, and why that may be more than there are active memories; its size. Nothing without one."""
+    if status.index is None:
+        return ""
     held = figures.counted(status.index.memories, "memory", "memories")
-    return f"{held}, {figures.size(status.index.bytes_on_disk)}, {state}"
+    idle = status.index.memories - status.memories.get("active", 0)
+    # More than this tenant has are other tenants' too: then the difference says nothing.
+    told = (
+        f" ({idle:,} of them not active)" if idle > 0 and status.index.memories <= sum(status.memories.values()) else ""
+    )
+    return f"{held}{told}, {figures.size(status.index.bytes_on_disk)}"
 
 
 COMMANDS = {"status": Command(run=_run, options=_options)}

@@ -74,8 +74,9 @@ def _store(args: Namespace, terminal: Terminal) -> int:
     if args.title is not None:
         fields["title"] = args.title
     with opened(args, create=True) as found:
+        before = {(one.id, one.memory.revision) for one in found.bank.list(key=args.key)}
         kept = found.bank.store(args.key, value, **fields)
-    _report(kept, terminal)
+    _report(kept, terminal, done="Unchanged" if (kept.id, kept.memory.revision) in before else "Stored")
     return 0
 
 
@@ -87,7 +88,7 @@ def _record(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _report(kept: Remembered, terminal: Terminal) -> None:
+def _report(kept: Remembered, terminal: Terminal, done: str = "Stored") -> None:
     if terminal.as_json:
         terminal.json(stored_json(kept))
         return
@@ -95,7 +96,7 @@ def _report(kept: Remembered, terminal: Terminal) -> None:
     named = plain.one_line(memory.key or memory.title)
     revised = f", revision {memory.revision}" if memory.revision > 1 else ""
     earned = f"confidence {figures.confidence(kept.confidence)}"
-    terminal.result(memory.id, f"Stored: {named} (namespace: {memory.namespace}){revised}, {earned}")
+    terminal.result(memory.id, f"{done}: {named} (namespace: {memory.namespace}){revised}, {earned}")
     tell_scrubbed(kept.scrubbed, terminal)
     if kept.set_aside:
         keep = f"{PROGRAM} edit {memory.id} --keep-evidence"
@@ -112,7 +113,7 @@ COMMANDS = {
     "store": Command(
         run=_store,
         options=_store_options,
-        about="Storing under an existing key makes a new revision of that memory.",
+        about="Storing another value under an existing key makes a new revision of that memory.",
     ),
     "record": Command(run=_record, options=_record_options),
 }

@@ -39,7 +39,9 @@ def _list(args: Namespace, terminal: Terminal) -> int:
 
 
 def _add_namespaces(parser: ArgumentParser) -> None:
-    parser.add_argument("namespaces", metavar="NAMESPACE", nargs="*", help="which projects (default this one)")
+    parser.add_argument(
+        "namespaces", metavar="NAMESPACE", nargs="*", default=(), help="which projects (default this one)"
+    )
 
 
 def _add_options(parser: ArgumentParser) -> None:

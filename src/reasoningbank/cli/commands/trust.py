@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from reasoningbank.bank import Bank
 from reasoningbank.cli import figures
@@ -45,15 +46,18 @@ def _list(args: Namespace, terminal: Terminal) -> int:
         Column(name="MEMORIES", right=True),
         Column(name="QUARANTINED", right=True),
     ]
-    show(
-        terminal,
-        columns,
-        [
-            [s.origin, "revoked" if s.revoked else str(s.trust), f"{s.memories:,}", f"{s.quarantined:,}"]
-            for s in sources
-        ],
-    )
+    rows = [[s.origin, _standing(source_json(s)), f"{s.memories:,}", f"{s.quarantined:,}"] for s in sources]
+    show(terminal, columns, rows)
     return 0
+
+
+def _standing(told: Mapping[str, Any]) -> str:
+    """How far an origin is believed. An approval covers what it had brought by then, so what came later is counted."""
+    if told["revoked"]:
+        return "revoked"
+    if not told["approved"]:
+        return str(told["trust"])
+    return "approved" if told["approved"] == told["memories"] else f"{told['trust']}; {told['approved']:,} approved"
 
 
 def _list_quarantined(bank: Bank, args: Namespace, terminal: Terminal) -> int:

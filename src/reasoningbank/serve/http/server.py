@@ -51,7 +51,7 @@ def listening(host: str, port: int) -> socket.socket:
         made.listen(BACKLOG)
     except (OSError, OverflowError) as error:
         made.close()
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = (getattr(error, "strerror", None) or str(error)).rstrip(".")
         raise BankUnavailable(f"Cannot listen on {bracketed(host)}:{port}: {reason}. Choose another --port.") from error
     return made
 
