@@ -6,6 +6,7 @@ import contextlib
 import http.server
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -22,6 +23,10 @@ from reasoningbank import ReasoningBank
 # The same examples every time: what is random belongs to the storms.
 settings.register_profile("everyday", deadline=None, database=None, derandomize=True)
 settings.load_profile("everyday")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background by a shell, which then ignores interrupts, and so would every child that is to be interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SOURCE = Path(reasoningbank.__file__).parent.parent
 

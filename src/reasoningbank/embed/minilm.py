@@ -15,6 +15,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -103,6 +104,15 @@ def _read_identity(manifest: Path) -> EmbedderIdentity:
     )
 
 
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C came while a library was loading, which some of them report as a failed import."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt) or "KeyboardInterrupt" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def _open_session(model: Path) -> _Session:
     # Official builds of the runtime report to their maker: they leave an identity in the user's cache folder and call
     # home now and then. It looks at this once, when it is first loaded.
@@ -110,6 +120,10 @@ def _open_session(model: Path) -> _Session:
     try:
         runtime: Any = import_module("onnxruntime")
     except ImportError as error:
+        if _was_interrupted(error):
+            raise KeyboardInterrupt from error
+        if find_spec("onnxruntime") is not None:
+            raise EmbedderError(f"The runtime of the local model is installed but does not load: {error}") from error
         raise MissingExtra(package="onnxruntime", extra="local", purpose="Embedding with the local model") from error
     native: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
     options = runtime.SessionOptions()
