@@ -108,7 +108,7 @@ class Reader(Protocol):
         ...
 
     def shown(self, ids: Sequence[str]) -> dict[str, int]:
-        """How often each memory was shown; what was withheld was not."""
+        """How often each memory was shown with the advice that it gives now; what was withheld was not."""
         ...
 
     def shown_in(self, trajectory_id: str) -> list[str]:

@@ -459,6 +459,7 @@ def test_what_was_shown_is_counted_and_listed_in_order(store: Store) -> None:
 
 
 def test_what_was_withheld_was_not_shown_but_is_known(store: Store) -> None:
+    add(store, a_memory(1), a_memory(2))
     held = exposure("mem_t_000001", trajectory_id="trj", withheld=True, holdout=0.25)
     store.log_shown([held, exposure("mem_t_000002", trajectory_id="trj", holdout=0.25)])
     with store.read("t") as reader:
