@@ -20,7 +20,6 @@ _QUOTES = "\"'`\u201c"
 _PIECE = pattern(r"\x00|\w+(?:['\u2019./\\:@-]\w+)*|[.?!]")
 _PLACEHOLDER = "X"
 _INSIDE_NAMES = frozenset("/_@\\")
-_JOINING_NAMES = _INSIDE_NAMES.union(".:-")
 
 
 def pieces(text: str) -> list[str]:
@@ -46,36 +45,6 @@ def form_of(text: str) -> str:
             words.append(word)
         first = ends
     return " ".join(word or _PLACEHOLDER for word in words)
-
-
-def without_parameters(text: str) -> str:
-    """The text for a model that should read what is asked, not of whom; itself where all or nothing is a parameter.
-
-    Names alone have no form: with a slot for each, any two of them would be the same.
-    """
-    kept: list[str] = []
-    slots = 0
-    first = True
-    for piece in pieces(text):
-        ends = piece in SENTENCE_ENDS
-        if not ends and _is_parameter(piece, first=first):
-            slots += 1
-            if not kept or kept[-1] != _PLACEHOLDER:
-                kept.append(_PLACEHOLDER)
-        elif not ends:
-            kept.append(piece)
-        first = ends
-    return " ".join(kept) if slots and any(piece != _PLACEHOLDER for piece in kept) else text
-
-
-def are_names(text: str) -> bool:
-    """Whether a text is nothing but names that one would look up by their letters: an error code, a flag, a file."""
-    found = [piece for piece in pieces(text[:LONGEST_FORM_CHARS]) if piece not in SENTENCE_ENDS]
-    return bool(found) and all(_is_spelled_like_a_name(piece) for piece in found)
-
-
-def _is_spelled_like_a_name(piece: str) -> bool:
-    return any(c.isdigit() or c in _JOINING_NAMES for c in piece) or any(c.isupper() for c in piece[1:])
 
 
 def _is_parameter(word: str, *, first: bool) -> bool:

@@ -53,7 +53,7 @@ from reasoningbank.core.types import (
     Trajectory,
 )
 from reasoningbank.exchange.items import IncomingMemory, Skipped
-from reasoningbank.exchange.plain_memory import is_lesson, is_memory, item_from
+from reasoningbank.exchange.plain_memory import is_lesson, is_memory, item_from, make_storable
 
 FORMAT = "reasoningbank"
 VERSION = 1
@@ -235,19 +235,7 @@ def _metadata(value: Any) -> Any:
     if not isinstance(value, dict):
         raise InvalidInput("metadata must be an object")
     json.dumps(value, allow_nan=False)
-    return _holdable(value)
-
-
-def _holdable(value: Any) -> Any:
-    match value:
-        case str():
-            return clean_text(value, "metadata", len(value))
-        case list():
-            return [_holdable(entry) for entry in value]
-        case dict():
-            return {_holdable(name): _holdable(entry) for name, entry in value.items()}
-        case _:
-            return value
+    return make_storable(value)
 
 
 _BY_NAME: dict[str, Reading] = {

@@ -44,7 +44,7 @@ def is_memory(values: Mapping[str, Any]) -> bool:
 
 def item_from(what: str, values: Mapping[str, Any]) -> IncomingMemory | Skipped:
     """`what` names the place in the file, for the reason why it is skipped."""
-    holdable = _holdable(values)
+    holdable = make_storable(values)
     item = _lesson(what, holdable) if is_lesson(holdable) else _memory(what, holdable)
     if isinstance(item, IncomingMemory):
         try:
@@ -54,15 +54,15 @@ def item_from(what: str, values: Mapping[str, Any]) -> IncomingMemory | Skipped:
     return item
 
 
-def _holdable(value: Any) -> Any:
+def make_storable(value: Any) -> Any:
     """With texts that any store accepts: JSON allows halves of characters, UTF-8 does not."""
     match value:
         case str():
             return clean_text(value, "text", len(value))
         case list():
-            return [_holdable(entry) for entry in value]
+            return [make_storable(entry) for entry in value]
         case dict():
-            return {_holdable(name): _holdable(entry) for name, entry in value.items()}
+            return {make_storable(name): make_storable(entry) for name, entry in value.items()}
         case _:
             return value
 
