@@ -32,9 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="write the figures as JSON too")
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["storm"]:
-        from bench import storm
+        from bench.storms.__main__ import main as storm
 
-        return storm.main(given[1:])
+        return storm(given[1:])
     if given[:1] in (["hooks"], ["learn"], ["jobs"], ["model"], ["rerank"], ["consolidate"]):
         return import_module(f"bench.{given[0]}").main(given[1:])
     if given[:1] == ["scrub"]:

@@ -1,8 +1,5 @@
 """Kill writers at random moments for as long as you like, then prove that nothing acknowledged was lost.
 
-    python -m bench storm --seconds 60
-    python -m bench.storm --kills 3000 --writers 4
-
 A few processes write, edit, judge, erase and search in one bank and note what was acknowledged in a file outside it;
 each is killed with SIGKILL after some milliseconds, whatever it is doing, and replaced. Now and then, and at the end,
 the bank is opened and held to its promises: every acknowledged change is there and whole, every acknowledged erasure is
@@ -11,33 +8,31 @@ final, the feed has no gap, `verify` finds nothing, and searching finds exactly 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
 import re
-import shutil
 import signal
-import sys
-import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from bench.storms._weather import Promise, Weather
 from reasoningbank.core.errors import Conflict, NotFound
 from reasoningbank.core.types import Memory
 from reasoningbank.wiring import ReasoningBank
 
 LIVES_S = (0.03, 0.1, 0.4)
 """A writer lives at most one of these, chosen by chance: some die while opening, others in full work."""
+WRITERS = 3
+SLICE = 120
+"""Rounds in the test command."""
 KILLS_BETWEEN_CHECKS = 250
 MOST_LISTED = 1_000
 
 
 @dataclass(slots=True)
-class Promises:
+class Acknowledged:
     """What the writers were told: the newest acknowledged revision of each memory, and which are gone for good."""
 
     revision: dict[str, int] = field(default_factory=dict)
@@ -48,58 +43,32 @@ class Promises:
     errors: list[str] = field(default_factory=list)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="bench storm", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long to go on killing")
-    parser.add_argument("--kills", type=int, default=None, help="stop after this many kills")
-    parser.add_argument("--writers", type=int, default=3, help="processes that write at the same time")
-    parser.add_argument("--seed", type=int, default=None, help="for the same sequence of lives and deeds")
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    options = parser.parse_args(arguments[1:] if arguments[:1] == ["storm"] else arguments)
-    if not hasattr(os, "fork"):
-        print("The storm needs os.fork.", file=sys.stderr)
-        return 2
-    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 30)
-    folder = Path(tempfile.mkdtemp(prefix="reasoningbank-storm-"))
-    result = {"seed": seed, **storm(folder, random.Random(seed), options.seconds, options.kills, options.writers)}
-    print(json.dumps(result))
-    if result["violations"]:
-        print(f"The bank is kept in {folder}.", file=sys.stderr)
-        return 1
-    shutil.rmtree(folder)
-    return 0
-
-
-def storm(folder: Path, rng: random.Random, seconds: float, kills: int | None, writers: int) -> dict[str, Any]:
-    started = time.monotonic()
-    done = checks = 0
-    violations: list[str] = []
+def storm(weather: Weather) -> list[Promise]:
+    folder, chance = weather.folder, weather.chance
+    kept = Promise("what was acknowledged before a kill is there, whole, found and in the feed")
     alive: dict[int, float] = {}
-    while not violations and time.monotonic() - started < seconds and (kills is None or done < kills):
-        while len(alive) < writers:
-            alive[_writer(folder, rng.getrandbits(32))] = time.monotonic() + rng.random() * rng.choice(LIVES_S)
+    done = 0
+    for _ in weather.rounds():
+        while len(alive) < WRITERS:
+            alive[_writer(folder, chance.getrandbits(32))] = time.monotonic() + chance.random() * chance.choice(LIVES_S)
         pid = min(alive, key=alive.__getitem__)
         time.sleep(max(0.0, alive.pop(pid) - time.monotonic()))
         _kill(pid)
         done += 1
         if done % KILLS_BETWEEN_CHECKS == 0:
             # While the other writers go on.
-            violations += _checked_apart(folder, settled=False)
-            checks += 1
+            for how in _checked_apart(folder, settled=False):
+                kept.violated(how)
+        if kept.broken:
+            break
     for pid in alive:
         _kill(pid)
-        done += 1
-    violations += _checked_apart(folder, settled=True)
+    for how in _checked_apart(folder, settled=True):
+        kept.violated(how)
     promises = _promises(folder)
-    return {
-        "kills": done,
-        "acknowledged": promises.acknowledgements,
-        "memories": len(promises.revision),
-        "erased": len(promises.erased),
-        "checks": checks + 1,
-        "seconds": round(time.monotonic() - started, 1),
-        "violations": violations,
-    }
+    kept.held(done + len(alive))
+    kept.measured = f"kills; {promises.acknowledgements:,} acknowledgements, {len(promises.erased):,} erased"
+    return [kept]
 
 
 def _kill(pid: int) -> None:
@@ -174,8 +143,8 @@ def _content(token: str, revision: int, padding: int) -> str:
 # ---------------------------------------------------------------- the promises
 
 
-def _promises(folder: Path) -> Promises:
-    promises = Promises()
+def _promises(folder: Path) -> Acknowledged:
+    promises = Acknowledged()
     log = folder / "acknowledged"
     for line in log.read_text("utf-8").splitlines() if log.exists() else ():
         match line.split():
@@ -233,7 +202,7 @@ def _violations(folder: Path, *, settled: bool) -> list[str]:
     return problems
 
 
-def _broken(promises: Promises, there: dict[str, Memory]) -> list[str]:
+def _broken(promises: Acknowledged, there: dict[str, Memory]) -> list[str]:
     problems = []
     for memory_id, revision in promises.revision.items():
         memory = there.get(memory_id)
@@ -261,7 +230,3 @@ def _unfound(bank: ReasoningBank, there: dict[str, Memory]) -> list[str]:
     if index.total_found != len(there):
         problems.append(f"{len(there)} memories are active, {index.total_found} are found")
     return problems
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
