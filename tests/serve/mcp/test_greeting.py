@@ -80,6 +80,24 @@ def test_a_greeting_is_what_the_sdk_would_have_said(params):
         assert said["result"] == answer_of_the_sdk(params)
 
 
+@pytest.mark.parametrize(
+    "capabilities",
+    [
+        {"experimental": {"listChanged": False}},
+        {"extensions": {"listChanged": True}},
+        {"roots": {"listChanged": {}}},
+        {"roots": {"listChanged": None}},
+        {"sampling": {"listChanged": True}},
+        {"roots": True},
+        {"listChanged": True},
+    ],
+)
+def test_a_switch_where_the_sdk_knows_none_is_left_to_the_sdk(capabilities):
+    params = {**HELLO, "capabilities": capabilities}
+    said = greeting.answer_to({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+    assert said is None or said["result"] == answer_of_the_sdk(params)
+
+
 @pytest.mark.parametrize("version", [*greeting.HANDSHAKE_VERSIONS, "2031-01-01"])
 def test_every_revision_is_greeted_at_once(version):
     message = {"jsonrpc": "2.0", "id": "a", "method": "initialize", "params": {**HELLO, "protocolVersion": version}}

@@ -44,7 +44,7 @@ def answer_to(message: Mapping[str, Any]) -> dict[str, Any] | None:
     if not isinstance(info, dict) or not {"name", "version"} <= info.keys() or not all(map(_is_sound, info.values())):
         return None
     capabilities = params.get("capabilities")
-    if not isinstance(capabilities, dict) or not _only_flags(capabilities):
+    if not isinstance(capabilities, dict) or not _is_plain(capabilities):
         return None
     return {"jsonrpc": "2.0", "id": message["id"], "result": _result(version)}
 
@@ -83,9 +83,17 @@ def _is_sound(value: object) -> bool:
     return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
-def _only_flags(value: dict[str, Any]) -> bool:
-    """Objects of objects and of switches named listChanged: all that today's capabilities are made of."""
-    return all(
-        (isinstance(inner, dict) and _only_flags(inner)) or (name == "listChanged" and isinstance(inner, bool))
-        for name, inner in value.items()
-    )
+def _is_plain(capabilities: dict[str, Any]) -> bool:
+    """True if they are nothing but objects of objects and the one switch `roots.listChanged`."""
+    rest = {name: inner for name, inner in capabilities.items() if name != "roots"}
+    roots = capabilities.get("roots", {})
+    return _only_objects(rest) and isinstance(roots, dict) and _only_switched(roots)
+
+
+def _only_switched(roots: dict[str, Any]) -> bool:
+    rest = {name: inner for name, inner in roots.items() if name != "listChanged"}
+    return isinstance(roots.get("listChanged", False), bool) and _only_objects(rest)
+
+
+def _only_objects(value: dict[str, Any]) -> bool:
+    return all(isinstance(inner, dict) and _only_objects(inner) for inner in value.values())
