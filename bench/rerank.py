@@ -3,7 +3,7 @@
     python -m bench rerank --data DIR --url http://127.0.0.1:8080/v1 [--model NAME] [--questions N] [--embedder hash]
 
 Prints nDCG@10 and recall@10 of the same questions with and without it, how often the model's answer could be read, and
-the time it took. Needs a model; nothing else in the project does.
+the time it took. Needs a model; nothing else in the project does. And the evaluation: pip install -e ./evaluation.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from reasoningbank_eval.asking import catch_up
+from reasoningbank_eval.measures import ndcg, recall
+from reasoningbank_eval.sets import Kind, draft_of, sampled
+from reasoningbank_eval.shapes import recognised
 
-from reasoningbank.evaluate.asking import catch_up
-from reasoningbank.evaluate.measures import ndcg, recall
-from reasoningbank.evaluate.sets import Kind, draft_of, sampled
-from reasoningbank.evaluate.shapes import recognised
 from reasoningbank.llm.openai import OpenAILLM
 from reasoningbank.wiring import ReasoningBank
 

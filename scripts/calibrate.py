@@ -2,7 +2,7 @@
 
 Puts questions with and without an answer to banks of several sizes, made of every set that is found under DIR, and fits
 for each embedder what a relevance means and from where on a memory is shown. Each set is predicted by the others, and
-the error of that is printed. Without --write nothing is changed.
+the error of that is printed. Without --write nothing is changed. Needs the evaluation: pip install -e ./evaluation.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from reasoningbank.evaluate.asking import bank_in
-from reasoningbank.evaluate.calibrating import calibrate
-from reasoningbank.evaluate.crowds import ask_crowds, plan_crowds
-from reasoningbank.evaluate.sets import sampled
-from reasoningbank.evaluate.shapes import recognised
-from reasoningbank.evaluate.subjects import find_likeness
+from reasoningbank_eval.asking import bank_in
+from reasoningbank_eval.calibrating import calibrate
+from reasoningbank_eval.crowds import ask_crowds, plan_crowds
+from reasoningbank_eval.sets import sampled
+from reasoningbank_eval.shapes import recognised
+from reasoningbank_eval.subjects import find_likeness
+
 from reasoningbank.recall import relevance
 
 FILE = Path(relevance.__file__).with_name("calibration.json")

@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / ".venv-test"
 MARK = PLACE / "installed"
+SOURCES = ("src", "evaluation", "tests", "bench", "scripts")
 SKIPPED = 77
 """Of a check that could not be made here and has said so: foreign clients come from npm."""
 
@@ -33,8 +34,8 @@ def main() -> int:
         subprocess.run([python, "-m", "pip", "install", "--quiet", "--editable", everything], check=True)
         MARK.write_text(wanted, "utf-8")
     checks = [
-        [python, "-m", "ruff", "check", "src", "tests", "bench", "scripts"],
-        [python, "-m", "ruff", "format", "--check", "src", "tests", "bench", "scripts"],
+        [python, "-m", "ruff", "check", *SOURCES],
+        [python, "-m", "ruff", "format", "--check", *SOURCES],
         [python, "-m", "mypy"],
         [python, "-m", "pytest", "-n", "auto", "-m", "not storm", *sys.argv[1:]],
         [python, "scripts/mcp_clients.py"],

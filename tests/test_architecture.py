@@ -92,7 +92,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "embed",
         "llm",
     },
-    "evaluate": {"core", "ports", "recall", "learn", "bank", "wiring"},
     "serve": {
         "core",
         "ports",
@@ -122,7 +121,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "agents",
         "status",
         "core",
-        "evaluate",
         "guard",
         "ports",
         "desk",
@@ -186,6 +184,12 @@ def test_the_table_itself_has_no_circle() -> None:
         assert free, f"These rooms may import each other in a circle: {sorted(left)}."
         for room in free:
             del left[room]
+
+
+def test_only_the_eval_command_knows_the_evaluation() -> None:
+    eval_command = PACKAGE / "cli" / "commands" / "eval.py"
+    knowing = [path for path in modules() if "reasoningbank_eval" in path.read_text("utf-8")]
+    assert knowing == [eval_command]
 
 
 @pytest.mark.parametrize("room", MAY_IMPORT)

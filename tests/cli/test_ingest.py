@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from reasoningbank_eval.commands import learning as eval_learning
+from reasoningbank_eval.learning import PARTS
 
-from reasoningbank.cli.commands import eval_learning, ingest
-from reasoningbank.evaluate.learning import PARTS
+from reasoningbank.cli.commands import ingest
 from reasoningbank.learn.ingest.sniff import FORMATS
 
 CHAT = {

@@ -4,9 +4,9 @@ import math
 from random import Random
 
 import pytest
+from reasoningbank_eval.calibrating import calibrate
+from reasoningbank_eval.crowds import Asked, Crowd, Reply
 
-from reasoningbank.evaluate.calibrating import calibrate
-from reasoningbank.evaluate.crowds import Asked, Crowd, Reply
 from reasoningbank.recall.relevance import calibration_for, floor_among
 
 

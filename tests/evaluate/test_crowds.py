@@ -8,14 +8,14 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from reasoningbank_eval.asking import bank_in
+from reasoningbank_eval.crowd_figures import crowd_figure
+from reasoningbank_eval.crowds import Asked, Crowd, CrowdPlan, Reply, ask_crowds, plan_crowds
+from reasoningbank_eval.sets import Kind, LabelledSet
+from reasoningbank_eval.shapes import recognised
+from reasoningbank_eval.subjects import find_likeness
 
 from reasoningbank.cli.main import main
-from reasoningbank.evaluate.asking import bank_in
-from reasoningbank.evaluate.crowd_figures import crowd_figure
-from reasoningbank.evaluate.crowds import Asked, Crowd, CrowdPlan, Reply, ask_crowds, plan_crowds
-from reasoningbank.evaluate.sets import Kind, LabelledSet
-from reasoningbank.evaluate.shapes import recognised
-from reasoningbank.evaluate.subjects import find_likeness
 
 SUBJECTS = {
     "kitchen": (("knead", "simmer", "roast", "whisk", "season"), ("dough", "onions", "carrots", "gravy", "pastry")),

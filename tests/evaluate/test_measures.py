@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-
-from reasoningbank.evaluate.measures import acceptance, area_difference, difference, hit, mean, ndcg, recall, roc_area
+from reasoningbank_eval.measures import acceptance, area_difference, difference, hit, mean, ndcg, recall, roc_area
 
 
 def test_ndcg_takes_the_grades_as_gains():

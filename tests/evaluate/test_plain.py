@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from reasoningbank_eval.okapi import Okapi
+from reasoningbank_eval.plain import NOTHING, best_of, plain_rankings
+from reasoningbank_eval.sets import Document
 
-from reasoningbank.evaluate.okapi import Okapi
-from reasoningbank.evaluate.plain import NOTHING, best_of, plain_rankings
-from reasoningbank.evaluate.sets import Document
 from reasoningbank.ports import Candidates
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from reasoningbank.evaluate.asking import plain_words
-from reasoningbank.evaluate.measures import hit
-from reasoningbank.evaluate.shapes import recognised
+from reasoningbank_eval.asking import plain_words
+from reasoningbank_eval.measures import hit
+from reasoningbank_eval.shapes import recognised
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 

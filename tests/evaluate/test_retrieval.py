@@ -8,14 +8,14 @@ from random import Random
 from xml.etree import ElementTree as ET
 
 import pytest
+from reasoningbank_eval.asking import BASELINES, asked, bank_in, hybrid, plain_words
+from reasoningbank_eval.duplicates import changed, crowd_of, repeats
+from reasoningbank_eval.reliability import reliability_of
+from reasoningbank_eval.sets import Document, Kind, LabelledSet, Question
+from reasoningbank_eval.shapes import recognised
 
 from reasoningbank.cli.main import main
 from reasoningbank.core.ranking import profiles
-from reasoningbank.evaluate.asking import BASELINES, asked, bank_in, hybrid, plain_words
-from reasoningbank.evaluate.duplicates import changed, crowd_of, repeats
-from reasoningbank.evaluate.reliability import reliability_of
-from reasoningbank.evaluate.sets import Document, Kind, LabelledSet, Question
-from reasoningbank.evaluate.shapes import recognised
 
 
 @pytest.fixture

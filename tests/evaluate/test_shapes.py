@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from reasoningbank_eval.sets import Kind, draft_of, sampled
+from reasoningbank_eval.shapes import recognised
 
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.evaluate.sets import Kind, draft_of, sampled
-from reasoningbank.evaluate.shapes import recognised
 
 
 def of(data, name):

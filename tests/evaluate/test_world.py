@@ -7,11 +7,10 @@ from random import Random
 from xml.etree import ElementTree as ET
 
 import pytest
-
-from reasoningbank.evaluate.world.chart import svg
-from reasoningbank.evaluate.world.life import ARMS, lived
-from reasoningbank.evaluate.world.rules import Rules, Way, World
-from reasoningbank.evaluate.world.study import study
+from reasoningbank_eval.world.chart import svg
+from reasoningbank_eval.world.life import ARMS, lived
+from reasoningbank_eval.world.rules import Rules, Way, World
+from reasoningbank_eval.world.study import study
 
 SMALL = Rules(tasks=40, kinds=2)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
-from reasoningbank.evaluate.world.study import OURS, STEP
+from reasoningbank_eval.world.study import OURS, STEP
 
 _WIDTH, _HEIGHT = 860, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 150, 56, 44

@@ -21,11 +21,11 @@ from typing import Any
 from reasoningbank.core.learning import Episode
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.episodes import tau_sets
-from reasoningbank.evaluate.figures import calibration_error, spread
 from reasoningbank.learn.ingest.benchmarks import tau_runs_in
 from reasoningbank.learn.lessons import INITIAL_CONFIDENCE
 from reasoningbank.wiring import ReasoningBank
+from reasoningbank_eval.episodes import tau_sets
+from reasoningbank_eval.figures import calibration_error, spread
 
 FLIPS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 LATER = 0.5

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.asking import Trial
+from reasoningbank_eval.asking import Trial
 
 BINS = 10
 

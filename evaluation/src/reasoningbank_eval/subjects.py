@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from reasoningbank.core.stem import stem
 from reasoningbank.core.stopwords import STOP_WORDS
 from reasoningbank.core.text import terms
-from reasoningbank.evaluate.sets import LabelledSet
+from reasoningbank_eval.sets import LabelledSet
 
 _SAMPLED_TEXTS = 300
 _LONGEST_CHARS = 2_000

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.crowds import Asked, Crowd
-from reasoningbank.evaluate.reliability import calibration_error
 from reasoningbank.recall.relevance import BARELY, CROWDED, Calibration
+from reasoningbank_eval.crowds import Asked, Crowd
+from reasoningbank_eval.reliability import calibration_error
 
 TOLERATED = 0.05
 """Of questions about another subject, so many may be answered: a missed lesson costs more than a line of no use."""

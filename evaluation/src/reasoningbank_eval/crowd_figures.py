@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.crowds import Asked, Crowd, Reply
-from reasoningbank.evaluate.measures import Estimate, mean, roc_area
-from reasoningbank.evaluate.reliability import calibration_error
+from reasoningbank_eval.crowds import Asked, Crowd, Reply
+from reasoningbank_eval.measures import Estimate, mean, roc_area
+from reasoningbank_eval.reliability import calibration_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,9 @@ from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.episodes import intercode_sets
 from reasoningbank.learn.ingest.benchmarks import intercode_in
 from reasoningbank.learn.offline.trouble import reads_as_failure
+from reasoningbank_eval.episodes import intercode_sets
 
 _UNKNOWN_NAME = re.compile(
     r"Unknown column|doesn't exist|no such (?:table|column)|(?:relation|column) .* does not exist"

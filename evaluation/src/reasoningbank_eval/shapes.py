@@ -18,8 +18,8 @@ from typing import Any
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.reading import broken, columns, json_lines, json_of, table, text_in
-from reasoningbank.evaluate.sets import Document, Kind, LabelledSet, Question, grouped
+from reasoningbank_eval.reading import broken, columns, json_lines, json_of, table, text_in
+from reasoningbank_eval.sets import Document, Kind, LabelledSet, Question, grouped
 
 TEXT_COLUMNS = ("text", "query", "utterance", "sentence", "question")
 LABEL_COLUMNS = ("category", "label", "intent")

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.asking import Progress, Trial, asked, bank_in, plain_words
-from reasoningbank.evaluate.crowd_figures import CrowdFigure, crowd_figure
-from reasoningbank.evaluate.crowds import SIZES, ask_crowds, plan_crowds
-from reasoningbank.evaluate.duplicates import Repeats, repeats
-from reasoningbank.evaluate.machine import machine, versions
-from reasoningbank.evaluate.measures import RESAMPLES
-from reasoningbank.evaluate.reliability import Reliability, reliability_of
-from reasoningbank.evaluate.scoring import Figure, figures_of
-from reasoningbank.evaluate.sets import MEASURES, Kind, LabelledSet, answerable, sampled
-from reasoningbank.evaluate.shapes import Recognised
-from reasoningbank.evaluate.subjects import find_likeness
+from reasoningbank_eval.asking import Progress, Trial, asked, bank_in, plain_words
+from reasoningbank_eval.crowd_figures import CrowdFigure, crowd_figure
+from reasoningbank_eval.crowds import SIZES, ask_crowds, plan_crowds
+from reasoningbank_eval.duplicates import Repeats, repeats
+from reasoningbank_eval.machine import machine, versions
+from reasoningbank_eval.measures import RESAMPLES
+from reasoningbank_eval.reliability import Reliability, reliability_of
+from reasoningbank_eval.scoring import Figure, figures_of
+from reasoningbank_eval.sets import MEASURES, Kind, LabelledSet, answerable, sampled
+from reasoningbank_eval.shapes import Recognised
+from reasoningbank_eval.subjects import find_likeness
 
 FORMAT = 2
 

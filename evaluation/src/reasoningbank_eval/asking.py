@@ -11,11 +11,11 @@ from pathlib import Path
 
 from reasoningbank.core.ranking import profiles
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.okapi import Okapi
-from reasoningbank.evaluate.plain import DEPTH, NOTHING, SHOWN, Ranking, best_of, plain_rankings
-from reasoningbank.evaluate.sets import Kind, LabelledSet, Question, draft_of
 from reasoningbank.recall.query import Found
 from reasoningbank.wiring import ReasoningBank
+from reasoningbank_eval.okapi import Okapi
+from reasoningbank_eval.plain import DEPTH, NOTHING, SHOWN, Ranking, best_of, plain_rankings
+from reasoningbank_eval.sets import Kind, LabelledSet, Question, draft_of
 
 PLAIN_WORDS = "bm25 unstemmed"
 BASELINES = (PLAIN_WORDS, "bm25", "dense", "rrf", "mix")

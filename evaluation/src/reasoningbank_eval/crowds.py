@@ -12,11 +12,11 @@ from enum import StrEnum
 from random import Random
 
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.asking import Progress, catch_up
-from reasoningbank.evaluate.plain import DEPTH
-from reasoningbank.evaluate.sets import Document, Kind, LabelledSet, Question, draft_of
-from reasoningbank.evaluate.subjects import Likeness
 from reasoningbank.wiring import ReasoningBank
+from reasoningbank_eval.asking import Progress, catch_up
+from reasoningbank_eval.plain import DEPTH
+from reasoningbank_eval.sets import Document, Kind, LabelledSet, Question, draft_of
+from reasoningbank_eval.subjects import Likeness
 
 SIZES = (10, 40, 200, 1_000)
 MOST_CORE = 40

@@ -26,9 +26,9 @@ def _options(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace, terminal: Terminal) -> int:
-    from reasoningbank.evaluate.world.chart import svg
-    from reasoningbank.evaluate.world.rules import Rules
-    from reasoningbank.evaluate.world.study import report
+    from reasoningbank_eval.world.chart import svg
+    from reasoningbank_eval.world.rules import Rules
+    from reasoningbank_eval.world.study import report
 
     if args.seeds < 1 or args.vary < 0 or args.tasks < _FEWEST_TASKS:
         raise InvalidInput(f"--seeds must be 1 or more, --vary 0 or more and --tasks {_FEWEST_TASKS} or more.")
@@ -83,11 +83,9 @@ def _ranged(value: dict[str, float]) -> str:
     return f"{value['mean']:.0f} ({value['low']:.0f}–{value['high']:.0f})"
 
 
-COMMANDS = {
-    "eval world": Command(
-        run=_run,
-        options=_options,
-        about="Regret is how much likelier success would have been in the best way than in the one taken, added up "
-        "over the tasks. Works in temporary banks; yours is not touched. docs/credit.md tells the rules of the world.",
-    )
-}
+COMMAND = Command(
+    run=_run,
+    options=_options,
+    about="Regret is how much likelier success would have been in the best way than in the one taken, added up "
+    "over the tasks. Works in temporary banks; yours is not touched. docs/credit.md tells the rules of the world.",
+)

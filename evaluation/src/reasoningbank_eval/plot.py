@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from reasoningbank.evaluate.scoring import Figure
+from reasoningbank_eval.scoring import Figure
 
 Row = tuple[str, str]
 """Embedder and method."""

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate import tau, throughput, verdicts
-from reasoningbank.evaluate.figures import machine
-from reasoningbank.evaluate.intercode import Exam, exams
-from reasoningbank.evaluate.rivals import AppendOnly, RawTraces
-from reasoningbank.evaluate.stream import ONE_NAMESPACE, Setting, orders, run, summary
+from reasoningbank_eval import tau, throughput, verdicts
+from reasoningbank_eval.figures import machine
+from reasoningbank_eval.intercode import Exam, exams
+from reasoningbank_eval.rivals import AppendOnly, RawTraces
+from reasoningbank_eval.stream import ONE_NAMESPACE, Setting, orders, run, summary
 
 PARTS = ("intercode", "ablations", "tau", "judge", "throughput")
 Tell = Callable[[str], None]

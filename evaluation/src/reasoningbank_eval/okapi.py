@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.evaluate.sets import Document
+from reasoningbank_eval.sets import Document
 
 K1 = 0.9
 B = 0.4

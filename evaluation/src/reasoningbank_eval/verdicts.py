@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.learning import Episode, Finding, Verdict
-from reasoningbank.evaluate.episodes import tau_sets
 from reasoningbank.learn.ingest.benchmarks import tau_runs_in
 from reasoningbank.learn.rules import judged
+from reasoningbank_eval.episodes import tau_sets
 
 BINS = ((0.0, 0.8), (0.8, 0.9), (0.9, 1.01))
 

@@ -15,10 +15,10 @@ from typing import Any
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.figures import share_with_interval, spread
-from reasoningbank.evaluate.intercode import Exam, told_anywhere, told_by_lines
 from reasoningbank.ports import Distiller
 from reasoningbank.wiring import ReasoningBank
+from reasoningbank_eval.figures import share_with_interval, spread
+from reasoningbank_eval.intercode import Exam, told_anywhere, told_by_lines
 
 BUDGET_TOKENS = 500
 ONE_NAMESPACE = "all"

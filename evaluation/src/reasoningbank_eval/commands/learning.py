@@ -30,7 +30,7 @@ def _options(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace, terminal: Terminal) -> int:
-    from reasoningbank.evaluate.learning import Plan, report
+    from reasoningbank_eval.learning import Plan, report
 
     if args.shuffles < 0 or (args.episodes is not None and args.episodes < 1):
         raise InvalidInput("--shuffles must be 0 or more and --episodes 1 or more.")
@@ -121,10 +121,8 @@ def _ranged(value: dict[str, float]) -> str:
     return f"{value['mean']:.3f} ({value['least']:.3f}–{value['most']:.3f})"
 
 
-COMMANDS = {
-    "eval learning": Command(
-        run=_run,
-        options=_options,
-        about="Works in temporary banks; yours is not touched. Everything takes about half an hour.",
-    )
-}
+COMMAND = Command(
+    run=_run,
+    options=_options,
+    about="Works in temporary banks; yours is not touched. Everything takes about half an hour.",
+)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from reasoningbank.core.errors import NotFound
-from reasoningbank.evaluate.reading import json_of
 from reasoningbank.learn.ingest.benchmarks import is_intercode, is_tau_run
+from reasoningbank_eval.reading import json_of
 
 LARGEST_FILE_BYTES = 500_000_000
 T = TypeVar("T")

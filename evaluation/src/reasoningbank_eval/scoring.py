@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.asking import BASELINES, Trial
-from reasoningbank.evaluate.measures import (
+from reasoningbank_eval.asking import BASELINES, Trial
+from reasoningbank_eval.measures import (
     Estimate,
     Values,
     acceptance,
@@ -20,7 +20,7 @@ from reasoningbank.evaluate.measures import (
     recall,
     roc_area,
 )
-from reasoningbank.evaluate.sets import ACCEPTED, F1, HIT5, MEASURES, NDCG, PRECISION, RECALL, ROC, TOP1
+from reasoningbank_eval.sets import ACCEPTED, F1, HIT5, MEASURES, NDCG, PRECISION, RECALL, ROC, TOP1
 
 PER_QUESTION: Mapping[str, Callable[[Sequence[int], Mapping[int, float]], float]] = {
     NDCG: ndcg,

@@ -11,9 +11,9 @@ from random import Random
 
 from reasoningbank.core.ranking import profiles
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.asking import catch_up
-from reasoningbank.evaluate.sets import Document, LabelledSet, Question, draft_of
 from reasoningbank.wiring import ReasoningBank
+from reasoningbank_eval.asking import catch_up
+from reasoningbank_eval.sets import Document, LabelledSet, Question, draft_of
 
 ORIGINALS = 150
 COPIES = 4

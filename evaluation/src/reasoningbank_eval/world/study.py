@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.values import replace
-from reasoningbank.evaluate.figures import machine
-from reasoningbank.evaluate.world.life import ARMS, Arm, lived
-from reasoningbank.evaluate.world.rules import Rules, World
+from reasoningbank_eval.figures import machine
+from reasoningbank_eval.world.life import ARMS, Arm, lived
+from reasoningbank_eval.world.rules import Rules, World
 
 Tell = Callable[[str], None]
 OURS = "ours"

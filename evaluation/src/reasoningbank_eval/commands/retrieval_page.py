@@ -7,12 +7,12 @@ import math
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.values import replace
-from reasoningbank.evaluate.crowd_figures import CrowdFigure
-from reasoningbank.evaluate.machine import machine, versions
-from reasoningbank.evaluate.measures import RESAMPLES, Estimate
-from reasoningbank.evaluate.retrieval import Report
-from reasoningbank.evaluate.scoring import Figure
-from reasoningbank.evaluate.sets import MEASURES
+from reasoningbank_eval.crowd_figures import CrowdFigure
+from reasoningbank_eval.machine import machine, versions
+from reasoningbank_eval.measures import RESAMPLES, Estimate
+from reasoningbank_eval.retrieval import Report
+from reasoningbank_eval.scoring import Figure
+from reasoningbank_eval.sets import MEASURES
 
 
 def show_report(terminal: Terminal, report: Report) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 
 from reasoningbank.core.types import Outcome, SignalKind
 from reasoningbank.core.values import dataclass
-from reasoningbank.evaluate.world.rules import Rules, Task, Way, World
 from reasoningbank.learn.evidence import Evidence, give
 from reasoningbank.learn.lessons import INITIAL_CONFIDENCE, SEEN_AGAIN_WEIGHT
 from reasoningbank.wiring import ReasoningBank
+from reasoningbank_eval.world.rules import Rules, Task, Way, World
 
 FIRST_MOMENT = 1_790_000_000.0
 BETWEEN_TASKS_S = 3 * 3600.0

@@ -1,0 +1,1 @@
+"""`reasoningbank eval …`: the options, the runs and the tables."""
