@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import apsw
 
@@ -46,7 +47,7 @@ def translated(  # noqa: C901, PLR0911 - one case for each kind of fault
             return BankForeign(f"{location} is not a bank (not even an SQLite file). Choose another path.")
         case apsw.CorruptError() | UnicodeDecodeError():
             return BankDamaged(
-                f"{location} is damaged ({error}). Restore a backup; 'reasoningbank verify' names the damaged rows "
+                f"{location} is damaged ({error}). {remedy(location)} 'reasoningbank verify' names the damaged rows "
                 "of a file that still opens."
             )
         case apsw.CantOpenError():
@@ -57,6 +58,11 @@ def translated(  # noqa: C901, PLR0911 - one case for each kind of fault
             return Conflict(f"The record is there already, or its key is taken ({error}).")
         case _:
             return StoreError(f"{location}: {error}")
+
+
+def remedy(location: str | Path) -> str:
+    """What helps where records are lost."""
+    return f"Put a backup in its place: 'reasoningbank recover BACKUP --bank {location}'."
 
 
 def _full(location: str) -> BankFull:
