@@ -17,6 +17,7 @@ import apsw
 
 from reasoningbank.core.errors import BankReplaced, StoreError
 from reasoningbank.store.acknowledged import read_note
+from reasoningbank.store.holders import note_closed, note_opened
 from reasoningbank.store.opening import access_to, bring_up_to_date, stamp_of
 from reasoningbank.store.pairing import check_head, check_log_is_not_alone, check_pair
 from reasoningbank.store.stamps import Stamp, head_of
@@ -71,6 +72,7 @@ class Connections:
             _leave(connection)
         else:
             raise self._gone()
+        note_opened(self._place)
         if self.read_only:
             self._readers.append(connection)
         else:
@@ -190,6 +192,8 @@ class Connections:
         return StoreError(f"{self._path} is closed.")
 
     def close(self) -> None:
+        if not self._is_closed and self._path != MEMORY:
+            note_closed(self._place)
         self._is_closed = True
         leaves = not self._is_sound()
         watch, self._watch = self._watch, None

@@ -44,7 +44,7 @@ def translated(  # noqa: C901, PLR0911 - one case for each kind of fault
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return BankReadOnly(f"{location} cannot be written: check the permissions of the file and its folder.")
         case apsw.NotADBError():
-            return BankForeign(f"{location} is not a bank (not even an SQLite file). Choose another path.")
+            return BankForeign(not_a_bank(location))
         case apsw.CorruptError() | UnicodeDecodeError():
             return BankDamaged(
                 f"{location} is damaged ({error}). {remedy(location)} 'reasoningbank verify' names the damaged rows "
@@ -63,6 +63,13 @@ def translated(  # noqa: C901, PLR0911 - one case for each kind of fault
 def remedy(location: str | Path) -> str:
     """What helps where records are lost."""
     return f"Put a backup in its place: 'reasoningbank recover BACKUP --bank {location}'."
+
+
+def not_a_bank(location: str | Path) -> str:
+    return (
+        f"{location} is not a bank (not even an SQLite file). Choose another path; where a bank has been, put a backup "
+        f"in its place: 'reasoningbank recover BACKUP --bank {location}'."
+    )
 
 
 def _full(location: str) -> BankFull:

@@ -15,7 +15,7 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
 from reasoningbank.core.values import dataclass
-from reasoningbank.store.faults import remedy
+from reasoningbank.store.faults import not_a_bank, remedy
 from reasoningbank.store.pairing import read_file
 from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STAMPED_SINCE
 from reasoningbank.store.stamps import Stamp, kept_stamp, renew_stamp
@@ -64,7 +64,7 @@ def _check_beginning(path: Path) -> None:
     # SQLite takes a file shorter than its smallest page for an empty one and would write over it.
     beginning = read_file(path, _SMALLEST_PAGE_BYTES, 0)
     if beginning and not beginning.startswith(_MAGIC):
-        raise BankForeign(f"{path} is not a bank (not even an SQLite file). Choose another path.")
+        raise BankForeign(not_a_bank(path))
     if beginning and len(beginning) < _SMALLEST_PAGE_BYTES:
         raise BankDamaged(f"{path} is cut short after {len(beginning)} bytes. {remedy(path)}")
 

@@ -109,8 +109,8 @@ def check_head(place: Path, note: Note | None, stamp: Stamp | None, head: int) -
         return
     raise BankReplaced(
         f"{place} ends at change {head:,}, and {note.head:,} were acknowledged: {log_beside(place).name} was taken "
-        f"away or cut, or an older copy lies here. Put the log back if you have it; else run 'reasoningbank recover BACKUP "
-        f"--bank {place}'. To go on with what is left, copy {place.name} elsewhere and recover from that copy."
+        "away or cut, or an older copy lies here. Put the log back if you have it; else run 'reasoningbank recover "
+        f"BACKUP --bank {place}'. To go on with what is left, copy {place.name} elsewhere and recover from that copy."
     )
 
 

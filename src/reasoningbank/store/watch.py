@@ -88,7 +88,7 @@ class Watch:
 
     def _page_of_stamp(self) -> int | None:
         row = self.observer.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'stamp'").fetchone()
-        return None if row is None else int(row[0])  # type: ignore[arg-type]
+        return None if row is None else int(row[0])
 
     # ------------------------------------------------------------ around a transaction
 
