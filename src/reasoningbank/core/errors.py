@@ -8,6 +8,7 @@
     │   └── Unauthenticated     nobody knows who asks: the token is missing, unknown, expired or revoked
     ├── StoreError              the file or server with the records
     │   ├── BankUnavailable     missing, unreadable, or on a medium that refuses
+    │   │   └── BankReplaced    its file or its log was moved, replaced, cut or taken away behind our back
     │   ├── BankBusy            another process held it for too long; it is healthy, try again
     │   ├── BankReadOnly        can be read, cannot be written
     │   ├── BankFull            the disk has no room; nothing was half-written
@@ -60,6 +61,10 @@ class StoreError(BankError):
 
 
 class BankUnavailable(StoreError):
+    pass
+
+
+class BankReplaced(BankUnavailable):
     pass
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import apsw
 
@@ -43,10 +44,10 @@ def translated(  # noqa: C901, PLR0911 - one case for each kind of fault
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return BankReadOnly(f"{location} cannot be written: check the permissions of the file and its folder.")
         case apsw.NotADBError():
-            return BankForeign(f"{location} is not a bank (not even an SQLite file). Choose another path.")
+            return BankForeign(not_a_bank(location))
         case apsw.CorruptError() | UnicodeDecodeError():
             return BankDamaged(
-                f"{location} is damaged ({error}). Restore a backup; 'reasoningbank verify' names the damaged rows "
+                f"{location} is damaged ({error}). {remedy(location)} 'reasoningbank verify' names the damaged rows "
                 "of a file that still opens."
             )
         case apsw.CantOpenError():
@@ -57,6 +58,18 @@ def translated(  # noqa: C901, PLR0911 - one case for each kind of fault
             return Conflict(f"The record is there already, or its key is taken ({error}).")
         case _:
             return StoreError(f"{location}: {error}")
+
+
+def remedy(location: str | Path) -> str:
+    """What helps where records are lost."""
+    return f"Put a backup in its place: 'reasoningbank recover BACKUP --bank {location}'."
+
+
+def not_a_bank(location: str | Path) -> str:
+    return (
+        f"{location} is not a bank (not even an SQLite file). Choose another path; where a bank has been, put a backup "
+        f"in its place: 'reasoningbank recover BACKUP --bank {location}'."
+    )
 
 
 def _full(location: str) -> BankFull:

@@ -1,22 +1,17 @@
-"""Check a bank from end to end, and copy one while others write to it."""
+"""Check a bank from end to end: its pages, its rows, its feed."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import apsw
 
-from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Op
 from reasoningbank.ports import Damage
 from reasoningbank.store.faults import NAMED
 from reasoningbank.store.tables import Table, tables
-
-PAGES_PER_STEP = 256
 
 
 def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
@@ -143,30 +138,3 @@ def _damaged_rows(connection: apsw.Connection, table: Table[Any], name: str) -> 
             return
         else:
             return
-
-
-def copy_to(source: apsw.Connection, target: Path, progress: Callable[[int, int], None] | None) -> None:
-    """The copy appears under its name only when it is whole."""
-    if target.exists():
-        raise InvalidInput(f"{target} exists already. Name a new file, so that no backup is overwritten.")
-    partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
-    copy = apsw.Connection(str(partial))
-    try:
-        # Inside a read transaction the source stands still, so that busy writers cannot make the copy start over.
-        source.execute("BEGIN")
-        source.execute("SELECT count(*) FROM settings").fetchall()
-        with copy.backup("main", source, "main") as work:
-            while not work.done:
-                work.step(PAGES_PER_STEP)
-                if progress is not None:
-                    progress(work.page_count - work.remaining, work.page_count)
-        copy.execute("PRAGMA journal_mode = DELETE")
-        copy.close()
-        with partial.open("rb+") as file:
-            os.fsync(file.fileno())
-        partial.replace(target)
-    finally:
-        if source.in_transaction:
-            source.execute("ROLLBACK")
-        copy.close()
-        partial.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
 from reasoningbank.core.values import dataclass
-from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from reasoningbank.store.faults import not_a_bank, remedy
+from reasoningbank.store.pairing import read_file
+from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STAMPED_SINCE
+from reasoningbank.store.stamps import Stamp, kept_stamp, renew_stamp
 
 _MAGIC = b"SQLite format 3\0"
 _SMALLEST_PAGE_BYTES = 512
@@ -58,12 +62,11 @@ def _access_to(path: Path, *, create: bool, read_only: bool) -> Access:
 
 def _check_beginning(path: Path) -> None:
     # SQLite takes a file shorter than its smallest page for an empty one and would write over it.
-    with path.open("rb") as file:
-        beginning = file.read(_SMALLEST_PAGE_BYTES)
+    beginning = read_file(path, _SMALLEST_PAGE_BYTES, 0)
     if beginning and not beginning.startswith(_MAGIC):
-        raise BankForeign(f"{path} is not a bank (not even an SQLite file). Choose another path.")
+        raise BankForeign(not_a_bank(path))
     if beginning and len(beginning) < _SMALLEST_PAGE_BYTES:
-        raise BankDamaged(f"{path} is cut short after {len(beginning)} bytes. Restore a backup.")
+        raise BankDamaged(f"{path} is cut short after {len(beginning)} bytes. {remedy(path)}")
 
 
 def known_version(connection: apsw.Connection, location: str) -> int:
@@ -89,13 +92,15 @@ def bring_up_to_date(connection: apsw.Connection, location: str, *, read_only: b
     # In one transaction: another process may be writing the first schema between two looks.
     with connection:
         version = known_version(connection, location)
-    if version == SCHEMA_VERSION:
-        return
     if read_only:
-        raise BankReadOnly(f"{location} has an older schema and cannot be written to bring it up to date.")
-    if location != ":memory:":
+        if version != SCHEMA_VERSION:
+            raise BankReadOnly(f"{location} has an older schema and cannot be written to bring it up to date.")
+        return
+    # A backup comes without a log; where it is written to, it gets one.
+    if location != ":memory:" and connection.pragma("journal_mode") != "wal":
         _enter_wal(connection)
-    _migrate(connection, location)
+    if version != SCHEMA_VERSION:
+        _migrate(connection, location)
 
 
 def _migrate(connection: apsw.Connection, location: str) -> None:
@@ -108,10 +113,20 @@ def _migrate(connection: apsw.Connection, location: str) -> None:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        if SCHEMA_VERSION >= STAMPED_SINCE:
+            renew_stamp(connection)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+    # So that the file carries its stamp from the first change on; whoever reads meanwhile only delays it.
+    with suppress(apsw.BusyError):
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+
+
+def stamp_of(connection: apsw.Connection) -> Stamp | None:
+    """What a bank carries; None for one of a program that knew no stamps."""
+    return kept_stamp(connection) if number_from(connection, "PRAGMA user_version") >= STAMPED_SINCE else None
 
 
 def _enter_wal(connection: apsw.Connection) -> None:

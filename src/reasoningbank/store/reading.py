@@ -17,6 +17,7 @@ from reasoningbank.core.recency import MADE_AT, Position, parse_position
 from reasoningbank.core.types import EmbedderIdentity, Lease, Memory, Record, Scope, Sidecar, State, Trajectory
 from reasoningbank.core.values import fields
 from reasoningbank.store import leases, task_rows
+from reasoningbank.store.faults import remedy
 from reasoningbank.store.tables import BESIDE, Table, decoded_beside, table_of
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class SqliteReader:
         if not table.intact(row):
             raise BankDamaged(
                 f"The {table.noun} {row[0]!r} in {self._location} does not match its checksum. "
-                "Run 'reasoningbank verify' for the whole list, and restore a backup."
+                f"'reasoningbank verify' has the whole list. {remedy(self._location)}"
             )
         return table.decode(row)
 

@@ -341,8 +341,13 @@ _BY_MOMENT = (
     "CREATE INDEX jobs_by_moment ON jobs (tenant, created_at, id, state)",
 )
 
+# One row on a page of its own: see `store.stamps`.
+_STAMP = ("CREATE TABLE stamp (id INTEGER PRIMARY KEY, mark BLOB NOT NULL)",)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS, _SHORT_MARKS, _ADVICE, _TEAMS,
-    _BY_MOMENT,
+    _BY_MOMENT, _STAMP,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
+STAMPED_SINCE = 13
+"""The first version whose banks carry a stamp."""

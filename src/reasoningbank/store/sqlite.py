@@ -22,15 +22,16 @@ from typing import Any, TypeVar
 
 import apsw
 
-from reasoningbank.core.errors import BankDamaged, BankReadOnly, InvalidInput
+from reasoningbank.core.errors import BankDamaged, BankReadOnly, BankReplaced, InvalidInput
 from reasoningbank.core.types import AccessToken, Change, Exposure, Gap, Op, Record
 from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
 from reasoningbank.store.access import put_token, token_in, tokens_in
 from reasoningbank.store.connections import BUSY_TIMEOUT_MS, MEMORY, Connections
-from reasoningbank.store.faults import NAMED, faults_named, translated
+from reasoningbank.store.copying import copy_to
+from reasoningbank.store.faults import NAMED, faults_named, remedy, translated
 from reasoningbank.store.gap_rows import add_gaps, gaps_of, remove_gaps
 from reasoningbank.store.group_commit import GroupCommit, Unit
-from reasoningbank.store.keeping import copy_to, damage_in
+from reasoningbank.store.keeping import damage_in
 from reasoningbank.store.leases import tenants_with_jobs
 from reasoningbank.store.opening import number_from
 from reasoningbank.store.pending import Pending
@@ -105,8 +106,18 @@ class SqliteStore:
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
         self._stay_in_this_process()
-        with self._commits.turn, faults_named(self._path):
-            yield self._connections.writing()
+        with self._commits.turn, faults_named(self._path), self._transaction(self._connections.writing()) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, connection: apsw.Connection) -> Iterator[apsw.Connection]:
+        try:
+            self._connections.begin(connection)
+            yield connection
+            self._connections.commit(connection)
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
 
     @contextmanager
     def read(self, tenant: str) -> Iterator[Reader]:
@@ -139,7 +150,7 @@ class SqliteStore:
                 for seq, kind, op, id_, tenant, at in rows
             ]
         except ValueError as error:
-            raise BankDamaged(f"The feed of {self._path} is damaged ({error}). Restore a backup.") from error
+            raise BankDamaged(f"The feed of {self._path} is damaged ({error}). {remedy(self._path)}") from error
 
     def unscoped(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
         table = table_of(kind)
@@ -176,15 +187,17 @@ class SqliteStore:
         results: list[Any] = []
         pending = Pending(connection, at_once=at_once)
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            self._connections.begin(connection)
             for unit in units:
                 writers.append(SqliteWriter(pending, unit.tenant, self._path, self._clock))
                 results.append(unit.change(writers[-1]))
             pending.write()
-            connection.execute("COMMIT")
+            self._connections.commit(connection)
         except Exception as error:  # noqa: BLE001 - handed to the caller whose unit it is
             # A medium that failed once is not asked again behind the caller's back.
-            of_the_medium = isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError)
+            of_the_medium = isinstance(error, (apsw.Error, BankReplaced)) and not isinstance(
+                error, apsw.ConstraintError
+            )
             if of_the_medium or at_once:
                 fault = translated(error, self._path) if isinstance(error, NAMED) else error
                 for unit in units:
@@ -273,13 +286,10 @@ class SqliteStore:
         with self._borrowed() as connection:
             connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS)
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("BEGIN IMMEDIATE")
             try:
-                yield connection
-                connection.execute("COMMIT")
+                with self._transaction(connection):
+                    yield connection
             finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
                 connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     def gaps(self, tenant: str) -> list[Gap]:
@@ -291,7 +301,8 @@ class SqliteStore:
         self._check_tenant(tenant)
         with self._writing() as connection:
             dropped = remove_gaps(connection, tenant, ids)
-            self._drop_erased_bytes(connection)
+        with self._commits.turn, faults_named(self._path):
+            self._drop_erased_bytes(self._connections.writing())
         return dropped
 
     # ------------------------------------------------------------ keeping

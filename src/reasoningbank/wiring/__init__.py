@@ -27,6 +27,7 @@ from reasoningbank.wiring.learning import ConfiguredLearning
 
 if TYPE_CHECKING:
     from reasoningbank.ports import LLM, Distiller
+    from reasoningbank.store.recovering import Recovered
 
 __all__ = ["DEFAULT_EMBEDDER", "EMBEDDERS", "ReasoningBank", "identity_of", "sqlite_path"]
 
@@ -113,6 +114,41 @@ class ReasoningBank(Bank):
             store.close()
             raise
         return cls(desk, engine, ConfiguredLearning(desk, environment, llm=llm, distiller=distiller))
+
+    @classmethod
+    def recover(
+        cls,
+        backup: str | Path,
+        bank: str | Path | None = None,
+        *,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> Recovered:
+        """Put a backup in the place of a bank, whatever state that is in; it may be missing, too.
+
+        The backup is checked row by row first. The bank that was there is kept under the name in `kept`, and
+        recovering from that one undoes it. Nobody may have the bank open. The index is built anew by the next search.
+        """
+        from reasoningbank.store.recovering import recover
+        from reasoningbank.wiring.engine import drop_index, other_build
+
+        path = sqlite_path(str(bank) if bank is not None else from_environment().bank)
+        if path == ":memory:":
+            raise InvalidInput("A bank in memory has no place to put a backup: name a file.")
+        moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(clock()))
+        recovered = recover(
+            Path(path),
+            Path(backup).expanduser(),
+            kept_as=f"replaced-{moment}",
+            # An index is a view of the records that it has followed, never of those that take their place.
+            settings={"index": other_build, "reindex": lambda _: ""},
+            dry_run=dry_run,
+            progress=progress,
+        )
+        if not dry_run:
+            drop_index(path)
+        return recovered
 
 
 def sqlite_path(location: str) -> str:

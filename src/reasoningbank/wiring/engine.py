@@ -86,9 +86,7 @@ class EmbeddedEngine:
         kept = self._kept()
         if kept is None:
             wanted = find_identity(self._settings.embedding, self._config)
-            # By chance, so that a new bank never takes an index that an older one left here for its own.
-            build = (1 << 32) + int.from_bytes(os.urandom(4), "big")
-            kept = _read_setting(self._store.agree_setting("index", _index_setting(wanted, build)))
+            kept = _read_setting(self._store.agree_setting("index", _index_setting(wanted, _new_build())))
         self._identity = kept[0]
         if not asked.fits(self._identity):
             # Whoever names only a dimension means the embedder that is there.
@@ -337,6 +335,21 @@ class EmbeddedEngine:
                 _remove_folder(self._temporary)
 
 
+def _new_build() -> int:
+    """By chance, so that a bank never takes an index that another one left here for its own."""
+    return (1 << 32) + int.from_bytes(os.urandom(4), "big")
+
+
+def other_build(setting: str) -> str:
+    """The setting `index` of a bank that takes the place of another."""
+    return _index_setting(_read_setting(setting)[0], _new_build())
+
+
+def drop_index(path: str) -> None:
+    """Remove every index beside a bank; the next search builds one."""
+    _remove_folder(Path(f"{path}.index"))
+
+
 def _policy_mark(policy: Policy) -> str:
     """A policy's name; with other parameters than usual it weighs otherwise, so that an index of it is another one."""
     if policy == policies().get(policy.name):
@@ -359,7 +372,10 @@ def _read_setting(text: str) -> tuple[EmbedderIdentity, int]:
         value = json.loads(text)
         return EmbedderIdentity(**value["embedder"]), int(value["build"])
     except (ValueError, TypeError, KeyError) as error:
-        raise BankDamaged(f"The settings of this bank are damaged ({error}). Restore a backup.") from error
+        raise BankDamaged(
+            f"The settings of this bank are damaged ({error}). Put a backup in its place: 'reasoningbank recover "
+            "BACKUP'."
+        ) from error
 
 
 def _index_setting(identity: EmbedderIdentity, build: int) -> str:

@@ -277,7 +277,8 @@ def _whole(location: str) -> Check:
     except apsw.Error as error:
         lines = [str(error)]
     if lines != ["ok"]:
-        return _fail("integrity", f"{'; '.join(lines)}. Run `reasoningbank verify`, and restore a backup.")
+        remedy = "Run `reasoningbank verify`; `reasoningbank recover BACKUP` puts a backup in its place."
+        return _fail("integrity", f"{'; '.join(lines)}. {remedy}")
     return _ok("integrity", "quick check passed; `verify` checks every row")
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import existing, opened
-from reasoningbank.cli.command import Command, add_policy
+from reasoningbank.cli.command import PROGRAM, Command, add_policy
 from reasoningbank.cli.indexing import exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
@@ -27,7 +27,7 @@ def _backup(args: Namespace, terminal: Terminal) -> int:
     if terminal.as_json:
         terminal.json({"path": args.path})
     else:
-        terminal.tell(f"Copied to {args.path}. To use it: --bank {args.path}")
+        terminal.tell(f"Copied to {args.path}. To put it back one day: {PROGRAM} recover {args.path}")
     return 0
 
 
@@ -47,7 +47,10 @@ def _verify(args: Namespace, terminal: Terminal) -> int:
     else:
         for item in damage:
             terminal.say(" ".join(part for part in (item.kind, item.id, item.problem) if part))
-        terminal.tell(f"{figures.counted(len(damage), 'problem')}. Restore a backup, or `export` what can be read.")
+        terminal.tell(
+            f"{figures.counted(len(damage), 'problem')}. `{PROGRAM} recover BACKUP` puts a backup in its place; or "
+            "`export` what can be read."
+        )
     return DAMAGED if damage else 0
 
 

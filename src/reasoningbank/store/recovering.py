@@ -1,0 +1,208 @@
+"""Put a backup in the place of a bank, so that a kill at any moment leaves the one or the other.
+
+The backup is copied beside the bank under a passing name, brought up to date and checked row by row; only then is the
+bank locked, given a second name under which it is kept, and replaced by one rename. The log of a bank that opens is
+first copied into it, so that there is one file to replace. One that does not open keeps its log under the second name
+too; a kill between the rename and the removal of that log leaves a pair that `store.pairing` refuses, and running the
+command again finishes it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+import apsw
+
+from reasoningbank.core.errors import BankDamaged, BankForeign, BankUnavailable, InvalidInput, StoreError
+from reasoningbank.core.values import dataclass
+from reasoningbank.store.acknowledged import note_beside
+from reasoningbank.store.copying import Progress, fill, passing_file, sync_file, sync_folder
+from reasoningbank.store.faults import NAMED, faults_named, translated
+from reasoningbank.store.holders import check_not_open_here, held_alone
+from reasoningbank.store.keeping import damage_in
+from reasoningbank.store.opening import bring_up_to_date, known_version, number_from
+from reasoningbank.store.pairing import check_pair, log_bytes
+
+_COMPANIONS = ("-wal", "-shm", "-journal")
+_BUSY_MS = 2_000
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What a bank holds, in figures."""
+
+    memories: int
+    changes: int
+    newest_at: float | None
+    """When the last change was made; None for a bank without any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    bank: Path
+    before: Contents | None
+    """None where there was no bank, or none that can be read."""
+    trouble: str
+    """Why it cannot be read; "" where it can, or where there was none."""
+    after: Contents
+    kept: Path | None
+    """Where the bank that was replaced lies now; None where there was none, and after a dry run."""
+
+
+def recover(
+    place: Path,
+    backup: Path,
+    *,
+    kept_as: str,
+    settings: Mapping[str, Callable[[str], str]],
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Recovered:
+    """`kept_as` is what the name of a replaced bank ends with; `settings` are rewritten in what takes its place."""
+    _check_places(place, backup)
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with passing_file(place) as staged:
+        after = _staged(backup, staged, settings, progress)
+        before, trouble = _present(place, settle=not dry_run)
+        if dry_run:
+            return Recovered(bank=place, before=before, trouble=trouble, after=after, kept=None)
+        with held_alone(place):
+            kept = _swapped(place, staged, kept_as)
+    return Recovered(bank=place, before=before, trouble=trouble, after=after, kept=kept)
+
+
+def _check_places(place: Path, backup: Path) -> None:
+    if place.is_dir():
+        raise BankForeign(f"{place} is a folder. Name a file in it, such as {place / 'bank.db'}.")
+    if not backup.is_file():
+        raise BankUnavailable(f"There is no backup at {backup}.")
+    if place.exists() and place.samefile(backup):
+        raise InvalidInput(f"{backup} is the bank itself. Copy it elsewhere first, to go on with what is in it.")
+    check_not_open_here(place)
+
+
+# ---------------------------------------------------------------- the backup
+
+
+def _staged(
+    backup: Path, staged: Path, settings: Mapping[str, Callable[[str], str]], progress: Progress | None
+) -> Contents:
+    """A whole and checked bank under the passing name; whatever is wrong with the backup is said here."""
+    if hasattr(os, "pread"):
+        check_pair(backup)
+    with faults_named(str(backup)), closing(_read_only(backup)) as source:
+        if known_version(source, str(backup)) == 0:
+            raise BankForeign(f"{backup} is empty: there is no bank in it.")
+        lines = [str(line) for (line,) in source.execute("PRAGMA integrity_check(5)")]
+        if lines != ["ok"]:
+            raise BankDamaged(f"The backup {backup} is damaged ({lines[0]}). Nothing was changed: use another one.")
+        fill(staged, source, progress)
+    with faults_named(str(staged)), closing(apsw.Connection(str(staged))) as copy:
+        bring_up_to_date(copy, str(staged), read_only=False)
+        found = list(damage_in(copy))
+        if found:
+            named = "; ".join(" ".join(filter(None, (d.kind, d.id, d.problem))) for d in found[:_MOST_NAMED])
+            raise BankDamaged(
+                f"The backup {backup} is damaged in {len(found):,} places ({named}). Nothing was changed: use another "
+                "one, or `export` what can be read of it and `import` that."
+            )
+        for name, rewritten in settings.items():
+            for (value,) in copy.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchall():
+                copy.execute("UPDATE settings SET value = ? WHERE name = ?", (rewritten(str(value)), name))
+        after = _contents(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+    sync_file(staged)
+    return after
+
+
+def _read_only(path: Path) -> apsw.Connection:
+    # Without a log, and without anybody there who might write one, SQLite need not leave files of its own beside it.
+    quiet = not log_bytes(path) and not Path(f"{path}-shm").exists()
+    fixed = "?immutable=1" if quiet or not os.access(path.parent, os.W_OK) else ""
+    connection = apsw.Connection(
+        f"file:{quote(str(path.absolute()))}{fixed}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    )
+    connection.set_busy_timeout(_BUSY_MS)
+    return connection
+
+
+def _contents(connection: apsw.Connection) -> Contents:
+    newest: list[tuple[float | None]] = connection.execute("SELECT max(at) FROM feed").fetchall()  # type: ignore[assignment]
+    return Contents(
+        memories=number_from(connection, "SELECT count(*) FROM memories WHERE state = 'active'"),
+        changes=number_from(connection, "SELECT coalesce(max(seq), 0) FROM feed"),
+        newest_at=newest[0][0],
+    )
+
+
+# ---------------------------------------------------------------- the bank that is there
+
+
+def _present(place: Path, *, settle: bool) -> tuple[Contents | None, str]:
+    """What the bank holds, or why that cannot be told. With `settle` its log is copied into it."""
+    if not place.exists():
+        return None, ""
+    with held_alone(place):
+        pass
+    try:
+        if hasattr(os, "pread"):
+            check_pair(place)
+        with closing(_read_only(place) if not settle else apsw.Connection(str(place))) as connection:
+            connection.set_busy_timeout(_BUSY_MS)
+            if not settle:
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            if known_version(connection, str(place)) == 0:
+                return None, "It is empty."
+            contents = _contents(connection)
+            if settle:
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            return contents, ""
+    except NAMED as error:
+        return None, str(translated(error, str(place)))
+    except StoreError as error:
+        if isinstance(error, BankForeign) and "other program" in str(error):
+            raise
+        return None, str(error)
+
+
+def _swapped(place: Path, staged: Path, kept_as: str) -> Path | None:
+    """The lock is held. Names only change from here on."""
+    kept: Path | None = None
+    if place.exists():
+        kept = _free_name(place, kept_as)
+        _also_named(place, kept)
+        if log_bytes(place):
+            _also_named(Path(f"{place}-wal"), Path(f"{kept}-wal"))
+        sync_folder(place.parent)
+    elif log_bytes(place):
+        # A log without its file: of no use to anybody here, and not ours to throw away.
+        _also_named(Path(f"{place}-wal"), Path(f"{_free_name(place, kept_as)}-wal"))
+    staged.replace(place)
+    sync_folder(place.parent)
+    for ending in _COMPANIONS:
+        Path(f"{place}{ending}").unlink(missing_ok=True)
+    note_beside(place).unlink(missing_ok=True)
+    sync_folder(place.parent)
+    return kept
+
+
+def _free_name(place: Path, kept_as: str) -> Path:
+    wanted = place.with_name(f"{place.name}.{kept_as}")
+    number = 2
+    while wanted.exists() or Path(f"{wanted}-wal").exists():
+        wanted = place.with_name(f"{place.name}.{kept_as}-{number}")
+        number += 1
+    return wanted
+
+
+def _also_named(path: Path, name: Path) -> None:
+    """A second name, so that there is no moment without the first; where a disk has no such thing, a new one."""
+    try:
+        os.link(path, name)
+    except OSError:
+        path.replace(name)

@@ -1,0 +1,235 @@
+"""Notices, before anything is acknowledged, that a bank's files were changed behind SQLite's back.
+
+SQLite goes on writing to a file that has lost its name, to a log that was emptied, or over a file that was copied over,
+and says that all is well. Every write transaction is looked at twice: once it holds the write lock, when nobody else
+can add to the log or begin it anew, and again after its commit. Most looks cost a few microseconds; the log is read
+again only when the file's stamp has changed, which is once a checkpoint.
+
+Knows what a sound pair looks like from inside. `store.pairing` knows it from outside, before anything is open.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import apsw
+
+from reasoningbank.core.errors import BankReplaced
+from reasoningbank.store.acknowledged import Notebook, read_note
+from reasoningbank.store.stamps import (
+    FRAME_HEADER_BYTES,
+    LOG_HEADER_BYTES,
+    NOTHING,
+    STAMP_BYTES,
+    Log,
+    Stamp,
+    head_of,
+    kept_stamp,
+    place_in,
+    renew_stamp,
+)
+
+_SETTLED_NS = 100_000_000
+"""A folder's moment of change is believed when it is older than any clock's tick."""
+_LOOKS = 3
+_SYNCED = 2
+"""SQLite's number for `full`."""
+WATCHABLE = hasattr(os, "pread") and hasattr(os, "O_DIRECTORY")
+"""Elsewhere a file that is open can be neither renamed nor removed."""
+Inodes = tuple[int, int, int]
+
+
+def inodes_of(place: Path) -> Inodes:
+    """Of the file, its log and what processes share about it; 0 for what is not there."""
+    return _inode(str(place)), _inode(f"{place}-wal"), _inode(f"{place}-shm")
+
+
+def _inode(name: str) -> int:
+    try:
+        return os.stat(name).st_ino  # noqa: PTH116 - a path is slow, and this is asked at every write
+    except OSError:
+        return 0
+
+
+class Watch:
+    def __init__(
+        self, place: Path, location: str, inodes: Inodes, stamp: Stamp | None, observer: apsw.Connection
+    ) -> None:
+        """`inodes` and `stamp` as they were when the bank was opened; `observer` is never in a transaction."""
+        self._place, self._location, self._inodes = place, location, inodes
+        self.observer = observer
+        # A power loss may take what a bank acknowledged that does not sync: the note must not miss it.
+        self._keeps_head = int(observer.pragma("synchronous")) >= _SYNCED
+        self._page_bytes = int(observer.pragma("page_size"))
+        self._folder = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._log_file = os.open(f"{place}-wal", os.O_RDONLY | os.O_CLOEXEC)
+        self._file = apsw.VFSFile("", str(place), [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
+        self._size = 0
+        self._folder_changed = 0
+        self._settled = False
+        self._notebook: Notebook | None = None
+        self._log: Log | None = None
+        self._salts = b""
+        self._known: set[bytes] = set() if stamp is None else {stamp.own}
+        """Names that the file was seen to carry, or was given here."""
+        self._seen: tuple[bytes, int] = (b"", -1)
+        """What the file carried at the last look, and how much of the log was in it."""
+        self.stamp: Stamp | None = None
+        """Given to the transaction that is under way, or to an earlier one."""
+        self._page = self._page_of_stamp()
+        self._at: int | None = None
+
+    @property
+    def needs_head(self) -> bool:
+        return self._keeps_head and self._page is not None
+
+    def _page_of_stamp(self) -> int | None:
+        row = self.observer.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'stamp'").fetchone()
+        return None if row is None else int(row[0])
+
+    # ------------------------------------------------------------ around a transaction
+
+    def begun(self, connection: apsw.Connection) -> None:
+        """Called with the write lock held. Raises, or leaves a transaction that may be acknowledged."""
+        frames, copied = self.observer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        self._check_names("Nothing was written")
+        if frames > 0:
+            self._check_log(frames)
+        if self._page is None:
+            return
+        self._check_file(frames, copied)
+        if frames == copied:
+            # SQLite may begin the log anew with this transaction, and only then.
+            self.stamp = renew_stamp(connection)
+            self._known.add(self.stamp.own)
+            # Before the commit: whoever finds the new stamp in the file finds it in the note too.
+            if self._notebook is not None:
+                self._notebook.close()
+            self._notebook = Notebook(self._place)
+            self._notebook.write(self.stamp, head_of(connection) if self._keeps_head else 0)
+        elif self.stamp is None:
+            self.stamp = kept_stamp(connection)
+
+    def committed(self, head: int | None) -> None:
+        """Called after the commit and before the acknowledgement. `head` is the newest number of the feed."""
+        self._check_names("What was being stored may not be there")
+        if os.pread(self._log_file, 4, 0) == b"\0\0\0\0":
+            raise self._replaced(f"{self._place.name}-wal was emptied", "What was being stored may not be there")
+        if head is not None and self.stamp is not None:
+            if self._notebook is None:
+                self._notebook = Notebook(self._place)
+            self._notebook.write(self.stamp, head if self._keeps_head else 0)
+
+    # ------------------------------------------------------------ what is looked at
+
+    def _check_names(self, consequence: str) -> None:
+        changed = os.fstat(self._folder).st_ctime_ns
+        if self._settled and changed == self._folder_changed:
+            return
+        now = inodes_of(self._place)
+        if now != self._inodes:
+            names = (self._place.name, f"{self._place.name}-wal", f"{self._place.name}-shm")
+            which = next(name for name, old, new in zip(names, self._inodes, now, strict=True) if old != new)
+            raise self._replaced(f"{which} was moved, replaced or deleted", consequence)
+        self._folder_changed = changed
+        self._settled = time.time_ns() - changed > _SETTLED_NS
+
+    def _check_log(self, frames: int) -> None:
+        at = LOG_HEADER_BYTES + (frames - 1) * (FRAME_HEADER_BYTES + self._page_bytes)
+        head = os.pread(self._log_file, FRAME_HEADER_BYTES, at)
+        salts, ends = head[8:16], head[4:8]
+        if salts != self._salts and len(head) == FRAME_HEADER_BYTES:
+            # Begun anew since the last look, by this process or another one.
+            self._log = Log(lambda size, at: os.pread(self._log_file, size, at))
+            self._salts, self._seen = self._log.salts, (b"", -1)
+        if len(head) < FRAME_HEADER_BYTES or salts != self._salts or ends == b"\0\0\0\0":
+            self._salts = b""
+            raise self._replaced(f"{self._place.name}-wal was cut or replaced", "Nothing was written")
+
+    def _check_file(self, frames: int, copied: int) -> None:
+        size = self._file.xFileSize()
+        if size < self._size:
+            raise self._replaced(f"{self._place.name} was cut or copied over", "Nothing was written")
+        self._size = size
+        carried = self._carried(size)
+        if (carried, copied) == self._seen:
+            return
+        for _ in range(_LOOKS):
+            stamp = Stamp.from_bytes(carried)
+            own = NOTHING if stamp is None else stamp.own
+            if own in self._allowed(own, frames, copied):
+                self._known.add(own)
+                break
+            copied = self.observer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[1]
+            carried = self._carried(self._file.xFileSize())
+        else:
+            raise self._replaced(f"{self._place.name} was copied over or replaced", "Nothing was written")
+        self._seen = (carried, copied)
+
+    def _carried(self, size: int) -> bytes:
+        """The stamp of the file as it lies on the disk; nothing where there is none."""
+        assert self._page is not None
+        start = (self._page - 1) * self._page_bytes
+        if size < start + self._page_bytes:
+            return b""
+        if self._at is None:
+            self._at = place_in(self._file.xRead(self._page_bytes, start))
+            if self._at is None:
+                return b""
+        return self._file.xRead(STAMP_BYTES, start + self._at)
+
+    def _allowed(self, own: bytes, frames: int, copied: int) -> set[bytes]:
+        """What the file may carry: the last stamp of the log that is in it, or one that is being copied."""
+        if not frames or self._log is None:
+            return self._known_names(own)
+        self._log.look(frames)
+        inside = [stamp.own for frame, stamp in self._log.stamps if frame <= copied]
+        if inside:
+            before = {inside[-1]}
+        elif self._log.first is not None:
+            before = {self._log.first.previous}
+        else:
+            before = self._known_names(own)
+        return before | self._log.names(after=copied)
+
+    def _known_names(self, own: bytes) -> set[bytes]:
+        """Without a log that tells: what this process knows, and what others have noted; without a note, `own`."""
+        note = read_note(self._place)
+        return self._known | ({own} if note is None else {note.stamp.own, note.stamp.previous})
+
+    def _replaced(self, what: str, consequence: str) -> BankReplaced:
+        return BankReplaced(
+            f"{what} while this process had {self._location} open. {consequence}: put it back as it was, or recover a "
+            f"backup ('reasoningbank recover BACKUP --bank {self._location}'), then start this process again."
+        )
+
+    # ------------------------------------------------------------ the end
+
+    def is_sound(self) -> bool:
+        """Whether a last connection may copy the log into the file and remove it. A log that was only taken away is
+        saved by that: this process holds the last copy of it.
+        """
+        bank, log, shared = inodes_of(self._place)
+        if (bank, shared) != (self._inodes[0], self._inodes[2]) or log not in (0, self._inodes[1]):
+            return False
+        try:
+            frames, copied = self.observer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+            if frames > 0:
+                self._check_log(frames)
+            if self._page is not None:
+                self._check_file(frames, copied)
+        except (BankReplaced, apsw.Error, OSError):
+            return False
+        return True
+
+    def close(self) -> None:
+        """After the bank's own connections: this lets go of their locks."""
+        if self._notebook is not None:
+            self._notebook.close()
+        for descriptor in (self._folder, self._log_file):
+            os.close(descriptor)
+        with suppress(apsw.Error):
+            self._file.xClose()
