@@ -13,6 +13,7 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Op
 from reasoningbank.ports import Damage
+from reasoningbank.store.durable import sync_folder
 from reasoningbank.store.faults import NAMED
 from reasoningbank.store.tables import Table, tables
 
@@ -165,6 +166,7 @@ def copy_to(source: apsw.Connection, target: Path, progress: Callable[[int, int]
         with partial.open("rb+") as file:
             os.fsync(file.fileno())
         partial.replace(target)
+        sync_folder(target.parent)
     finally:
         if source.in_transaction:
             source.execute("ROLLBACK")

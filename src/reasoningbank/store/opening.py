@@ -14,6 +14,7 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
 from reasoningbank.core.values import dataclass
+from reasoningbank.store.durable import make_folder
 from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 
 _MAGIC = b"SQLite format 3\0"
@@ -44,7 +45,7 @@ def _access_to(path: Path, *, create: bool, read_only: bool) -> Access:
         if not create:
             raise BankUnavailable(f"There is no bank at {path}. Storing something creates it.")
         # A folder of one's own is nobody else's to read; one that is there keeps the rights it has.
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(path.parent)
         return Access(read_only=False)
     if not os.access(path, os.R_OK):
         raise BankUnavailable(f"{path} cannot be read: check its permissions.")
@@ -60,10 +61,19 @@ def _check_beginning(path: Path) -> None:
     # SQLite takes a file shorter than its smallest page for an empty one and would write over it.
     with path.open("rb") as file:
         beginning = file.read(_SMALLEST_PAGE_BYTES)
+    if not beginning.strip(b"\0") and _has_journal(path):
+        # The power failed while the bank was being made: room was taken for a page that never came. SQLite knows what
+        # to do with that.
+        return
     if beginning and not beginning.startswith(_MAGIC):
         raise BankForeign(f"{path} is not a bank (not even an SQLite file). Choose another path.")
     if beginning and len(beginning) < _SMALLEST_PAGE_BYTES:
         raise BankDamaged(f"{path} is cut short after {len(beginning)} bytes. Restore a backup.")
+
+
+def _has_journal(path: Path) -> bool:
+    journal = Path(f"{path}-journal")
+    return journal.exists() and journal.stat().st_size > 0
 
 
 def known_version(connection: apsw.Connection, location: str) -> int:
