@@ -77,8 +77,14 @@ def write_whole(path: Path, text: str, *, durable: bool = False) -> None:
         draft.unlink(missing_ok=True)
         raise
     if durable and os.name == "posix":
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        # The names of the folders too: whoever made them need not have synced them.
+        for named_in in path.parents[:3]:
+            _sync_folder(named_in)
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

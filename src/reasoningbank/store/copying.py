@@ -15,6 +15,7 @@ from pathlib import Path
 import apsw
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.store.durable import sync_file, sync_folder
 from reasoningbank.store.opening import number_from
 from reasoningbank.store.schema import STAMPED_SINCE
 from reasoningbank.store.stamps import renew_stamp
@@ -88,19 +89,3 @@ def remove_abandoned(folder: Path) -> None:
                     name.unlink(missing_ok=True)
             finally:
                 os.close(held)
-
-
-def sync_file(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    """Make names in a folder durable, where the system can."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -15,6 +15,7 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
 from reasoningbank.core.values import dataclass
+from reasoningbank.store.durable import make_folder
 from reasoningbank.store.faults import not_a_bank, remedy
 from reasoningbank.store.pairing import read_file
 from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STAMPED_SINCE
@@ -48,7 +49,7 @@ def _access_to(path: Path, *, create: bool, read_only: bool) -> Access:
         if not create:
             raise BankUnavailable(f"There is no bank at {path}. Storing something creates it.")
         # A folder of one's own is nobody else's to read; one that is there keeps the rights it has.
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(path.parent)
         return Access(read_only=False)
     if not os.access(path, os.R_OK):
         raise BankUnavailable(f"{path} cannot be read: check its permissions.")
@@ -63,10 +64,19 @@ def _access_to(path: Path, *, create: bool, read_only: bool) -> Access:
 def _check_beginning(path: Path) -> None:
     # SQLite takes a file shorter than its smallest page for an empty one and would write over it.
     beginning = read_file(path, _SMALLEST_PAGE_BYTES, 0)
+    if not beginning.strip(b"\0") and _has_journal(path):
+        # The power failed while the bank was being made: room was taken for a page that never came. SQLite knows what
+        # to do with that.
+        return
     if beginning and not beginning.startswith(_MAGIC):
         raise BankForeign(not_a_bank(path))
     if beginning and len(beginning) < _SMALLEST_PAGE_BYTES:
         raise BankDamaged(f"{path} is cut short after {len(beginning)} bytes. {remedy(path)}")
+
+
+def _has_journal(path: Path) -> bool:
+    journal = Path(f"{path}-journal")
+    return journal.exists() and journal.stat().st_size > 0
 
 
 def known_version(connection: apsw.Connection, location: str) -> int:

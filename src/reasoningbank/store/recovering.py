@@ -20,7 +20,8 @@ import apsw
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankUnavailable, InvalidInput, StoreError
 from reasoningbank.core.values import dataclass
 from reasoningbank.store.acknowledged import note_beside
-from reasoningbank.store.copying import Progress, fill, passing_file, sync_file, sync_folder
+from reasoningbank.store.copying import Progress, fill, passing_file
+from reasoningbank.store.durable import sync_file, sync_folder
 from reasoningbank.store.faults import NAMED, faults_named, translated
 from reasoningbank.store.holders import check_not_open_here, held_alone
 from reasoningbank.store.keeping import damage_in

@@ -28,6 +28,7 @@ from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
 from reasoningbank.store.access import put_token, token_in, tokens_in
 from reasoningbank.store.connections import BUSY_TIMEOUT_MS, MEMORY, Connections
 from reasoningbank.store.copying import copy_to
+from reasoningbank.store.durable import sync_file
 from reasoningbank.store.faults import NAMED, faults_named, remedy, translated
 from reasoningbank.store.gap_rows import add_gaps, gaps_of, remove_gaps
 from reasoningbank.store.group_commit import GroupCommit, Unit
@@ -216,8 +217,10 @@ class SqliteStore:
         # The log still holds the erased pages. A reader in another process can delay this; the next erasure or
         # checkpoint then does it.
         connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS)
-        with suppress(apsw.Error):
+        with suppress(apsw.Error, OSError):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            # SQLite cuts the log and leaves it at that: after a power loss it could be as long as before.
+            sync_file(Path(f"{self._path}-wal"))
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     def set_setting(self, name: str, value: str) -> None:

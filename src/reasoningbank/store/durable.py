@@ -1,0 +1,46 @@
+"""Names and sizes that outlive a power loss.
+
+A file may be synced to the last byte and still be lost with the name of the folder it lies in: a name is durable only
+when the folder that holds it was synced. A file that was cut may be as long as before until it is synced itself.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_FOLDER_MODE = 0o700
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it that are missing, for this user only, and make their names durable."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    for folder in missing:
+        sync_folder(folder.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Make new names in a folder durable, where the system can and this user may look into it."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except PermissionError:
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_file(path: Path) -> None:
+    """Make what a file holds, and that it holds no more, durable. One that is not there needs nothing."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
