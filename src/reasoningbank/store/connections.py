@@ -17,6 +17,7 @@ import apsw
 
 from reasoningbank.core.errors import BankUnavailable, StoreError
 from reasoningbank.store.opening import access_to, bring_up_to_date
+from reasoningbank.store.turn import WriteTurn
 
 MEMORY = ":memory:"
 BUSY_TIMEOUT_MS = 30_000
@@ -44,6 +45,7 @@ class Connections:
         if path != MEMORY:
             access = access_to(Path(path), create=create, read_only=read_only)
             self.read_only, self._immutable = access.read_only, access.immutable
+        self.turn = WriteTurn(None if path == MEMORY or self.read_only else f"{self._place}-turn")
 
     def open_first(self) -> None:
         connection = self._connect() if self.read_only else self._connect_writer()
@@ -134,3 +136,4 @@ class Connections:
                 connection.close()
         self._readers.clear()
         self.writer = None
+        self.turn.close()

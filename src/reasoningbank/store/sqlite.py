@@ -45,6 +45,7 @@ R = TypeVar("R", bound=Record)
 SAFE_SQLITE = (3, 51, 3)
 """Older versions can corrupt a WAL file that several processes write."""
 LOG_BUSY_TIMEOUT_MS = 1_000
+CHECKPOINT_TRIES = 10
 DURABILITIES = {
     "full": "an acknowledged write survives a killed process and a power loss",
     "normal": "an acknowledged write survives a killed process; a power loss may take the last ones",
@@ -105,7 +106,7 @@ class SqliteStore:
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
         self._stay_in_this_process()
-        with self._commits.turn, faults_named(self._path):
+        with self._commits.turn, self._connections.turn.taken(), faults_named(self._path):
             yield self._connections.writing()
 
     @contextmanager
@@ -175,7 +176,9 @@ class SqliteStore:
         writers: list[SqliteWriter] = []
         results: list[Any] = []
         pending = Pending(connection, at_once=at_once)
+        turn = self._connections.turn
         try:
+            turn.take()
             connection.execute("BEGIN IMMEDIATE")
             for unit in units:
                 writers.append(SqliteWriter(pending, unit.tenant, self._path, self._clock))
@@ -193,6 +196,7 @@ class SqliteStore:
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            turn.give()
         for unit, result in zip(units, results, strict=True):
             unit.result = result
         if any(writer.has_erased for writer in writers):
@@ -201,10 +205,14 @@ class SqliteStore:
 
     def _drop_erased_bytes(self, connection: apsw.Connection) -> None:
         # The log still holds the erased pages. A reader in another process can delay this; the next erasure or
-        # checkpoint then does it.
-        connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS)
+        # checkpoint then does it. Nobody can write while readers are waited for: so a little at a time.
+        connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS // CHECKPOINT_TRIES)
+        is_busy, tries = 1, 0
         with suppress(apsw.Error):
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            while is_busy and tries < CHECKPOINT_TRIES:
+                tries += 1
+                with self._connections.turn.taken():
+                    is_busy = number_from(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     def set_setting(self, name: str, value: str) -> None:
@@ -270,7 +278,8 @@ class SqliteStore:
 
     @contextmanager
     def _logging(self) -> Iterator[apsw.Connection]:
-        with self._borrowed() as connection:
+        patience_s = LOG_BUSY_TIMEOUT_MS / 1e3
+        with self._borrowed() as connection, self._commits.turn, self._connections.turn.taken(patience_s):
             connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS)
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("BEGIN IMMEDIATE")
@@ -291,7 +300,8 @@ class SqliteStore:
         self._check_tenant(tenant)
         with self._writing() as connection:
             dropped = remove_gaps(connection, tenant, ids)
-            self._drop_erased_bytes(connection)
+        with self._commits.turn:
+            self._drop_erased_bytes(self._connections.writing())
         return dropped
 
     # ------------------------------------------------------------ keeping
