@@ -23,7 +23,6 @@ import reasoningbank
 from bench.corpus import Corpus
 from reasoningbank import ReasoningBank
 from reasoningbank.store.sqlite import SqliteStore
-from reasoningbank.wiring.embedders import facets_of
 
 NAMESPACE = "web"
 _SHAPING = ("store", "index", "embed", "core", "recall", "wiring")
@@ -95,14 +94,14 @@ def workplace() -> Iterator[Path]:
 # ---------------------------------------------------------------- vectors that would take too long to make
 
 
-def local_vectors(corpus: Corpus, count: int, facet: int) -> Iterator[np.ndarray]:
+def local_vectors(corpus: Corpus, count: int) -> Iterator[np.ndarray]:
     """Rows for memories 0 to `count`, a block at a time: real MiniLM vectors of a sample, mixed in pairs.
 
     Embedding 100,000 memories takes the better part of an hour; a mixture of two real vectors and a little noise
     keeps what a search depends on (the spread of the angles, and near neighbours that really are near).
     """
     base = _sample(corpus)
-    rng = np.random.default_rng(17 + facet)
+    rng = np.random.default_rng(17)
     for start in range(0, count, _PER_UNIT):
         size = min(_PER_UNIT, count - start)
         one, other = base[rng.integers(len(base), size=(2, size))]
@@ -121,19 +120,17 @@ def _sample(corpus: Corpus) -> np.ndarray:
 
 
 def _plant(path: Path, bank: ReasoningBank, ids: list[str], corpus: Corpus) -> None:
-    """Keep vectors of both facets with the records, from where the index takes them without asking the model."""
+    """Keep vectors with the records, from where the index takes them without asking the model."""
     identity = bank.status().embedder
-    vectors = zip(local_vectors(corpus, len(ids), 0), local_vectors(corpus, len(ids), 1), strict=True)
     store = SqliteStore(path, durability="normal")
     waiting = iter(ids)
     try:
-        for text, context in vectors:
-            unit = list(zip(islice(waiting, len(text)), text, context, strict=True))
+        for vectors in local_vectors(corpus, len(ids)):
+            unit = list(zip(islice(waiting, len(vectors)), vectors, strict=True))
 
             def keep(writer, unit=unit) -> None:
-                for memory_id, first, second in unit:
-                    blobs = dict(zip(facets_of("local"), (first.tobytes(), second.tobytes()), strict=True))
-                    writer.keep_vectors(identity, memory_id, blobs)
+                for memory_id, vector in unit:
+                    writer.keep_vectors(identity, memory_id, {"text": vector.tobytes()})
 
             store.write(bank.tenant, keep)
     finally:

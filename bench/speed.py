@@ -168,7 +168,7 @@ def _chroma_place(bank: Built) -> Path:
 def _vectors(corpus: Corpus, bank: Built) -> Iterator[np.ndarray]:
     """The vectors of the first facet in full precision, in the order of the corpus."""
     if bank.embedder == "local":
-        yield from local_vectors(corpus, bank.scale, 0)
+        yield from local_vectors(corpus, bank.scale)
         return
     model = make_embedder(identity_of(bank.embedder), _no_config())
     for start in range(0, bank.scale, _CHUNK):

@@ -21,6 +21,7 @@ from reasoningbank.store.holders import note_closed, note_opened
 from reasoningbank.store.opening import access_to, bring_up_to_date, stamp_of
 from reasoningbank.store.pairing import check_head, check_log_is_not_alone, check_pair
 from reasoningbank.store.stamps import Stamp, head_of
+from reasoningbank.store.turn import WriteTurn
 from reasoningbank.store.watch import WATCHABLE, Inodes, Watch, inodes_of
 
 MEMORY = ":memory:"
@@ -53,6 +54,7 @@ class Connections:
         if path != MEMORY:
             access = access_to(Path(path), create=create, read_only=read_only)
             self.read_only, self._immutable = access.read_only, access.immutable
+        self.turn = WriteTurn(None if path == MEMORY or self.read_only else f"{self._place}-turn")
 
     def open_first(self) -> None:
         if self._path == MEMORY:
@@ -203,6 +205,7 @@ class Connections:
                 _leave(connection) if leaves else connection.close()
         self._readers.clear()
         self.writer = None
+        self.turn.close()
         if watch is not None:
             watch.close()
 

@@ -47,6 +47,7 @@ R = TypeVar("R", bound=Record)
 SAFE_SQLITE = (3, 51, 3)
 """Older versions can corrupt a WAL file that several processes write."""
 LOG_BUSY_TIMEOUT_MS = 1_000
+CHECKPOINT_TRIES = 10
 DURABILITIES = {
     "full": "an acknowledged write survives a killed process and a power loss",
     "normal": "an acknowledged write survives a killed process; a power loss may take the last ones",
@@ -107,8 +108,9 @@ class SqliteStore:
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
         self._stay_in_this_process()
-        with self._commits.turn, faults_named(self._path), self._transaction(self._connections.writing()) as connection:
-            yield connection
+        with self._commits.turn, self._connections.turn.taken(), faults_named(self._path):
+            with self._transaction(self._connections.writing()) as connection:
+                yield connection
 
     @contextmanager
     def _transaction(self, connection: apsw.Connection) -> Iterator[apsw.Connection]:
@@ -187,7 +189,9 @@ class SqliteStore:
         writers: list[SqliteWriter] = []
         results: list[Any] = []
         pending = Pending(connection, at_once=at_once)
+        turn = self._connections.turn
         try:
+            turn.take()
             self._connections.begin(connection)
             for unit in units:
                 writers.append(SqliteWriter(pending, unit.tenant, self._path, self._clock))
@@ -207,6 +211,7 @@ class SqliteStore:
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            turn.give()
         for unit, result in zip(units, results, strict=True):
             unit.result = result
         if any(writer.has_erased for writer in writers):
@@ -215,10 +220,14 @@ class SqliteStore:
 
     def _drop_erased_bytes(self, connection: apsw.Connection) -> None:
         # The log still holds the erased pages. A reader in another process can delay this; the next erasure or
-        # checkpoint then does it.
-        connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS)
+        # checkpoint then does it. Nobody can write while readers are waited for: so a little at a time.
+        connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS // CHECKPOINT_TRIES)
+        is_busy, tries = 1, 0
         with suppress(apsw.Error, OSError):
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            while is_busy and tries < CHECKPOINT_TRIES:
+                tries += 1
+                with self._connections.turn.taken():
+                    is_busy = number_from(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
             # SQLite cuts the log and leaves it at that: after a power loss it could be as long as before.
             sync_file(Path(f"{self._path}-wal"))
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
@@ -286,7 +295,8 @@ class SqliteStore:
 
     @contextmanager
     def _logging(self) -> Iterator[apsw.Connection]:
-        with self._borrowed() as connection:
+        patience_s = LOG_BUSY_TIMEOUT_MS / 1e3
+        with self._borrowed() as connection, self._commits.turn, self._connections.turn.taken(patience_s):
             connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS)
             connection.execute("PRAGMA synchronous = NORMAL")
             try:

@@ -1,0 +1,193 @@
+"""Processes that write one bank take turns, in the order in which they asked.
+
+SQLite lets a process that finds the bank busy try again after ever longer pauses; with many writers one that is unlucky
+goes on missing the moment for seconds. Here it stands in a queue that the kernel keeps: two bytes of a file beside the
+bank, locked one after the other. Whoever holds the first is next and waits for the second, which is the turn.
+
+Knows who may go first, never who may write: SQLite decides that, and its lock holds without this one. So a turn may be
+done without, and is: where the file cannot be made, where the system has no such locks, and after a few seconds behind
+a process that was stopped. The kernel takes a turn back from whoever dies.
+
+Within one process, its own lock decides who asks (`GroupCommit.turn`): two threads never use a turn at once.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from weakref import WeakSet
+
+if sys.platform == "linux":
+    import fcntl
+
+    _LOCK_NOW, _LOCK = fcntl.F_OFD_SETLK, fcntl.F_OFD_SETLKW
+    # The fields of the system's own structure: kind, counted from the start, first byte, how many, no process.
+    _BOTH_OURS = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 2, 0)
+    _NEXT_OURS = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0)
+    _TURN_OURS = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 1, 1, 0)
+    _NEXT_FREE = struct.pack("hhqqi", fcntl.F_UNLCK, os.SEEK_SET, 0, 1, 0)
+    _BOTH_FREE = struct.pack("hhqqi", fcntl.F_UNLCK, os.SEEK_SET, 0, 2, 0)
+
+PATIENCE_S = 5.0
+"""So long a writer waits in the queue before it goes around it."""
+
+
+class WriteTurn:
+    """The turn at one bank, for one process. `path` is that of the file; without one there is nobody to wait for."""
+
+    def __init__(self, path: str | None) -> None:
+        self._path = path if sys.platform == "linux" else None
+        self._queue: _Queue | None = None
+        _all_turns.add(self)
+
+    def take(self, patience_s: float = PATIENCE_S) -> bool:
+        """Wait for the turn. False: go without it, SQLite will decide."""
+        if self._queue is None:
+            if self._path is None:
+                return False
+            self._open(self._path)
+        return self._queue is not None and self._queue.take(patience_s)
+
+    def give(self) -> None:
+        """Let the next one have it; nothing when it was not ours."""
+        if self._queue is not None:
+            self._queue.give()
+
+    @contextmanager
+    def taken(self, patience_s: float = PATIENCE_S) -> Iterator[None]:
+        try:
+            self.take(patience_s)
+            yield
+        finally:
+            self.give()
+
+    def _open(self, path: str) -> None:
+        try:
+            self._queue = _Queue(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except OSError:
+            self._path = None
+
+    def close(self) -> None:
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            queue.close()
+
+    def leave_to_parent(self) -> None:
+        """In a process that was just forked: what the parent holds must not stay held here when the parent is gone.
+        The next turn is asked for with a file of our own.
+        """
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            os.close(queue.file)
+
+
+class _Queue:
+    """The two bytes, and a thread that waits for them: the kernel knows no lock that is waited for so long and no
+    longer.
+    """
+
+    def __init__(self, file: int) -> None:
+        self.file = file
+        self._is_ours = False
+        self._is_closed = False
+        self._has_locks = True
+        self._mutex = threading.Lock()
+        """Held to look at or change the three below."""
+        self._usher: threading.Thread | None = None
+        self._is_waiting = False
+        """The usher is in the queue, or called to go there."""
+        self._is_wanted = False
+        """Somebody waits for the usher's answer."""
+        self._call, self._answer = threading.Semaphore(0), threading.Semaphore(0)
+
+    def take(self, patience_s: float) -> bool:
+        if self._has_locks:
+            self._is_ours = (not self._is_waiting and self._taken_at_once()) or self._waited(patience_s)
+        return self._is_ours
+
+    def give(self) -> None:
+        if self._is_ours:
+            self._is_ours = False
+            self._lock(_LOCK_NOW, _BOTH_FREE)
+
+    def close(self) -> None:
+        with self._mutex:
+            self._is_closed = True
+            if not self._is_waiting:
+                os.close(self.file)
+            # Otherwise the usher closes it when it comes back: the number must not be given to another file meanwhile.
+        self._call.release()
+
+    def _taken_at_once(self) -> bool:
+        if not self._lock(_LOCK_NOW, _BOTH_OURS):
+            return False
+        # Freed at once, so that somebody can be next: this process then cannot push in before them when it comes back.
+        self._lock(_LOCK_NOW, _NEXT_FREE)
+        return True
+
+    def _lock(self, how: int, what: bytes) -> bool:
+        try:
+            fcntl.fcntl(self.file, how, what)
+        except (BlockingIOError, PermissionError):
+            return False
+        except OSError:
+            # A file system that knows no such locks.
+            self._has_locks = False
+            return False
+        return True
+
+    def _waited(self, patience_s: float) -> bool:
+        with self._mutex:
+            self._is_wanted = True
+            # One that still waits for somebody who gave up keeps its place in the queue.
+            if not self._is_waiting:
+                self._is_waiting = True
+                self._call.release()
+            if self._usher is None:
+                self._usher = threading.Thread(target=self._usher_in, name="reasoningbank-turn", daemon=True)
+                self._usher.start()
+        came = False
+        try:
+            came = self._answer.acquire(timeout=max(0.0, patience_s))
+        finally:
+            if not came:
+                with self._mutex:
+                    self._is_wanted = False
+                    # It may have come at the last moment.
+                    self._is_ours = came = self._answer.acquire(blocking=False)
+        return came and self._has_locks
+
+    def _usher_in(self) -> None:
+        while True:
+            self._call.acquire()
+            if self._is_waiting:
+                for what in (_NEXT_OURS, _TURN_OURS):
+                    self._lock(_LOCK, what)
+                self._lock(_LOCK_NOW, _NEXT_FREE)
+            with self._mutex:
+                was_waiting, self._is_waiting = self._is_waiting, False
+                if self._is_closed:
+                    if was_waiting:
+                        os.close(self.file)
+                    return
+                if self._is_wanted:
+                    self._is_wanted = False
+                    self._answer.release()
+                else:
+                    self._lock(_LOCK_NOW, _BOTH_FREE)
+
+
+_all_turns: WeakSet[WriteTurn] = WeakSet()
+
+
+def _leave_all_to_parent() -> None:
+    for turn in list(_all_turns):
+        turn.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_all_to_parent)
