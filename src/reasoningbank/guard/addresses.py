@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from reasoningbank.guard.allowance import Allowance
 from reasoningbank.guard.entropy import by_lot, is_hex, stands_for_another
 from reasoningbank.guard.spans import Span
 
@@ -43,40 +44,58 @@ _NOBODY = re.compile(
 )
 
 
+_OF_A_WEBHOOK = re.compile(
+    r"://[\w.-]{0,80}?(?:hooks\.|discord|office\.|outlook\.|telegram|open\.|qyapi|maker\.|chat\.)"
+)
+
+
 def in_addresses(text: str, lowered: str) -> Iterator[Span]:
-    position = lowered.find("://")
-    while position >= 0:
-        yield from _at(text, position)
-        position = lowered.find("://", position + 3)
-    position = lowered.find("%3a%2f%2f")
-    while position >= 0:
-        found = _ENCODED.match(text, position)
-        if found and not _is_harmless(found["password"]):
-            yield Span(found.start("password"), found.end("password"), "url-password")
-        position = lowered.find("%3a%2f%2f", position + 9)
-    position = lowered.find(":5432:")
-    while position >= 0:
-        found = _PGPASS.match(text, position)
-        if found is not None and not _is_harmless(found["password"]):
-            yield Span(found.start("password"), found.end("password"), "password")
-        position = lowered.find(":5432:", position + 6)
+    allowance = Allowance(text)
+    for sign, search in _SEARCHES:
+        position = lowered.find(sign)
+        while position >= 0:
+            span = search(text, position)
+            if not allowance.covers(position, 2 if span is None else 6):
+                span = allowance.stretch(position)
+            if span is not None:
+                yield span
+            position = lowered.find(sign, position + len(sign) if span is None else max(span.end, position + 1))
 
 
-def _at(text: str, position: int) -> Iterator[Span]:
+def _encoded(text: str, position: int) -> Span | None:
+    found = _ENCODED.match(text, position)
+    if found is None or _is_harmless(found["password"]):
+        return None
+    return Span(found.start("password"), found.end("password"), "url-password")
+
+
+def _pgpass(text: str, position: int) -> Span | None:
+    found = _PGPASS.match(text, position)
+    if found is None or _is_harmless(found["password"]):
+        return None
+    return Span(found.start("password"), found.end("password"), "password")
+
+
+def _plain(text: str, position: int) -> Span | None:
     found = _WITH_PASSWORD.match(text, position)
     if found is not None and not _is_harmless(found["password"]) and not _is_lesson(found["password"], found["host"]):
-        yield Span(found.start("password"), found.end("password"), "url-password")
-        return
+        return Span(found.start("password"), found.end("password"), "url-password")
     found = _ALONE.match(text, position)
     if found is not None and not stands_for_another(found["key"]):
         name = "sentry-dsn" if "sentry" in found["host"] else "url-token"
         if by_lot(found["key"]) or (is_hex(found["key"]) and len(found["key"]) >= 24):
-            yield Span(found.start("key"), found.end("key"), name)
-        return
+            return Span(found.start("key"), found.end("key"), name)
+        return None
+    if _OF_A_WEBHOOK.match(text, position) is None:
+        return None
     for name, pattern in _WEBHOOKS:
         found = pattern.match(text, position)
         if found is not None and not stands_for_another(found["secret"]):
-            yield Span(found.start("secret"), found.end("secret"), name)
+            return Span(found.start("secret"), found.end("secret"), name)
+    return None
+
+
+_SEARCHES = (("://", _plain), ("%3a%2f%2f", _encoded), (":5432:", _pgpass))
 
 
 def _is_lesson(password: str, host: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from reasoningbank.core.patterns import pattern
+from reasoningbank.guard.allowance import Allowance
 from reasoningbank.guard.entropy import by_lot, is_hex, is_uuid, stands_for_another
 from reasoningbank.guard.spans import Span
 from reasoningbank.guard.tokens import is_cloud_secret
@@ -21,7 +22,11 @@ STEMS = ("key", "token", "secret", "pass", "pw", "auth", "cred", "psk")
 LONGEST_NAME = 48
 _JUDGED_CHARS = 200
 _SHORTEST_VALUE = 6
-_NAME_BEFORE = pattern(r"[\w.$-]*\Z", re.ASCII)
+_LONGEST_REST = 40
+_NAME = pattern(r"[\w.$-]*+", re.ASCII)
+_NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-"
+_MAY_FOLLOW = frozenset("\\\"'`*&%]:=>, \t{\r\n\f\v-")
+"""What an operator may begin with; all else after a name says that no value follows."""
 
 _ANNOUNCING = r"""
       pass(?:w(?:or)?d|phrase|code)s? | pwd | (?:^|[_.-])pass(?:$|[_.-]) | (?:^|[_-])pw$
@@ -51,7 +56,6 @@ _PASSWORD_NAMES = pattern(r"pass|pwd|[_-]pw$|^pw$|psk$", re.IGNORECASE)
 # What may stand between a name and its value. Bounded everywhere, so that no text makes it slow.
 _OPERATOR = pattern(
     r"""
-    [\w.$-]{0,40}                                              # the rest of the name
     (?: \\{0,4}["'`*_]{1,3} | &quot; | %22 )? \]?              # the end of its quotes
     (?P<operator>
         (?:["']?\s{1,3}value|\s{1,2}content)=                  # <add key="…" value="…">
@@ -70,9 +74,14 @@ _OPERATOR = pattern(
     re.VERBOSE | re.ASCII,
 )
 # A quote that is itself escaped ends at the next backslash; in a plain one a backslash keeps what follows.
-_QUOTED = {mark: re.compile(rf"(?:[^{mark}\\\r\n]|\\[^\r\n]){{1,2048}}") for mark in "\"'`"}
-_ESCAPED_QUOTED = {mark: re.compile(rf"[^{mark}\\\r\n]{{1,2048}}") for mark in "\"'`"}
-_BARE = pattern(r"""[^\s"'`,;<>(){}\[\]\\|]{1,2048}""")
+_QUOTED = {mark: pattern(rf"(?:[^{mark}\\\r\n]++|\\[^\r\n])++") for mark in "\"'`"}
+_ESCAPED_QUOTED = {mark: pattern(rf"[^{mark}\\\r\n]++") for mark in "\"'`"}
+_BARE = pattern(r"""[^\s"'`,;<>(){}\[\]\\|]++""")
+_LONGEST_VALUE = 2_048
+_FIRST_CHARS = 256
+_MOST_TRIMMED = 8
+"""So much of a value is read to judge it, and the rest only when it is a secret: what is no secret is read again and
+again, from every word in it that could announce one."""
 _ENCODED_END = pattern(r"%(?:22|26|3[Bb]|20)|&(?:quot;|amp;)|&(?=[\w.-]{1,40}=)")
 _CODE = pattern(
     r"""
@@ -87,11 +96,39 @@ _CODE = pattern(
 
 def announced(text: str, lowered: str) -> Iterator[Span]:
     """Every value that a word in its neighbourhood calls a secret."""
+    allowance, passed, end = Allowance(text), 0, 0
+    for position in _stems_in(lowered):
+        if position < passed:
+            continue
+        if position >= end:
+            end = _NAME.match(text, position).end()  # type: ignore[union-attr]  # it matches anywhere
+        if end - position > _LONGEST_REST:
+            continue
+        # Once for a name, whichever of its parts was found.
+        passed, looks, span = end, 1, None
+        if text[end : end + 1] in _MAY_FOLLOW and _announces(name := text[_start_of_name(text, position) : end]):
+            span, looks = _named(text, name, position, end)
+        if not allowance.covers(position, looks):
+            span = allowance.stretch(position)
+            passed = span.end
+        if span is not None:
+            yield span
+
+
+def _stems_in(lowered: str) -> list[int]:
+    found: list[int] = []
     for stem in STEMS:
         position = lowered.find(stem)
         while position >= 0:
-            yield from _named(text, position)
+            found.append(position)
             position = lowered.find(stem, position + len(stem))
+    found.sort()
+    return found
+
+
+def _start_of_name(text: str, position: int) -> int:
+    before = text[max(0, position - LONGEST_NAME) : position]
+    return position - len(before) + len(before.rstrip(_NAME_CHARS))
 
 
 @lru_cache(maxsize=4096)
@@ -114,36 +151,29 @@ def kind_under(name: str, value: str) -> str | None:
     return _called(name) if _is_secret(name, "=", value, quoted=True, text="", at=0) else None
 
 
-def _named(text: str, position: int) -> Iterator[Span]:
-    follows = _OPERATOR.match(text, position)
+def _named(text: str, name: str, position: int, end: int) -> tuple[Span | None, int]:
+    """The value of a name that announces one, if it is a secret; and what the look at it cost."""
+    follows = _OPERATOR.match(text, end)
     if follows is None:
-        return
-    value = _value(text, follows.end(), follows["quote"])
-    if len(value) < _SHORTEST_VALUE or not _announces(name := _name_at(text, position)):
-        return
-    if _is_secret(name, follows["operator"], value, quoted=bool(follows["quote"]), text=text, at=position):
-        yield Span(follows.end(), follows.end() + len(value), _called(name))
+        return None, 2
+    start, quote = follows.end(), follows["quote"]
+    value = _value(text, start, quote, _FIRST_CHARS)
+    if len(value) < _SHORTEST_VALUE:
+        return None, 3
+    looks = 8 + len(value) // 4
+    if not _is_secret(name, follows["operator"], value, quoted=bool(quote), text=text, at=position):
+        return None, looks
+    if len(value) >= _FIRST_CHARS - _MOST_TRIMMED:
+        value = _value(text, start, quote, _LONGEST_VALUE)
+        if " " in value or "\t" in value:
+            return None, looks
+    return Span(start, start + len(value), _called(name)), looks
 
 
-def _name_at(text: str, position: int) -> str:
-    """The whole name around the word that was found."""
-    before = _NAME_BEFORE.search(text[max(0, position - LONGEST_NAME) : position])
-    start = position - (len(before[0]) if before else 0)
-    return text[start : position + _length_of_rest(text, position)]
-
-
-_REST = pattern(r"[\w.$-]{0,40}", re.ASCII)
-
-
-def _length_of_rest(text: str, position: int) -> int:
-    found = _REST.match(text, position)
-    return len(found[0]) if found else 0
-
-
-def _value(text: str, start: int, quote: str) -> str:
+def _value(text: str, start: int, quote: str, longest: int) -> str:
     mark = quote[-1:] if quote and quote[-1] in _QUOTED else ""
     ways = _ESCAPED_QUOTED if "\\" in quote else _QUOTED
-    found = (ways[mark] if mark else _BARE).match(text, start)
+    found = (ways[mark] if mark else _BARE).match(text, start, start + longest)
     if found is None:
         return ""
     value = found[0]
@@ -171,6 +201,8 @@ def _is_secret(name: str, operator: str, value: str, *, quoted: bool, text: str,
 _UUID_NAMES = pattern(r"api|secret|heroku|access|auth|client|token", re.IGNORECASE)
 _ONCE = pattern(r"(?:request|client|idempoten\w*|resum\w*|upload|correlation|trac\w+)[_-]?token", re.IGNORECASE)
 """Tokens that keep a request from being done twice: drawn by lot, and no secret."""
+_PARTING = pattern(r"[.:]|0x|-(?=[0-9a-f-]*$)")
+_MOST_PARTS = 4
 _PREFIX = pattern(r"[A-Za-z]{1,10}[_-](?:[a-z0-9]{1,10}[_-])?(?=[A-Za-z0-9]{20})")
 
 
@@ -191,7 +223,8 @@ def _parts(value: str) -> list[str]:
     """What stands behind a prefix such as `key_`, and between dots and colons: there the drawn part is by itself."""
     found = _PREFIX.match(value)
     behind = [value[found.end() :]] if found is not None else []
-    return behind + [part for part in re.split(r"[.:]|0x|-(?=[0-9a-f-]*$)", value) if 20 <= len(part) < len(value)]
+    parts = [part for part in _PARTING.split(value) if 20 <= len(part) < len(value)]
+    return behind + parts[:_MOST_PARTS]
 
 
 def _is_code(value: str) -> bool:

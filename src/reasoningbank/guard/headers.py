@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from reasoningbank.core.patterns import pattern
+from reasoningbank.guard.allowance import Allowance
 from reasoningbank.guard.entropy import by_lot, is_hex, is_uuid, stands_for_another
 from reasoningbank.guard.spans import Span
 
@@ -16,29 +17,37 @@ _ESCAPED = pattern(r"%[0-9A-Fa-f]{2}")
 
 
 def in_headers(text: str, lowered: str) -> Iterator[Span]:
+    allowance = Allowance(text)
     for sign, search in _SEARCHES:
         position = lowered.find(sign)
         while position >= 0:
-            yield from search(text, position)
-            position = lowered.find(sign, position + len(sign))
-    yield from _cookies(text, lowered)
+            span = search(text, lowered, position)
+            if not allowance.covers(position, 1 if span is None else 8):
+                span = allowance.stretch(position)
+            if span is not None:
+                yield span
+            position = lowered.find(sign, position + len(sign) if span is None else max(span.end, position + 1))
+    yield from _cookies(text, lowered, allowance)
 
 
 _SCHEME = pattern(
-    r"(?P<scheme>bearer|basic)(?:[ \t]{1,4}|%20|\+)(?P<quote>\\?[\"'`]?)(?P<value>[\w.~+/%-]{6,8192}={0,3})",
+    r"(?P<scheme>bearer|basic)(?:[ \t]{1,4}|%20|\+)(?P<quote>\\?[\"'`]?)(?P<value>[\w.~+/%-]{6,256}={0,3})",
     re.IGNORECASE | re.ASCII,
 )
+_REST_OF_VALUE = pattern(r"[\w.~+/%-]{0,8192}={0,3}", re.ASCII)
 
 
-def _scheme(text: str, position: int) -> Iterator[Span]:
+def _scheme(text: str, _: str, position: int) -> Span | None:
     found = _SCHEME.match(text, position)
     if found is None:
-        return
-    value, scheme = found["value"], found["scheme"].lower()
+        return None
+    value, scheme = found["value"][:_JUDGED_CHARS], found["scheme"].lower()
     if stands_for_another(value):
-        return
+        return None
     if (scheme == "basic" and _is_user_and_password(value)) or (scheme == "bearer" and _is_bearer(value)):
-        yield Span(found.start("value"), found.end("value"), f"{scheme}-auth")
+        rest = _REST_OF_VALUE.match(text, found.end())
+        return Span(found.start("value"), rest.end() if rest else found.end(), f"{scheme}-auth")
+    return None
 
 
 def _is_bearer(value: str) -> bool:
@@ -59,7 +68,7 @@ _COOKIE = pattern(r"cookies?[\"'`]?[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?(?P<line>[^\r\
 _PAIR = pattern(r"[\w.-]{1,64}=(?P<value>[^;\s\"',]{1,4096})", re.ASCII)
 
 
-def _cookies(text: str, lowered: str) -> Iterator[Span]:
+def _cookies(text: str, lowered: str, allowance: Allowance) -> Iterator[Span]:
     position = lowered.find("cookie")
     while position >= 0:
         line = _COOKIE.match(text, position)
@@ -67,6 +76,9 @@ def _cookies(text: str, lowered: str) -> Iterator[Span]:
             value = pair["value"][:_JUDGED_CHARS]
             core = _ESCAPED.sub("", value)
             random = by_lot(core) or (is_hex(core) and len(core) >= 24)
+            if not allowance.covers(pair.start(), 4 if random else 2):
+                yield allowance.stretch(pair.start())
+                break
             if random and not stands_for_another(core):
                 yield Span(pair.start("value"), pair.end("value"), "cookie")
         # The whole line was read: a second look at it from its middle would find nothing new.
@@ -76,29 +88,39 @@ def _cookies(text: str, lowered: str) -> Iterator[Span]:
 _CURL_USER = pattern(r"(?:-u|--user)[ \t=]{1,4}(?P<quote>[\"']?)(?P<user>[^\s:\"']{1,128}):(?P<value>[^\s\"']{3,256})")
 
 
-def _curl_user(text: str, position: int) -> Iterator[Span]:
+def _curl_user(text: str, lowered: str, position: int) -> Span | None:
     found = _CURL_USER.match(text, position)
-    if found is None or not re.search(r"\b(?:curl|http|https|wget)\b", text[max(0, position - 300) : position]):
-        return
+    if found is None or not _asks_a_server(lowered, position):
+        return None
     value = found["value"]
-    if not stands_for_another(value) and not value.startswith(("[SECRET:", "//")):
-        yield Span(found.start("value"), found.end("value"), "password")
+    if stands_for_another(value) or value.startswith(("[SECRET:", "//")):
+        return None
+    return Span(found.start("value"), found.end("value"), "password")
 
 
-_SIGNED = pattern(r"sig(?:=|%3[dD])(?P<value>[A-Za-z0-9%+/_-]{40,128}(?:={0,2}|(?:%3[dD]){0,2}))")
+def _asks_a_server(lowered: str, position: int) -> bool:
+    before = max(0, position - 300)
+    return any(lowered.rfind(program, before, position) >= 0 for program in ("curl", "http", "wget")) and (
+        re.search(r"\b(?:curl|http|https|wget)\b", lowered[before:position]) is not None
+    )
 
 
-def _signed(text: str, position: int) -> Iterator[Span]:
+_SIGNED = pattern(r"sig(?:=|%3[dD])(?P<value>[A-Za-z0-9%+/_-]{40,128}(?:={0,2}|(?:%3[dD]){0,2}))", re.IGNORECASE)
+
+
+def _signed(text: str, _: str, position: int) -> Span | None:
     """The signature of an Azure link, with which anybody may use it."""
     found = _SIGNED.match(text, position)
     if found is None or not re.search(r"s[vepr]=|s[vepr]%3[dD]", text[max(0, position - 400) : found.end() + 400]):
-        return
-    if by_lot(_ESCAPED.sub("+", found["value"]).strip("=")):
-        yield Span(found.start("value"), found.end("value"), "azure-sas")
+        return None
+    if not by_lot(_ESCAPED.sub("+", found["value"]).strip("=")):
+        return None
+    return Span(found.start("value"), found.end("value"), "azure-sas")
 
 
 _COMMAND_PASSWORD = pattern(
-    r"(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|mysql\w*\b[^\n|;]{0,120}?[ \t]-p|docker login\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
+    r"(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|mysql\w{0,20}+\b[^\n|;]{0,120}?[ \t]-p"
+    r"|docker login\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
     r"|redis-cli\b[^\n|;]{0,120}?[ \t]-a[ \t]{1,4}"
     r"|mongo(?:sh|dump|restore|import|export)?\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
     r"|identified by[ \t]{1,4}(?=[\"']))(?P<quote>[\"']?)(?P<value>[^\s\"']{4,128})",
@@ -106,10 +128,14 @@ _COMMAND_PASSWORD = pattern(
 )
 
 
-def _command_password(text: str, position: int) -> Iterator[Span]:
+def _command_password(text: str, lowered: str, position: int) -> Span | None:
+    end = position + 180
+    if lowered.find("-p", position, end) < 0 and lowered.find("-a", position, end) < 0 and lowered[position] != "i":
+        return None
     found = _COMMAND_PASSWORD.match(text, position)
-    if found is not None and not found["value"].startswith("[SECRET:") and not stands_for_another(found["value"]):
-        yield Span(found.start("value"), found.end("value"), "password")
+    if found is None or found["value"].startswith("[SECRET:") or stands_for_another(found["value"]):
+        return None
+    return Span(found.start("value"), found.end("value"), "password")
 
 
 _SEARCHES = (
@@ -117,7 +143,8 @@ _SEARCHES = (
     ("basic", _scheme),
     ("-u ", _curl_user),
     ("--user", _curl_user),
-    ("sig", _signed),
+    ("sig=", _signed),
+    ("sig%3d", _signed),
     ("sshpass", _command_password),
     ("mysql", _command_password),
     ("docker login", _command_password),

@@ -120,6 +120,13 @@ def _invisible_runs(text: str) -> list[tuple[int, int, str]]:
     runs: list[tuple[int, int, str]] = []
     if _pattern(f"[{_INVISIBLE}]").search(text) is None:
         return runs
+    if (
+        _pattern(f"[\ufe0e\ufe0f\u00ad\U0001f3f4{_EMOJI}{_JOINED_SCRIPTS}{_RTL}{_IDEOGRAPHS}\u2200-\u22ff]").search(
+            text
+        )
+        is None
+    ):
+        return [(*match.span(), _kind(match[0][0])) for match in _pattern(f"[{_INVISIBLE}]+").finditer(text)]
     rightward = _pattern(f"[{_RTL}]").search(text) is not None
     for match in _pattern(f"[{_INVISIBLE}]+").finditer(text):
         at = match.start()

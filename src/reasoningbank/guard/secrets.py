@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from reasoningbank.guard.spans import Span
 
 MOST_PASSES = 4
+LONG_CHARS = 20_000
+"""A longer text is gone through twice at most."""
 SHORTEST_SECRET = 8
 """With what announces it; `://:abc@x` is the least that any rule takes."""
 TOKEN_FORMATS = 216
@@ -81,7 +83,7 @@ class Scrubber:
             return Scrubbed(text=text, found=_NOTHING)
         found: Counter[str] = Counter()
         # What a pass takes away may have hidden another secret's surroundings.
-        for _ in range(MOST_PASSES):
+        for _ in range(MOST_PASSES if len(text) < LONG_CHARS else 2):
             spans = self.places(text)
             if not spans:
                 break

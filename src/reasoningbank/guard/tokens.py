@@ -7,10 +7,21 @@ those tries the exact shape, at that very place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from reasoningbank.core.patterns import pattern
-from reasoningbank.guard.entropy import MOST_WORDINESS, class_changes, is_drawing, is_hex, is_uuid, varied, wordiness
+from reasoningbank.guard.allowance import Allowance
+from reasoningbank.guard.entropy import (
+    JUDGED_CHARS,
+    MOST_WORDINESS,
+    class_changes,
+    is_drawing,
+    is_hex,
+    is_uuid,
+    varied,
+    wordiness,
+)
 from reasoningbank.guard.rule import Rule
 from reasoningbank.guard.rules import ANCHORS, shape_of
 from reasoningbank.guard.runs import BASE64_RUNS, NAME_RUNS, runs
@@ -27,21 +38,53 @@ _HASH_BEFORE = pattern(
     r"(?:sha\d{1,3}|md5|hash|digest|integrity|etag|page_?token|cursor)[\"']?[-=: \"'~]{1,4}\Z", re.IGNORECASE
 )
 _CLOUD_KEY_CHARS = 40
-_MANY_RUNS = 3
 _IN_PIECES = ("Q~", "+ASt", "ACDb", "+AMC")
 """Of tokens that may fall apart into runs too short to be seen."""
 _UUID_CHARS = 36
 _TRUSTED_ANCHOR_CHARS = 4
-_TRUSTED = tuple(entry for entry in ANCHORS if len(entry[0]) >= _TRUSTED_ANCHOR_CHARS)
+_BEGINNING = 3
+
+
+class _Anchored(NamedTuple):
+    """Anchors by their first three characters, so that one pass over a piece of text tells which it may hold."""
+
+    beginnings: frozenset[tuple[str, ...]]
+    by_beginning: Mapping[tuple[str, ...], Sequence[int]]
+    short: Sequence[int]
+
+    def within(self, near: str) -> list[int]:
+        """The places in `ANCHORS` of those that a piece of text may hold, in order."""
+        found = [place for place in self.short if ANCHORS[place][0] in near]
+        for beginning in self.beginnings.intersection(zip(near, near[1:], near[2:], strict=False)):
+            found += self.by_beginning[beginning]
+        return sorted(found)
+
+
+def _by_beginning(fewest_chars: int) -> _Anchored:
+    table: dict[tuple[str, ...], list[int]] = {}
+    short: list[int] = []
+    for place, (anchor, _) in enumerate(ANCHORS):
+        if len(anchor) >= max(fewest_chars, _BEGINNING):
+            table.setdefault(tuple(anchor[:_BEGINNING]), []).append(place)
+        elif len(anchor) >= fewest_chars:
+            short.append(place)
+    return _Anchored(frozenset(table), table, short)
+
+
+_EVERY = _by_beginning(1)
+_TRUSTED = _by_beginning(_TRUSTED_ANCHOR_CHARS)
 
 
 def tokens_in(text: str) -> Iterator[Span]:
     """Tokens of every format, and what has no prefix but the shape of a cloud key."""
     found = [run for run in runs(text, NAME_RUNS) if _may_be_token(text[run[0] : run[1]])]
-    yield from _anchored(text, found, ANCHORS)
+    allowance = Allowance(text)
+    yield from _anchored(text, found, _EVERY, allowance)
     for anchor in _IN_PIECES:
-        if anchor in text:
-            yield from _matches(text, 0, len(text), anchor, next(rule for known, rule in ANCHORS if known == anchor))
+        position = text.find(anchor)
+        if position >= 0:
+            rule = next(rule for known, rule in ANCHORS if known == anchor)
+            yield from _matches(text, position, len(text), anchor, rule, Allowance(text))
     yield from _cloud_keys(text)
 
 
@@ -49,7 +92,8 @@ def broken_tokens_in(joined: Unwrapped) -> Iterator[Span]:
     """Those that a line end cut in two; only with prefixes that are long enough to be trusted."""
     text = joined.text
     found = [run for run in runs(text, NAME_RUNS) if joined.crosses(*run) and _may_be_token(text[run[0] : run[1]])]
-    yield from (span for span in _anchored(text, found, _TRUSTED) if joined.crosses(span.start, span.end))
+    tokens = _anchored(text, found, _TRUSTED, Allowance(text))
+    yield from (span for span in tokens if joined.crosses(span.start, span.end))
 
 
 def _may_be_token(run: str) -> bool:
@@ -59,28 +103,34 @@ def _may_be_token(run: str) -> bool:
     )
 
 
-def _anchored(text: str, found: Sequence[tuple[int, int]], anchors: Sequence[tuple[str, Rule]]) -> Iterator[Span]:
-    if len(found) >= _MANY_RUNS:
-        # Many runs share one question: which anchors are there at all.
-        anchors = [entry for entry in anchors if entry[0] in text]
+def _anchored(text: str, found: Sequence[tuple[int, int]], anchors: _Anchored, allowance: Allowance) -> Iterator[Span]:
     begin = 0
     for start, end in found:
-        begin = max(begin, start - BEFORE_RUN)
-        near = text[begin:end]
-        for anchor, rule in anchors:
-            if anchor in near:
-                yield from _matches(text, begin, end, anchor, rule)
+        if end <= allowance.cut_to:
+            continue
+        begin = max(begin, start - BEFORE_RUN, allowance.cut_to)
+        if not allowance.covers(start, 2):
+            yield allowance.stretch(begin)
+            continue
+        for place in anchors.within(text[begin:end]):
+            anchor, rule = ANCHORS[place]
+            position = text.find(anchor, begin, end)
+            if position >= 0:
+                yield from _matches(text, position, end, anchor, rule, allowance)
         begin = start
 
 
-def _matches(text: str, begin: int, end: int, anchor: str, rule: Rule) -> Iterator[Span]:
+def _matches(text: str, position: int, end: int, anchor: str, rule: Rule, allowance: Allowance) -> Iterator[Span]:
+    """The tokens from the first place of an anchor on."""
     shape = shape_of(rule)
-    position = text.find(anchor, begin, end)
     while position >= 0:
         start = position - rule.lead
         found = shape.match(text, start) if start >= 0 and not (rule.bounded and is_mid_word(text, start)) else None
+        if not allowance.covers(position, 1 if found is None else 4):
+            yield allowance.stretch(position)
+            return
         if found is not None:
-            body = found["body"] if "body" in shape.groupindex else found[0]
+            body = (found["body"] if "body" in shape.groupindex else found[0])[:JUDGED_CHARS]
             if varied(body) and not is_drawing(body):
                 yield Span(start, found.end(), rule.name)
         # Behind the whole match, kept or not: else a run of a thousand anchors would be read a thousand times.

@@ -94,37 +94,33 @@ _OPENS_AGAIN = pattern(r"\n[ \t]{0,80}[+.&]?[ \t]{0,8}[bruf]?[\"']")
 _CLOSED = pattern(r"[\"'][ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\Z")
 # A line that begins with a date begins something new: in a log that is every one.
 _GOES_ON = pattern(r"\n[ \t>|+#*/]{0,12}(?!\d{4}-\d\d-\d\d)(?=[\w/+-]{4})", re.ASCII)
+# Only line ends behind a sign that closes a string or goes on, or behind eight letters and digits.
+_MAY_GO_ON = pattern(r"\n(?:(?<=[\\='\"+.]\n)|(?<=[\\='\"+.]\r\n)|(?<=[\w-]{7}[^\W_]\n)|(?<=[\w-]{7}[^\W_]\r\n))")
 _JOINT = pattern(r"[\"'][ \t]{0,4}\+[ \t]{0,4}[\"']")
-_SHORTEST_HALF = 8
+_MAY_JOIN = pattern(r"\+(?=[ \t]{0,4}[\"'])")
 
 
 def _line_ends(text: str) -> Iterator[tuple[int, int]]:
-    position = text.find("\n")
-    while position >= 0:
-        end = position - 1 if text[position - 1 : position] == "\r" else position
-        last = text[end - 1 : end]
-        if last in ("\\", "="):
-            found = _GOES_ON.match(text, position)
-            if found is not None:
-                yield end - 1, found.end()
-        elif last in ("'", '"', "+", "."):
-            closed, opened = _CLOSED.search(text, max(0, end - 20), end), _OPENS_AGAIN.match(text, position)
+    for line_end in _MAY_GO_ON.finditer(text):
+        position = line_end.start()
+        end = position - 1 if text[position - 1] == "\r" else position
+        last = text[end - 1]
+        if last in ("'", '"', "+", "."):
+            opened = _OPENS_AGAIN.match(text, position)
+            closed = _CLOSED.search(text, max(0, end - 20), end) if opened is not None else None
             if closed is not None and opened is not None:
                 yield closed.start(), opened.end()
-        elif last.isalnum() and text[max(0, end - _SHORTEST_HALF) : end].replace("_", "a").replace("-", "a").isalnum():
+        else:
             found = _GOES_ON.match(text, position)
             if found is not None:
-                yield end, found.end()
-        position = text.find("\n", position + 1)
+                yield end - 1 if last in ("\\", "=") else end, found.end()
 
 
 def _joints(text: str) -> Iterator[tuple[int, int]]:
-    position = text.find("+")
-    while position >= 0:
-        found = _JOINT.search(text, max(0, position - 5), position + 6)
+    for plus in _MAY_JOIN.finditer(text):
+        found = _JOINT.search(text, max(0, plus.start() - 5), plus.start() + 6)
         if found is not None:
             yield found.span()
-        position = text.find("+", position + 1)
 
 
 @cache

@@ -19,6 +19,8 @@ MOST_WORDS = 60
 MOST_NAMES = 16
 MOST_CHARS_READ = 200_000
 MOST_CHARS_A_LINE = 400
+MOST_LINES_READ = 4_000
+"""Of more, those at the beginning and those at the end: there stands what is asked, and what went wrong."""
 
 _FRAME = pattern(r"""^\s*(?:File\s+"[^"]+",\s+line\s+\d+|at\s+[\w$.<>/]+\s*\(|\d+:\s+0x|#\d+\s|\.{3}\s*\d+\s+more)""")
 FAULT = pattern(
@@ -42,7 +44,7 @@ _FENCE = pattern(r"^\s*(?:```|~~~)")
 _SENTENCE = pattern(r"(?<=[a-z)\]\"'`][.?!])\s+(?=[A-Z\"'`(])")
 NAME = pattern(
     r"(?<![\w-])--?[a-z][\w-]+"  # flags
-    r"|(?:[\w.@~-]*/)+[\w.@-]*\w"  # paths and URLs
+    r"|(?:(?<![\w.@~-])|(?=/))(?:[\w.@~-]*+/)+[\w.@-]*\w"  # paths and URLs, from the beginning of a word or a slash
     r"|\b[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\b"  # dotted names
     r"|\b\w*[a-z0-9][A-Z]\w*\b|\b\w+_\w+\b"  # camelCase and snake_case
     r"|\b[A-Z]{1,6}-?\d{2,6}\b|\b[A-Z][A-Z0-9_]{3,}\b"  # E1234, ENOENT
@@ -65,7 +67,10 @@ def _segments(text: str) -> Iterable[tuple[str, float]]:
     """Lines, and the sentences of long lines, each with what it is worth; stack frames are left out."""
     fenced = traced = False
     said = 0
-    for line in text.splitlines():
+    lines = text.splitlines()
+    if len(lines) > MOST_LINES_READ:
+        lines = lines[: MOST_LINES_READ // 2] + lines[-MOST_LINES_READ // 2 :]
+    for line in lines:
         if _FENCE.match(line):
             fenced = not fenced
         if _FENCE.match(line) or _TRACE.match(line) or not line.strip():

@@ -6,6 +6,7 @@ A change that only puts right names in place of guessed ones is left to the fact
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 
@@ -35,6 +36,8 @@ LONGEST_ADDED_CHARS = 120
 _LONGEST_ACTION_CHARS = 240
 _LONGEST_MESSAGE_CHARS = 160
 _LONGEST_COMPARED_CHARS = 2_000
+MOST_COMPARISONS = 50_000
+"""Of a token of one action with the same of another."""
 _CHANGE = "The change: "
 _RULE = re.compile(
     r"\b(?:should|must|only|required?|needs?|cannot|can't|may not|not allowed|at least|at most)\b", re.IGNORECASE
@@ -177,7 +180,13 @@ def _swap(old: str, new: str) -> str:
 
 def _replaced(wrong: str, right: str) -> Iterator[tuple[str, str]]:
     before, after = list(_TOKEN.finditer(wrong)), list(_TOKEN.finditer(right))
-    matcher = SequenceMatcher(None, [m.group() for m in before], [m.group() for m in after], autojunk=False)
+    old, new = [m.group() for m in before], [m.group() for m in after]
+    counts = Counter(new)
+    if sum(counts[token] for token in old) > MOST_COMPARISONS:
+        # The same few signs over and over: what was changed among them teaches nobody anything.
+        yield wrong, right
+        return
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
         if tag != "equal":
             yield _span(wrong, before[i1:i2]), _span(right, after[j1:j2])

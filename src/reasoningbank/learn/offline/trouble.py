@@ -93,6 +93,8 @@ def trouble_of(action: str, said: str, worked: str = "") -> dict[str, str]:
 @lru_cache(maxsize=256)
 def kind(said: str) -> str:
     """The message without names, numbers and paths: the same for failures of the same kind."""
+    # No more of it than a message has: what changes is looked for from every word on.
+    said = said[:LONGEST_LINE_CHARS]
     for changing, blank in _CHANGING:
         said = changing.sub(blank, said)
     return clipped(said.casefold(), 160)
