@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import reasoningbank
+from reasoningbank.agents.hosts import host_named
 from reasoningbank.agents.install.program import Program, is_ours
-from reasoningbank.agents.install.targets import Places, claude_code, codex
+from reasoningbank.agents.install.targets import Places
 from reasoningbank.cli.table import COMMANDS
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +50,7 @@ def test_the_marketplace_points_to_the_plugin():
 
 
 def test_its_hooks_are_those_that_install_writes():
-    target = claude_code(Places(home=Path("/nowhere")), Program(words=("PROGRAM",)))[0]
+    target = host_named("claude-code").targets(Places(home=Path("/nowhere")), Program(words=("PROGRAM",)))[0]
     wanted = json.loads(target.add("{}"))["hooks"]
     ours = json.loads(json.dumps(read("hooks", "hooks.json")["hooks"]).replace(json.dumps(WRAPPER)[1:-1], "PROGRAM"))
     assert ours == wanted
@@ -62,7 +63,7 @@ def test_for_codex_it_says_the_same_in_the_words_of_codex():
     assert {manifest[name] for name in ("name", "version")} == {"reasoningbank", reasoningbank.__version__}
     for name in ("skills", "mcpServers", "hooks"):
         assert (PLUGIN / manifest[name]).exists()
-    target = codex(Places(home=Path("/nowhere")), Program(words=("PROGRAM",)))[0]
+    target = host_named("codex").targets(Places(home=Path("/nowhere")), Program(words=("PROGRAM",)))[0]
     told = json.dumps(read(".codex-plugin", "hooks.json"))
     assert json.loads(told.replace(json.dumps(CODEX_WRAPPER)[1:-1], "PROGRAM")) == json.loads(target.add("{}"))
     # Codex puts the folder of a plugin into its hooks, and not into its servers.

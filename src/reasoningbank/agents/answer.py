@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from reasoningbank.agents import payload
+from reasoningbank.agents import events
+from reasoningbank.agents.hosts import host_named
 from reasoningbank.agents.output import printed
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.place import place_of
@@ -27,9 +28,7 @@ AT_START = "What is known about work here. Reference, not rule: use what fits, i
 FOR_PROMPT = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
 BEFORE_TOOL = "This went wrong here before. A warning, not a rule: go on if it does not apply."
 AFTER_FAILURE = "A failure like this was met here before. Reference, not rule: use what fits."
-_TELL_TOO_LITTLE = ("cursor",)
-"""Agents whose transcripts leave out what their tools returned."""
-_TOLD_OF = (payload.PROMPT, payload.AFTER_TOOL, payload.AFTER_FAILURE, payload.STOP)
+_TOLD_OF = (events.PROMPT, events.AFTER_TOOL, events.AFTER_FAILURE, events.STOP)
 _CHANGES_FILES = pattern(r"(?i)edit|write|patch|replace|create|delete")
 
 
@@ -51,18 +50,18 @@ class House:
 
 def answered(event: Event, house: House) -> str:
     spaces = spaces_of(event.cwd, house.policy, house.namespace)
-    if event.agent in _TELL_TOO_LITTLE and event.session:
+    if event.session and not host_named(event.agent).transcripts_tell_results:
         event = _heard(event, house)
     match event.kind:
-        case payload.SESSION_START:
+        case events.SESSION_START:
             context = _at_start(event, house, spaces)
-        case payload.PROMPT:
+        case events.PROMPT:
             context = _at_prompt(event, house, spaces)
-        case payload.BEFORE_TOOL:
+        case events.BEFORE_TOOL:
             context = _before_tool(event, house, spaces)
-        case payload.AFTER_FAILURE:
+        case events.AFTER_FAILURE:
             context = _after_failure(event, house, spaces)
-        case payload.STOP | payload.BEFORE_COMPACTION | payload.SESSION_END:
+        case events.STOP | events.BEFORE_COMPACTION | events.SESSION_END:
             _capture(event, house, spaces)
             context = ""
         case _:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.agents import payload
+from reasoningbank.agents import events
 from reasoningbank.agents.lock import held
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.place import make_room
@@ -47,16 +47,16 @@ def write_down(path: Path, event: Event, clean: Callable[[str], str], now: float
 
 def _records(event: Event, clean: Callable[[str], str], number: str) -> Iterator[dict[str, Any]]:
     match event.kind:
-        case payload.PROMPT if event.prompt:
+        case events.PROMPT if event.prompt:
             yield _said("user", clean(event.prompt))
-        case payload.AFTER_TOOL | payload.AFTER_FAILURE if event.tool:
+        case events.AFTER_TOOL | events.AFTER_FAILURE if event.tool:
             call = event.call or f"call-{number}"
             given = {name: clean(value) for name, value in event.tool_input.items() if isinstance(value, str)}
             yield _said("assistant", [{"type": "tool_use", "id": call, "name": event.tool, "input": given}])
-            failed = event.kind == payload.AFTER_FAILURE
+            failed = event.kind == events.AFTER_FAILURE
             text = clean(event.failure or event.output)
             yield _said("user", [{"type": "tool_result", "tool_use_id": call, "content": text, "is_error": failed}])
-        case payload.STOP if event.interrupted:
+        case events.STOP if event.interrupted:
             yield _said("user", INTERRUPTED)
 
 

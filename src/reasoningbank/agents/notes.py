@@ -13,8 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from reasoningbank.agents.events import SESSION_END, SESSION_START
 from reasoningbank.agents.lock import held
-from reasoningbank.agents.payload import SESSION_END, SESSION_START, Event
+from reasoningbank.agents.payload import Event
 from reasoningbank.agents.place import Place, make_room, write_whole
 from reasoningbank.core.values import dataclass
 

@@ -10,29 +10,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from reasoningbank.agents.events import AFTER_FAILURE, AFTER_TOOL
+from reasoningbank.agents.hosts import host_named
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.values import dataclass
 
-AGENTS = ("claude-code", "codex", "cursor")
-SESSION_START = "SessionStart"
-PROMPT = "UserPromptSubmit"
-BEFORE_TOOL = "PreToolUse"
-AFTER_TOOL = "PostToolUse"
-AFTER_FAILURE = "PostToolUseFailure"
-BEFORE_COMPACTION = "PreCompact"
-STOP = "Stop"
-SESSION_END = "SessionEnd"
-EVENTS = (SESSION_START, PROMPT, BEFORE_TOOL, AFTER_TOOL, AFTER_FAILURE, BEFORE_COMPACTION, STOP, SESSION_END)
-_OTHER_NAMES = {
-    "beforesubmitprompt": PROMPT,
-    "beforeshellexecution": BEFORE_TOOL,
-    "beforemcpexecution": BEFORE_TOOL,
-    "aftershellexecution": AFTER_TOOL,
-    "aftermcpexecution": AFTER_TOOL,
-    "afterfileedit": AFTER_TOOL,
-    "posttoolfailure": AFTER_FAILURE,
-    **{name.lower(): name for name in EVENTS},
-}
 _LONGEST_CHARS = 100_000
 _EXIT_CODE = pattern(r"(?i)\b(?:exit code|exited with code|exit status)[: ]+(-?\d+)")
 
@@ -64,7 +46,7 @@ def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Even
     """None for events that are nothing to us. `named` is the event where the agent does not name it itself."""
     if not isinstance(data, Mapping):
         return None
-    kind = _OTHER_NAMES.get((_text(data, "hook_event_name") or named or "").lower())
+    kind = host_named(agent).event_kind(_text(data, "hook_event_name") or named or "")
     if kind is None:
         return None
     called, output = kind, _output(data)

@@ -15,11 +15,11 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
+from reasoningbank.agents.hosts import host_named
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.values import dataclass
-from reasoningbank.learn.ingest import claude_code, codex
-from reasoningbank.learn.ingest import cursor as cursor_agent
+from reasoningbank.learn.ingest import claude_code
 from reasoningbank.learn.ingest.text import LONGEST_LINE_BYTES, parsed, plain, private_in
 from reasoningbank.learn.prompting import prompt
 
@@ -27,7 +27,6 @@ MARK_BYTES = 512
 MOST_BYTES = 256_000_000
 """Of a transcript; what is longer is read from that far before its end."""
 HIDDEN = "[private]"
-_READERS = {"claude-code": claude_code, "codex": codex, "cursor": cursor_agent}
 _OUR_PROMPTS = ("judge", "success", "failure", "unknown", "contrast", "best")
 _OUR_OPENING_CHARS = 60
 
@@ -66,7 +65,7 @@ def read_transcript(path: Path, cursor: Cursor, *, agent: str, session: str, nam
     records = [record for _, record in lines]
     places = {id(record): offset for offset, record in lines}
     # What hooks wrote down themselves is in the form of Claude Code, whoever the agent was.
-    reader: Any = claude_code if any(map(claude_code.is_record, records)) else _READERS.get(agent, claude_code)
+    reader: Any = claude_code if any(map(claude_code.is_record, records)) else host_named(agent).reader
     groups = [group for group in reader.tasks_in(records) if any(map(reader.prompt_of, group))]
     tasks: list[Task] = []
     for number, group in enumerate(groups):

@@ -73,7 +73,8 @@ class Warm:
 
     def _answered(self, asked: dict[str, Any], raw: bytes) -> dict[str, Any]:
         from reasoningbank.agents.answer import House, answered
-        from reasoningbank.agents.payload import SESSION_START, event_from
+        from reasoningbank.agents.events import SESSION_START
+        from reasoningbank.agents.payload import event_from
         from reasoningbank.agents.policy import policy_from
         from reasoningbank.core.errors import BankError
 

@@ -15,6 +15,7 @@ BANK_FILE = "bank.db"
 VALUED = ("--event", "--bank", "--namespace", "--config")
 CONFIG_FILE = "config.toml"
 MOST_BYTES = 8_000_000
+DEFAULT_AGENT = "claude-code"
 DEFAULT_DEADLINE_MS = 1_500
 NOTICE_EVERY_S = 3_600.0
 CAPTURE_S = 10.0
@@ -31,7 +32,7 @@ def run(words: list[str]) -> int:
         _alarm(agent, deadline)
         raw = _input()
         if _silenced(hooks):
-            _print(b'{"continue": true}' if agent == "cursor" else b"")
+            _print(_line(agent))
         else:
             _print(_answer(agent, options, raw, hooks, deadline).encode("ascii"))
     except BaseException as error:  # noqa: BLE001 - the outermost door: an agent must never fail over its memory
@@ -72,7 +73,7 @@ def _words(words: list[str]) -> tuple[str, dict[str, str]]:
             name = word
         elif not word.startswith("-"):
             agent = agent or word
-    return agent or "claude-code", options
+    return agent or DEFAULT_AGENT, options
 
 
 def _input() -> bytes:
@@ -223,14 +224,17 @@ def _tell(agent: str, notice: str) -> None:
     """One line for the user, where the agent shows it; seldom, since a hook runs at every step."""
     try:
         os.write(2, (notice + "\n").encode("utf-8", "backslashreplace"))
-        if agent == "cursor":
-            _print(b'{"continue": true}')
-        elif _is_due():
-            import json
-
-            _print(json.dumps({"systemMessage": f"{notice} `reasoningbank doctor` says more."}).encode("ascii"))
+        # An agent that waits for an answer in any case gets it; the others hear the notice.
+        line = _line(agent)
+        _print(line or (_line(agent, f"{notice} `reasoningbank doctor` says more.") if _is_due() else b""))
     except OSError:
         pass
+
+
+def _line(agent: str, notice: str = "") -> bytes:
+    from reasoningbank.agents.output import printed
+
+    return printed(agent, "", notice=notice).encode("ascii")
 
 
 def _is_due() -> bool:

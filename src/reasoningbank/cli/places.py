@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import sysconfig
 from argparse import ArgumentParser, Namespace
@@ -11,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from shutil import which
 
+from reasoningbank.agents.hosts import host_named
 from reasoningbank.agents.install.program import NAME, Program, program_in
-from reasoningbank.agents.install.targets import AGENTS, CODEX_SWITCH, Places, Target
+from reasoningbank.agents.install.targets import Places, Target
 from reasoningbank.config.layers import NO_FILE
 
 WINDOWS = sys.platform == "win32"
-_CODEX_WAIT_S = 10.0
 
 
 def add_scope(parser: ArgumentParser) -> None:
@@ -37,27 +36,8 @@ def places(*, project: bool = False) -> Places:
 def targets(agent: str, args: Namespace, *, server: bool = True) -> list[Target]:
     """The files of an agent, for the user or, with `args.project`, for the repository around us."""
     where = replace(places(project=args.project), server=server)
-    if agent == "codex":
-        where = replace(where, codex_switch=_codex_switch())
-    return AGENTS[agent](where, program(args))
-
-
-def _codex_switch() -> str | None:
-    """As the Codex on this machine says: its hooks needed a switch once, and complain about that switch now."""
-    named = which("codex")
-    if named is None:
-        return CODEX_SWITCH
-    try:
-        told = subprocess.run(  # noqa: S603 - the agent that is being set up
-            [named, "features", "list"], capture_output=True, text=True, timeout=_CODEX_WAIT_S, check=False,
-            stdin=subprocess.DEVNULL,
-        ).stdout  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return CODEX_SWITCH
-    features = {words[0]: words[-1] for line in told.splitlines() if (words := line.split())}
-    if features.get("hooks") == "true":
-        return None
-    return "hooks" if "hooks" in features else CODEX_SWITCH
+    host = host_named(agent)
+    return host.targets(host.ask_program(where), program(args))
 
 
 def program(args: Namespace) -> Program:

@@ -14,8 +14,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from reasoningbank.agents.hosts import host_named
 from reasoningbank.agents.install import json_text, toml_text
 from reasoningbank.agents.install.hooks import HOOKS
 from reasoningbank.agents.install.program import NAME, is_ours
@@ -99,7 +100,7 @@ def _hook(agent: str, text: str, session: str, cwd: Path) -> Finding:
         done = subprocess.run(  # noqa: S602 - the very command of the settings, which the agent runs all the time
             command,
             shell=True,
-            input=json.dumps(_session_start(agent, session, cwd)).encode(),
+            input=json.dumps(host_named(agent).first_event(session, str(cwd))).encode(),
             capture_output=True,
             timeout=limit_s,
             cwd=cwd,
@@ -132,18 +133,6 @@ def _start_hook(text: str) -> tuple[str, float] | None:
                 if isinstance(call, Mapping) and is_ours(call.get("command")):
                     return str(call["command"]), float(call.get("timeout") or 60)
     return None
-
-
-def _session_start(agent: str, session: str, cwd: Path) -> dict[str, Any]:
-    if agent == "cursor":
-        return {"conversation_id": session, "hook_event_name": "sessionStart", "workspace_roots": [str(cwd)]}
-    return {
-        "session_id": session,
-        "transcript_path": None,
-        "cwd": str(cwd),
-        "hook_event_name": "SessionStart",
-        "source": "startup",
-    }
 
 
 def _is_answer(out: bytes) -> bool:

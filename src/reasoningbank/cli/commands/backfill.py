@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.agents.backfill import Asked, Backfilled, backfill
+from reasoningbank.agents.hosts import NAMES
 from reasoningbank.agents.place import place_of
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import location_of
@@ -26,7 +27,6 @@ from reasoningbank.wiring import ReasoningBank
 if TYPE_CHECKING:
     from reasoningbank.learn.worker import Attempt
 
-_AGENTS = ("claude-code", "codex", "cursor")
 _EVERY = "all"
 _MOST_SKIPPED_SHOWN = 20
 _BEST_SHOWN = 5
@@ -34,7 +34,7 @@ _BEST_SHOWN = 5
 
 def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "agent", nargs="?", default=_EVERY, choices=(*_AGENTS, _EVERY), help="whose transcripts (default all)"
+        "agent", nargs="?", default=_EVERY, choices=(*NAMES, _EVERY), help="whose transcripts (default all)"
     )
     parser.add_argument(
         "--since", default="4w", metavar="WHEN", help="changed since then: 12h, 7d, 4w (the default) or a date"
@@ -45,7 +45,7 @@ def _options(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace, terminal: Terminal) -> int:
     now = time.time()
-    agents = _AGENTS if args.agent == _EVERY else (args.agent,)
+    agents = NAMES if args.agent == _EVERY else (args.agent,)
     asked = Asked(agents=agents, since=moment(args.since, now), namespace=args.namespace)
     location = location_of(args)
     place = place_of(location)

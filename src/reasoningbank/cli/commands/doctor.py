@@ -130,13 +130,13 @@ def _ends(settings: Settings) -> str:
 
 def _agents(location: str) -> Iterator[Check]:
     """What is installed into coding agents is tried out, the user's and this project's."""
+    from reasoningbank.agents.hosts import NAMES
     from reasoningbank.agents.install.checking import findings, named_option
-    from reasoningbank.agents.install.targets import AGENTS
     from reasoningbank.agents.place import place_of
     from reasoningbank.cli.places import targets
 
     session = f"doctor-{os.getpid()}"
-    for agent in AGENTS:
+    for agent in NAMES:
         for project in (False, True):
             plain = targets(agent, Namespace(bank=None, config=None, project=project))
             named = {name: named_option(plain, f"--{name}") for name in ("bank", "config")}

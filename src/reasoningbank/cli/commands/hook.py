@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from reasoningbank.agents.hosts import NAMES
 from reasoningbank.cli.command import Command
 from reasoningbank.cli.terminal import Terminal
 
-AGENTS = ("claude-code", "codex", "cursor")
-
 
 def _options(parser: ArgumentParser) -> None:
-    parser.add_argument("agent", choices=AGENTS, help="who calls")
+    parser.add_argument("agent", choices=NAMES, help="who calls")
     parser.add_argument("--event", metavar="NAME", help="the event, where the agent does not name it in its JSON")
 
 

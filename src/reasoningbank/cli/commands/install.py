@@ -12,8 +12,9 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
+from reasoningbank.agents.hosts import NAMES, host_named
 from reasoningbank.agents.install.changing import Change, Written, installing, uninstalling, write
-from reasoningbank.agents.install.targets import AGENTS, Target
+from reasoningbank.agents.install.targets import Target
 from reasoningbank.agents.lock import held
 from reasoningbank.agents.place import make_room
 from reasoningbank.cli.command import PROGRAM, Command
@@ -24,14 +25,12 @@ from reasoningbank.core.errors import Conflict
 from reasoningbank.guard.secrets import Scrubber
 
 _LOCK_WAIT_S = 20.0
-_NAMES = {"claude-code": "Claude Code", "codex": "Codex", "cursor": "Cursor"}
-_TRUST = "Codex runs new hooks only after you have looked at them: start it and type /hooks."
 _NEXT = "Start it anew to let it take effect; `reasoningbank doctor` checks the whole way."
 _SHARED = "These settings name a path of this machine: do not commit them, or put reasoningbank on the PATH and repeat."
 
 
 def _options(parser: ArgumentParser) -> None:
-    parser.add_argument("agents", metavar="AGENT", nargs="+", choices=tuple(AGENTS), help=", ".join(AGENTS))
+    parser.add_argument("agents", metavar="AGENT", nargs="+", choices=NAMES, help=", ".join(NAMES))
     add_scope(parser)
     parser.add_argument("--dry-run", action="store_true", help="show the change, and write nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask")
@@ -47,8 +46,7 @@ def _install(args: Namespace, terminal: Terminal) -> int:
         )
     if args.project and program(args).words[0] != PROGRAM:
         notes.append(_SHARED)
-    if "codex" in args.agents:
-        notes.append(_TRUST)
+    notes += [note for agent in args.agents if (note := host_named(agent).note_after_install)]
     wanted = _targets(args, server=can_serve)
     return _carried_out(args, terminal, lambda: installing(wanted), notes=[*notes, _NEXT])
 
@@ -111,7 +109,7 @@ def _tell(args: Namespace, terminal: Terminal, changes: list[Change], written: l
         if done.change.kind != "unchanged":
             kept = f"; the file from before is {done.backup.name}" if done.backup else ""
             terminal.tell(f"{done.change.target.path} {done.change.kind} ({done.change.target.holds}){kept}.")
-    names = ", ".join(_NAMES[agent] for agent in dict.fromkeys(args.agents))
+    names = ", ".join(host_named(agent).title for agent in dict.fromkeys(args.agents))
     if all(change.kind == "unchanged" for change in changes):
         terminal.tell(f"Nothing to change for {names}.")
     elif not written:

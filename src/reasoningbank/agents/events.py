@@ -1,0 +1,15 @@
+"""The events of a coding agent's session, under the names of Claude Code."""
+
+from __future__ import annotations
+
+SESSION_START = "SessionStart"
+PROMPT = "UserPromptSubmit"
+BEFORE_TOOL = "PreToolUse"
+AFTER_TOOL = "PostToolUse"
+AFTER_FAILURE = "PostToolUseFailure"
+BEFORE_COMPACTION = "PreCompact"
+STOP = "Stop"
+SESSION_END = "SessionEnd"
+EVENTS = (SESSION_START, PROMPT, BEFORE_TOOL, AFTER_TOOL, AFTER_FAILURE, BEFORE_COMPACTION, STOP, SESSION_END)
+TAKE_CONTEXT = (SESSION_START, PROMPT, BEFORE_TOOL, AFTER_TOOL, AFTER_FAILURE)
+"""After these an agent reads what a hook has to say."""

@@ -1,0 +1,23 @@
+"""The coding agents that hooks can be installed into: one file each, and one line here.
+
+A hook loads the file of its own agent and no other, so nothing here imports them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from reasoningbank.agents.hosts.host import Host
+
+NAMES = ("claude-code", "codex", "cursor")
+"""As they are typed: `reasoningbank install NAME`, `hook NAME`. The file of each is its name with underscores."""
+DEFAULT = NAMES[0]
+
+
+@cache
+def host_named(name: str) -> Host:
+    """The host of that name. An unknown program that calls the hooks is answered in the form of Claude Code."""
+    module = import_module(f"{__name__}.{(name if name in NAMES else DEFAULT).replace('-', '_')}")
+    host: Host = module.HOST
+    return host

@@ -1,0 +1,128 @@
+"""Codex: `~/.codex/hooks.json` and `~/.codex/config.toml`; in a project the same names under `.codex`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from reasoningbank.agents.hosts.host import Host, TranscriptReader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reasoningbank.agents.install.program import Program
+    from reasoningbank.agents.install.targets import Places, Target
+
+SWITCH = "codex_hooks"
+"""The feature that had to be switched on for hooks to run, under its old name."""
+_CHANGING = "Bash|apply_patch"
+_PROGRAM_WAIT_S = 10.0
+
+
+class Codex(Host):
+    name = "codex"
+    title = "Codex"
+    note_after_install = "Codex runs new hooks only after you have looked at them: start it and type /hooks."
+
+    def ask_program(self, places: Places) -> Places:
+        from reasoningbank.core.values import replace
+
+        return replace(places, codex_switch=_needed_switch())
+
+    def targets(self, places: Places, program: Program) -> list[Target]:
+        from reasoningbank.agents.install.hooks import Hook
+        from reasoningbank.agents.install.targets import ANSWER_S, NOTE_S, hook_groups
+
+        folder = places.project / ".codex" if places.project else places.codex or places.home / ".codex"
+        line = program.line("hook", self.name)
+        wanted = [
+            Hook(event="SessionStart", command=line, timeout_s=ANSWER_S),
+            Hook(event="UserPromptSubmit", command=line, timeout_s=ANSWER_S),
+            Hook(event="PreToolUse", command=line, timeout_s=ANSWER_S, matcher=_CHANGING),
+            # There is no event of its own for a tool that fails.
+            Hook(event="PostToolUse", command=line, timeout_s=ANSWER_S, matcher=_CHANGING),
+            Hook(event="PreCompact", command=line, timeout_s=ANSWER_S),
+            Hook(event="Stop", command=line, timeout_s=ANSWER_S),
+            # It allows no more at the end of a session.
+            Hook(event="SessionEnd", command=line, timeout_s=NOTE_S),
+        ]
+        return [hook_groups(folder / "hooks.json", wanted), _settings(folder / "config.toml", program, places)]
+
+    @property
+    def reader(self) -> TranscriptReader:
+        from reasoningbank.learn.ingest import codex
+
+        return codex
+
+    def transcripts(self, places: Places) -> Iterable[Path]:
+        return ((places.codex or places.home / ".codex") / "sessions").rglob("*.jsonl")
+
+    def folder_of(self, records: list[dict[str, Any]]) -> str | None:
+        payloads = (record["payload"] for record in records if record.get("type") in ("session_meta", "turn_context"))
+        return next((str(payload["cwd"]) for payload in payloads if isinstance(payload.get("cwd"), str)), None)
+
+    def session_of(self, records: list[dict[str, Any]]) -> str | None:
+        from reasoningbank.learn.ingest import codex
+
+        return next(filter(None, map(codex.session_of, records)), None)
+
+    def remote_of(self, records: list[dict[str, Any]]) -> str | None:
+        told = (record["payload"].get("git") for record in records if record.get("type") == "session_meta")
+        addresses = (git.get("repository_url") for git in told if isinstance(git, Mapping))
+        return next((address for address in addresses if isinstance(address, str)), None)
+
+
+def _needed_switch() -> str | None:
+    """As the Codex on this machine says: its hooks needed a switch once, and complain about that switch now."""
+    import subprocess
+    from shutil import which
+
+    named = which("codex")
+    if named is None:
+        return SWITCH
+    try:
+        told = subprocess.run(  # noqa: S603 - the agent that is being set up
+            [named, "features", "list"], capture_output=True, text=True, timeout=_PROGRAM_WAIT_S, check=False,
+            stdin=subprocess.DEVNULL,
+        ).stdout  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return SWITCH
+    features = {words[0]: words[-1] for line in told.splitlines() if (words := line.split())}
+    if features.get("hooks") == "true":
+        return None
+    return "hooks" if "hooks" in features else SWITCH
+
+
+def _settings(path: Path, program: Program, places: Places) -> Target:
+    from reasoningbank.agents.install import toml_text
+    from reasoningbank.agents.install.program import NAME
+    from reasoningbank.agents.install.targets import Target, server_entry
+
+    server = server_entry(program)
+
+    def add(text: str) -> str:
+        there = toml_text.parsed(text)
+        features = there.get("features", {})
+        # Whoever has decided about hooks, under the old name or the new, has decided.
+        decided = isinstance(features, dict) and bool(features.keys() & {"hooks", SWITCH})
+        if places.codex_switch is not None and not decided:
+            text = toml_text.with_key(text, "features", places.codex_switch, value=True)
+        known = there.get("mcp_servers", {}).get(NAME)
+        if not places.server or (isinstance(known, dict) and server.items() <= known.items()):
+            return text
+        return toml_text.with_table(text, ["mcp_servers", NAME], {**_plain(known), **server})
+
+    def remove(text: str) -> str:
+        there = toml_text.parsed(text)
+        return toml_text.without_table(text, ["mcp_servers", NAME]) if NAME in there.get("mcp_servers", {}) else text
+
+    return Target(path=path, holds="MCP server", blank="", add=add, remove=remove)
+
+
+def _plain(known: object) -> dict[str, object]:
+    if not isinstance(known, dict):
+        return {}
+    return {name: value for name, value in known.items() if not isinstance(value, dict)}
+
+
+HOST = Codex()

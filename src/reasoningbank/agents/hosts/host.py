@@ -1,0 +1,105 @@
+"""What the rest of the program asks of a coding agent. Each has one file here that answers it.
+
+Importing such a file must stay cheap, for a hook does it at every step: what only an installation or a reading of
+transcripts needs is imported inside the method that needs it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from reasoningbank.agents.events import EVENTS, SESSION_START, TAKE_CONTEXT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reasoningbank.agents.install.program import Program
+    from reasoningbank.agents.install.targets import Places, Target
+    from reasoningbank.core.learning import Episode
+
+
+class TranscriptReader(Protocol):
+    """How the records of a transcript become tasks; a module of `learn.ingest` is one."""
+
+    def is_record(self, record: object) -> bool: ...
+
+    def tasks_in(self, records: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]: ...
+
+    def prompt_of(self, record: Mapping[str, Any]) -> str | None: ...
+
+    def episode_of(self, session: str, records: Sequence[Mapping[str, Any]], namespace: str) -> Episode | None: ...
+
+
+class Host(ABC):
+    """A coding agent. The defaults are the forms of Claude Code, which others have taken over."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    """As its makers write it."""
+    event_names: ClassVar[Mapping[str, str]] = {}
+    """Names of its events beside those of `EVENTS`, in lower case."""
+    transcripts_tell_results: ClassVar[bool] = True
+    """False where transcripts leave out what tools returned: then the hooks write the session down themselves."""
+    note_after_install: ClassVar[str] = ""
+
+    # ------------------------------------------------------------ hooks
+
+    def event_kind(self, named: str) -> str | None:
+        """Which of `EVENTS` an event of this agent amounts to; None for one that is nothing to us."""
+        lowered = named.lower()
+        return self.event_names.get(lowered) or next((event for event in EVENTS if event.lower() == lowered), None)
+
+    def answer(self, event: str, context: str, notice: str = "") -> dict[str, Any]:
+        """What a hook prints: advice only, never a decision. An empty one prints nothing."""
+        told: dict[str, Any] = {}
+        if context and event in TAKE_CONTEXT:
+            told["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
+        if notice:
+            told["systemMessage"] = notice
+        return told
+
+    def first_event(self, session: str, cwd: str) -> dict[str, Any]:
+        """What it sends when a session starts, to try an installation out."""
+        return {
+            "session_id": session,
+            "transcript_path": None,
+            "cwd": cwd,
+            "hook_event_name": SESSION_START,
+            "source": "startup",
+        }
+
+    # ------------------------------------------------------------ installing
+
+    def ask_program(self, places: Places) -> Places:
+        """The places, with what the program on this machine says about its settings."""
+        return places
+
+    @abstractmethod
+    def targets(self, places: Places, program: Program) -> list[Target]:
+        """The files that an installation changes, and what it puts into each."""
+
+    # ------------------------------------------------------------ transcripts
+
+    @property
+    @abstractmethod
+    def reader(self) -> TranscriptReader: ...
+
+    @abstractmethod
+    def transcripts(self, places: Places) -> Iterable[Path]:
+        """The files it left, without those of subagents."""
+
+    def folder_of(self, records: list[dict[str, Any]]) -> str | None:
+        """The folder that it worked in, as the records of a transcript tell."""
+        return next((record["cwd"] for record in records if isinstance(record.get("cwd"), str) and record["cwd"]), None)
+
+    def session_of(self, records: list[dict[str, Any]]) -> str | None:
+        """The id of the session, where the name of the file is not it."""
+        del records
+        return None
+
+    def remote_of(self, records: list[dict[str, Any]]) -> str | None:
+        """The address of the repository, where the transcript tells."""
+        del records
+        return None
