@@ -108,9 +108,14 @@ class SqliteStore:
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
         self._stay_in_this_process()
-        with self._commits.turn, self._connections.turn.taken(), faults_named(self._path):
-            with self._transaction(self._connections.writing()) as connection:
-                yield connection
+        turns = self._connections.turn
+        with (
+            self._commits.turn,
+            turns.taken(),
+            faults_named(self._path),
+            self._transaction(self._connections.writing()) as connection,
+        ):
+            yield connection
 
     @contextmanager
     def _transaction(self, connection: apsw.Connection) -> Iterator[apsw.Connection]:
