@@ -189,13 +189,15 @@ def reindex(actor: Actor) -> None:
 
 
 def serve(actor: Actor) -> None:
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
+    told = actor.place.folder / "server"
+    heard = os.open(told, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.dup2(heard, 1)
+    os.dup2(heard, 2)
     os.environ.update(SETTINGS)
     options = ("--port", str(actor.place.port), "--workers", "0", "--no-consolidate", "--rate", "0")
     status = command(["--bank", str(actor.place.bank), "--namespace", NAMESPACE, "serve", *options])
-    raise RuntimeError(f"the server ended with status {status}")
+    last = told.read_text("utf-8").splitlines()[-1:]
+    raise RuntimeError(f"the server ended with status {status}: {last}")
 
 
 def call(actor: Actor) -> None:

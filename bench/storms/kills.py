@@ -17,6 +17,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -36,6 +37,7 @@ SLICE = 60
 """Rounds in the test command."""
 KILLS_BETWEEN_CHECKS = 250
 READY_WITHIN_S = 2.0
+PORTS = range(18_710, 19_710)
 BACKUPS_TRIED = 5
 KEPT, JOBS, BACKUPS, FOUND, READY = "kept", "jobs", "backups", "found", "ready"
 
@@ -85,8 +87,8 @@ def storm(weather: Weather) -> list[Promise]:
         if done % KILLS_BETWEEN_CHECKS == 0:
             # While the others go on.
             _hold_to(promises, place, settled=False)
-        if any(promise.broken for promise in promises.values()):
-            break
+            if any(promise.broken for promise in promises.values()):
+                break
     for pid in alive:
         _kill(pid)
     _hold_to(promises, place, settled=True)
@@ -112,10 +114,19 @@ def _prepared(folder: Path) -> Place:
         import_module(f"reasoningbank.{name}")
     for name in ("backups", "imports", "transcripts"):
         (folder / name).mkdir()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        place = Place(folder, free.getsockname()[1])
+    place = Place(folder, _free_port())
     apart(_write_imports, place)
     return place
+
+
+def _free_port() -> int:
+    """None that the system gives to those who connect: a client that finds nobody there could be given it, and would
+    be talking to itself.
+    """
+    for port in PORTS:
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise OSError(f"No port from {PORTS.start} to {PORTS.stop} is free.")
 
 
 def _write_imports(place: Place) -> None:
@@ -156,7 +167,9 @@ def _hold_to(promises: dict[str, Promise], place: Place, *, settled: bool) -> No
     for which, (tries, problems) in findings.items():
         promises[which].held(tries)
         for how in problems:
-            promises[which].violated(how)
+            # What is lost once is lost at every look.
+            if how not in promises[which].violations:
+                promises[which].violated(how)
 
 
 # ---------------------------------------------------------------- what must hold
