@@ -32,6 +32,7 @@ NAMESPACE = "storm"
 DIMENSIONS = (64, 128)
 IMPORTS = 40
 MEMORIES_PER_IMPORT = 12
+BACKUPS_KEPT = 5
 SETTINGS = {
     "REASONINGBANK_CONFIG": "none",
     "REASONINGBANK_EMBEDDER": "hash",
@@ -54,6 +55,10 @@ class Place:
 
     def import_file(self, number: int) -> Path:
         return self.folder / "imports" / f"{number}.jsonl"
+
+    def backups(self) -> list[Path]:
+        """Oldest first."""
+        return sorted((self.folder / "backups").glob("backup-*.db"), key=lambda path: path.stat().st_mtime_ns)
 
     def open(self) -> ReasoningBank:
         return ReasoningBank.open(self.bank, embedder="hash", namespace=NAMESPACE, config="none")
@@ -176,6 +181,9 @@ def bring_in(actor: Actor) -> None:
 def back_up(actor: Actor) -> None:
     bank = actor.place.open()
     while True:
+        for old in actor.place.backups()[:-BACKUPS_KEPT]:
+            actor.note("dropped", old.name)
+            old.unlink()
         name = f"backup-{actor.stamp()}.db"
         head = bank.desk.store.head()
         bank.backup(actor.place.folder / "backups" / name)

@@ -38,7 +38,6 @@ SLICE = 60
 KILLS_BETWEEN_CHECKS = 250
 READY_WITHIN_S = 2.0
 PORTS = range(18_710, 19_710)
-BACKUPS_TRIED = 5
 KEPT, JOBS, BACKUPS, FOUND, READY = "kept", "jobs", "backups", "found", "ready"
 
 
@@ -57,6 +56,7 @@ class Told:
     imported: set[int] = field(default_factory=set)
     consolidated: set[str] = field(default_factory=set)
     backups: dict[str, int] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
     acknowledgements: int = 0
     errors: list[str] = field(default_factory=list)
 
@@ -199,6 +199,8 @@ def told_in(folder: Path) -> Told:  # noqa: C901 - one case for each word
                 told.consolidated.add(run)
             case ["backup", name, head]:
                 told.backups[name] = int(head)
+            case ["dropped", name]:
+                told.dropped.add(name)
             case ["about-to-hook", _]:
                 pass
             case ["error", *words]:
@@ -217,7 +219,7 @@ def _findings(place: Place, settled: bool) -> dict[str, tuple[int, list[str]]]:
         bank.search("storm", floor=0.0)
         ready_s = time.process_time() - began
         findings = {
-            KEPT: (0, told.errors + _lost(bank, told)),
+            KEPT: (0, told.errors + _lost(place, bank, told)),
             BACKUPS: _spoilt_backups(place, told),
             READY: (1, []) if ready_s <= READY_WITHIN_S else (0, [f"it took {ready_s:.1f} s"]),
         }
@@ -227,10 +229,12 @@ def _findings(place: Place, settled: bool) -> dict[str, tuple[int, list[str]]]:
     return findings
 
 
-def _lost(bank: ReasoningBank, told: Told) -> list[str]:
+def _lost(place: Place, bank: ReasoningBank, told: Told) -> list[str]:
     store = bank.desk.store
     with store.read(bank.tenant) as reader:
         there = {memory.id: memory for memory in reader.select(Memory, {})}
+    # Somebody may have begun to erase one meanwhile.
+    told.doomed |= told_in(place.folder).doomed
     problems = _broken(told, there)
     runs = {run.id for run in bank.upkeep.runs()}
     problems += [f"the run {run} of a consolidation is lost" for run in told.consolidated - runs]
@@ -271,23 +275,23 @@ def _broken(told: Told, there: dict[str, Memory]) -> list[str]:
 
 
 def _spoilt_backups(place: Place, told: Told) -> tuple[int, list[str]]:
-    """The newest few; the others make room."""
-    problems: list[str] = []
-    there = sorted((place.folder / "backups").glob("backup-*.db"), key=lambda path: path.stat().st_mtime_ns)
-    tried = [path for path in there if path.name in told.backups][-BACKUPS_TRIED:]
-    problems += [
-        f"{name} is lost" for name in told.backups if not (place.folder / "backups" / name).exists() and not there
-    ]
-    for path in tried:
+    there = {path.name: path for path in place.backups()}
+    # Somebody may have begun to drop one meanwhile.
+    expected = told.backups.keys() - told_in(place.folder).dropped
+    problems = [f"{name} is lost" for name in expected - there.keys()]
+    for name in expected & there.keys():
         copy = place.folder / "tried.db"
-        shutil.copy(path, copy)
+        try:
+            shutil.copy(there[name], copy)
+        except FileNotFoundError:
+            continue
         store = SqliteStore(copy, create=False)
         damage, head = store.verify(), store.head()
         store.close()
         copy.unlink()
-        if damage or head < told.backups[path.name]:
-            problems.append(f"{path.name} reaches {head} of {told.backups[path.name]}: {damage[:2]}")
-    return len(tried), problems
+        if damage or head < told.backups[name]:
+            problems.append(f"{name} reaches {head} of {told.backups[name]}: {damage[:2]}")
+    return len(expected), problems
 
 
 def _unlearned(place: Place, bank: ReasoningBank, told: Told) -> tuple[int, list[str]]:
