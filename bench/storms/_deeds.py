@@ -14,14 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.storms._recorder import Recorder
+from bench.storms._teaching import teacher
 from reasoningbank.agents.notes import leave_note
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.place import place_of
 from reasoningbank.core.errors import Conflict, NotFound
-from reasoningbank.core.learning import Episode, Lesson, Verdict
-from reasoningbank.core.types import Memory, Outcome
-from reasoningbank.learn.judge import EnvironmentJudge
-from reasoningbank.learn.worker import Teacher
 from reasoningbank.serve import tokens
 from reasoningbank.wiring import ReasoningBank
 
@@ -32,24 +29,6 @@ DIMENSIONS = (64, 128)
 
 def open_bank(folder: Path, durability: str = "full") -> ReasoningBank:
     return ReasoningBank.open(folder / BANK, embedder="hash", namespace="storm", durability=durability, config="none")
-
-
-class Teaching:
-    """One lesson a session, which says where it is from."""
-
-    name = "storm"
-
-    def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
-        return [Lesson(title="storm", description="always", content=f"storm {episode.source}", outcome=Outcome.SUCCESS)]
-
-    def contrast(self, episodes: Any) -> Sequence[Lesson]:
-        return []
-
-    def settle(self, reader: Any, namespace: str, lesson: Lesson) -> Lesson:
-        return lesson
-
-    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
-        return None
 
 
 class Deeds:
@@ -120,7 +99,7 @@ class Deeds:
             self.bank.end_session(started.id, self.rng.choice(("success", "failure")))
 
     def distill(self) -> Any:
-        self.bank.distill(teachers=[Teacher(judge=EnvironmentJudge(), distiller=Teaching())])
+        self.bank.distill(teachers=[teacher()])
 
     def consolidate(self) -> Any:
         self.bank.consolidate()

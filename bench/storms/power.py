@@ -21,7 +21,7 @@ from typing import Any
 from bench.storms._apart import Died, apart
 from bench.storms._deeds import BANK, alone, open_bank, processes, threads
 from bench.storms._disk import Disk, Tree
-from bench.storms._recorder import Recorder, events_in
+from bench.storms._recorder import BANK_MARK, Recorder, events_in
 from bench.storms._weather import Promise, Weather
 from reasoningbank.core.types import Memory
 from reasoningbank.store.sqlite import SqliteStore
@@ -29,7 +29,7 @@ from reasoningbank.wiring import ReasoningBank
 
 SLICE = 4
 """Rounds in the test command: one of each kind."""
-CUTS = 28
+CUTS = 20
 """Moments of a run at which the power fails."""
 LOSSES = 4
 """States for each moment."""
@@ -149,12 +149,15 @@ def _run(root: Path, log: Path, kind: str, seed: int) -> str:
 
 def _losses(events: list[Any], root: int, rng: random.Random) -> Iterator[tuple[Told, Tree, bool]]:
     """Power losses at moments chosen by chance: anywhere, right after somebody was told something, right after
-    something that the feed does not tell, and while the bank is being made.
+    something that the feed does not tell, while the bank is being made, and while the index is written.
     """
     said = {number + 1: event[1] for number, (_, event) in enumerate(events) if event[0] == "said"}
     beside = [number for number, word in said.items() if word not in ("head", "kept", "doomed")]
-    moments = (range(len(events)), list(said), beside or list(said), range(min(said)))
+    banks = {event[3] for _, event in events if event[0] == "name" and BANK_MARK in event[2]}
+    indexing = [n for n, (_, event) in enumerate(events) if event[0] in ("data", "sync") and event[1] not in banks]
+    moments = (range(len(events)), list(said), beside or list(said), range(min(said)), indexing or list(said))
     cuts = sorted({number for choice in moments for number in rng.choices(choice, k=CUTS // len(moments))})
+    searched = set(indexing)
     disk, told, seen = Disk(root), Told(), set[object]()
     last = count = 0
     for cut in cuts:
@@ -165,7 +168,7 @@ def _losses(events: list[Any], root: int, rng: random.Random) -> Iterator[tuple[
                 disk.replay(at, event)
         last = cut
         for number in range(LOSSES):
-            is_searched = count % SEARCHED_EVERY == 0
+            is_searched = cut in searched or count % SEARCHED_EVERY == 0
             wanted = _everything if is_searched else _records
             tree = disk.bare(wanted) if number == 0 else disk.lost(rng, wanted)
             if (tree.key, told.head) in seen:
@@ -263,6 +266,10 @@ class Checker:
         self._findings.check("erased", not back, f"{where}: back are {sorted(back)[:3]}")
 
     def _check_index(self, bank: ReasoningBank, where: str) -> None:
+        # Life goes on before anybody searches: numbers of the feed that were lost are given again.
+        for item in bank.list(limit=2):
+            bank.edit(item.id, content=f"storm after the loss {item.id}")
+        bank.record(title="storm", content="storm after the loss")
         with bank.desk.store.read(bank.tenant) as reader:
             active = {memory.id for memory in reader.select(Memory, {"state": "active"})}
         is_done = bank.catch_up(budget_s=60.0)

@@ -1,48 +1,17 @@
-"""Workers killed at any moment lose no job and double no effect; a clock that lies changes nothing about that."""
+"""A clock that lies neither steals a job nor leaves one stuck. What kills do to workers: `bench/storms/jobs.py`."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from reasoningbank import ReasoningBank
 
-ROOT = Path(__file__).parents[2]
 FAKETIME = shutil.which("faketime")
-
-
-def stormed(*words: str, timeout_s: float) -> dict[str, object]:
-    run = subprocess.run(
-        [sys.executable, "-m", "bench.jobs", *words],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-        check=False,
-    )
-    assert run.stdout, run.stderr
-    return json.loads(run.stdout)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the storm forks its workers")
-def test_killed_workers_lose_no_job_and_double_no_effect() -> None:
-    result = stormed("--jobs", "100", "--kills", "12", "--work", "0.05", "--seed", "15112026", timeout_s=180)
-    assert result["violations"] == []
-    assert result["kills"] >= 12
-
-
-@pytest.mark.storm
-def test_two_hundred_killed_workers_lose_none_of_two_thousand_jobs() -> None:
-    result = stormed("--jobs", "2000", "--kills", "200", timeout_s=900)
-    assert result["violations"] == []
-    assert result["innocent_dead"] == 0
 
 
 HOLDER = """
