@@ -163,12 +163,18 @@ class SqliteStore:
 
     # ------------------------------------------------------------ writing
 
-    def write(self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False) -> T:
+    def write(
+        self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False, adds_only: bool = False
+    ) -> T:
         self._check_tenant(tenant)
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
         self._stay_in_this_process()
-        return self._commits.submit(Unit(tenant, change, alone=alone))
+        unit = Unit(tenant, change, alone=alone)
+        if adds_only:
+            rows = Pending()
+            unit.ahead = rows, change(SqliteWriter(rows, tenant, self._path, self._clock))
+        return self._commits.submit(unit)
 
     def _committed(self, units: Sequence[Unit[Any]], at_once: bool) -> bool:
         """Run units in one transaction. False when one failed; run `at_once`, its error is then known."""
@@ -176,13 +182,16 @@ class SqliteStore:
         writers: list[SqliteWriter] = []
         results: list[Any] = []
         pending = Pending(connection, at_once=at_once)
-        turn = self._connections.turn
         try:
-            turn.take()
-            connection.execute("BEGIN IMMEDIATE")
+            self._begin(connection)
             for unit in units:
-                writers.append(SqliteWriter(pending, unit.tenant, self._path, self._clock))
-                results.append(unit.change(writers[-1]))
+                if unit.ahead is None or at_once:
+                    writers.append(SqliteWriter(pending, unit.tenant, self._path, self._clock))
+                    results.append(unit.change(writers[-1]))
+                else:
+                    rows, result = unit.ahead
+                    pending.take(rows)
+                    results.append(result)
             pending.write()
             connection.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - handed to the caller whose unit it is
@@ -196,12 +205,27 @@ class SqliteStore:
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            turn.give()
+            self._connections.turn.give()
         for unit, result in zip(units, results, strict=True):
             unit.result = result
         if any(writer.has_erased for writer in writers):
             self._drop_erased_bytes(connection)
         return True
+
+    def _begin(self, connection: apsw.Connection) -> None:
+        turn = self._connections.turn
+        if turn.is_free():
+            connection.set_busy_timeout(0)
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except apsw.BusyError:
+                turn.note_waiting()
+            else:
+                return
+            finally:
+                connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        turn.take()
+        connection.execute("BEGIN IMMEDIATE")
 
     def _drop_erased_bytes(self, connection: apsw.Connection) -> None:
         # The log still holds the erased pages. A reader in another process can delay this; the next erasure or
