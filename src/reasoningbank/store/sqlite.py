@@ -37,6 +37,7 @@ from reasoningbank.store.pending import Pending
 from reasoningbank.store.reading import SqliteReader
 from reasoningbank.store.schema import SCHEMA_VERSION
 from reasoningbank.store.tables import table_of
+from reasoningbank.store.turn import PATIENCE_S
 from reasoningbank.store.writing import SqliteWriter
 
 T = TypeVar("T")
@@ -212,7 +213,8 @@ class SqliteStore:
             self._drop_erased_bytes(connection)
         return True
 
-    def _begin(self, connection: apsw.Connection) -> None:
+    def _begin(self, connection: apsw.Connection, timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+        """Start a writing transaction, in turn with other processes; the turn is to be given back after it."""
         turn = self._connections.turn
         if turn.is_free():
             connection.set_busy_timeout(0)
@@ -223,8 +225,9 @@ class SqliteStore:
             else:
                 return
             finally:
-                connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        turn.take()
+                connection.set_busy_timeout(timeout_ms)
+        turn.take(min(PATIENCE_S, timeout_ms / 1e3))
+        connection.set_busy_timeout(timeout_ms)
         connection.execute("BEGIN IMMEDIATE")
 
     def _drop_erased_bytes(self, connection: apsw.Connection) -> None:
@@ -302,17 +305,16 @@ class SqliteStore:
 
     @contextmanager
     def _logging(self) -> Iterator[apsw.Connection]:
-        patience_s = LOG_BUSY_TIMEOUT_MS / 1e3
-        with self._borrowed() as connection, self._commits.turn, self._connections.turn.taken(patience_s):
-            connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS)
+        with self._borrowed() as connection, self._commits.turn:
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("BEGIN IMMEDIATE")
             try:
+                self._begin(connection, LOG_BUSY_TIMEOUT_MS)
                 yield connection
                 connection.execute("COMMIT")
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+                self._connections.turn.give()
                 connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     def gaps(self, tenant: str) -> list[Gap]:
