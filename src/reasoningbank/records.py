@@ -41,7 +41,7 @@ from reasoningbank.core.types import (
 )
 from reasoningbank.core.values import fields, replace
 from reasoningbank.desk import LIVE_STATES, Desk, full_id
-from reasoningbank.guard.admission import Admitted, admit, readmit
+from reasoningbank.guard.admission import Admitted, admit, is_admitted_at_once, readmit
 from reasoningbank.guard.fields import scrubbed_json
 from reasoningbank.guard.trust import check_may_revise, trust_in
 from reasoningbank.ports import Reader, Writer
@@ -81,7 +81,7 @@ def record(
             writer.keep_vectors(identity, memory.id, vectors)
         return admitted
 
-    kept = desk.store.write(desk.tenant, change)
+    kept = desk.store.write(desk.tenant, change, adds_only=is_admitted_at_once(memory))
     return desk.fresh(kept.memory, scrubbed, kept.trust)
 
 
@@ -94,7 +94,8 @@ def record_many(
     iterator = iter(drafts)
     while chunk := list(islice(iterator, DRAFTS_PER_UNIT)):
         memories = [desk.clean(_memory(desk, draft_of(given, {}), initial))[0] for given in chunk]
-        desk.store.write(desk.tenant, partial(_add_all, memories))
+        adds_only = all(map(is_admitted_at_once, memories))
+        desk.store.write(desk.tenant, partial(_add_all, memories), adds_only=adds_only)
         ids.extend(memory.id for memory in memories)
         if progress is not None:
             progress(len(ids))

@@ -20,14 +20,23 @@ LEAST_TYPED = 5
 SHOWN_LETTERS = 8
 _RANDOM_BITS = 80
 _RANDOM_MASK = (1 << _RANDOM_BITS) - 1
+_HALF_MASK = (1 << 40) - 1
 
 
 _TIME_SHIFTS = range(120, _RANDOM_BITS - 1, -10)
-_RANDOM_SHIFTS = range(_RANDOM_BITS - 10, -1, -10)
 
 
 def _letters(number: int, shifts: range = range(120, -1, -10)) -> str:
     return "".join([_PAIRS[(number >> shift) & 1023] for shift in shifts])
+
+
+def _random_letters(number: int) -> str:
+    """Of 80 bits, written out: every id is made here, and most numbers of 40 bits need no long arithmetic."""
+    pairs, high, low = _PAIRS, number >> 40, number & _HALF_MASK
+    return (
+        f"{pairs[high >> 30]}{pairs[high >> 20 & 1023]}{pairs[high >> 10 & 1023]}{pairs[high & 1023]}"
+        f"{pairs[low >> 30]}{pairs[low >> 20 & 1023]}{pairs[low >> 10 & 1023]}{pairs[low & 1023]}"
+    )
 
 
 class IdSource:
@@ -51,7 +60,7 @@ class IdSource:
                 self._last_time = _letters(now_ms << _RANDOM_BITS, _TIME_SHIFTS)
                 self._last_random = self._random_bits(_RANDOM_BITS)
             time, chance = self._last_time, self._last_random
-        return f"{prefix}_{time}{_letters(chance, _RANDOM_SHIFTS)}"
+        return f"{prefix}_{time}{_random_letters(chance)}"
 
 
 def is_own(text: str) -> bool:

@@ -33,9 +33,14 @@ class Admitted:
     trust: Trust
 
 
+def is_admitted_at_once(memory: Memory) -> bool:
+    """Whether nothing that is there has a say in how far a new memory is believed: the user's own, made of no other."""
+    return kind_of(memory.origin) == USER and not memory.parents
+
+
 def admit(writer: Writer, memory: Memory) -> Admitted:
     """Keep a new memory, as trusted as it deserves."""
-    if kind_of(memory.origin) == USER and not memory.parents:
+    if is_admitted_at_once(memory):
         memory = _flagged(memory, ())
         writer.add(memory)
         return Admitted(memory=memory, trust=Trust.TRUSTED)

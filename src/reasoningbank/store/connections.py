@@ -154,8 +154,12 @@ class Connections:
         """Take the write lock, and see that what is written now will be there."""
         watch = self._watching()
         connection.execute("BEGIN IMMEDIATE")
-        if watch is not None:
-            watch.begun(connection)
+        try:
+            if watch is not None:
+                watch.begun(connection)
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
 
     def commit(self, connection: apsw.Connection) -> None:
         """To be acknowledged once this returns, and not otherwise."""

@@ -28,12 +28,14 @@ _NOTHING = object()
 class Unit(Generic[T]):
     """A change waiting for its commit."""
 
-    __slots__ = ("alone", "change", "done", "error", "gate", "leads", "result", "tenant")
+    __slots__ = ("ahead", "alone", "change", "done", "error", "gate", "leads", "result", "tenant")
 
     def __init__(self, tenant: str, change: Callable[[Writer], T], *, alone: bool) -> None:
         self.tenant = tenant
         self.change = change
         self.alone = alone
+        self.ahead: Any = None
+        """What was made of it before its turn; known to whoever runs it."""
         self.leads = False
         """The lead was handed to its thread."""
         self.done = False

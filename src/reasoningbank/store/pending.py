@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from reasoningbank.core.errors import StoreError
+
 ROWS_PER_STATEMENT = 64
 # In order, so that neighbours in the tree are written together; a memory's own number is known once it has a row.
 _MARKS = """INSERT OR IGNORE INTO marks (mark, memory)
@@ -36,11 +38,29 @@ def _sql(insert: Insert, rows: int) -> str:
 
 
 class Pending:
-    def __init__(self, connection: apsw.Connection, *, at_once: bool) -> None:
-        self.connection = connection
+    """Rows for one connection. Without one they are gathered ahead, for a transaction that takes them later."""
+
+    def __init__(self, connection: apsw.Connection | None = None, *, at_once: bool = False) -> None:
+        self._connection = connection
         self._at_once = at_once
         self._rows: dict[Insert, list[Any]] = {}
         self._marks: dict[str, Sequence[int]] = {}
+
+    @property
+    def connection(self) -> apsw.Connection:
+        if self._connection is None:
+            raise StoreError("A change that was said to add only asked for what is there.")
+        return self._connection
+
+    def take(self, ahead: Pending) -> None:
+        """Rows that were gathered before there was a connection; they are gone from there."""
+        if self._rows:
+            for insert, values in ahead._rows.items():
+                self._rows.setdefault(insert, []).extend(values)
+        else:
+            self._rows = ahead._rows
+        self._marks.update(ahead._marks)
+        ahead._rows, ahead._marks = {}, {}
 
     def add(self, insert: Insert, values: Sequence[Any]) -> None:
         if self._at_once:

@@ -39,6 +39,7 @@ from reasoningbank.store.pending import Pending
 from reasoningbank.store.reading import SqliteReader
 from reasoningbank.store.schema import SCHEMA_VERSION
 from reasoningbank.store.tables import table_of
+from reasoningbank.store.turn import PATIENCE_S
 from reasoningbank.store.writing import SqliteWriter
 
 T = TypeVar("T")
@@ -108,24 +109,23 @@ class SqliteStore:
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
         self._stay_in_this_process()
-        turns = self._connections.turn
         with (
             self._commits.turn,
-            turns.taken(),
             faults_named(self._path),
             self._transaction(self._connections.writing()) as connection,
         ):
             yield connection
 
     @contextmanager
-    def _transaction(self, connection: apsw.Connection) -> Iterator[apsw.Connection]:
+    def _transaction(self, connection: apsw.Connection, timeout_ms: int = BUSY_TIMEOUT_MS) -> Iterator[apsw.Connection]:
         try:
-            self._connections.begin(connection)
+            self._begin(connection, timeout_ms)
             yield connection
             self._connections.commit(connection)
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            self._connections.turn.give()
 
     @contextmanager
     def read(self, tenant: str) -> Iterator[Reader]:
@@ -181,12 +181,16 @@ class SqliteStore:
 
     # ------------------------------------------------------------ writing
 
-    def write(self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False) -> T:
+    def write(self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False, adds_only: bool = False) -> T:
         self._check_tenant(tenant)
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
         self._stay_in_this_process()
-        return self._commits.submit(Unit(tenant, change, alone=alone))
+        unit = Unit(tenant, change, alone=alone)
+        if adds_only:
+            rows = Pending()
+            unit.ahead = rows, change(SqliteWriter(rows, tenant, self._path, self._clock))
+        return self._commits.submit(unit)
 
     def _committed(self, units: Sequence[Unit[Any]], at_once: bool) -> bool:
         """Run units in one transaction. False when one failed; run `at_once`, its error is then known."""
@@ -194,13 +198,16 @@ class SqliteStore:
         writers: list[SqliteWriter] = []
         results: list[Any] = []
         pending = Pending(connection, at_once=at_once)
-        turn = self._connections.turn
         try:
-            turn.take()
-            self._connections.begin(connection)
+            self._begin(connection)
             for unit in units:
-                writers.append(SqliteWriter(pending, unit.tenant, self._path, self._clock))
-                results.append(unit.change(writers[-1]))
+                if unit.ahead is None or at_once:
+                    writers.append(SqliteWriter(pending, unit.tenant, self._path, self._clock))
+                    results.append(unit.change(writers[-1]))
+                else:
+                    rows, result = unit.ahead
+                    pending.take(rows)
+                    results.append(result)
             pending.write()
             self._connections.commit(connection)
         except Exception as error:  # noqa: BLE001 - handed to the caller whose unit it is
@@ -216,12 +223,29 @@ class SqliteStore:
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            turn.give()
+            self._connections.turn.give()
         for unit, result in zip(units, results, strict=True):
             unit.result = result
         if any(writer.has_erased for writer in writers):
             self._drop_erased_bytes(connection)
         return True
+
+    def _begin(self, connection: apsw.Connection, timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+        """Start a writing transaction, in turn with other processes; the turn is to be given back after it."""
+        turn = self._connections.turn
+        if turn.is_free():
+            connection.set_busy_timeout(0)
+            try:
+                self._connections.begin(connection)
+            except apsw.BusyError:
+                turn.note_waiting()
+            else:
+                return
+            finally:
+                connection.set_busy_timeout(timeout_ms)
+        turn.take(min(PATIENCE_S, timeout_ms / 1e3))
+        connection.set_busy_timeout(timeout_ms)
+        self._connections.begin(connection)
 
     def _drop_erased_bytes(self, connection: apsw.Connection) -> None:
         # The log still holds the erased pages. A reader in another process can delay this; the next erasure or
@@ -300,12 +324,10 @@ class SqliteStore:
 
     @contextmanager
     def _logging(self) -> Iterator[apsw.Connection]:
-        patience_s = LOG_BUSY_TIMEOUT_MS / 1e3
-        with self._borrowed() as connection, self._commits.turn, self._connections.turn.taken(patience_s):
-            connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS)
+        with self._borrowed() as connection, self._commits.turn:
             connection.execute("PRAGMA synchronous = NORMAL")
             try:
-                with self._transaction(connection):
+                with self._transaction(connection, LOG_BUSY_TIMEOUT_MS):
                     yield connection
             finally:
                 connection.set_busy_timeout(BUSY_TIMEOUT_MS)

@@ -45,7 +45,20 @@ from reasoningbank.store.pending import Insert
 R = TypeVar("R", bound=Record)
 
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
-_hash_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def _one_encoder() -> Callable[[Sequence[Any]], str]:
+    """What `json` encodes lists with, made once: it makes one for each call, which takes as long as the encoding."""
+    plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    text: Any = getattr(json.encoder, "encode_basestring", None)
+    if make is None or text is None:
+        return plain.encode
+    encode = make(None, plain.default, text, None, ":", ",", False, False, True)
+    return lambda values: "".join(encode(values, 0))
+
+
+_hash_json = _one_encoder()
 
 
 _FEW_WORDS = 64
@@ -97,7 +110,7 @@ have it they are left out of the hash, so that the hashes of such rows stay true
 
 
 def content_hash(values: Sequence[Any]) -> bytes:
-    return blake2b(_hash_json(values).encode("utf-8"), digest_size=16).digest()
+    return blake2b(_hash_json(values).encode(), digest_size=16).digest()
 
 
 class Table(Generic[R]):

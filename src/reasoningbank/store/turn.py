@@ -2,7 +2,9 @@
 
 SQLite lets a process that finds the bank busy try again after ever longer pauses; with many writers one that is unlucky
 goes on missing the moment for seconds. Here it stands in a queue that the kernel keeps: two bytes of a file beside the
-bank, locked one after the other. Whoever holds the first is next and waits for the second, which is the turn.
+bank, locked one after the other. Whoever holds the first is next and waits for the second, which is the turn. Locking
+takes longer than all else that surrounds a small commit, so the file also says when somebody last had to wait: while
+nobody does, nobody queues.
 
 Knows who may go first, never who may write: SQLite decides that, and its lock holds without this one. So a turn may be
 done without, and is: where the file cannot be made, where the system has no such locks, and after a few seconds behind
@@ -17,8 +19,9 @@ import os
 import struct
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from weakref import WeakSet
 
 if sys.platform == "linux":
@@ -34,6 +37,9 @@ if sys.platform == "linux":
 
 PATIENCE_S = 5.0
 """So long a writer waits in the queue before it goes around it."""
+QUEUE_FOR_S = 2.0
+"""So long after somebody had to wait, everybody queues."""
+_MOMENT = struct.Struct("<d")
 
 
 class WriteTurn:
@@ -44,13 +50,22 @@ class WriteTurn:
         self._queue: _Queue | None = None
         _all_turns.add(self)
 
+    def is_free(self) -> bool:
+        """Whether nobody had to wait lately, so that SQLite may be asked straight away. If it is busy then, say so with
+        `note_waiting`.
+        """
+        queue = self._queue or self._opened()
+        return queue is not None and queue.is_free()
+
+    def note_waiting(self) -> None:
+        """Let everybody queue for a while."""
+        if self._queue is not None:
+            self._queue.note_waiting()
+
     def take(self, patience_s: float = PATIENCE_S) -> bool:
         """Wait for the turn. False: go without it, SQLite will decide."""
-        if self._queue is None:
-            if self._path is None:
-                return False
-            self._open(self._path)
-        return self._queue is not None and self._queue.take(patience_s)
+        queue = self._queue or self._opened()
+        return queue is not None and queue.take(patience_s)
 
     def give(self) -> None:
         """Let the next one have it; nothing when it was not ours."""
@@ -65,11 +80,14 @@ class WriteTurn:
         finally:
             self.give()
 
-    def _open(self, path: str) -> None:
+    def _opened(self) -> _Queue | None:
+        if self._path is None:
+            return None
         try:
-            self._queue = _Queue(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            self._queue = _Queue(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         except OSError:
             self._path = None
+        return self._queue
 
     def close(self) -> None:
         queue, self._queue = self._queue, None
@@ -103,6 +121,16 @@ class _Queue:
         self._is_wanted = False
         """Somebody waits for the usher's answer."""
         self._call, self._answer = threading.Semaphore(0), threading.Semaphore(0)
+
+    def is_free(self) -> bool:
+        noted = os.pread(self.file, _MOMENT.size, 0)
+        # By the clock that all processes share since the machine was started; from before that, it may lie ahead.
+        return len(noted) < _MOMENT.size or not 0.0 <= time.monotonic() - _MOMENT.unpack(noted)[0] < QUEUE_FOR_S
+
+    def note_waiting(self) -> None:
+        # On a full disk, whoever waits is still served by SQLite.
+        with suppress(OSError):
+            os.pwrite(self.file, _MOMENT.pack(time.monotonic()), 0)
 
     def take(self, patience_s: float) -> bool:
         if self._has_locks:
@@ -141,6 +169,7 @@ class _Queue:
         return True
 
     def _waited(self, patience_s: float) -> bool:
+        self.note_waiting()
         with self._mutex:
             self._is_wanted = True
             # One that still waits for somebody who gave up keeps its place in the queue.
