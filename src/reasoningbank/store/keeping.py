@@ -12,7 +12,9 @@ import apsw
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Op
+from reasoningbank.forking import unforked
 from reasoningbank.ports import Damage
+from reasoningbank.store.calls import close, connected
 from reasoningbank.store.faults import NAMED
 from reasoningbank.store.tables import Table, tables
 
@@ -150,23 +152,24 @@ def copy_to(source: apsw.Connection, target: Path, progress: Callable[[int, int]
     if target.exists():
         raise InvalidInput(f"{target} exists already. Name a new file, so that no backup is overwritten.")
     partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
-    copy = apsw.Connection(str(partial))
+    copy = connected(str(partial))
     try:
         # Inside a read transaction the source stands still, so that busy writers cannot make the copy start over.
         source.execute("BEGIN")
         source.execute("SELECT count(*) FROM settings").fetchall()
         with copy.backup("main", source, "main") as work:
             while not work.done:
-                work.step(PAGES_PER_STEP)
+                with unforked():
+                    work.step(PAGES_PER_STEP)
                 if progress is not None:
                     progress(work.page_count - work.remaining, work.page_count)
         copy.execute("PRAGMA journal_mode = DELETE")
-        copy.close()
+        close(copy)
         with partial.open("rb+") as file:
             os.fsync(file.fileno())
         partial.replace(target)
     finally:
         if source.in_transaction:
             source.execute("ROLLBACK")
-        copy.close()
+        close(copy)
         partial.unlink(missing_ok=True)

@@ -28,16 +28,19 @@ class Access:
     """Nobody can write here, not even the shared-memory file that a WAL needs."""
 
 
-def access_to(path: Path, *, create: bool, read_only: bool) -> Access:
+def access_to(path: Path, *, create: bool, read_only: bool, is_open_here: bool = False) -> Access:
+    """What may be done with a file. One that this process has open already is not opened once more to look into it:
+    closing that would drop the locks by which other processes know that it is in use.
+    """
     if "\0" in str(path):
         raise InvalidInput(f"{str(path)!r} is no path: it has a NUL character in it.")
     try:
-        return _access_to(path, create=create and not read_only, read_only=read_only)
+        return _access_to(path, create=create and not read_only, read_only=read_only, is_open_here=is_open_here)
     except OSError as error:
         raise BankUnavailable(f"{path} cannot be opened: {error.strerror}.") from error
 
 
-def _access_to(path: Path, *, create: bool, read_only: bool) -> Access:
+def _access_to(path: Path, *, create: bool, read_only: bool, is_open_here: bool) -> Access:
     if path.is_dir():
         raise BankForeign(f"{path} is a folder. Name a file in it, such as {path / 'bank.db'}.")
     if not path.exists():
@@ -48,7 +51,8 @@ def _access_to(path: Path, *, create: bool, read_only: bool) -> Access:
         return Access(read_only=False)
     if not os.access(path, os.R_OK):
         raise BankUnavailable(f"{path} cannot be read: check its permissions.")
-    _check_beginning(path)
+    if not is_open_here:
+        _check_beginning(path)
     folder_is_writable = os.access(path.parent, os.W_OK)
     return Access(
         read_only=read_only or not folder_is_writable or not os.access(path, os.W_OK),
