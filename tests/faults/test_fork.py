@@ -424,14 +424,16 @@ write(first)
 if sys.argv[2] == "opens it again":
     second = opened()
 else:
-    try:
-        first.import_from(PATH)
-    except BankError:
-        pass
-# Another process comes and goes: it must see that the file is in use.
+    for take in (first.import_from, first.ingest):
+        try:
+            take(PATH)
+        except BankError as error:
+            assert "itself" in str(error)
+# Another process that wants the file for itself must see that it is in use: SQLite's shared bytes are locked.
 import subprocess
-code = "import sys; from reasoningbank import ReasoningBank; ReasoningBank.open(sys.argv[1], namespace='n').close()"
-subprocess.run([sys.executable, "-c", code, PATH], check=True)
+code = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+b'), fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)"
+refused = subprocess.run([sys.executable, "-c", code, PATH], stderr=subprocess.PIPE, text=True)
+assert "BlockingIOError" in refused.stderr, "the file seems to be free"
 write(first)
 os._exit(0)
 """
