@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from reasoningbank.core.confidence import Context, Policy, evidence_for, set_aside_for
@@ -49,6 +50,15 @@ class Desk:
     def shown(self, record: V) -> V:
         """A record that is about to leave, without secrets that were kept before they were known to be some."""
         return outgoing(self.scrubber, record)
+
+    def check_not_own(self, path: Path) -> None:
+        """Refuse to read the bank's own file as one to take over. By the rules of POSIX, opening and closing it once
+        more would drop the locks by which other processes know that it is in use.
+        """
+        for ending in ("", "-wal", "-shm"):
+            own = Path(f"{self.store.info.location}{ending}")
+            if own.exists() and path.exists() and own.samefile(path):
+                raise InvalidInput(f"{path} is the file of this bank itself: there is nothing to take over from it.")
 
     def memory(self, reader: Reader, reference: str, namespace: str | None = None) -> Memory:
         """By id, by key within a namespace, or by a beginning or ending of an id that only one memory has."""

@@ -45,6 +45,10 @@ class IdSource:
     def __init__(self, clock: Callable[[], float], random_bits: Callable[[int], int]) -> None:
         self._clock = clock
         self._random_bits = random_bits
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """As in a forked child, which must not go on from where its parent was."""
         self._lock = threading.Lock()
         self._last_ms = -1
         self._last_time = ""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.forking import renew_in_child
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Embedder
@@ -46,6 +47,10 @@ class CachedEmbedder:
         self._clock = clock
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[float, NDArray[np.float32]]] = OrderedDict()
+        renew_in_child(self._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        self._lock = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if sum(map(len, texts)) > LARGE_CHARS:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from reasoningbank.core.errors import EmbedderError, InvalidInput, MissingExtra
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.embed.wordpiece import WordPiece, read_vocabulary
+from reasoningbank.forking import renew_in_child, unforked
 
 LONGEST_TEXT_TOKENS: Final = 256
 MODEL_FOLDER: Final = Path(__file__).parent / "models" / "minilm"
@@ -53,6 +54,11 @@ class MiniLMEmbedder:
         self.identity = _read_identity(MODEL_FOLDER / "manifest.json")
         self._loading = threading.Lock()
         self._loaded: tuple[WordPiece, _Session] | None = None
+        renew_in_child(self._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        """The model itself goes on serving: it has no threads, and no fork comes while it runs."""
+        self._loading = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.zeros((len(texts), self.identity.dimension), dtype=np.float32)
@@ -67,7 +73,8 @@ class MiniLMEmbedder:
         )
 
         def run(number: int) -> NDArray[np.float32]:
-            return session.run(["vector"], {"ids": np.array([ids[number]], dtype=np.int64)})[0]
+            with unforked():
+                return session.run(["vector"], {"ids": np.array([ids[number]], dtype=np.int64)})[0]
 
         for number, vector in zip(order, self._map(run, order, sum(map(len, ids))), strict=True):
             rows[number] = vector[0]
@@ -85,7 +92,7 @@ class MiniLMEmbedder:
             return list(pool.map(run, order))
 
     def _load(self) -> tuple[WordPiece, _Session]:
-        with self._loading:
+        with unforked(), self._loading:
             if self._loaded is None:
                 session = _open_session(MODEL_FOLDER / "model.int8.onnx")
                 self._loaded = WordPiece(read_vocabulary(MODEL_FOLDER / "vocab.txt")), session

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from reasoningbank.core.errors import EmbedderError, InvalidInput, MissingExtra
 from reasoningbank.core.text import encodable
 from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.forking import renew_in_child
 
 LONGEST_TEXT_CHARS: Final = 8_000
 """The models read some 8,000 tokens and a character is seldom more than one; the rest is not sent."""
@@ -64,6 +65,11 @@ class OpenAIEmbedder:
         self._ask_dimension = ask_dimension
         self._connecting = threading.Lock()
         self._client: Any = None
+        renew_in_child(self._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        """Two processes must not speak over one connection."""
+        self._connecting, self._client = threading.Lock(), None
 
     def __repr__(self) -> str:
         return f"OpenAIEmbedder({self.identity.model!r}, {self.identity.dimension})"

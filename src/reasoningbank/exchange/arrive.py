@@ -34,6 +34,7 @@ def import_path(
     progress: Callable[[int], None] | None = None,
 ) -> Imported:
     """With `restore`, the file is the user's own export and its origins, states and rulings are kept as they are."""
+    desk.check_not_own(path)
     chosen = layout or detect(path)
     if chosen not in layouts():
         raise InvalidInput(f"Unknown layout {chosen!r}: use one of {', '.join(layouts())}.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from reasoningbank.core.errors import BankBusy, BankDamaged, BankReadOnly, BankUnavailable, InvalidInput, StoreError
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.forking import renew_in_child
 from reasoningbank.index.changes import change, copy_live, find
 from reasoningbank.index.codes import encode, widened
 from reasoningbank.index.durable import full_disk_is_an_error, sync_directory, write_durably
@@ -52,6 +53,18 @@ class EmbeddedIndex:
         self._scratches: list[Scratch] = []
         # By thread: one that only asks how much is waiting must not disturb one that is embedding.
         self._handed = threading.local()
+        renew_in_child(self._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        """Locks that other threads of the parent held are nobody's here, and what was open is opened anew."""
+        self._switching = threading.RLock()
+        self._handed = threading.local()
+        self._scratches = []
+        generation, self._generation = self._generation, None
+        if generation is not None:
+            # A map that is being read stays until whoever reads it is done.
+            with suppress(BufferError):
+                generation.close()
 
     @classmethod
     def open(

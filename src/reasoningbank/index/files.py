@@ -77,7 +77,10 @@ class GrowingFile:
 
     def close(self) -> None:
         self._view = np.empty(0, np.uint8)
-        os.close(self._descriptor)
+        # Forgotten first: a child that is forked in between must not close what has the number by then.
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _write_at(descriptor: int, data: memoryview, at: int) -> int:

@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from reasoningbank.forking import renew_in_child
 from reasoningbank.index.durable import full_disk_is_an_error
 
 if sys.platform == "win32":
@@ -31,6 +32,16 @@ class WriterLock:
         self._thread_lock = threading.Lock()
         self._descriptor: int | None = None
         self._owner: int | None = None
+        renew_in_child(self._leave_to_parent)
+
+    def _leave_to_parent(self) -> None:
+        """In a child: the lock is the parent's. Letting go of it here would let go of it there; closing does not, and
+        not closing would keep it held after the parent's end.
+        """
+        descriptor, self._descriptor, self._owner = self._descriptor, None, None
+        self._thread_lock = threading.Lock()
+        if descriptor is not None:
+            os.close(descriptor)
 
     @property
     def held(self) -> bool:
@@ -41,21 +52,22 @@ class WriterLock:
         if not self._thread_lock.acquire(timeout=max(0.0, wait_s)):
             return False
         try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        except OSError:
-            self._thread_lock.release()
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+            granted = _lock_until(self._descriptor, deadline)
+        except BaseException:
+            self._let_go()
             raise
-        pause_s = _FIRST_PAUSE_S
-        while not _try_lock(descriptor):
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                os.close(descriptor)
-                self._thread_lock.release()
-                return False
-            time.sleep(min(pause_s, left_s))
-            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
-        self._descriptor, self._owner = descriptor, threading.get_ident()
-        return True
+        if granted:
+            self._owner = threading.get_ident()
+        else:
+            self._let_go()
+        return granted
+
+    def _let_go(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+        self._thread_lock.release()
 
     def left_in_disorder(self) -> bool:
         """Whether the holder before us died while it held the lock. Marks the lock as held by us."""
@@ -67,20 +79,32 @@ class WriterLock:
         return before == _HELD
 
     def release(self, *, in_order: bool) -> None:
-        assert self._descriptor is not None
+        if self._descriptor is None:
+            # This process was forked meanwhile, and the lock is its parent's.
+            return
         if in_order:
             # A disk without room for one byte: the next holder clears up for nothing, which does no harm.
             with suppress(OSError):
                 self._mark(_CLEAN)
-        descriptor, self._descriptor, self._owner = self._descriptor, None, None
-        _unlock(descriptor)
-        os.close(descriptor)
-        self._thread_lock.release()
+        self._owner = None
+        _unlock(self._descriptor)
+        self._let_go()
 
     def _mark(self, value: bytes) -> None:
         assert self._descriptor is not None
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         os.write(self._descriptor, value)
+
+
+def _lock_until(descriptor: int, deadline: float) -> bool:
+    pause_s = _FIRST_PAUSE_S
+    while not _try_lock(descriptor):
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            return False
+        time.sleep(min(pause_s, left_s))
+        pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+    return True
 
 
 if sys.platform == "win32":

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from reasoningbank.core.errors import LLMUnavailable, MissingExtra
+from reasoningbank.forking import renew_in_child
 from reasoningbank.llm import failures
 
 
@@ -25,6 +26,11 @@ class Connection:
         self._api_key, self._without_key = api_key, without_key
         self._lock = threading.Lock()
         self._client: Any = None
+        renew_in_child(self._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        """Two processes must not speak over one connection."""
+        self._lock, self._client = threading.Lock(), None
 
     def client(self) -> Any:
         if not self._api_key:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from reasoningbank.core.errors import StoreError
 from reasoningbank.core.types import Exposure
+from reasoningbank.forking import renew_in_child
 from reasoningbank.ports import Filter, Store
 from reasoningbank.recall.gaps import beginning_of, gap_of, is_a_gap
 from reasoningbank.recall.query import Query
@@ -29,6 +30,12 @@ class ShownLog:
         self._wake = threading.Event()
         self._closing = False
         self._thread: threading.Thread | None = None
+        renew_in_child(self._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        """What waits is the parent's to write, and so is its thread."""
+        self._waiting, self._vain = [], []
+        self._lock, self._wake, self._thread = threading.Lock(), threading.Event(), None
 
     def note(self, exposures: Sequence[Exposure]) -> None:
         if not exposures:

@@ -1,7 +1,11 @@
 """The connections of one process to one SQLite file: one that writes, and readers that are lent out.
 
-Knows how a connection is opened and set up, how many are kept, and that none may be carried over `fork()`. Does not
-know what is asked of them.
+Knows how a connection is opened and set up, how many are kept, that a forked child begins with its own, and that what
+is written goes into the files that were opened. Does not know what is asked of them.
+
+SQLite's locks belong to the process, not to a connection. So a process never opens and closes the file by itself while
+it has a connection to it (the system would drop the locks of all), and a child lets go of every connection that it
+inherits before it makes one (SQLite would take the parent's locks for its own).
 """
 
 from __future__ import annotations
@@ -11,12 +15,16 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
+from weakref import WeakSet
 
 import apsw
 
+from reasoningbank import forking
 from reasoningbank.core.errors import BankReplaced, StoreError
 from reasoningbank.store.acknowledged import read_note
+from reasoningbank.store.calls import UnforkedCursor, check_not_torn, close, connected, forbid, leave, never_close
 from reasoningbank.store.holders import note_closed, note_opened
 from reasoningbank.store.opening import access_to, bring_up_to_date, stamp_of
 from reasoningbank.store.pairing import check_head, check_log_is_not_alone, check_pair
@@ -37,30 +45,45 @@ class Connections:
         self._path = path
         self._durability = durability
         self.read_only = read_only
+        self._create = create
         self._immutable = False
         self._memory_name = f"file:/reasoningbank-{id(self):x}-{os.getpid()}?vfs=memdb"
         self._readers: deque[apsw.Connection] = deque()
-        self._process = os.getpid()
+        self._made: WeakSet[apsw.Connection] = WeakSet()
+        """Those in the hands of callers too."""
         self.writer: apsw.Connection | None = None
-        self._inherited: tuple[apsw.Connection | None, ...] = ()
-        self._inherited_watch: Watch | None = None
+        self.turn = WriteTurn(None)
         self._is_closed = False
+        self._is_inherited = False
+        """This process was forked from the one that opened the bank, and has no connection yet."""
         # Whole, as SQLite keeps it: this process may go to another folder.
         self._place = Path(path).absolute()
         self._inodes: Inodes = (0, 0, 0)
         """Of the files that were opened."""
         self._stamp: Stamp | None = None
         self._watch: Watch | None = None
-        if path != MEMORY:
-            access = access_to(Path(path), create=create, read_only=read_only)
-            self.read_only, self._immutable = access.read_only, access.immutable
-        self.turn = WriteTurn(None if path == MEMORY or self.read_only else f"{self._place}-turn")
+
+    # ------------------------------------------------------------ opening
 
     def open_first(self) -> None:
-        if self._path == MEMORY:
-            self.writer = self._connect_writer()
-            bring_up_to_date(self.writer, self._path, read_only=False)
-            return
+        forking.notice_fork()
+        check_not_torn()
+        with forking.unforked():
+            if self._path == MEMORY:
+                self.writer = self._connect_writer()
+                bring_up_to_date(self.writer, self._path, read_only=False)
+                return
+            access = access_to(Path(self._path), create=self._create, read_only=self.read_only)
+            self.read_only, self._immutable = access.read_only, access.immutable
+            connection = self._open_file()
+            note_opened(self._place)
+        if self.read_only:
+            self._readers.append(connection)
+        else:
+            self.turn = WriteTurn(f"{self._place}-turn")
+            self.writer = connection
+
+    def _open_file(self) -> apsw.Connection:
         for _ in range(_OPENINGS):
             before = inodes_of(self._place)[0]
             check_log_is_not_alone(self._place)
@@ -69,16 +92,10 @@ class Connections:
             connection = self._opened()
             self._inodes = inodes_of(self._place)
             if before in (0, self._inodes[0]):
-                break
+                return connection
             # Put in place by a recovery while this process waited: what was opened is the bank from before.
-            _leave(connection)
-        else:
-            raise self._gone()
-        note_opened(self._place)
-        if self.read_only:
-            self._readers.append(connection)
-        else:
-            self.writer = connection
+            leave(connection)
+        raise self._gone()
 
     def _opened(self) -> apsw.Connection:
         # Read first: whoever writes meanwhile goes on from there.
@@ -89,65 +106,103 @@ class Connections:
             self._stamp = stamp_of(connection)
             check_head(self._place, note, self._stamp, head_of(connection))
         except BaseException:
-            _leave(connection)
+            leave(connection)
             raise
         return connection
 
     def _connect(self) -> apsw.Connection:
-        if self._path == MEMORY:
-            connection = apsw.Connection(self._memory_name, flags=_URI_FLAGS | apsw.SQLITE_OPEN_READWRITE)
-        elif self.read_only:
-            suffix = "?immutable=1" if self._immutable else ""
-            connection = apsw.Connection(
-                f"file:{quote(self._path)}{suffix}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-            )
-        else:
-            connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        with forking.unforked():
+            connection = connected(*self._name_and_flags())
+            self._made.add(connection)
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.execute(f"PRAGMA synchronous = {self._durability}")
         # Deleted bytes are overwritten, so that an erasure leaves nothing in free pages.
         connection.execute("PRAGMA secure_delete = ON")
+        connection.cursor_factory = UnforkedCursor
         return connection
+
+    def _name_and_flags(self) -> tuple[str, int]:
+        if self._path == MEMORY:
+            return self._memory_name, _URI_FLAGS | apsw.SQLITE_OPEN_READWRITE
+        if self.read_only:
+            suffix = "?immutable=1" if self._immutable else ""
+            return f"file:{quote(str(self._place))}{suffix}", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        # Only the first of all makes a file: where one was taken away, an empty one would take its place.
+        create = 0 if self._inodes[0] else apsw.SQLITE_OPEN_CREATE
+        return str(self._place), apsw.SQLITE_OPEN_READWRITE | create
 
     def _connect_writer(self) -> apsw.Connection:
         connection = self._connect()
         # Ids made from contents fall anywhere into the trees: a bulk import would read each page again and again.
         connection.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB}")
+        # What it does is unforked as a whole.
+        connection.cursor_factory = apsw.Cursor
         return connection
 
-    @property
-    def are_inherited(self) -> bool:
-        """Whether they belong to the process that this one was forked from."""
-        return os.getpid() != self._process
+    # ------------------------------------------------------------ in a child
 
-    def renew(self) -> None:
-        """A child starts with its own: SQLite forbids carrying a connection over fork()."""
-        self._process = os.getpid()
-        # Held on to, because closing the parent's connections here would disturb its locks and its log.
-        self._inherited = (*self._readers, self.writer)
-        self._inherited_watch, self._watch = self._watch, None
-        self._readers = deque()
-        self.writer = None if self.read_only or self.writer is None else self._connect_writer()
+    def leave_to_parent(self, *, midway: bool) -> None:
+        """In a child: let go of what was inherited, without a word to the file, which is the parent's to write.
+
+        `midway` says that this very thread is in the middle of a write, which must not go on here.
+        """
+        if midway and self.writer is not None:
+            forbid(self.writer)
+        self._readers, self.writer, self._is_inherited = deque(), None, True
+        watch, self._watch = self._watch, None
+        for connection in list(self._made):
+            if forking.is_torn():
+                never_close(connection)
+            else:
+                leave(connection)
+        self._made = WeakSet()
+        if watch is not None and forking.is_torn():
+            never_close(watch)
+        elif watch is not None:
+            watch.close()
+
+    def check_usable(self) -> None:
+        forking.notice_fork()
+        check_not_torn()
+        if self._is_inherited and self._path == MEMORY:
+            raise StoreError(
+                "This bank is in the memory of the process that opened it, and this one was forked from that. Open a "
+                "bank of its own here, or keep the bank in a file."
+            )
+
+    # ------------------------------------------------------------ using them
 
     @contextmanager
     def lent(self) -> Iterator[apsw.Connection]:
+        self.check_usable()
         if self._is_closed:
             raise self.closed_error()
+        readers = self._readers
         try:
-            connection = self._readers.pop()
+            connection = readers.pop()
         except IndexError:
             connection = self._connect()
         try:
             yield connection
+        except (apsw.ConnectionClosedError, apsw.CursorClosedError) as error:
+            if readers is self._readers:
+                raise
+            raise StoreError(
+                f"This process was forked in the middle of reading {self._path}; what was being read stayed with its "
+                "parent. Read it again."
+            ) from error
         finally:
-            if len(self._readers) < IDLE_READERS:
-                self._readers.append(connection)
+            if len(readers) < IDLE_READERS:
+                readers.append(connection)
             else:
-                connection.close()
+                close(connection)
 
     def writing(self) -> apsw.Connection:
-        if self.writer is None:
+        self.check_usable()
+        if self._is_closed:
             raise self.closed_error()
+        if self.writer is None:
+            self.writer = self._connect_writer()
         return self.writer
 
     def begin(self, connection: apsw.Connection) -> None:
@@ -161,11 +216,12 @@ class Connections:
             connection.execute("ROLLBACK")
             raise
 
-    def commit(self, connection: apsw.Connection) -> None:
-        """To be acknowledged once this returns, and not otherwise."""
+    def commit(self, connection: apsw.Connection, noted: list[Any]) -> None:
+        """To be acknowledged once this returns, and not otherwise. `noted` is not empty once it is committed."""
         watch = self._watch
         head = head_of(connection) if watch is not None and watch.needs_head else None
-        connection.execute("COMMIT")
+        # Made and noted in one step of the interpreter, so that no interrupt comes in between.
+        noted.extend(map(connection.execute, ("COMMIT",)))
         if watch is not None:
             watch.committed(head)
 
@@ -183,6 +239,8 @@ class Connections:
             "written: put it back, or start this process again."
         )
 
+    # ------------------------------------------------------------ the end
+
     def _is_sound(self) -> bool:
         """Whether the last connection may copy the log into the file, as SQLite does when it is closed."""
         if self.writer is None or not WATCHABLE or not all(self._inodes):
@@ -198,23 +256,20 @@ class Connections:
         return StoreError(f"{self._path} is closed.")
 
     def close(self) -> None:
-        if not self._is_closed and self._path != MEMORY:
-            note_closed(self._place)
-        self._is_closed = True
-        leaves = not self._is_sound()
-        watch, self._watch = self._watch, None
-        observer = [] if watch is None or watch.observer is self.writer else [watch.observer]
-        for connection in (*self._readers, *observer, *([self.writer] if self.writer else [])):
-            with suppress(apsw.Error):
-                _leave(connection) if leaves else connection.close()
-        self._readers.clear()
-        self.writer = None
-        self.turn.close()
-        if watch is not None:
-            watch.close()
-
-
-def _leave(connection: apsw.Connection) -> None:
-    """Close without touching what lies beside: it is not ours, or not to be trusted."""
-    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    connection.close()
+        if forking.is_torn():
+            return
+        with forking.unforked():
+            if not self._is_closed and self._path != MEMORY:
+                note_closed(self._place)
+            self._is_closed = True
+            leaves = not self._is_sound()
+            watch, self._watch = self._watch, None
+            observer = [] if watch is None or watch.observer is self.writer else [watch.observer]
+            for connection in (*self._readers, *observer, *([self.writer] if self.writer else [])):
+                with suppress(apsw.Error):
+                    leave(connection) if leaves else connection.close()
+            self._readers.clear()
+            self.writer = None
+            self.turn.close()
+            if watch is not None:
+                watch.close()

@@ -15,6 +15,8 @@ from pathlib import Path
 import apsw
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.forking import unforked
+from reasoningbank.store.calls import close, connected
 from reasoningbank.store.durable import sync_file, sync_folder
 from reasoningbank.store.opening import number_from
 from reasoningbank.store.schema import STAMPED_SINCE
@@ -40,14 +42,15 @@ def copy_to(source: apsw.Connection, target: Path, progress: Progress | None) ->
 
 def fill(partial: Path, source: apsw.Connection, progress: Progress | None) -> None:
     """All that a bank holds, with a stamp that no log knows."""
-    copy = apsw.Connection(str(partial))
+    copy = connected(str(partial))
     try:
         # Inside a read transaction the source stands still, so that busy writers cannot make the copy start over.
         source.execute("BEGIN")
         source.execute("SELECT count(*) FROM settings").fetchall()
         with copy.backup("main", source, "main") as work:
             while not work.done:
-                work.step(PAGES_PER_STEP)
+                with unforked():
+                    work.step(PAGES_PER_STEP)
                 if progress is not None:
                     progress(work.page_count - work.remaining, work.page_count)
         copy.execute("PRAGMA journal_mode = DELETE")
@@ -56,7 +59,7 @@ def fill(partial: Path, source: apsw.Connection, progress: Progress | None) -> N
     finally:
         if source.in_transaction:
             source.execute("ROLLBACK")
-        copy.close()
+        close(copy)
 
 
 @contextmanager

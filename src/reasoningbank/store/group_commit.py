@@ -6,7 +6,10 @@ one transaction, or says that one of them failed.
 Invariants:
 - a call returns only after the commit that holds its change;
 - one thread at a time leads; it commits for everybody in the queue until its own unit is done;
-- a unit that fails does not fail its neighbours: they are run again, so a unit must bear being run twice.
+- a unit that fails does not fail its neighbours: they are run again, so a unit must bear being run twice;
+- an interrupt may come anywhere and more than once. Whether a unit was written is noted in the same step of the
+  interpreter that commits it, so what is said of it is true; its neighbours go on; and a thread that is waiting finds
+  out by itself when nobody leads any more.
 """
 
 from __future__ import annotations
@@ -14,21 +17,27 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Generic, TypeVar, cast
 
+from reasoningbank.core import interrupts
 from reasoningbank.core.errors import StoreError
 from reasoningbank.ports import Writer
 
 T = TypeVar("T")
 
 UNITS_PER_COMMIT = 256
+LOST_AFTER_S = 1.0
+"""How often a thread that waits looks whether anybody leads: an interrupt may have taken the leader away."""
 _NOTHING = object()
 
 
 class Unit(Generic[T]):
     """A change waiting for its commit."""
 
-    __slots__ = ("ahead", "alone", "change", "done", "error", "gate", "leads", "result", "tenant")
+    __slots__ = (
+        "ahead", "alone", "change", "commit", "done", "error", "gate", "leads", "put_back", "result", "tenant",
+    )  # fmt: skip
 
     def __init__(self, tenant: str, change: Callable[[Writer], T], *, alone: bool) -> None:
         self.tenant = tenant
@@ -39,14 +48,33 @@ class Unit(Generic[T]):
         self.leads = False
         """The lead was handed to its thread."""
         self.done = False
+        """It is settled: written, or never to be."""
+        self.put_back = False
+        """Its leader was interrupted before the commit, so that another one has it now."""
         self.result: T | object = _NOTHING
+        self.commit: list[Any] = []
+        """Of the transaction that it was run in; not empty once that is committed."""
         self.error: Exception | None = None
         self.gate: threading.Lock | None = None
         """Held while the unit waits; opened when it is done, or when its thread is to lead."""
 
+    def begin(self) -> None:
+        self.result, self.commit = _NOTHING, []
+
+    @property
+    def has_run(self) -> bool:
+        return self.result is not _NOTHING
+
+    @property
+    def is_written(self) -> bool:
+        return bool(self.commit)
+
     def open_gate(self) -> None:
-        if self.gate is not None:
-            self.gate.release()
+        gate = self.gate
+        if gate is not None:
+            # It is open already when the thread has found out by itself.
+            with suppress(RuntimeError):
+                gate.release()
 
 
 def _open_gates(settled: list[Unit[Any]]) -> None:
@@ -72,14 +100,29 @@ class GroupCommit:
         self._committing: int | None = None
         """The thread that is running units now."""
 
+    @property
+    def is_committing_here(self) -> bool:
+        """Whether this very thread is running units, as a unit finds that writes itself."""
+        if self._committing != threading.get_ident():
+            return False
+        if self.turn.acquire(blocking=False):
+            # It was, and was interrupted twice.
+            self._committing = None
+            self.turn.release()
+        return self._committing is not None
+
     def submit(self, unit: Unit[T]) -> T:
-        if self._committing == threading.get_ident():
+        if self.is_committing_here:
             raise StoreError("A write was started inside another write, which would wait for itself forever.")
-        if self._queued_first(unit):
-            self._lead(unit)
-        if unit.error is not None:
-            raise unit.error
-        return cast(T, unit.result)
+        try:
+            if self._queued_first(unit):
+                self._lead(unit)
+        except BaseException as error:
+            interrupts.tell(error, self._location, self._outcome(unit))
+            raise
+        if unit.is_written:
+            return cast(T, unit.result)
+        raise unit.error or StoreError(interrupts.in_words(self._location, written=False))
 
     def _queued_first(self, unit: Unit[Any]) -> bool:
         """Queue a unit. True when its thread is to commit; False when another one has done it."""
@@ -91,36 +134,60 @@ class GroupCommit:
             unit.gate = gate = threading.Lock()
             gate.acquire()
         # Each waits at a gate of its own: one lock for all would wake them one after the other.
-        try:
-            gate.acquire()
-        except BaseException:
-            self._withdraw(unit)
-            raise
+        while not gate.acquire(timeout=LOST_AFTER_S) and not self._is_lost(unit):
+            pass
         return not unit.done
 
-    def _withdraw(self, unit: Unit[Any]) -> None:
-        """Take back a unit whose thread was interrupted; what is being committed already stays, unanswered."""
-        with self._queue_lock:
-            waiting = unit in self.queue
-            if waiting:
-                self.queue.remove(unit)
-        if waiting and unit.leads:
-            self._hand_over()
+    def _is_lost(self, unit: Unit[Any]) -> bool:
+        """Whether nobody is at a unit: it is to be led by its own thread if it is in the queue, or was dropped."""
+        if not self.turn.acquire(blocking=False):
+            return False
+        try:
+            self._drop_if_lost(unit)
+        finally:
+            self.turn.release()
+        return True
+
+    def _drop_if_lost(self, unit: Unit[Any]) -> None:
+        """While nobody else commits: a unit that is not in the queue any more is one that an interrupt has left."""
+        if not unit.done:
+            with self._queue_lock:
+                unit.done = unit not in self.queue
+
+    def _outcome(self, unit: Unit[Any]) -> bool | None:
+        """Whether a unit whose thread was interrupted is written; from then on it will not be. None: not known."""
+        try:
+            with self._queue_lock:
+                if unit in self.queue:
+                    self.queue.remove(unit)
+                    unit.done = True
+            if unit.leads:
+                self._hand_over()
+            if not unit.done:
+                # Another thread may be committing it: when its turn is over, that is known.
+                with self.turn:
+                    pass
+        except BaseException:  # noqa: BLE001 - the interrupt before this one is on its way to the caller
+            return True if unit.is_written else None
+        return unit.is_written
 
     def _lead(self, unit: Unit[Any]) -> None:
         """Commit for everybody in the queue until our own unit is done, then hand the lead to one who still waits."""
-        unit.gate = None
+        unit.gate, unit.leads = None, True
         settled: list[Unit[Any]] = []
         try:
             while not unit.done:
                 _open_gates(settled)
                 with self.turn:
-                    self._commit_queued(settled)
+                    self._commit_queued(unit, settled)
+                    self._drop_if_lost(unit)
+            unit.leads = False
         finally:
             # The next leader is woken first: behind all the others it would wait for the interpreter's lock until each
             # has prepared its next write, with no sync going on meanwhile.
             try:
-                self._hand_over()
+                if not unit.leads:
+                    self._hand_over()
             finally:
                 _open_gates(settled)
 
@@ -128,30 +195,48 @@ class GroupCommit:
         with self._queue_lock:
             heir = self.queue[0] if self.queue else None
             self._is_led = heir is not None
-            if heir is not None and heir.gate is not None:
+            if heir is not None:
                 heir.leads = True
-                heir.gate.release()
+                heir.open_gate()
 
-    def _commit_queued(self, settled: list[Unit[Any]]) -> None:
+    def _commit_queued(self, own: Unit[Any], settled: list[Unit[Any]]) -> None:
         units = self._next_units()
+        again: list[Unit[Any]] = []
         self._committing = threading.get_ident()
         try:
-            if units[0].alone or not self._run(units, False):
-                # One of them failed and took the rest with it: each again on its own, telling it where it fails.
-                for unit in units:
-                    self._run([unit], True)
+            self._run_all(units)
         except StoreError as error:
             for unit in units:
                 unit.error = unit.error or error
+        except BaseException:
+            again = self._put_back(own, units)
+            raise
         finally:
             self._committing = None
-            settled += units
             for unit in units:
-                if unit.error is None and unit.result is _NOTHING:
-                    unit.error = StoreError(
-                        f"A write to {self._location} was interrupted. Nothing was written: try again."
-                    )
-                unit.done = True
+                if unit not in again:
+                    settled.append(unit)
+                    unit.done = True
+
+    def _run_all(self, units: list[Unit[Any]]) -> None:
+        if units and (units[0].alone or not self._run(units, False)):
+            # One of them failed and took the rest with it: each again on its own, telling it where it fails.
+            for unit in units:
+                if unit.error is None:
+                    self._run([unit], True)
+
+    def _put_back(self, own: Unit[Any], units: list[Unit[Any]]) -> list[Unit[Any]]:
+        """Leave to the next leader what is not written, but for the unit that was being run: the interrupt may be its
+        own doing, and would then go on from leader to leader.
+        """
+        left = [unit for unit in units if not unit.is_written and unit.error is None]
+        culprit = next((unit for unit in left if not unit.has_run), None)
+        again = [unit for unit in left if unit not in (own, culprit) and not unit.put_back]
+        with self._queue_lock:
+            for unit in reversed(again):
+                unit.put_back = True
+                self.queue.appendleft(unit)
+        return again
 
     def _next_units(self) -> list[Unit[Any]]:
         units: list[Unit[Any]] = []

@@ -34,6 +34,9 @@ class Access:
 
 
 def access_to(path: Path, *, create: bool, read_only: bool) -> Access:
+    """What may be done with a file. This process may have it open already, so it is looked into by SQLite's own means:
+    closing a descriptor of one's own would drop the locks by which other processes know that it is in use.
+    """
     if "\0" in str(path):
         raise InvalidInput(f"{str(path)!r} is no path: it has a NUL character in it.")
     try:

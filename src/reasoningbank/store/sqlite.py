@@ -22,10 +22,12 @@ from typing import Any, TypeVar
 
 import apsw
 
-from reasoningbank.core.errors import BankDamaged, BankReadOnly, BankReplaced, InvalidInput
+from reasoningbank.core.errors import BankDamaged, BankError, BankReadOnly, BankReplaced, InvalidInput
 from reasoningbank.core.types import AccessToken, Change, Exposure, Gap, Op, Record
+from reasoningbank.forking import renew_in_child, unforked
 from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
 from reasoningbank.store.access import put_token, token_in, tokens_in
+from reasoningbank.store.calls import check_not_torn, in_transaction
 from reasoningbank.store.connections import BUSY_TIMEOUT_MS, MEMORY, Connections
 from reasoningbank.store.copying import copy_to
 from reasoningbank.store.durable import sync_file
@@ -71,10 +73,11 @@ class SqliteStore:
         self._durability = durability
         self._clock = clock
         self._connections = Connections(self._path, durability=durability, create=create, read_only=read_only)
-        self._read_only = self._connections.read_only
         self._commits = GroupCommit(self._committed, self._path)
+        renew_in_child(self._begin_in_child)
         with faults_named(self._path):
             self._connections.open_first()
+        self._read_only = self._connections.read_only
 
     # ------------------------------------------------------------ reading
 
@@ -92,14 +95,13 @@ class SqliteStore:
             read_only=self._read_only,
         )
 
-    def _stay_in_this_process(self) -> None:
-        if self._connections.are_inherited:
-            self._commits = GroupCommit(self._committed, self._path)
-            self._connections.renew()
+    def _begin_in_child(self) -> None:
+        midway = self._commits.is_committing_here
+        self._commits = GroupCommit(self._committed, self._path)
+        self._connections.leave_to_parent(midway=midway)
 
     @contextmanager
     def _borrowed(self) -> Iterator[apsw.Connection]:
-        self._stay_in_this_process()
         with faults_named(self._path), self._connections.lent() as connection:
             yield connection
 
@@ -108,10 +110,11 @@ class SqliteStore:
         """The writing connection, for what is not a unit of change."""
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
-        self._stay_in_this_process()
+        self._connections.check_usable()
         with (
             self._commits.turn,
             faults_named(self._path),
+            unforked(),
             self._transaction(self._connections.writing()) as connection,
         ):
             yield connection
@@ -121,10 +124,9 @@ class SqliteStore:
         try:
             self._begin(connection, timeout_ms)
             yield connection
-            self._connections.commit(connection)
+            self._connections.commit(connection, [])
         finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            self._roll_back(connection)
             self._connections.turn.give()
 
     @contextmanager
@@ -135,8 +137,8 @@ class SqliteStore:
             try:
                 yield SqliteReader(connection, tenant, self._path)
             finally:
-                # An error of the medium may have ended it already.
-                if connection.in_transaction:
+                # An error of the medium may have ended it already, and a fork leaves it to the parent.
+                if in_transaction(connection):
                     connection.execute("ROLLBACK")
 
     def _check_tenant(self, tenant: str) -> None:
@@ -185,7 +187,7 @@ class SqliteStore:
         self._check_tenant(tenant)
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
-        self._stay_in_this_process()
+        self._connections.check_usable()
         unit = Unit(tenant, change, alone=alone)
         if adds_only:
             rows = Pending()
@@ -194,38 +196,42 @@ class SqliteStore:
 
     def _committed(self, units: Sequence[Unit[Any]], at_once: bool) -> bool:
         """Run units in one transaction. False when one failed; run `at_once`, its error is then known."""
+        with unforked():
+            return self._run_together(units, at_once)
+
+    def _run_together(self, units: Sequence[Unit[Any]], at_once: bool) -> bool:
         connection = self._connections.writing()
+        self._roll_back(connection)  # where an interrupt came between a failure and its rollback
         writers: list[SqliteWriter] = []
-        results: list[Any] = []
+        commit: list[Any] = []
         pending = Pending(connection, at_once=at_once)
+        for unit in units:
+            unit.begin()
         try:
             self._begin(connection)
             for unit in units:
                 if unit.ahead is None or at_once:
                     writers.append(SqliteWriter(pending, unit.tenant, self._path, self._clock))
-                    results.append(unit.change(writers[-1]))
+                    unit.result = unit.change(writers[-1])
                 else:
-                    rows, result = unit.ahead
+                    rows, unit.result = unit.ahead
                     pending.take(rows)
-                    results.append(result)
+            for unit in units:
+                unit.commit = commit
             pending.write()
-            self._connections.commit(connection)
-        except Exception as error:  # noqa: BLE001 - handed to the caller whose unit it is
-            # A medium that failed once is not asked again behind the caller's back.
-            of_the_medium = isinstance(error, (apsw.Error, BankReplaced)) and not isinstance(
-                error, apsw.ConstraintError
-            )
-            if of_the_medium or at_once:
-                fault = translated(error, self._path) if isinstance(error, NAMED) else error
-                for unit in units:
-                    unit.error = fault
-            return of_the_medium
+            self._connections.commit(connection, commit)
+        except BankReplaced as error:
+            # Committed or not, it went into a file that may not be the bank any more.
+            commit.clear()
+            return self._settle_failed(units, error, at_once)
+        except Exception as error:
+            if commit:
+                # It came from outside, after the commit: the units are done.
+                raise
+            return self._settle_failed(units, error, at_once)
         finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            self._roll_back(connection)
             self._connections.turn.give()
-        for unit, result in zip(units, results, strict=True):
-            unit.result = result
         if any(writer.has_erased for writer in writers):
             self._drop_erased_bytes(connection)
         return True
@@ -247,19 +253,42 @@ class SqliteStore:
         connection.set_busy_timeout(timeout_ms)
         self._connections.begin(connection)
 
+    def _roll_back(self, connection: apsw.Connection) -> None:
+        if in_transaction(connection):
+            check_not_torn()
+            connection.execute("ROLLBACK")
+
+    def _settle_failed(self, units: Sequence[Unit[Any]], error: Exception, at_once: bool) -> bool:
+        """Whether nothing is left to try: a medium that failed once is not asked again behind the caller's back."""
+        check_not_torn()
+        of_the_medium = isinstance(error, (apsw.Error, BankReplaced)) and not isinstance(error, apsw.ConstraintError)
+        if of_the_medium or at_once:
+            fault = translated(error, self._path) if isinstance(error, NAMED) else error
+            for unit in units:
+                unit.error = fault
+        elif not isinstance(error, (BankError, *NAMED)):
+            # None of ours: it may be a signal's, and not come again. So it is that of the unit in which it arose.
+            running = [unit for unit in units if not unit.has_run]
+            if not running:
+                raise error
+            running[0].error = error
+        return of_the_medium
+
     def _drop_erased_bytes(self, connection: apsw.Connection) -> None:
         # The log still holds the erased pages. A reader in another process can delay this; the next erasure or
         # checkpoint then does it. Nobody can write while readers are waited for: so a little at a time.
         connection.set_busy_timeout(LOG_BUSY_TIMEOUT_MS // CHECKPOINT_TRIES)
         is_busy, tries = 1, 0
-        with suppress(apsw.Error, OSError):
-            while is_busy and tries < CHECKPOINT_TRIES:
-                tries += 1
-                with self._connections.turn.taken():
-                    is_busy = number_from(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
-            # SQLite cuts the log and leaves it at that: after a power loss it could be as long as before.
-            sync_file(Path(f"{self._path}-wal"))
-        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        try:
+            with suppress(apsw.Error, OSError):
+                while is_busy and tries < CHECKPOINT_TRIES:
+                    tries += 1
+                    with self._connections.turn.taken():
+                        is_busy = number_from(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+                # SQLite cuts the log and leaves it at that: after a power loss it could be as long as before.
+                sync_file(Path(f"{self._path}-wal"))
+        finally:
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     def set_setting(self, name: str, value: str) -> None:
         with self._writing() as connection:
@@ -324,7 +353,7 @@ class SqliteStore:
 
     @contextmanager
     def _logging(self) -> Iterator[apsw.Connection]:
-        with self._borrowed() as connection, self._commits.turn:
+        with self._borrowed() as connection, self._commits.turn, unforked():
             connection.execute("PRAGMA synchronous = NORMAL")
             try:
                 with self._transaction(connection, LOG_BUSY_TIMEOUT_MS):
@@ -352,11 +381,9 @@ class SqliteStore:
             return list(damage_in(connection))
 
     def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
-        self._stay_in_this_process()
         with faults_named(str(target)), self._connections.lent() as source:
             copy_to(source, Path(target), progress)
 
     def close(self) -> None:
-        if not self._connections.are_inherited:
-            with self._commits.turn:
-                self._connections.close()
+        with self._commits.turn:
+            self._connections.close()

@@ -22,7 +22,8 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from weakref import WeakSet
+
+from reasoningbank.forking import renew_in_child
 
 if sys.platform == "linux":
     import fcntl
@@ -48,7 +49,7 @@ class WriteTurn:
     def __init__(self, path: str | None) -> None:
         self._path = path if sys.platform == "linux" else None
         self._queue: _Queue | None = None
-        _all_turns.add(self)
+        renew_in_child(self.leave_to_parent)
 
     def is_free(self) -> bool:
         """Whether nobody had to wait lately, so that SQLite may be asked straight away. If it is busy then, say so with
@@ -208,15 +209,3 @@ class _Queue:
                     self._answer.release()
                 else:
                     self._lock(_LOCK_NOW, _BOTH_FREE)
-
-
-_all_turns: WeakSet[WriteTurn] = WeakSet()
-
-
-def _leave_all_to_parent() -> None:
-    for turn in list(_all_turns):
-        turn.leave_to_parent()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_all_to_parent)

@@ -18,6 +18,7 @@ from reasoningbank.core.settings import ConfidenceSettings, EmbeddingSettings, p
 from reasoningbank.core.types import DEFAULT_TENANT
 from reasoningbank.core.values import replace
 from reasoningbank.desk import Desk
+from reasoningbank.forking import renew_in_child
 from reasoningbank.guard.scrubbing import scrubber_for
 from reasoningbank.recall.holdout import checked_share
 from reasoningbank.store.sqlite import SqliteStore
@@ -107,6 +108,7 @@ class ReasoningBank(Bank):
                 scrubber=scrubber,
                 settings=settings,
             )
+            renew_in_child(desk.ids.begin_anew)
             share = checked_share(settings.search.holdout)
             engine = EmbeddedEngine(store, path, environment, desk.policy, clock, holdout=share, settings=settings)
             engine.agree_on(asked)

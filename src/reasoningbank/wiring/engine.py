@@ -21,6 +21,7 @@ from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMism
 from reasoningbank.core.settings import DEFAULTS, EmbeddingSettings, Settings, parse_embedder
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.core.values import replace
+from reasoningbank.forking import renew_in_child
 from reasoningbank.ports import IndexInfo, Store
 from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, FACETS, find_identity, identity_of, make_embedder
 
@@ -61,11 +62,20 @@ class EmbeddedEngine:
         self._open_place: str | None = None
         self._shown: Any = None
         self._temporary: Path | None = None
-        self._folder = Path(f"{path}.index") if path != ":memory:" else None
+        # Whole, as this process may go to another folder, and a child of it often does.
+        self._folder = Path(f"{path}.index").absolute() if path != ":memory:" else None
         self._identity = identity_of(DEFAULT_EMBEDDER)
         self._policy = policy
         self._holdout = holdout
         self._settings = settings
+        self._embedders: dict[EmbedderIdentity, Embedder] = {}
+        renew_in_child(self._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        """A child opens the index for itself; a folder that was made to be removed is the parent's to remove."""
+        self._lock = threading.RLock()
+        self._searcher, self._open_place, self._temporary = None, None, None
+        self._users = Counter()
 
     # ------------------------------------------------------------ which one
 
@@ -158,14 +168,15 @@ class EmbeddedEngine:
         """The searcher in force. One that is replaced meanwhile is closed by the last thread that lets go of it."""
         with self._lock:
             searcher = self.searcher()
-            self._users[searcher] += 1
+            users = self._users
+            users[searcher] += 1
         try:
             yield searcher
         finally:
             with self._lock:
-                self._users[searcher] -= 1
-                if not self._users[searcher]:
-                    del self._users[searcher]
+                users[searcher] -= 1
+                if not users[searcher]:
+                    del users[searcher]
                     if searcher is not self._searcher:
                         searcher.close()
 
@@ -220,12 +231,11 @@ class EmbeddedEngine:
 
         if self._shown is None:
             self._shown = ShownLog(self._store)
-        made: list[Embedder] = []
 
         def embedder() -> Embedder:
-            if not made:
-                made.append(make_embedder(identity, self._config))
-            return made[0]
+            if identity not in self._embedders:
+                self._embedders[identity] = make_embedder(identity, self._config)
+            return self._embedders[identity]
 
         tasks_place = place.with_name(f"{place.name}-tasks")
         read_only = self._store.info.read_only and self._temporary is None

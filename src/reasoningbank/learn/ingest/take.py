@@ -49,6 +49,8 @@ def ingest(
     if layout is not None and layout not in FORMATS:
         raise InvalidInput(f"The format {layout!r} is unknown: use one of {', '.join(FORMATS)}.")
     home = desk.namespace if namespace is None else clean_namespace(namespace)
+    for path in paths:
+        desk.check_not_own(path)
     skipped: list[Skipped] = []
     jobs: list[str] = []
     added = grown = known = steps = 0

@@ -1,0 +1,31 @@
+"""What an interrupt says about the write that it came into.
+
+Ctrl-C, a signal's handler or another thread may raise an error anywhere, also right after a commit. Whoever catches it
+is told whether the write was made: in a note, which a traceback shows, and by `was_written`.
+"""
+
+from __future__ import annotations
+
+_WRITTEN = {
+    True: "The write to {place} that was interrupted here had been committed: it is there.",
+    False: "The write to {place} was interrupted before its commit. Nothing was written: try again.",
+    None: (
+        "Whether the write to {place} that was interrupted here was committed is not known: look for what it wrote, or "
+        "store it again under the same key."
+    ),
+}
+
+
+def in_words(place: str, written: bool | None) -> str:
+    return _WRITTEN[written].format(place=place)
+
+
+def tell(error: BaseException, place: str, written: bool | None) -> None:
+    error.add_note(in_words(place, written))
+    error.__dict__["reasoningbank_written"] = written
+
+
+def was_written(error: BaseException) -> bool | None:
+    """Of an error that came into a write: whether it was committed; None when that is not known."""
+    written = error.__dict__.get("reasoningbank_written")
+    return written if isinstance(written, bool) else None

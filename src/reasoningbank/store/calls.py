@@ -1,0 +1,103 @@
+"""Connections whose calls a fork does not cut in two.
+
+SQLite has locks of its own that all connections share. A thread that is inside of one of its calls while another forks
+would leave them locked in the child for ever. So each call is made `unforked`: a transaction that writes as a whole, of
+one that only reads, each statement, its rows being fetched some at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import apsw
+
+from reasoningbank.core.errors import BankUnavailable
+from reasoningbank.forking import is_torn, unforked
+
+ROWS_AT_A_TIME = 64
+
+
+_execute, _executemany, _next = apsw.Cursor.execute, apsw.Cursor.executemany, apsw.Cursor.__next__
+_fetchone, _fetchall = apsw.Cursor.fetchone, apsw.Cursor.fetchall
+
+
+def check_not_torn() -> None:
+    if is_torn():
+        raise BankUnavailable(
+            "This process was forked while its parent was in the middle of using a bank, so it can use none. Nothing "
+            "was written here: fork outside of a write, or start processes with 'spawn' or 'forkserver'."
+        )
+
+
+class UnforkedCursor(apsw.Cursor):
+    def execute(self, sql: Any, values: Any = None, **options: Any) -> apsw.Cursor:  # type: ignore[override]  # not by name
+        check_not_torn()
+        with unforked():
+            return _execute(self, sql, values, **options)
+
+    def executemany(self, sql: Any, values: Any, **options: Any) -> apsw.Cursor:  # type: ignore[override]
+        check_not_torn()
+        with unforked():
+            return _executemany(self, sql, values, **options)
+
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]  # it gives the same rows
+        fetched = iter(partial(_next, self), None)
+        rows: list[Any] = [()]
+        while rows:
+            rows = []
+            check_not_torn()
+            try:
+                with unforked():
+                    rows.extend(islice(fetched, ROWS_AT_A_TIME))
+            finally:
+                # Before a row that cannot be read come those that can.
+                yield from rows
+
+    def fetchone(self) -> Any:
+        check_not_torn()
+        with unforked():
+            return _fetchone(self)
+
+    def fetchall(self) -> list[Any]:
+        check_not_torn()
+        with unforked():
+            return _fetchall(self)
+
+
+def connected(name: str, flags: int | None = None) -> apsw.Connection:
+    with unforked():
+        return apsw.Connection(name) if flags is None else apsw.Connection(name, flags=flags)
+
+
+def close(connection: apsw.Connection) -> None:
+    with unforked():
+        connection.close()
+
+
+def in_transaction(connection: apsw.Connection) -> bool:
+    """Whether there is one to end; not in one that was left to the parent of this process."""
+    try:
+        return connection.in_transaction
+    except apsw.ConnectionClosedError:
+        return False
+
+
+def leave(connection: apsw.Connection) -> None:
+    """In a child, close what belongs to the parent: neither the file nor its log is touched."""
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.close(True)
+
+
+def forbid(connection: apsw.Connection) -> None:
+    """Refuse every further statement, without a word to the file."""
+    connection.authorizer = lambda *_: apsw.SQLITE_DENY
+
+
+def never_close(holder: object) -> None:
+    """Not even when this process ends: what a call has left half done must not be touched."""
+    from ctypes import py_object, pythonapi
+
+    pythonapi.Py_IncRef(py_object(holder))
