@@ -11,6 +11,7 @@ inherits before it makes one (SQLite would take the parent's locks for its own).
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -56,6 +57,8 @@ class Connections:
         self._is_closed = False
         self._is_inherited = False
         """This process was forked from the one that opened the bank, and has no connection yet."""
+        self._beginning = threading.Lock()
+        """Held while a child makes its first one."""
         # Whole, as SQLite keeps it: this process may go to another folder.
         self._place = Path(path).absolute()
         self._inodes: Inodes = (0, 0, 0)
@@ -75,12 +78,15 @@ class Connections:
                 return
             access = access_to(Path(self._path), create=self._create, read_only=self.read_only)
             self.read_only, self._immutable = access.read_only, access.immutable
-            connection = self._open_file()
+            if not self.read_only:
+                self.turn = WriteTurn(f"{self._place}-turn")
+            self._keep(self._open_file())
             note_opened(self._place)
+
+    def _keep(self, connection: apsw.Connection) -> None:
         if self.read_only:
             self._readers.append(connection)
         else:
-            self.turn = WriteTurn(f"{self._place}-turn")
             self.writer = connection
 
     def _open_file(self) -> apsw.Connection:
@@ -149,6 +155,7 @@ class Connections:
         if midway and self.writer is not None:
             forbid(self.writer)
         self._readers, self.writer, self._is_inherited = deque(), None, True
+        self._beginning = threading.Lock()
         watch, self._watch = self._watch, None
         for connection in list(self._made):
             if forking.is_torn():
@@ -169,6 +176,20 @@ class Connections:
                 "This bank is in the memory of the process that opened it, and this one was forked from that. Open a "
                 "bank of its own here, or keep the bank in a file."
             )
+        if self._is_inherited and not self._is_closed:
+            self._begin_in_child()
+
+    def _begin_in_child(self) -> None:
+        """Connect to the same file, whatever log it has by now: the parent may have closed the bank, and its log."""
+        with self._beginning, forking.unforked():
+            if self._is_inherited:
+                bank = self._inodes[0]
+                connection = self._open_file()
+                if self._inodes[0] != bank:
+                    leave(connection)
+                    raise self._gone()
+                self._keep(connection)
+                self._is_inherited = False
 
     # ------------------------------------------------------------ using them
 
@@ -201,8 +222,7 @@ class Connections:
         self.check_usable()
         if self._is_closed:
             raise self.closed_error()
-        if self.writer is None:
-            self.writer = self._connect_writer()
+        assert self.writer is not None
         return self.writer
 
     def begin(self, connection: apsw.Connection) -> None:
