@@ -591,14 +591,17 @@ class Bank:
         budget_s: float = CATCH_UP_WITHIN_S,
         progress: Progress | None = None,
         give_way: GiveWay | None = None,
+        mend: bool = False,
     ) -> bool:
         """Bring the index up to date now instead of at the next search; True when nothing is owed then.
 
         With `give_way` it is work for an idle moment: it waits for nobody, and ends when that says so or when
-        a search comes.
+        a search comes. With `mend` the index is held against the records first, and what differs is built again.
         """
         from reasoningbank import finding
 
+        if mend:
+            self._engine.using(lambda searcher: searcher.mend_all(self._desk.tenant))
         return finding.catch_up(self._desk, self._engine, budget_s, progress, give_way)
 
     @property
@@ -612,11 +615,15 @@ class Bank:
         return head if info is None else max(0, head - info.applied) + info.awaiting_vectors
 
     def verify(self) -> builtins.list[Damage]:
-        """What is damaged: pages, rows, what is kept of trust, and what this tenant believes without a reason."""
+        """What is damaged: pages, rows, what is kept of trust, what this tenant believes without a reason; and what of
+        the index does not match its checksums or the records, under the kind `index`. `catch_up(mend=True)` builds
+        that again; a search that comes across it does so too.
+        """
         from reasoningbank.guard.audit import believed_without_reason
 
         damage = self._desk.store.verify()
-        return damage or believed_without_reason(self._desk.store, self._desk.tenant)
+        damage = damage or believed_without_reason(self._desk.store, self._desk.tenant)
+        return [*damage, *self._engine.index_damage()]
 
     def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         """A whole copy of the records in another file, made while others write."""

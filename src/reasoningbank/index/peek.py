@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reasoningbank.core.errors import BankDamaged
+from reasoningbank.core.errors import BankDamaged, EmbedderMismatch
 from reasoningbank.index.header import HeaderFile
 from reasoningbank.ports import IndexInfo
 
@@ -18,7 +18,7 @@ def peek(directory: Path) -> IndexInfo | None:
             header = file.read()
         finally:
             file.close()
-    except (OSError, BankDamaged):
+    except (OSError, BankDamaged, EmbedderMismatch):
         return None
     return IndexInfo(
         kind="embedded",

@@ -1,0 +1,102 @@
+"""Gives a search an index that knows every change, without waiting for anybody.
+
+    up to date → the index
+    behind, and free to write → brought up to date, as far as the budget goes
+    behind, and somebody else is at it → the index continued in memory with what it lacks
+
+Knows that whoever has the right to write folds for all: a search takes it only when nobody has it, and not right after
+another process has. What is continued in memory is thrown away with the next commit of the index.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+
+from reasoningbank.core.errors import BankFull, BankReadOnly
+from reasoningbank.core.values import dataclass
+from reasoningbank.ports import Index
+from reasoningbank.recall.follow import Follower
+from reasoningbank.recall.mending import restored
+
+AHEAD_BUDGET_S = 0.1
+"""How long a search works on what the index lacks while somebody else is at the index."""
+AHEAD_CHANGES_PER_BATCH = 256
+AHEAD_VECTORS = 64
+"""More than so many vectors are left to whoever writes the index: their words are enough to find them."""
+OTHERS_TURN_S = 0.5
+"""After another process has written the index, a search leaves it alone for so long."""
+THREAD_WAIT_S = 0.25
+"""How long a thread waits for another one that is continuing the index in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    index: Index
+    seen: int | None
+    """The change up to which it knows all; None when something is owed."""
+    owed: int
+    """Changes and vectors that it lacks."""
+
+
+class Current:
+    def __init__(self, follower: Follower) -> None:
+        self._follower = follower
+        self._index = follower.index
+        self._lock = threading.Lock()
+        self._ahead: tuple[tuple[int, int], Follower] | None = None
+        self._known: tuple[int, int] | None = None
+        """The commit that was seen last."""
+        self._others_at = float("-inf")
+        self._damaged: tuple[int, int] | None = None
+        """A commit of which parts are damaged: it is searched without them."""
+
+    def view(self, budget_s: float) -> View:
+        stamp = self._index.stamp
+        if stamp == self._damaged:
+            return self._continued(budget_s)
+        if stamp != self._known:
+            if self._known is not None:
+                self._others_at = time.monotonic()
+            self._known = stamp
+        if (seen := self._follower.seen_all()) is not None:
+            return View(self._index, seen, 0)
+        if time.monotonic() - self._others_at >= OTHERS_TURN_S:
+            with suppress(BankReadOnly, BankFull), self._follower.writing(0.0) as granted:
+                if granted:
+                    return self._folded(budget_s)
+        return self._continued(budget_s)
+
+    def distrust(self) -> None:
+        """Search without the parts that are damaged, until the index is another."""
+        self._damaged = self._index.stamp
+        with self._lock:
+            self._ahead = None
+
+    def _folded(self, budget_s: float) -> View:
+        deadline = time.monotonic() + budget_s
+        seen = self._follower.follow(lambda: time.monotonic() > deadline)
+        self._known = self._index.stamp
+        return View(self._index, seen, 0 if seen is not None else self._follower.lag())
+
+    def _continued(self, budget_s: float) -> View:
+        if not self._lock.acquire(timeout=THREAD_WAIT_S):
+            return View(self._index, None, self._follower.lag())
+        try:
+            follower = self._begun()
+            deadline = time.monotonic() + min(budget_s, AHEAD_BUDGET_S)
+            seen = follower.follow(lambda: time.monotonic() > deadline, most_vectors=AHEAD_VECTORS)
+            return View(follower.index, seen, 0 if seen is not None else follower.lag())
+        finally:
+            self._lock.release()
+
+    def _begun(self) -> Follower:
+        stamp = self._index.stamp
+        if self._ahead is None or self._ahead[0] != stamp:
+            ahead = self._index.ahead()
+            follower = self._follower.on(ahead, AHEAD_CHANGES_PER_BATCH)
+            if ahead.stamp == self._damaged:
+                ahead.heal(lambda whole: restored(follower, whole))
+            self._ahead = ahead.stamp, follower
+        return self._ahead[1]
