@@ -392,6 +392,8 @@ class IndexInfo:
     awaiting_vectors: int
     applied: int
     bytes_on_disk: int
+    is_damaged: bool = False
+    """Whether it cannot be read at all; the next search builds it again."""
 
 
 class Index(Protocol):
@@ -443,6 +445,10 @@ class Index(Protocol):
 
     def are_sound(self, handles: NDArray[np.int64]) -> bool:
         """Whether what the index says of these candidates is what was written."""
+        ...
+
+    def is_sound_at(self, turn: int) -> bool:
+        """Whether a small part of the index matches its checksums: another with each number, all of them in turn."""
         ...
 
     def damage(self) -> list[Damage]:

@@ -35,7 +35,7 @@ from reasoningbank.index.content import Content, Shape, Snapshot
 from reasoningbank.index.continuation import Continuation
 from reasoningbank.index.damage import damage_is_named, told
 from reasoningbank.index.durable import full_disk_is_an_error, sync_directory, write_durably
-from reasoningbank.index.examine import examine
+from reasoningbank.index.examine import examine, examine_slots
 from reasoningbank.index.generation import Generation
 from reasoningbank.index.header import Header
 from reasoningbank.index.lock import WriterLock
@@ -54,6 +54,7 @@ _SPARE_SCRATCHES = 2
 _ENCODED_AT_A_TIME = 4096
 _GENERATION = pattern(r"gen-[0-9]{1,15}")
 _LOOKS, _LOOK_AGAIN_S = 4, 0.002
+_SLOTS_PER_TURN = 64
 _SLOT_BITS = 32
 _SLOT_OF_HANDLE = (1 << _SLOT_BITS) - 1
 
@@ -366,6 +367,15 @@ class EmbeddedIndex:
             # Somebody may be changing one at this moment.
             time.sleep(_LOOK_AGAIN_S)
         return False
+
+    def is_sound_at(self, turn: int) -> bool:
+        content, snapshot = self._now()
+        rows = snapshot.header.rows
+        if not rows:
+            return True
+        first = turn * _SLOTS_PER_TURN % (-(-rows // _SLOTS_PER_TURN) * _SLOTS_PER_TURN)
+        parts = examine_slots(content, snapshot, first, min(rows, first + _SLOTS_PER_TURN))
+        return not any(part.any() for part in parts) and (first > 0 or all(s.is_sound() for s in snapshot.segments))
 
     def in_doubt(self) -> list[str]:
         _, snapshot = self._now()

@@ -73,6 +73,11 @@ BLOCK_BYTES = _at
 Slots = NDArray[np.int64]
 
 
+def column_start(name: str) -> int:
+    """Where a column lies within its block, in bytes."""
+    return _STARTS[name]
+
+
 def blocks_for(rows: int) -> int:
     return -(-rows // BLOCK_ROWS)
 

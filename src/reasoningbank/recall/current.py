@@ -14,7 +14,7 @@ import threading
 import time
 from contextlib import suppress
 
-from reasoningbank.core.errors import BankFull, BankReadOnly
+from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Index
 from reasoningbank.recall.follow import Follower
@@ -78,6 +78,9 @@ class Current:
         deadline = time.monotonic() + budget_s
         seen = self._follower.follow(lambda: time.monotonic() > deadline)
         self._known = self._index.stamp
+        # A little with each fold, so that damage which hides something is found though nobody comes across it.
+        if not self._index.is_sound_at(self._index.applied):
+            raise BankDamaged("A part of the index does not match its checksum.")
         return View(self._index, seen, 0 if seen is not None else self._follower.lag())
 
     def _continued(self, budget_s: float) -> View:

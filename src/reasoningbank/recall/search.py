@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -121,8 +121,12 @@ class Searcher:
             items = items_of(candidates, match, chosen)
             best = ranked(items, lambda: _similarity(index, candidates.handles[chosen]), weights)
             rows = ((chosen[i], parts) for i, parts in best)
-            hits, tokens_used = self._fetch(reader, query, where, candidates, rows, reasons, now, quota)
-            _check_sound(index, candidates, hits)
+            looked_at: list[int] = []
+            hits, tokens_used = self._fetch(
+                reader, query, where, candidates, _noted(rows, looked_at), reasons, now, quota
+            )
+            if looked_at and not index.are_sound(candidates.handles[looked_at]):
+                raise BankDamaged("What the index says of a memory does not match its checksum.")
             if hits and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0):
                 hits = with_links(reader, hits, where)
         reasons += Counter(candidates.filtered_out)
@@ -349,12 +353,11 @@ def _similarity(index: Index, handles: NDArray[np.int64]) -> Floats:
     return products
 
 
-def _check_sound(index: Index, candidates: Candidates, hits: Sequence[Recalled]) -> None:
-    """Evidence and rank come from the index: what is about to be shown must be as it was written."""
-    shown = {hit.id for hit in hits}
-    rows = [row for row, memory_id in enumerate(candidates.ids) if memory_id in shown]
-    if rows and not index.are_sound(candidates.handles[rows]):
-        raise BankDamaged("What the index says of a memory does not match its checksum.")
+def _noted(rows: Iterable[tuple[int, Parts]], taken: list[int]) -> Iterator[tuple[int, Parts]]:
+    """The same, noting which were taken: evidence and rank come from the index, and must be as they were written."""
+    for row, parts in rows:
+        taken.append(row)
+        yield row, parts
 
 
 def _recalled(
