@@ -5,7 +5,7 @@
     behind, and somebody else is at it → the index continued in memory with what it lacks
 
 Knows that whoever has the right to write folds for all: a search takes it only when nobody has it, and not right after
-another process has. What is continued in memory is thrown away with the next commit of the index.
+it or another process has. What is continued in memory is thrown away with the next commit of the index.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ AHEAD_VECTORS = 64
 """More than so many vectors are left to whoever writes the index: their words are enough to find them."""
 OTHERS_TURN_S = 0.5
 """After another process has written the index, a search leaves it alone for so long."""
+REST_PER_FOLD = 10.0
+"""After a search has written the index itself, the next ones leave it alone for so many times as long as that took."""
+MOST_REST_S = 2.0
 THREAD_WAIT_S = 0.25
 """How long a thread waits for another one that is continuing the index in memory."""
 
@@ -48,7 +51,8 @@ class Current:
         self._ahead: tuple[tuple[int, int], Follower] | None = None
         self._known: tuple[int, int] | None = None
         """The commit that was seen last."""
-        self._others_at = float("-inf")
+        self._rest_until = float("-inf")
+        """Until when writing the index is left to others, or to later."""
         self._damaged: tuple[int, int] | None = None
         """A commit of which parts are damaged: it is searched without them."""
 
@@ -58,11 +62,11 @@ class Current:
             return self._continued(budget_s)
         if stamp != self._known:
             if self._known is not None:
-                self._others_at = time.monotonic()
+                self._rest_until = time.monotonic() + OTHERS_TURN_S
             self._known = stamp
         if (seen := self._follower.seen_all()) is not None:
             return View(self._index, seen, 0)
-        if time.monotonic() - self._others_at >= OTHERS_TURN_S:
+        if time.monotonic() >= self._rest_until:
             with suppress(BankReadOnly, BankFull), self._follower.writing(0.0) as granted:
                 if granted:
                     return self._folded(budget_s)
@@ -75,9 +79,11 @@ class Current:
             self._ahead = None
 
     def _folded(self, budget_s: float) -> View:
-        deadline = time.monotonic() + budget_s
-        seen = self._follower.follow(lambda: time.monotonic() > deadline)
-        self._known = self._index.stamp
+        began = time.monotonic()
+        seen = self._follower.follow(lambda: time.monotonic() > began + budget_s)
+        now, self._known = time.monotonic(), self._index.stamp
+        # Not while something is owed that no search can make up for in memory.
+        self._rest_until = now + min(MOST_REST_S, REST_PER_FOLD * (now - began)) if seen is not None else now
         # A little with each fold, so that damage which hides something is found though nobody comes across it.
         if not self._index.is_sound_at(self._index.applied):
             raise BankDamaged("A part of the index does not match its checksum.")
