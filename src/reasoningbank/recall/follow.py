@@ -71,6 +71,8 @@ class Follower:
         self._changes_per_batch = changes_per_batch
         self._at_hand: dict[str, Memory] = {}
         """Memories that were just absorbed, so that embedding them needs no second look: bounded, for one run only."""
+        self._settled: tuple[int, int] | None = None
+        """The last commit that is known to leave nothing in doubt."""
         self._counting = threading.Lock()
         self._wanted = 0
         """Threads that wait for the right to write the index."""
@@ -178,7 +180,14 @@ class Follower:
     def seen_all(self) -> int | None:
         """The last change, when it is in the index and nothing is owed; None otherwise."""
         applied = self.index.applied
-        return applied if not self._changes(1) and not self.index.awaiting_vectors(1) else None
+        if self._changes(1) or self.index.awaiting_vectors(1):
+            return None
+        if (stamp := self.index.stamp) != self._settled:
+            # Looks at every row, so once for each commit.
+            if self.index.in_doubt():
+                return None
+            self._settled = stamp
+        return applied
 
     # ------------------------------------------------------------ rows and keywords
 
