@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bench.storms._weather import Promise, Weather
 from reasoningbank.core.errors import BankError
+from reasoningbank.core.types import Remembered
 from reasoningbank.index.header import HeaderFile
 from reasoningbank.index.rows import BLOCK_BYTES, BLOCK_ROWS, COLUMNS, column_start
 from reasoningbank.wiring import ReasoningBank
@@ -82,8 +83,9 @@ def _made(weather: Weather) -> Whole:
     return Whole(folder, contents, answers)
 
 
-def _listed(bank: ReasoningBank) -> list:
-    found, before = [], None
+def _listed(bank: ReasoningBank) -> list[Remembered]:
+    found: list[Remembered] = []
+    before: str | None = None
     while page := bank.list(limit=1000, before=before):
         found += page
         before = page[-1].id

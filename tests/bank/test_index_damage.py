@@ -274,3 +274,18 @@ def test_an_erasure_during_a_reindex_disturbs_nobody_and_is_final(path: Path, fi
         assert found(bank) == found(other) == set(filled)
         assert bank.verify() == []
     assert secret.id.encode() not in b"".join(p.read_bytes() for p in Path(f"{path}.index").rglob("*") if p.is_file())
+
+
+def test_what_was_stored_last_is_found_while_the_index_lacks_nearly_everything(path: Path) -> None:
+    with opened(path) as bank:
+        bank.record(title="first", content="advice about beginnings")
+        assert bank.catch_up()
+        other = EmbeddedIndex.open(file_of(path, "CURRENT").parent, IDENTITY, ("text",))
+        with other.writing(wait_s=5) as granted:
+            assert granted
+            bank.record_many({"title": f"t{n}", "content": f"advice about number {n}"} for n in range(3_000))
+            last = bank.record(title="last", content="advice about zanzibar")
+            hits = bank.search("zanzibar", floor=0.0, catch_up_s=0.0)
+            assert hits.memories[0].id == last.id
+            assert hits.not_yet_indexed
+        other.close()

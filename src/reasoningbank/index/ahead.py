@@ -29,11 +29,6 @@ class IndexAhead(EmbeddedIndex):
     def _writer(self) -> Content:
         return self._continuation
 
-    @property
-    def stamp(self) -> tuple[int, int]:
-        """Of the commit that it continues."""
-        return self._continuation.number, self._continuation.begun_at
-
     @contextmanager
     def writing(self, *, wait_s: float) -> Iterator[bool]:  # noqa: ARG002 - nobody is waited for
         yield True

@@ -22,7 +22,6 @@ class Continuation(Content):
     def __init__(self, base: Generation) -> None:
         snapshot = base.snapshot()
         super().__init__(base.directory, base.shape, base.rotation, base.continued())
-        self.begun_at = snapshot.header.sequence
         self._segments = {(segment.first, segment.last): segment for segment in snapshot.segments}
         self._tail = snapshot.tail
         self._snapshot = self._snapshot_at(snapshot.header)
@@ -31,7 +30,8 @@ class Continuation(Content):
         return self._snapshot
 
     def commit(self, header: Header) -> Snapshot:
-        self._snapshot = self._snapshot_at(header)
+        sequence = self._snapshot.header.sequence + 1
+        self._snapshot = self._snapshot_at(replace(header, sequence=sequence))
         return self._snapshot
 
     def heal(self) -> None:
@@ -53,4 +53,4 @@ class Continuation(Content):
             rows.put("alive", slots, 0)
             rows.seal(slots)
         self._segments, self._tail = {}, tail
-        self._snapshot = self._snapshot_at(header)
+        self.commit(header)

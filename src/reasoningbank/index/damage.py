@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +21,20 @@ _PARTS = (
 )
 
 
-@contextmanager
-def damage_is_named(directory: Path) -> Iterator[None]:
+class damage_is_named:  # noqa: N801 - reads as a phrase after `with`
     """An index is read without checking every number first; one that cannot be shows itself as one of these."""
-    try:
-        yield
-    except _OF_NUMBERS_THAT_CANNOT_BE as error:
-        raise BankDamaged(f"The index {directory} cannot be read ({error}); build the index again.") from error
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, _OF_NUMBERS_THAT_CANNOT_BE):
+            raise BankDamaged(
+                f"The index {self._directory} cannot be read ({error}); build the index again."
+            ) from error
 
 
 def told(snapshot: Snapshot, examined: Examined, small: list[str]) -> list[Damage]:

@@ -70,6 +70,8 @@ for _name, _dtype in COLUMNS.items():
     _STARTS[_name] = _at
     _at += _dtype.itemsize * BLOCK_ROWS
 BLOCK_BYTES = _at
+_PIECES = tuple((_STARTS[name], COLUMNS[name].itemsize) for name in _CHECKED)
+_FEW = 16
 Slots = NDArray[np.int64]
 
 
@@ -89,6 +91,7 @@ class Rows:
         self._file = file
         blocks = blocks_for(rows)
         raw = file.view(blocks * BLOCK_BYTES)
+        self._raw = raw.data
         self._columns = {name: _column(raw, name, blocks) for name in COLUMNS}
         self._heap = heap.view(heap_bytes)[:heap_bytes]
         self.count = rows
@@ -111,8 +114,21 @@ class Rows:
 
     def sound(self, slots: Slots) -> NDArray[np.bool_]:
         """Which of the slots hold what was written to them."""
-        sound: NDArray[np.bool_] = self._checks(slots) == self.take("check", slots)
+        found = self._few_checks(slots) if len(slots) <= _FEW else self._checks(slots)
+        sound: NDArray[np.bool_] = found == self.take("check", slots)
         return sound
+
+    def _few_checks(self, slots: Slots) -> Sums:
+        """The same a piece at a time: to lay a few rows side by side takes longer than to sum them up."""
+        crc, raw, found = zlib.crc32, self._raw, []
+        for slot in slots.tolist():
+            block, local = divmod(slot, BLOCK_ROWS)
+            total, base = slot, block * BLOCK_BYTES
+            for start, size in _PIECES:
+                at = base + start + local * size
+                total = crc(raw[at : at + size], total)
+            found.append(_with_long_id(total, raw[base + local * _ID_BYTES :], (0, self._heap)))
+        return np.array(found, np.uint32)
 
     def _checks(self, slots: Slots) -> Sums:
         return _checks_of({name: self.take(name, slots) for name in _CHECKED}, slots, (0, self._heap))
@@ -208,11 +224,19 @@ def _checks_of(columns: Mapping[str, NDArray[Any]], slots: Slots, heap: tuple[in
         [np.ascontiguousarray(columns[name]).view(np.uint8).reshape(count, -1) for name in _CHECKED], axis=1
     )
     checks = row_checks(rows, slots)
-    at_heap, held = heap
     for row in np.flatnonzero(rows[:, 0] == _LONG_MARK).tolist():
-        _, at, size = _LONG.unpack(rows[row, : _LONG.size].tobytes())
-        checks[row] = zlib.crc32(held[max(0, at - at_heap) : max(0, at - at_heap + size)].data, int(checks[row]))
+        checks[row] = _with_long_id(int(checks[row]), rows[row].data, heap)
     return checks
+
+
+def _with_long_id(check: int, row: memoryview, heap: tuple[int, NDArray[np.uint8]]) -> int:
+    if row[0] != _LONG_MARK:
+        return check
+    _, at, size = _LONG.unpack(row[: _LONG.size])
+    first = max(0, at - heap[0])
+    # A damaged one may point anywhere.
+    held = heap[1][first : first + size] if first < len(heap[1]) else heap[1][:0]
+    return zlib.crc32(held.data, check)
 
 
 def forget_beyond(file: GrowingFile, rows: int) -> None:

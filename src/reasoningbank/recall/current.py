@@ -49,6 +49,8 @@ class Current:
         self._index = follower.index
         self._lock = threading.Lock()
         self._ahead: tuple[tuple[int, int], Follower] | None = None
+        self._newest = 0
+        """The change up to which that was told the newest changes out of turn."""
         self._known: tuple[int, int] | None = None
         """The commit that was seen last."""
         self._rest_until = float("-inf")
@@ -87,6 +89,8 @@ class Current:
         # A little with each fold, so that damage which hides something is found though nobody comes across it.
         if not self._index.is_sound_at(self._index.applied):
             raise BankDamaged("A part of the index does not match its checksum.")
+        if seen is None and self._index.applied < self._follower.store.head():
+            return self._continued(0.0)
         return View(self._index, seen, 0 if seen is not None else self._follower.lag())
 
     def _continued(self, budget_s: float) -> View:
@@ -95,17 +99,28 @@ class Current:
         try:
             follower = self._begun()
             deadline = time.monotonic() + min(budget_s, AHEAD_BUDGET_S)
+            self._newest_first(follower)
             seen = follower.follow(lambda: time.monotonic() > deadline, most_vectors=AHEAD_VECTORS)
             return View(follower.index, seen, 0 if seen is not None else follower.lag())
         finally:
             self._lock.release()
 
     def _begun(self) -> Follower:
-        stamp = self._index.stamp
-        if self._ahead is None or self._ahead[0] != stamp:
+        if self._ahead is None or self._ahead[0] != self._index.stamp:
             ahead = self._index.ahead()
-            follower = self._follower.on(ahead, AHEAD_CHANGES_PER_BATCH)
-            if ahead.stamp == self._damaged:
+            stamp, follower = ahead.stamp, self._follower.on(ahead, AHEAD_CHANGES_PER_BATCH)
+            if stamp == self._damaged:
                 ahead.heal(lambda whole: restored(follower, whole))
-            self._ahead = ahead.stamp, follower
+            self._ahead, self._newest = (stamp, follower), 0
         return self._ahead[1]
+
+    def _newest_first(self, follower: Follower) -> None:
+        """Where the index lacks more than there is time for, begin with what was written last: somebody who has just
+        stored something looks for that.
+        """
+        head = follower.store.head()
+        if head - max(self._newest, follower.index.applied) <= AHEAD_CHANGES_PER_BATCH and not self._newest:
+            return
+        after = max(self._newest, head - AHEAD_CHANGES_PER_BATCH)
+        follower.take_as_they_are(follower.store.changes(after, AHEAD_CHANGES_PER_BATCH))
+        self._newest = head

@@ -18,6 +18,7 @@ from reasoningbank.core.confidence import Policy, evidence_for
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged
 from reasoningbank.core.types import Change, EmbedderIdentity, Memory, Op, Signal, Standing
+from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Embedder, Index, IndexBatch, Store, Writer
 from reasoningbank.recall.index_progress import IndexProgress, Progress
 
@@ -51,6 +52,17 @@ def _joined(*parts: str) -> str:
     return "\n".join(kept)
 
 
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far an index is, as of one commit."""
+
+    stamp: tuple[int, int]
+    applied: int
+    mark: int
+    owes: bool
+    """Whether vectors are lacking, or rows are in doubt."""
+
+
 class Follower:
     kind = "memory"
     """The kind of record that the index is of."""
@@ -71,8 +83,7 @@ class Follower:
         self._changes_per_batch = changes_per_batch
         self._at_hand: dict[str, Memory] = {}
         """Memories that were just absorbed, so that embedding them needs no second look: bounded, for one run only."""
-        self._settled: tuple[int, int] | None = None
-        """The last commit that is known to leave nothing in doubt."""
+        self._kept_position: Position | None = None
         self._counting = threading.Lock()
         self._wanted = 0
         """Threads that wait for the right to write the index."""
@@ -97,16 +108,24 @@ class Follower:
 
     def _changes(self, limit: int) -> list[Change]:
         """The changes that the index has not seen. Raises `BankDamaged` where the last one it saw is not there."""
-        applied, mark = self.index.applied, self.index.mark
+        applied, mark = (position := self._position()).applied, position.mark
         if applied == 0:
             return self.store.changes(0, limit)
         changes = self.store.changes(applied - 1, 1 + limit)
         if _holds(changes, applied, mark):
             return changes[1:]
-        if self.index.applied != applied:
-            # Another process brought it forward between the questions.
-            return self._changes(limit)
         raise BankDamaged("The index followed another history than that of the records; build the index again.")
+
+    def _position(self) -> Position:
+        """Asked once for each commit: what is owed takes a look at every row."""
+        while self._kept_position is None or self._kept_position.stamp != self.index.stamp:
+            stamp, index = self.index.stamp, self.index
+            owes = bool(index.awaiting_vectors(1) or index.in_doubt())
+            position = Position(stamp, index.applied, index.mark, owes)
+            # Another process may have brought it forward between the questions.
+            if index.stamp == stamp:
+                self._kept_position = position
+        return self._kept_position
 
     def catch_up(
         self,
@@ -179,15 +198,8 @@ class Follower:
 
     def seen_all(self) -> int | None:
         """The last change, when it is in the index and nothing is owed; None otherwise."""
-        applied = self.index.applied
-        if self._changes(1) or self.index.awaiting_vectors(1):
-            return None
-        if (stamp := self.index.stamp) != self._settled:
-            # Looks at every row, so once for each commit.
-            if self.index.in_doubt():
-                return None
-            self._settled = stamp
-        return applied
+        position = self._position()
+        return None if position.owes or self._changes(1) else position.applied
 
     # ------------------------------------------------------------ rows and keywords
 
@@ -218,6 +230,11 @@ class Follower:
             applied=changes[-1].seq,
             mark=_mark(changes[-1]),
         )
+
+    def take_as_they_are(self, changes: Sequence[Change]) -> None:
+        """Apply what changed out of turn; when its turn comes, it changes nothing any more."""
+        if ids := list(dict.fromkeys(change.id for change in changes if change.kind == self.kind)):
+            self.index.apply(self.as_they_are(ids))
 
     def as_they_are(self, ids: Sequence[str]) -> IndexBatch:
         """What the index should hold of these ids, whatever it holds; it comes no further in the feed by this."""

@@ -10,7 +10,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +25,7 @@ from reasoningbank.ports import Damage, IndexInfo, Store
 from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, FACETS, find_identity, identity_of, make_embedder
 
 if TYPE_CHECKING:
+    from reasoningbank.index.lock import PassingLock
     from reasoningbank.ports import Embedder
     from reasoningbank.recall.follow import Follower
     from reasoningbank.recall.index_progress import Progress
@@ -327,7 +328,7 @@ class EmbeddedEngine:
             for _ in range(MOST_RENEWALS):
                 try:
                     return self._reindexed(embedder, dimension, progress)
-                except (BankUnavailable, BankDamaged, FileNotFoundError):
+                except (BankUnavailable, BankDamaged, EmbedderMismatch, FileNotFoundError):
                     # Somebody removed the folder meanwhile, or damaged it: begun again, unless it is the records.
                     self._store.head()
             return self._reindexed(embedder, dimension, progress)
@@ -341,9 +342,8 @@ class EmbeddedEngine:
             return
         from reasoningbank.index.lock import PassingLock
 
-        self._folder.mkdir(parents=True, exist_ok=True)
         lock = PassingLock(self._folder / "REINDEX")
-        if not lock.acquire(wait_s):
+        if not _acquired(lock, self._folder, wait_s):
             yield False
             return
         try:
@@ -441,6 +441,15 @@ def _policy_mark(policy: Policy) -> str:
     from hashlib import blake2b
 
     return f"{policy.name}-{blake2b(repr(policy).encode(), digest_size=4).hexdigest()}"
+
+
+def _acquired(lock: PassingLock, folder: Path, wait_s: float) -> bool:
+    for _ in range(MOST_RENEWALS):
+        # The folder may be removed at any moment.
+        with suppress(FileNotFoundError):
+            folder.mkdir(parents=True, exist_ok=True)
+            return lock.acquire(wait_s)
+    raise BankUnavailable(f"The folder {folder} is removed again and again; leave it while the index is built.")
 
 
 def _remove_folder(folder: Path, *, ignore_errors: bool = True) -> None:
