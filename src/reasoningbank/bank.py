@@ -611,12 +611,23 @@ class Bank:
         info, head = self._engine.index_info(), self._desk.store.head()
         return head if info is None else max(0, head - info.applied) + info.awaiting_vectors
 
-    def verify(self) -> builtins.list[Damage]:
-        """What is damaged: pages, rows, what is kept of trust, and what this tenant believes without a reason."""
+    def verify(self, *, index_only: bool = False) -> builtins.list[Damage]:
+        """What is damaged: pages, rows, what is kept of trust, what this tenant believes without a reason; and what of
+        the index does not match its checksums or the records, under the kind `index`. `mend_index` builds that again;
+        a search that comes across it does so too.
+        """
         from reasoningbank.guard.audit import believed_without_reason
 
-        damage = self._desk.store.verify()
-        return damage or believed_without_reason(self._desk.store, self._desk.tenant)
+        damage: builtins.list[Damage] = []
+        if not index_only:
+            damage = self._desk.store.verify() or believed_without_reason(self._desk.store, self._desk.tenant)
+        return [*damage, *self._engine.index_damage()]
+
+    def mend_index(self) -> bool:
+        """Hold the index against its checksums and the records, and build again what differs; whether something did.
+        What it then owes of vectors, `catch_up` makes.
+        """
+        return self._engine.using(lambda searcher: searcher.mend_all(self._desk.tenant))
 
     def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         """A whole copy of the records in another file, made while others write."""

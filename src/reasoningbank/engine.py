@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from reasoningbank.core.types import EmbedderIdentity
-from reasoningbank.ports import IndexInfo
+from reasoningbank.ports import Damage, IndexInfo
 
 if TYPE_CHECKING:
     from reasoningbank.recall.index_progress import Progress
@@ -49,6 +49,10 @@ class Engine(Protocol):
 
     def index_info(self) -> IndexInfo | None:
         """What is known of the index without opening it for search; None when there is none yet."""
+        ...
+
+    def index_damage(self) -> list[Damage]:
+        """What of the index does not match its checksums or the records."""
         ...
 
     def reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity: ...

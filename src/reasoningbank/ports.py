@@ -7,7 +7,7 @@ Nothing here does anything; importing it costs nothing but the types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -393,6 +393,8 @@ class IndexInfo:
     awaiting_vectors: int
     applied: int
     bytes_on_disk: int
+    is_damaged: bool = False
+    """Whether it cannot be read at all; the next search builds it again."""
 
 
 class Index(Protocol):
@@ -428,6 +430,47 @@ class Index(Protocol):
     def search(self, probe: Probe) -> Candidates: ...
 
     def vectors(self, handles: NDArray[np.int64]) -> Floats: ...
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """Another one after every commit."""
+        ...
+
+    def ahead(self) -> Index:
+        """The index as it is, to be continued in memory: what is written to it nobody else sees, and nobody waits."""
+        ...
+
+    def in_doubt(self) -> list[str]:
+        """Ids that a batch was changing when its writer died or the power went; to be applied again as they are."""
+        ...
+
+    def are_sound(self, handles: NDArray[np.int64]) -> bool:
+        """Whether what the index says of these candidates is what was written."""
+        ...
+
+    def is_sound_at(self, turn: int) -> bool:
+        """Whether a small part of the index matches its checksums: another with each number, all of them in turn."""
+        ...
+
+    def damage(self) -> list[Damage]:
+        """Everything that does not match its checksum. Reads all of the index."""
+        ...
+
+    def ids(self) -> list[str]:
+        """Of every live memory."""
+        ...
+
+    def differences(self, known: Sequence[tuple[Memory, Standing]]) -> dict[str, str]:
+        """Of those memories that the index lacks or knows otherwise, what is the matter, by id."""
+        ...
+
+    def heal(self, restored: Callable[[Sequence[str]], Iterable[IndexBatch]]) -> None:
+        """Keep what is whole and build the rest again, at one stroke. `restored` is told the ids that are whole."""
+        ...
+
+    def clear(self) -> None:
+        """Forget everything, to follow the feed from its beginning."""
+        ...
 
     def close(self) -> None: ...
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from reasoningbank.core.errors import StoreError
 from reasoningbank.core.types import Change, EmbedderIdentity, Record
-from reasoningbank.ports import Reader, Store, StoreInfo, Writer
+from reasoningbank.ports import Damage, Reader, Store, StoreInfo, Writer
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
@@ -76,6 +76,9 @@ class NoEngine:
 
     def index_info(self) -> None:
         """Nothing to bring up to date: the index follows once the unit is committed."""
+
+    def index_damage(self) -> list[Damage]:
+        return []
 
     def drop_left_over(self) -> None:
         """As above."""

@@ -26,7 +26,7 @@ def test_there_is_nothing_to_back_up_or_reindex_without_a_bank(rb, home, tmp_pat
 
 
 def test_a_whole_bank_verifies(rb, memory):
-    assert rb("verify").out == "Every row matches its checksum.\n"
+    assert rb("verify").out == "Every row matches its checksum, and the index matches the rows.\n"
     assert rb("verify", "--json").json == {"intact": True, "damage": []}
 
 

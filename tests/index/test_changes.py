@@ -136,7 +136,7 @@ def test_erasing_what_was_only_half_written_scrubs_it_too(open_bench, memory, tm
     with pytest.raises(Stop), bench.index.writing(wait_s=1):  # noqa: PT012 - the block stands for a writer that dies
         generation = bench.index._latest()
         _append(
-            generation, generation.snapshot().header, [(memory("mem_secret"), Standing(initial=0.5, created_at=0.0))]
+            generation, generation.snapshot().header, [(memory("mem_secret"), Standing(initial=0.5, created_at=0.0))], 2
         )
         assert b"mem_secret" in files_of(tmp_path)
         raise Stop

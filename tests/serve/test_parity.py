@@ -119,6 +119,7 @@ NOT_OVER_HTTP: dict[str, str] = {
     "loop": "takes the caller's agent, a function; its parts have routes",
     "scale": "takes the caller's agent, a function; runs can be sent as episodes",
     "catch_up": "every search does it, and the server when it is idle",
+    "mend_index": "a search that comes across damage does it, and the server when it is idle; reindex builds all anew",
     "index_lag": "in the status, as what the index has of the changes",
     "has_open_index": "about the process of whoever asks",
     "teams.now": "a value of Python to ask; teams.list says the same",

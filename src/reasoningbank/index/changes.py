@@ -15,16 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reasoningbank.core.errors import BankDamaged
 from reasoningbank.core.turns import conversation_of
 from reasoningbank.core.types import Memory, Standing
 from reasoningbank.core.values import replace
+from reasoningbank.index.content import Content, Snapshot
 from reasoningbank.index.entries import Entries, entries_of
+from reasoningbank.index.examine import examine_slots
 from reasoningbank.index.forms import packed as packed_forms
-from reasoningbank.index.generation import Generation, Snapshot
 from reasoningbank.index.hashing import ABSENT, id_term, name_key, text_key
 from reasoningbank.index.header import Header
 from reasoningbank.index.masks import OUTCOMES, SCOPES, STATES
-from reasoningbank.index.rows import BLOCK_ROWS, COLUMNS, packed_ids, packed_standings
+from reasoningbank.index.rows import BLOCK_ROWS, COPIED, Slots, packed_ids, packed_standings
 from reasoningbank.ports import IndexBatch
 
 _AT_A_TIME = 8192
@@ -61,30 +63,64 @@ def slots_with(snapshot: Snapshot, terms: NDArray[np.uint32]) -> list[NDArray[np
     return [found[i] for i in np.argsort(order).tolist()]
 
 
-def change(generation: Generation, batch: IndexBatch) -> None:
+def change(content: Content, batch: IndexBatch) -> None:
     """Everything in the batch but the erasures, as one commit."""
-    snapshot = generation.snapshot()
+    snapshot = content.snapshot()
+    rows, header = snapshot.rows, snapshot.header
     news: dict[str, Known] = {memory.id: (memory, standing) for memory, standing in (*batch.added, *batch.revised)}
     for memory_id in batch.standings.keys() & news.keys():
         news[memory_id] = (news[memory_id][0], batch.standings[memory_id])
     known = find(snapshot, [*news, *(i for i in batch.standings if i not in news)])
     fresh, same, dead = _sorted_out(snapshot, news, known)
-    header = snapshot.header
+    judged = {known[i][-1]: standing for i, standing in batch.standings.items() if i in known and i not in news}
+    torn = slots_in_doubt(snapshot)
+    touched = np.array(sorted({*dead, *(slot for slot, _ in same), *judged}), np.int64)
+    _check_sound(content, snapshot, np.setdiff1d(touched, torn))
     for start in range(0, len(fresh), _AT_A_TIME):
-        header = _append(generation, header, fresh[start : start + _AT_A_TIME])
+        header = _append(content, header, fresh[start : start + _AT_A_TIME], batch.applied)
+    # First of all, so that whoever finds a row half changed by a writer that died knows it for one.
+    _put(snapshot, "changed", touched, batch.applied)
     if same:
         slots = np.array([slot for slot, _ in same])
-        for name, values in _columns([pair for _, pair in same]).items():
-            snapshot.rows.put(name, slots, values)
-    judged = {i: standing for i, standing in batch.standings.items() if i in known and i not in news}
+        for name, values in columns_of([pair for _, pair in same]).items():
+            rows.put(name, slots, values)
     if judged:
-        slots = np.array([known[i][-1] for i in judged])
-        snapshot.rows.put("standing", slots, packed_standings(list(judged.values())))
-    if dead:
-        snapshot.rows.put("alive", np.array(dead), 0)
+        rows.put("standing", np.array(list(judged)), packed_standings(list(judged.values())))
+    _put(snapshot, "alive", np.array(dead, np.int64), 0)
+    _put(snapshot, "changed", torn, min(batch.applied, header.applied))
+    settled = np.union1d(touched, torn)
+    if len(settled):
+        rows.seal(settled)
     if batch.applied > header.applied:
         header = replace(header, applied=batch.applied, mark=batch.mark)
-    generation.commit(header)
+    content.commit(header)
+
+
+def bury(content: Content, ids: Collection[str]) -> None:
+    """Let nobody find these any more, without taking them away: for an index that is in memory only."""
+    snapshot = content.snapshot()
+    slots = np.array([slot for slots in find(snapshot, ids).values() for slot in slots], np.int64)
+    if len(slots):
+        _put(snapshot, "alive", slots, 0)
+        snapshot.rows.seal(slots)
+        content.commit(snapshot.header)
+
+
+def slots_in_doubt(snapshot: Snapshot) -> Slots:
+    """Slots that a batch has changed which never came to count: its writer died, or the power went."""
+    changed = snapshot.rows.blocks("changed") > np.uint64(snapshot.header.applied)
+    return np.flatnonzero(changed.reshape(-1)[: snapshot.header.rows])
+
+
+def _put(snapshot: Snapshot, name: str, slots: Slots, value: int) -> None:
+    if len(slots):
+        snapshot.rows.put(name, slots, value)
+
+
+def _check_sound(content: Content, snapshot: Snapshot, slots: Slots) -> None:
+    """A damaged row must not be given a new checksum."""
+    if len(slots) and not snapshot.rows.sound(slots).all():
+        raise BankDamaged(f"Rows of the index {content.directory.parent} do not match their checksums.")
 
 
 def _sorted_out(
@@ -94,7 +130,7 @@ def _sorted_out(
     fresh, same, dead = [], [], []
     for memory_id, pair in news.items():
         slots = known.get(memory_id, [])
-        kept = [slot for slot in slots if int(snapshot.rows.take("text", np.array([slot]))[0]) == _text(pair[0])][-1:]
+        kept = [slot for slot in slots if int(snapshot.rows.take("text", np.array([slot]))[0]) == text_of(pair[0])][-1:]
         if kept:
             same.append((kept[0], pair))
         else:
@@ -103,17 +139,18 @@ def _sorted_out(
     return fresh, same, dead
 
 
-def _append(generation: Generation, header: Header, pairs: Sequence[Known]) -> Header:
+def _append(content: Content, header: Header, pairs: Sequence[Known], changed: int) -> Header:
     memories = [memory for memory, _ in pairs]
     ids, heap = packed_ids([memory.id for memory in memories], header.heap)
-    texts = np.array([_text(memory) for memory in memories], np.uint64)
+    texts = np.array([text_of(memory) for memory in memories], np.uint64)
     forms = packed_forms([(memory.title, memory.description) for memory in memories])
     alive = np.ones(len(pairs), np.uint8)
-    columns = {**_columns(pairs), "id": ids, "text": texts, "form": forms, "alive": alive}
-    return generation.append(header, columns, entries_of(memories), heap)
+    numbers = np.full(len(pairs), changed, np.uint64)
+    columns = {**columns_of(pairs), "id": ids, "text": texts, "form": forms, "alive": alive, "changed": numbers}
+    return content.append(header, columns, entries_of(memories), heap)
 
 
-def _text(memory: Memory) -> int:
+def text_of(memory: Memory) -> int:
     return text_key(memory.title, memory.description, memory.content, memory.key or "", *memory.tags)
 
 
@@ -123,7 +160,7 @@ def _conversation(memory: Memory) -> int:
     return ABSENT if named is None else name_key(memory.tenant, memory.namespace, named)
 
 
-def _columns(pairs: Sequence[Known]) -> Columns:
+def columns_of(pairs: Sequence[Known]) -> Columns:
     """The columns that may change without a new slot."""
     memories = [memory for memory, _ in pairs]
     return {
@@ -139,21 +176,32 @@ def _columns(pairs: Sequence[Known]) -> Columns:
     }
 
 
-def copy_live(source: Generation, target: Generation, without: Collection[int]) -> None:
-    """Copy the live rows but `without`, in order, with whatever vectors they have; then commit."""
+def copy_live(source: Content, target: Content, without: Collection[int], *, healing: bool = False) -> None:
+    """Copy the live rows but `without`, in order, with whatever vectors they have; then commit.
+
+    A slot that does not match its checksums is left out when `healing`, and an error otherwise.
+    """
     snapshot = source.snapshot()
     old, rows, header = snapshot.header, snapshot.rows, target.snapshot().header
+    entries_of_all = source.all_entries(old)
     for first in range(0, old.rows, BLOCK_ROWS):
         last = min(old.rows, first + BLOCK_ROWS)
-        keep = rows.span("alive", first, last) == 1
+        by_row, by_words, by_vectors = examine_slots(source, snapshot, first, last)
+        sick = by_row | by_words | by_vectors
+        if sick.any() and not healing:
+            raise BankDamaged(f"Parts of the index {source.directory.parent} do not match their checksums.")
+        keep = (rows.span("alive", first, last) == 1) & ~sick
         keep[[slot - first for slot in without if first <= slot < last]] = False
         slots = first + np.flatnonzero(keep)
         if not len(slots):
             continue
-        packed, counts, lengths = source.entries(old, rows, first, last)
-        entries = Entries(packed=packed[np.repeat(keep, counts)], counts=counts[keep], lengths=lengths[keep])
+        bounds = source.entry_bounds(old, rows, first, last)
+        counts = np.diff(bounds)[keep]
+        starts = bounds[:-1][keep]
+        places = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        entries = Entries(packed=entries_of_all[places], counts=counts, lengths=rows.take("length", slots))
         ids, heap = packed_ids(rows.ids(slots), header.heap)
-        columns = {name: rows.take(name, slots) for name in COLUMNS if name not in ("id", "entry", "length")}
+        columns = {name: rows.take(name, slots) for name in COPIED}
         header = target.append(header, {**columns, "id": ids}, entries, heap)
         embedded = slots[slots < old.embedded]
         if len(embedded):

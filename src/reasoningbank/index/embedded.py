@@ -8,28 +8,45 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.core.errors import BankBusy, BankDamaged, BankReadOnly, BankUnavailable, InvalidInput, StoreError
+from reasoningbank.core.errors import (
+    BankBusy,
+    BankDamaged,
+    BankReadOnly,
+    BankUnavailable,
+    EmbedderMismatch,
+    InvalidInput,
+    StoreError,
+)
 from reasoningbank.core.patterns import pattern
-from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.core.types import EmbedderIdentity, Memory, Standing
 from reasoningbank.forking import renew_in_child
-from reasoningbank.index.changes import change, copy_live, find
+from reasoningbank.index.changes import change, copy_live, find, slots_in_doubt
 from reasoningbank.index.codes import encode, widened
+from reasoningbank.index.comparing import differences
+from reasoningbank.index.content import Content, Shape, Snapshot
+from reasoningbank.index.continuation import Continuation
+from reasoningbank.index.damage import damage_is_named, told
 from reasoningbank.index.durable import full_disk_is_an_error, sync_directory, write_durably
-from reasoningbank.index.generation import Generation, Shape, Snapshot
+from reasoningbank.index.examine import examine, examine_slots
+from reasoningbank.index.generation import Generation
 from reasoningbank.index.header import Header
 from reasoningbank.index.lock import WriterLock
 from reasoningbank.index.policy import COMPACTION
 from reasoningbank.index.search import Scratch, search
 from reasoningbank.index.vectors import present
-from reasoningbank.ports import Candidates, IndexBatch, IndexInfo, Probe
+from reasoningbank.ports import Candidates, Damage, IndexBatch, IndexInfo, Probe
+
+if TYPE_CHECKING:
+    from reasoningbank.index.ahead import IndexAhead
 
 Floats = NDArray[np.float32]
 _CREATE_WAIT_S = 10.0
@@ -37,6 +54,8 @@ _MOST_ATTEMPTS = 20
 _SPARE_SCRATCHES = 2
 _ENCODED_AT_A_TIME = 4096
 _GENERATION = pattern(r"gen-[0-9]{1,15}")
+_LOOKS, _LOOK_AGAIN_S = 4, 0.002
+_SLOTS_PER_TURN = 64
 _SLOT_BITS = 32
 _SLOT_OF_HANDLE = (1 << _SLOT_BITS) - 1
 
@@ -70,7 +89,7 @@ class EmbeddedIndex:
     def open(
         cls, directory: Path, identity: EmbedderIdentity, facets: tuple[str, ...], *, read_only: bool = False
     ) -> Self:
-        """Damage raises `BankDamaged`: remove the directory, open again and replay the feed."""
+        """Damage raises `BankDamaged`, and another embedder `EmbedderMismatch`: `renew`, and replay the feed."""
         index = cls(directory, Shape(identity=identity, facets=facets), read_only=read_only)
         if not index._pointer.exists():
             if read_only:
@@ -78,6 +97,36 @@ class EmbeddedIndex:
             index._create()
         index._latest()
         return index
+
+    @classmethod
+    def renew(cls, directory: Path, identity: EmbedderIdentity, facets: tuple[str, ...]) -> Self:
+        """An empty index in the place of one that cannot be opened. Whoever has that one open goes over to this one."""
+        index = cls(directory, Shape(identity=identity, facets=facets), read_only=False)
+        index._create()
+        index._begin_anew()
+        return index
+
+    def _begin_anew(self) -> None:
+        with self.writing_anyhow():
+            try:
+                # Another process may have been first.
+                self._latest()
+            except (BankDamaged, EmbedderMismatch):
+                numbers = [int(path.name[4:]) for path in self._directory.glob("gen-*") if path.name[4:].isdecimal()]
+                name = f"gen-{max(numbers, default=0) + 1}"
+                Generation.create(self._directory / name, self._shape, Header(sequence=1)).close()
+                self._point_at(name)
+                self._remove_others(name)
+
+    @contextmanager
+    def writing_anyhow(self) -> Iterator[None]:
+        """The right to write, without a look at what is there."""
+        if not self._lock.acquire(_CREATE_WAIT_S):
+            raise BankBusy(f"Another process is writing the index in {self._directory}.")
+        try:
+            yield
+        finally:
+            self._lock.release(in_order=True)
 
     def _create(self) -> None:
         with full_disk_is_an_error(self._pointer):
@@ -110,7 +159,8 @@ class EmbeddedIndex:
                 if not _GENERATION.fullmatch(name):
                     break
                 try:
-                    generation = Generation(self._directory / name, self._shape, writable=not self._read_only)
+                    with damage_is_named(self._directory):
+                        generation = Generation(self._directory / name, self._shape, writable=not self._read_only)
                 except FileNotFoundError:
                     # Compacted away between the two reads, or damaged: the next round tells which.
                     continue
@@ -132,11 +182,15 @@ class EmbeddedIndex:
 
     def _compact(self, without: Sequence[int] = ()) -> None:
         old = self._latest()
-        name = f"gen-{old.number + 1}"
+        self._replace(old.number, lambda fresh: copy_live(old, fresh, frozenset(without)))
+
+    def _replace(self, number: int, fill: Callable[[Generation], None]) -> None:
+        """Let another generation count once it is filled."""
+        name = f"gen-{number + 1}"
         _remove(self._directory / name)
         fresh = Generation.create(self._directory / name, self._shape, Header(sequence=1))
         try:
-            copy_live(old, fresh, frozenset(without))
+            fill(fresh)
         finally:
             fresh.close()
         self._point_at(name)
@@ -146,11 +200,14 @@ class EmbeddedIndex:
     def _snapshot(self) -> Snapshot:
         return self._now()[1]
 
-    def _now(self) -> tuple[Generation, Snapshot]:
+    def _now(self) -> tuple[Content, Snapshot]:
         # Under the lock to the end: a thread that compacts closes the generation that others have just been given.
-        with self._switching:
-            generation = self._latest()
-            return generation, generation.snapshot()
+        with self._switching, damage_is_named(self._directory):
+            content = self._content()
+            return content, content.snapshot()
+
+    def _content(self) -> Content:
+        return self._latest()
 
     # ------------------------------------------------------------ the port
 
@@ -166,8 +223,13 @@ class EmbeddedIndex:
     def mark(self) -> int:
         return self._snapshot().header.mark
 
+    @property
+    def stamp(self) -> tuple[int, int]:
+        content, snapshot = self._now()
+        return content.number, snapshot.header.sequence
+
     def info(self) -> IndexInfo:
-        generation, snapshot = self._now()
+        content, snapshot = self._now()
         rows = snapshot.rows.count
         alive = snapshot.rows.span("alive", 0, rows) == 1
         return IndexInfo(
@@ -175,7 +237,7 @@ class EmbeddedIndex:
             memories=int(np.count_nonzero(alive)),
             awaiting_vectors=int(np.count_nonzero(alive[snapshot.header.embedded :])),
             applied=snapshot.header.applied,
-            bytes_on_disk=generation.bytes_on_disk(),
+            bytes_on_disk=content.bytes_on_disk(),
         )
 
     @contextmanager
@@ -196,45 +258,58 @@ class EmbeddedIndex:
         finally:
             self._lock.release(in_order=in_order)
 
-    def _writer(self) -> Generation:
+    def ahead(self) -> IndexAhead:
+        from reasoningbank.index.ahead import IndexAhead
+
+        with self._switching, damage_is_named(self._directory):
+            return IndexAhead(self._directory, self._shape, Continuation(self._latest()))
+
+    def _writer(self) -> Content:
         if not self._lock.held:
             raise StoreError("The index is written without the right to: call this inside `writing()`.")
         return self._latest()
 
     def apply(self, batch: IndexBatch) -> None:
-        generation = self._writer()
-        if batch.erased:
-            buried = find(generation.snapshot(), batch.erased, alive=False)
-            if buried:
-                self._compact([slot for slots in buried.values() for slot in slots])
-                generation = self._latest()
-        change(generation, batch)
-        rows = generation.snapshot().rows
-        dead = rows.count - int(np.count_nonzero(rows.span("alive", 0, rows.count)))
-        if dead > max(COMPACTION.dead_rows, COMPACTION.dead_share * rows.count):
-            self._compact()
+        with damage_is_named(self._directory):
+            content = self._writer()
+            snapshot = content.snapshot()
+            torn = slots_in_doubt(snapshot)
+            if len(torn):
+                # As their writer left them: this batch, or one that follows, says what they should be.
+                snapshot.rows.seal(torn)
+            if batch.erased:
+                buried = find(snapshot, batch.erased, alive=False)
+                if buried:
+                    self._compact([slot for slots in buried.values() for slot in slots])
+                    content = self._latest()
+            change(content, batch)
+            rows = content.snapshot().rows
+            dead = rows.count - int(np.count_nonzero(rows.span("alive", 0, rows.count)))
+            if dead > max(COMPACTION.dead_rows, COMPACTION.dead_share * rows.count):
+                self._compact()
 
     def awaiting_vectors(self, limit: int) -> list[str]:
-        generation, snapshot = self._now()
+        content, snapshot = self._now()
         first, rows = snapshot.header.embedded, snapshot.rows
         if first == rows.count:
             return []
-        slots = first + np.flatnonzero(rows.span("alive", first, rows.count))[:limit]
-        ids = rows.ids(slots)
+        with damage_is_named(self._directory):
+            slots = first + np.flatnonzero(rows.span("alive", first, rows.count))[:limit]
+            ids = rows.ids(slots)
         self._handed.slots = dict(zip(ids, slots.tolist(), strict=True))
-        self._handed.generation = generation.number
+        self._handed.generation = content.number
         return ids
 
     def embed(self, ids: Sequence[str], vectors: Mapping[str, Floats]) -> None:
-        generation = self._writer()
-        snapshot = generation.snapshot()
+        content = self._writer()
+        snapshot = content.snapshot()
         handed: dict[str, int] = getattr(self._handed, "slots", {})
         if any(memory_id not in handed for memory_id in ids):
             raise InvalidInput("Vectors may be given only for the ids that `awaiting_vectors` returned last.")
         shape = (len(ids), self.identity.dimension)
         if any(vectors[facet].shape != shape for facet in self._shape.facets):
             raise InvalidInput(f"Each facet's vectors must have the shape {shape}.")
-        if ids and self._handed.generation != generation.number:
+        if ids and self._handed.generation != content.number:
             # Compacted in between: the slots have moved, and asking again is cheaper than guessing.
             return
         first, rows = snapshot.header.embedded, snapshot.rows
@@ -251,13 +326,13 @@ class EmbeddedIndex:
             for facet in self._shape.facets:
                 block = np.zeros((stop - start, self.identity.dimension), np.float32)
                 block[[slot - start for slot in given]] = vectors[facet][[row_of[slot] for slot in given]]
-                encoded.append(encode(block, generation.rotation))
-            header = generation.append_vectors(header, encoded, stop - start)
+                encoded.append(encode(block, content.rotation))
+            header = content.append_vectors(header, encoded, stop - start)
         if count > 0:
-            generation.commit(header)
+            content.commit(header)
 
     def search(self, probe: Probe) -> Candidates:
-        generation, snapshot = self._now()
+        content, snapshot = self._now()
         if probe.vector is not None and np.size(probe.vector) != self.identity.dimension:
             raise InvalidInput(
                 f"The query has {np.size(probe.vector)} dimensions, the index {self.identity.dimension}."
@@ -265,7 +340,8 @@ class EmbeddedIndex:
         rows = snapshot.header.rows
         scratch = self._scratch(rows)
         # A handle names its generation, because another process may compact before the handle is used.
-        found = search(snapshot, probe, scratch, generation.number << _SLOT_BITS)
+        with damage_is_named(self._directory):
+            found = search(snapshot, probe, scratch, content.number << _SLOT_BITS)
         if len(self._scratches) < _SPARE_SCRATCHES:
             self._scratches.append(scratch)
         return found
@@ -279,9 +355,9 @@ class EmbeddedIndex:
 
     def vectors(self, handles: NDArray[np.int64]) -> Floats:
         """One vector for each handle, of the first facet that has one; zeros where there is none any more."""
-        generation, snapshot = self._now()
+        content, snapshot = self._now()
         slots = handles & _SLOT_OF_HANDLE
-        known = (handles >> _SLOT_BITS == generation.number) & (slots < snapshot.header.embedded)
+        known = (handles >> _SLOT_BITS == content.number) & (slots < snapshot.header.embedded)
         if known.all() and present(snapshot.facets[0].signs, slots).all():
             return widened(snapshot.facets[0].full[slots])
         found = np.zeros((len(handles), self.identity.dimension), np.float32)
@@ -291,6 +367,68 @@ class EmbeddedIndex:
             found[lacking[there]] = widened(facet.full[slots[lacking[there]]])
             lacking = lacking[~there]
         return found
+
+    # ------------------------------------------------------------ damage
+
+    def are_sound(self, handles: NDArray[np.int64]) -> bool:
+        content, snapshot = self._now()
+        slots = handles & _SLOT_OF_HANDLE
+        slots = slots[(handles >> _SLOT_BITS == content.number) & (slots < snapshot.header.rows)]
+        for _ in range(_LOOKS):
+            if snapshot.rows.sound(slots).all():
+                return True
+            # Somebody may be changing one at this moment.
+            time.sleep(_LOOK_AGAIN_S)
+        return False
+
+    def is_sound_at(self, turn: int) -> bool:
+        content, snapshot = self._now()
+        rows = snapshot.header.rows
+        if not rows:
+            return True
+        first = turn * _SLOTS_PER_TURN % (-(-rows // _SLOTS_PER_TURN) * _SLOTS_PER_TURN)
+        parts = examine_slots(content, snapshot, first, min(rows, first + _SLOTS_PER_TURN))
+        return not any(part.any() for part in parts) and (first > 0 or all(s.is_sound() for s in snapshot.segments))
+
+    def in_doubt(self) -> list[str]:
+        _, snapshot = self._now()
+        with damage_is_named(self._directory):
+            slots = slots_in_doubt(snapshot)
+            return snapshot.rows.ids(slots) if len(slots) else []
+
+    def ids(self) -> list[str]:
+        _, snapshot = self._now()
+        with damage_is_named(self._directory):
+            return snapshot.rows.ids(np.flatnonzero(snapshot.rows.span("alive", 0, snapshot.rows.count) == 1))
+
+    def damage(self) -> list[Damage]:
+        with self._switching, damage_is_named(self._directory):
+            generation = self._latest()
+            snapshot = generation.snapshot()
+            small = generation.problems()
+        return told(snapshot, examine(generation, snapshot), small)
+
+    def differences(self, known: Sequence[tuple[Memory, Standing]]) -> dict[str, str]:
+        _, snapshot = self._now()
+        with damage_is_named(self._directory):
+            return differences(snapshot, known)
+
+    def heal(self, restored: Callable[[Sequence[str]], Iterable[IndexBatch]]) -> None:
+        self._writer()
+        old = self._latest()
+
+        def fill(fresh: Generation) -> None:
+            copy_live(old, fresh, frozenset(), healing=True)
+            rows = fresh.snapshot().rows
+            for batch in restored(rows.ids(np.arange(rows.count, dtype=np.int64))):
+                change(fresh, batch)
+
+        with damage_is_named(self._directory):
+            self._replace(old.number, fill)
+
+    def clear(self) -> None:
+        self._writer()
+        self._replace(self._latest().number, lambda _: None)
 
     def close(self) -> None:
         with self._switching:

@@ -56,7 +56,7 @@ class GrowingFile:
         on_disk = os.fstat(self._descriptor).st_size
         if on_disk < size:
             # Sparse: the room is promised to the map, blocks are taken as data arrives.
-            os.ftruncate(self._descriptor, size + max(_LEAST_GROWTH_BYTES, size // 4) & ~(mmap.PAGESIZE - 1))
+            os.ftruncate(self._descriptor, _with_room(size))
 
     def touched(self) -> None:
         """Something was written through a view."""
@@ -75,12 +75,62 @@ class GrowingFile:
         os.ftruncate(self._descriptor, on_disk)
         self._dirty = True
 
+    def continued(self) -> PrivateFile:
+        """The file as it is, to be continued in this process's memory alone."""
+        on_disk = os.fstat(self._descriptor).st_size
+        if not on_disk:
+            return PrivateFile(self.path, np.empty(0, np.uint8))
+        mapped = mmap.mmap(self._descriptor, on_disk, access=mmap.ACCESS_COPY)
+        return PrivateFile(self.path, np.frombuffer(mapped, np.uint8))
+
     def close(self) -> None:
         self._view = np.empty(0, np.uint8)
         # Forgotten first: a child that is forked in between must not close what has the number by then.
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
+
+
+class PrivateFile:
+    """A file and what this process alone has written to it since: pages that are written to are copied, the others are
+    shared with whoever has the file open.
+    """
+
+    def __init__(self, path: Path, view: Bytes) -> None:
+        self.path = path
+        self._view = view
+
+    def view(self, size: int) -> Bytes:
+        if len(self._view) < size:
+            raise BankDamaged(f"The index file {self.path} is cut short; build the index again.")
+        return self._view
+
+    def write(self, at: int, data: Any) -> None:
+        raw = np.frombuffer(data, np.uint8)
+        self.reserve(at + len(raw))
+        self._view[at : at + len(raw)] = raw
+
+    def reserve(self, size: int) -> None:
+        if len(self._view) < size:
+            grown = np.zeros(_with_room(size), np.uint8)
+            grown[: len(self._view)] = self._view
+            self._view = grown
+
+    def touched(self) -> None:
+        """Nobody is told."""
+
+    def sync(self) -> None:
+        """Nothing of it is kept."""
+
+    def close(self) -> None:
+        self._view = np.empty(0, np.uint8)
+
+
+File = GrowingFile | PrivateFile
+
+
+def _with_room(size: int) -> int:
+    return size + max(_LEAST_GROWTH_BYTES, size // 4) & ~(mmap.PAGESIZE - 1)
 
 
 def _write_at(descriptor: int, data: memoryview, at: int) -> int:

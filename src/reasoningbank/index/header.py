@@ -12,16 +12,16 @@ import struct
 import zlib
 from pathlib import Path
 
-from reasoningbank.core.errors import BankDamaged, BankTooNew
+from reasoningbank.core.errors import BankDamaged, BankTooNew, EmbedderMismatch
 from reasoningbank.core.values import dataclass
 from reasoningbank.index.durable import sync
 
-FORMAT = 5
+FORMAT = 6
 _MAGIC = b"RBIX"
 _COPY_BYTES = 1024
 _COPY_AT = (0, 4096)
 _FIXED = struct.Struct("<4sIQQQQQQQQI")
-_SEGMENT = struct.Struct("<II")
+_SEGMENT = struct.Struct("<III")
 _SEQUENCE = struct.Struct("<Q")
 _SEQUENCE_AT = 8
 _CHECKSUM = struct.Struct("<I")
@@ -40,8 +40,8 @@ class Header:
     length: int = 0
     """Sum of the weighted lengths of all rows, for the mean length."""
     heap: int = 0
-    segments: tuple[tuple[int, int], ...] = ()
-    """Sealed keyword segments as half-open ranges of slots, from 0 on without a gap."""
+    segments: tuple[tuple[int, int, int], ...] = ()
+    """Sealed keyword segments as half-open ranges of slots, from 0 on without a gap, each with its checksum."""
 
     @property
     def sealed(self) -> int:
@@ -74,9 +74,14 @@ class HeaderFile:
     def read(self) -> Header:
         copies = [_unpack(self._map[at : at + _COPY_BYTES], self._path) for at in _COPY_AT]
         whole = [copy for copy in copies if copy is not None]
+        if not whole and any(_is_older(self._map[at : at + _COPY_BYTES]) for at in _COPY_AT):
+            raise EmbedderMismatch(f"The index {self._path.parent} was made by an older version of this program.")
         if not whole:
             raise BankDamaged(f"Both copies of the index header {self._path} are damaged; build the index again.")
         return max(whole, key=lambda header: header.sequence)
+
+    def whole_copies(self) -> int:
+        return sum(_unpack(self._map[at : at + _COPY_BYTES], self._path) is not None for at in _COPY_AT)
 
     def write(self, header: Header) -> None:
         at = _COPY_AT[header.sequence % 2]
@@ -97,10 +102,19 @@ def _pack(header: Header) -> bytes:
     return body + _CHECKSUM.pack(zlib.crc32(body))
 
 
+def _is_older(copy: bytes) -> bool:
+    magic, version = _FIXED.unpack_from(copy)[:2]
+    return bool(magic == _MAGIC and version < FORMAT and _is_whole(copy))
+
+
+def _is_whole(copy: bytes) -> bool:
+    return bool(_CHECKSUM.unpack(copy[-_CHECKSUM.size :])[0] == zlib.crc32(copy[: -_CHECKSUM.size]))
+
+
 def _unpack(copy: bytes, path: Path) -> Header | None:
-    body = copy[: -_CHECKSUM.size]
-    if _CHECKSUM.unpack(copy[-_CHECKSUM.size :])[0] != zlib.crc32(body):
+    if not _is_whole(copy):
         return None
+    body = copy[: -_CHECKSUM.size]
     magic, version, sequence, rows, embedded, applied, mark, entries, length, heap, count = _FIXED.unpack_from(body)
     if magic != _MAGIC or version < FORMAT:
         return None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reasoningbank.core.errors import BankDamaged
+from reasoningbank.core.errors import BankDamaged, EmbedderMismatch
 from reasoningbank.index.header import HeaderFile
 from reasoningbank.ports import IndexInfo
 
 
 def peek(directory: Path) -> IndexInfo | None:
-    """None when there is no index, or none that can be read."""
+    """None when there is no index, or one of an older version of this program."""
     try:
         name = (directory / "CURRENT").read_text("utf-8").strip()
         file = HeaderFile(directory / name / "header", writable=False)
@@ -18,7 +18,12 @@ def peek(directory: Path) -> IndexInfo | None:
             header = file.read()
         finally:
             file.close()
-    except (OSError, BankDamaged):
+    except (OSError, BankDamaged, ValueError):
+        # Of one that is being made there is no pointer yet.
+        if not any(directory.glob("gen-*")):
+            return None
+        return IndexInfo(kind="embedded", memories=0, awaiting_vectors=0, applied=0, bytes_on_disk=0, is_damaged=True)
+    except EmbedderMismatch:
         return None
     return IndexInfo(
         kind="embedded",

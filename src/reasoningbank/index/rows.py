@@ -10,6 +10,7 @@ view, which NumPy scans as fast as a flat one.
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
@@ -17,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.types import Standing
-from reasoningbank.index.files import GrowingFile
+from reasoningbank.index.checks import Sums, row_checks
+from reasoningbank.index.files import File, GrowingFile
 from reasoningbank.index.forms import PACKED
 
 BLOCK_ROWS = 8192
@@ -50,14 +52,32 @@ COLUMNS: Mapping[str, np.dtype[Any]] = {
     "outcome": np.dtype("u1"),
     "state": np.dtype("u1"),
     "alive": np.dtype("u1"),
+    "changed": np.dtype("<u8"),
+    "words": np.dtype("<u4"),
+    "vectors": np.dtype("<u4"),
+    "check": np.dtype("<u4"),
 }
+"""`changed` is the feed number of the batch that last changed the row; `words` and `vectors` are checksums of what the
+slot has in other files, `check` is that of the row itself."""
+_UNCHECKED = ("vectors", "check")
+"""Written after the row, when its vectors come, or checksums themselves."""
+COPIED = tuple(name for name in COLUMNS if name not in ("id", "entry", "length", "words", *_UNCHECKED))
+"""What a row takes along into another generation; the rest depends on where it comes to lie."""
+_CHECKED = tuple(name for name in COLUMNS if name not in _UNCHECKED)
 _STARTS: dict[str, int] = {}
 _at = 0
 for _name, _dtype in COLUMNS.items():
     _STARTS[_name] = _at
     _at += _dtype.itemsize * BLOCK_ROWS
 BLOCK_BYTES = _at
+_PIECES = tuple((_STARTS[name], COLUMNS[name].itemsize) for name in _CHECKED)
+_FEW = 16
 Slots = NDArray[np.int64]
+
+
+def column_start(name: str) -> int:
+    """Where a column lies within its block, in bytes."""
+    return _STARTS[name]
 
 
 def blocks_for(rows: int) -> int:
@@ -67,12 +87,13 @@ def blocks_for(rows: int) -> int:
 class Rows:
     """The columns of one generation as far as they are mapped. A writer and its readers share the pages."""
 
-    def __init__(self, file: GrowingFile, heap: GrowingFile, rows: int, heap_bytes: int) -> None:
+    def __init__(self, file: File, heap: File, rows: int, heap_bytes: int) -> None:
         self._file = file
         blocks = blocks_for(rows)
         raw = file.view(blocks * BLOCK_BYTES)
+        self._raw = raw.data
         self._columns = {name: _column(raw, name, blocks) for name in COLUMNS}
-        self._heap = heap.view(heap_bytes)
+        self._heap = heap.view(heap_bytes)[:heap_bytes]
         self.count = rows
 
     def blocks(self, name: str) -> NDArray[Any]:
@@ -86,6 +107,31 @@ class Rows:
     def put(self, name: str, slots: Slots, values: Any) -> None:
         self._columns[name][slots >> _BLOCK_BITS, slots & (BLOCK_ROWS - 1)] = values
         self._file.touched()
+
+    def seal(self, slots: Slots) -> None:
+        """Make the checksums fit what the rows hold now."""
+        self.put("check", slots, self._checks(slots))
+
+    def sound(self, slots: Slots) -> NDArray[np.bool_]:
+        """Which of the slots hold what was written to them."""
+        found = self._few_checks(slots) if len(slots) <= _FEW else self._checks(slots)
+        sound: NDArray[np.bool_] = found == self.take("check", slots)
+        return sound
+
+    def _few_checks(self, slots: Slots) -> Sums:
+        """The same a piece at a time: to lay a few rows side by side takes longer than to sum them up."""
+        crc, raw, found = zlib.crc32, self._raw, []
+        for slot in slots.tolist():
+            block, local = divmod(slot, BLOCK_ROWS)
+            total, base = slot, block * BLOCK_BYTES
+            for start, size in _PIECES:
+                at = base + start + local * size
+                total = crc(raw[at : at + size], total)
+            found.append(_with_long_id(total, raw[base + local * _ID_BYTES :], (0, self._heap)))
+        return np.array(found, np.uint32)
+
+    def _checks(self, slots: Slots) -> Sums:
+        return _checks_of({name: self.take(name, slots) for name in _CHECKED}, slots, (0, self._heap))
 
     def span(self, name: str, first: int, last: int) -> NDArray[Any]:
         """A column's rows first to last as one flat copy."""
@@ -154,13 +200,43 @@ def _column(raw: NDArray[np.uint8], name: str, blocks: int) -> NDArray[Any]:
     )  # fmt: skip
 
 
-def append(file: GrowingFile, first: int, columns: Mapping[str, NDArray[Any]]) -> None:
+def append(file: File, first: int, columns: Mapping[str, NDArray[Any]], heap: tuple[int, bytes]) -> None:
+    """`heap` is where the long ids among them were put, and they themselves."""
     count = len(columns["id"])
     file.reserve(blocks_for(first + count) * BLOCK_BYTES)
-    for name, values in columns.items():
-        raw = np.ascontiguousarray(values, COLUMNS[name])
-        for at, start, stop in _pieces(name, first, count):
-            file.write(at, raw[start:stop].view(np.uint8))
+    rows = {name: np.ascontiguousarray(columns[name], COLUMNS[name]) for name in _CHECKED}
+    slots = np.arange(first, first + count, dtype=np.int64)
+    rows["check"] = _checks_of(rows, slots, (heap[0], np.frombuffer(heap[1], np.uint8)))
+    for name, values in rows.items():
+        write_column(file, first, name, values)
+
+
+def write_column(file: File, first: int, name: str, values: NDArray[Any]) -> None:
+    raw = np.ascontiguousarray(values, COLUMNS[name])
+    for at, start, stop in _pieces(name, first, len(raw)):
+        file.write(at, raw[start:stop].view(np.uint8))
+
+
+def _checks_of(columns: Mapping[str, NDArray[Any]], slots: Slots, heap: tuple[int, NDArray[np.uint8]]) -> Sums:
+    """A long id counts with what the heap holds of it; `heap` is a piece of it, and where that lies."""
+    count = len(slots)
+    rows = np.concatenate(
+        [np.ascontiguousarray(columns[name]).view(np.uint8).reshape(count, -1) for name in _CHECKED], axis=1
+    )
+    checks = row_checks(rows, slots)
+    for row in np.flatnonzero(rows[:, 0] == _LONG_MARK).tolist():
+        checks[row] = _with_long_id(int(checks[row]), rows[row].data, heap)
+    return checks
+
+
+def _with_long_id(check: int, row: memoryview, heap: tuple[int, NDArray[np.uint8]]) -> int:
+    if row[0] != _LONG_MARK:
+        return check
+    _, at, size = _LONG.unpack(row[: _LONG.size])
+    first = max(0, at - heap[0])
+    # A damaged one may point anywhere.
+    held = heap[1][first : first + size] if first < len(heap[1]) else heap[1][:0]
+    return zlib.crc32(held.data, check)
 
 
 def forget_beyond(file: GrowingFile, rows: int) -> None:

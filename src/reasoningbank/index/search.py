@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from reasoningbank.core.values import dataclass
 from reasoningbank.index.bm25 import score
 from reasoningbank.index.changes import find, slots_with
+from reasoningbank.index.content import Snapshot
 from reasoningbank.index.entries import query_terms
 from reasoningbank.index.forms import likeness
-from reasoningbank.index.generation import Snapshot
 from reasoningbank.index.hashing import exact_term
 from reasoningbank.index.masks import SCOPES, Mask, Passed
 from reasoningbank.index.neighbours import with_neighbours

@@ -7,6 +7,7 @@ Segments are immutable and built from the forward file alone, so one that is los
 from __future__ import annotations
 
 import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def segment_name(first: int, last: int) -> str:
 class Segment:
     """Postings of the slots `first` to `last`, sorted by term."""
 
-    def __init__(self, path: Path, first: int, last: int) -> None:
+    def __init__(self, path: Path, first: int, last: int, check: int) -> None:
         try:
             raw = np.memmap(path, np.uint8, mode="r")
         except (FileNotFoundError, ValueError) as error:
@@ -49,6 +50,7 @@ class Segment:
         words = np.asarray(raw)[_HEAD.size :].view("<u4")
         ends = np.cumsum(sizes)
         self.first, self.last = first, last
+        self._raw, self._check = np.asarray(raw), check
         self.lengths = words[: ends[0]].view("<f4")
         self._terms = words[ends[0] : ends[1]]
         self._starts = words[ends[1] : ends[2]]
@@ -64,12 +66,16 @@ class Segment:
         stop = np.where(self._terms[at] == terms, self._starts[at + 1], start)
         return start, stop.astype(np.int64)
 
+    def is_sound(self) -> bool:
+        """Whether the file holds what was sealed. Reads all of it."""
+        return zlib.crc32(self._raw.data) == self._check
+
     def postings(self, start: int, stop: int) -> Keys:
         return self._postings[start:stop]
 
 
-def seal(path: Path, entries: NDArray[Any], counts: NDArray[np.int64], lengths: NDArray[np.uint32]) -> None:
-    """Write the segment of consecutive slots from their entries."""
+def seal(path: Path, entries: NDArray[Any], counts: NDArray[np.int64], lengths: NDArray[np.uint32]) -> int:
+    """Write the segment of consecutive slots from their entries; returns its checksum."""
     key = entries["term"].astype(np.uint64)
     key <<= np.uint64(24)
     key |= np.repeat(np.arange(len(counts), dtype=np.uint64), counts)
@@ -84,7 +90,12 @@ def seal(path: Path, entries: NDArray[Any], counts: NDArray[np.int64], lengths: 
     starts = np.append(fresh, len(terms)).astype(np.uint32)
     head = _HEAD.pack(_MAGIC, len(counts), len(fresh), len(postings))
     parts = [lengths.astype("<f4"), terms[fresh], starts, postings]
-    write_durably(path, [head, *(part.data for part in parts)])
+    content: list[Any] = [head, *(part.data for part in parts)]
+    write_durably(path, content)
+    check = 0
+    for piece in content:
+        check = zlib.crc32(piece, check)
+    return check
 
 
 def merged(ranges: Ranges, rows: int, policy: KeywordPolicy = KEYWORDS) -> Ranges:

@@ -11,21 +11,22 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from reasoningbank.core.confidence import Policy
 from reasoningbank.core.context import Evidenced, Here, gathered
-from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly, BankUnavailable, EmbedderMismatch
+from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch, StoreError
 from reasoningbank.core.learning import OF_A_SESSION
 from reasoningbank.core.types import Change, Memory, Outcome, Scope, SignalKind, State, Trajectory
-from reasoningbank.core.values import replace
+from reasoningbank.core.values import dataclass, replace
 from reasoningbank.ports import Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.absence import Absence
+from reasoningbank.recall.current import Current
 from reasoningbank.recall.follow import Follower, GiveWay
 from reasoningbank.recall.index_progress import Progress
+from reasoningbank.recall.mending import mend
 from reasoningbank.recall.query import Query
 from reasoningbank.recall.relevance import Column, calibration_for, likeness_of
 
@@ -40,6 +41,7 @@ LEAST_LIKENESS = 0.2
 MANY_TASKS = 1000
 LEAST_SHARE = 0.2
 CATCH_UP_BUDGET_S = 1.0
+MEND_WAIT_S = 0.25
 LONGEST_TASK_CHARS = 4_000
 WHOLE_SIGNAL = 0.5
 """The weight from which evidence ties a memory to a task as firmly as having been learned in it."""
@@ -54,8 +56,8 @@ class TaskFollower(Follower):
 
     kind = "trajectory"
 
-    def _rows(self, ids: Sequence[str]) -> dict[str, Memory]:
-        return {i: _as_row(t) for i, t in self._store.unscoped(Trajectory, ids).items() if t.ended_at is not None}
+    def rows(self, ids: Sequence[str]) -> dict[str, Memory]:
+        return {i: _as_row(t) for i, t in self.store.unscoped(Trajectory, ids).items() if t.ended_at is not None}
 
     def _facets(self, embedder: Embedder) -> tuple[str, ...]:  # noqa: ARG002 - one vector a task, whichever embedder
         return TASK_FACETS
@@ -65,6 +67,13 @@ class TaskFollower(Follower):
         return added, revised, erased, []
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    index: Index
+    follower: TaskFollower
+    current: Current
+
+
 class Experience:
     def __init__(self, store: Store, open_tasks: OpenTasks, embedder: Callable[[], Embedder], policy: Policy) -> None:
         self._store = store
@@ -72,7 +81,7 @@ class Experience:
         self._embedder = embedder
         self._policy = policy
         self._lock = threading.Lock()
-        self._opened: tuple[Index, TaskFollower] | None = None
+        self._opened: Opened | None = None
         self._anew = False
         self._no_task = Absence()
 
@@ -108,8 +117,9 @@ class Experience:
             return True
         for _ in range(2):
             try:
-                _, follower = self._open()
-                return follower.catch_up(budget_s=budget_s, wait_s=wait_s, progress=progress, give_way=give_way)
+                return self._open().follower.catch_up(
+                    budget_s=budget_s, wait_s=wait_s, progress=progress, give_way=give_way
+                )
             except (BankUnavailable, BankDamaged, EmbedderMismatch) as error:
                 self._let_go(error)
         # Searches do without it: nothing is gained by trying for ever.
@@ -118,7 +128,7 @@ class Experience:
     def close(self) -> None:
         with self._lock:
             if self._opened is not None:
-                self._opened[0].close()
+                self._opened.index.close()
                 self._opened = None
 
     def _any(self, tenant: str) -> bool:
@@ -129,7 +139,7 @@ class Experience:
         """Past tasks and how alike they are, the nearest first."""
         where = Filter(tenant=probe.where.tenant, namespace=probe.where.namespace)
         try:
-            found = self._current(query.catch_up_s).search(replace(probe, where=where, depth=TASKS_WEIGHED))
+            found = self._index(query.catch_up_s).search(replace(probe, where=where, depth=TASKS_WEIGHED))
         except (BankUnavailable, BankDamaged, EmbedderMismatch) as error:
             # Not built yet on a bank that may only be read, removed by a reindex, damaged, or of an older build. It is
             # a view: this answer does without it, and the next search opens it again, anew in the latter two cases.
@@ -146,32 +156,37 @@ class Experience:
             if likeness[row] >= least and found.ids[row] not in excluded
         ]
 
-    def _current(self, budget_s: float | None) -> Index:
-        index, follower = self._open()
-        # On a bank that cannot be written, what is indexed can be asked all the same.
-        with suppress(BankReadOnly, BankFull):
-            follower.catch_up(budget_s=CATCH_UP_BUDGET_S if budget_s is None else budget_s)
-        return index
+    def _index(self, budget_s: float | None) -> Index:
+        return self._open().current.view(CATCH_UP_BUDGET_S if budget_s is None else budget_s).index
 
-    def _open(self) -> tuple[Index, TaskFollower]:
+    def _open(self) -> Opened:
         with self._lock:
             if self._opened is None:
                 self._opened = self._fresh(anew=self._anew)
                 self._anew = False
-                if self._opened[1].is_astray():
-                    self._opened[0].close()
-                    self._opened = self._fresh(anew=True)
             return self._opened
 
     def _let_go(self, error: Exception) -> None:
-        """Open the index again the next time, anew unless it was merely not there."""
+        """Open the index again the next time. One that was there is mended, or built anew where it cannot be."""
         with self._lock:
-            self._opened = None
-            self._anew = not isinstance(error, BankUnavailable)
+            opened, self._opened = self._opened, None
+        if isinstance(error, BankUnavailable):
+            return
+        try:
+            self._anew = opened is None or not mend(opened.follower, MEND_WAIT_S)
+        except (StoreError, OSError):
+            self._anew = True
 
-    def _fresh(self, *, anew: bool) -> tuple[Index, TaskFollower]:
+    def mend(self, tenant: str) -> bool:
+        """Build again what of the index differs from the records, where there are tasks; whether something did."""
+        if self._opened is None and not self._any(tenant):
+            return False
+        return mend(self._open().follower, MEND_WAIT_S, thorough=True)
+
+    def _fresh(self, *, anew: bool) -> Opened:
         index = self._open_tasks(anew=anew)
-        return index, TaskFollower(self._store, index, self._embedder, self._policy)
+        follower = TaskFollower(self._store, index, self._embedder, self._policy)
+        return Opened(index, follower, Current(follower))
 
 
 def least_likeness(tasks: int) -> float:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.core.confidence import Policy, evidence_for
 from reasoningbank.core.digest import blake2b
+from reasoningbank.core.errors import BankDamaged
 from reasoningbank.core.types import Change, EmbedderIdentity, Memory, Op, Signal, Standing
+from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Embedder, Index, IndexBatch, Store, Writer
 from reasoningbank.recall.index_progress import IndexProgress, Progress
 
@@ -50,37 +52,80 @@ def _joined(*parts: str) -> str:
     return "\n".join(kept)
 
 
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far an index is, as of one commit."""
+
+    stamp: tuple[int, int]
+    applied: int
+    mark: int
+    owes: bool
+    """Whether vectors are lacking, or rows are in doubt."""
+
+
 class Follower:
     kind = "memory"
     """The kind of record that the index is of."""
 
-    def __init__(self, store: Store, index: Index, embedder: Callable[[], Embedder], policy: Policy) -> None:
-        self._store = store
-        self._index = index
+    def __init__(
+        self,
+        store: Store,
+        index: Index,
+        embedder: Callable[[], Embedder],
+        policy: Policy,
+        *,
+        changes_per_batch: int = CHANGES_PER_BATCH,
+    ) -> None:
+        self.store = store
+        self.index = index
         self._embedder = embedder
         self._policy = policy
+        self._changes_per_batch = changes_per_batch
         self._at_hand: dict[str, Memory] = {}
         """Memories that were just absorbed, so that embedding them needs no second look: bounded, for one run only."""
+        self._kept_position: Position | None = None
         self._counting = threading.Lock()
         self._wanted = 0
         """Threads that wait for the right to write the index."""
 
-    def _rows(self, ids: Sequence[str]) -> dict[str, Memory]:
-        return self._store.unscoped(Memory, ids)
+    def rows(self, ids: Sequence[str]) -> dict[str, Memory]:
+        """What the index should hold of these ids."""
+        return self.store.unscoped(Memory, ids)
 
     def _facets(self, embedder: Embedder) -> tuple[str, ...]:
         return embedder.facets
 
     def lag(self) -> int:
         """Changes that the index has not seen, plus memories whose vectors it still lacks."""
-        return max(0, self._store.head() - self._index.applied) + self._index.info().awaiting_vectors
+        return max(0, self.store.head() - self.index.applied) + self.index.info().awaiting_vectors
 
     def is_astray(self) -> bool:
-        """Whether the index followed another history: the records were put back from a backup, or replaced."""
-        if self._index.applied == 0:
-            return False
-        last = self._store.changes(self._index.applied - 1, 1)
-        return not last or _mark(last[0]) != self._index.mark
+        """Whether the index followed another history: the records were put back from a backup, or replaced, or a power
+        loss took the last ones.
+        """
+        applied, mark = self.index.applied, self.index.mark
+        return applied > 0 and not _holds(self.store.changes(applied - 1, 1), applied, mark)
+
+    def _changes(self, limit: int) -> list[Change]:
+        """The changes that the index has not seen. Raises `BankDamaged` where the last one it saw is not there."""
+        applied, mark = (position := self._position()).applied, position.mark
+        if applied == 0:
+            return self.store.changes(0, limit)
+        changes = self.store.changes(applied - 1, 1 + limit)
+        if _holds(changes, applied, mark):
+            return changes[1:]
+        raise BankDamaged("The index followed another history than that of the records; build the index again.")
+
+    def _position(self) -> Position:
+        """Asked once for each commit: what is owed takes a look at every row."""
+        while self._kept_position is None or self._kept_position.stamp != self.index.stamp:
+            stamp, index = self.index.stamp, self.index
+            owes = bool(index.awaiting_vectors(1) or index.in_doubt())
+            position = Position(stamp, index.applied, index.mark, owes)
+            # Another process may have brought it forward between the questions.
+            if index.stamp == stamp:
+                self._kept_position = position
+        return self._kept_position
 
     def catch_up(
         self,
@@ -105,7 +150,7 @@ class Follower:
         give_way: GiveWay | None = None,
     ) -> int | None:
         """As `catch_up`; the last change that is in the index, or None when it lags behind."""
-        if (seen := self._seen_all()) is not None:
+        if (seen := self.seen_all()) is not None:
             return seen
         deadline = time.monotonic() + budget_s
 
@@ -113,53 +158,68 @@ class Follower:
             wanted = give_way is not None and (self._wanted > 0 or give_way())
             return wanted or time.monotonic() > deadline
 
-        with self._writing(wait_s) as granted:
+        with self.writing(wait_s) as granted:
             if not granted:
                 # Somebody else is bringing the index forward right now.
-                return self._seen_all()
-            noted = IndexProgress(progress, self.lag() if progress is not None else 0)
-            try:
-                done = self._absorb(is_over, noted) and self._embed(is_over, noted)
-                return self._index.applied if done else None
-            finally:
-                self._at_hand.clear()
+                return self.seen_all()
+            return self.follow(is_over, progress)
+
+    def follow(
+        self, is_over: Callable[[], bool], progress: Progress | None = None, *, most_vectors: int | None = None
+    ) -> int | None:
+        """As `caught_up_to`, for whoever has the right to write the index already. With `most_vectors`, none is made
+        when more are owed, or when they cost something.
+        """
+        noted = IndexProgress(progress, self.lag() if progress is not None else 0)
+        try:
+            if ids := self.index.in_doubt():
+                self.index.apply(self.as_they_are(ids))
+            done = self._absorb(is_over, noted) and self._may_embed(most_vectors) and self._embed(is_over, noted)
+            return self.index.applied if done else None
+        finally:
+            self._at_hand.clear()
+
+    def on(self, index: Index, changes_per_batch: int) -> Follower:
+        """The same for another index of the same records."""
+        return type(self)(self.store, index, self._embedder, self._policy, changes_per_batch=changes_per_batch)
 
     @contextmanager
-    def _writing(self, wait_s: float) -> Iterator[bool]:
+    def writing(self, wait_s: float) -> Iterator[bool]:
         """The right to write the index. Whoever works in an idle hour sees that somebody waits for it."""
         with ExitStack() as held:
             with self._counting:
                 self._wanted += 1
             try:
-                granted = held.enter_context(self._index.writing(wait_s=wait_s))
+                granted = held.enter_context(self.index.writing(wait_s=wait_s))
             finally:
                 with self._counting:
                     self._wanted -= 1
             yield granted
 
-    def _seen_all(self) -> int | None:
-        applied = self._index.applied
-        return applied if self._store.head() <= applied and not self._index.awaiting_vectors(1) else None
+    def seen_all(self) -> int | None:
+        """The last change, when it is in the index and nothing is owed; None otherwise."""
+        position = self._position()
+        return None if position.owes or self._changes(1) else position.applied
 
     # ------------------------------------------------------------ rows and keywords
 
     def _absorb(self, is_over: Callable[[], bool], noted: IndexProgress) -> bool:
-        first = self._index.applied
-        while changes := self._store.changes(self._index.applied, CHANGES_PER_BATCH):
-            self._index.apply(self._batch(changes))
-            noted.note_words(self._index.applied - first, self._store.head() - first)
+        first = self.index.applied
+        while changes := self._changes(self._changes_per_batch):
+            self.index.apply(self._batch(changes))
+            noted.note_words(self.index.applied - first, self.store.head() - first)
             if is_over():
-                return self._index.applied >= self._store.head()
+                return self.index.applied >= self.store.head()
         return True
 
     def _batch(self, changes: Sequence[Change]) -> IndexBatch:
         added, revised, erased, signals = self._sorted_out(changes)
-        memories = self._rows([*added, *revised])
+        memories = self.rows([*added, *revised])
         if len(self._at_hand) < MOST_AT_HAND:
             self._at_hand.update((i, m) for i, m in memories.items() if len(m.content) < LARGE_CONTENT_CHARS)
-        judged = {signal.memory_id for signal in self._store.unscoped(Signal, signals).values()} if signals else set()
-        judged_memories = self._store.unscoped(Memory, sorted(judged.difference(memories))) if judged else {}
-        standings = self._standings(
+        judged = {signal.memory_id for signal in self.store.unscoped(Signal, signals).values()} if signals else set()
+        judged_memories = self.store.unscoped(Memory, sorted(judged.difference(memories))) if judged else {}
+        standings = self.standings(
             {**judged_memories, **{i: m for i, m in memories.items() if i in revised or i in judged}}
         )
         return IndexBatch(
@@ -169,6 +229,22 @@ class Follower:
             standings={i: standing for i, standing in standings.items() if i not in memories},
             applied=changes[-1].seq,
             mark=_mark(changes[-1]),
+        )
+
+    def take_as_they_are(self, changes: Sequence[Change]) -> None:
+        """Apply what changed out of turn; when its turn comes, it changes nothing any more."""
+        if ids := list(dict.fromkeys(change.id for change in changes if change.kind == self.kind)):
+            self.index.apply(self.as_they_are(ids))
+
+    def as_they_are(self, ids: Sequence[str]) -> IndexBatch:
+        """What the index should hold of these ids, whatever it holds; it comes no further in the feed by this."""
+        memories = self.rows(ids)
+        standings = self.standings(memories)
+        return IndexBatch(
+            revised=[(memory, standings[i]) for i, memory in memories.items()],
+            erased=[i for i in ids if i not in memories],
+            applied=self.index.applied,
+            mark=self.index.mark,
         )
 
     def _sorted_out(self, changes: Sequence[Change]) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -196,13 +272,13 @@ class Follower:
     def _unproven(self, memory: Memory) -> Standing:
         return self._policy.standing(memory.initial_confidence, memory.created_at, ())
 
-    def _standings(self, memories: dict[str, Memory]) -> dict[str, Standing]:
+    def standings(self, memories: dict[str, Memory]) -> dict[str, Standing]:
         evidence: dict[str, list[Signal]] = {memory_id: [] for memory_id in memories}
         by_tenant: dict[str, list[str]] = {}
         for memory in memories.values():
             by_tenant.setdefault(memory.tenant, []).append(memory.id)
         for tenant, ids in by_tenant.items():
-            with self._store.read(tenant) as reader:
+            with self.store.read(tenant) as reader:
                 for signal in reader.select(Signal, {"memory_id": ids}):
                     evidence[signal.memory_id].append(signal)
         return {
@@ -214,25 +290,30 @@ class Follower:
 
     # ------------------------------------------------------------ vectors
 
+    def _may_embed(self, most: int | None) -> bool:
+        if most is None or not self.index.awaiting_vectors(1):
+            return True
+        return len(self.index.awaiting_vectors(most + 1)) <= most and not self._embedder().costly
+
     def _embed(self, is_over: Callable[[], bool], noted: IndexProgress) -> bool:
         fewest = size = self._fewest_rows()
         done = 0
-        while ids := self._index.awaiting_vectors(size):
+        while ids := self.index.awaiting_vectors(size):
             started = time.monotonic()
-            self._index.embed(ids, self._vectors(ids))
+            self.index.embed(ids, self._vectors(ids))
             took_s = max(1e-6, time.monotonic() - started)
             done += len(ids)
             if noted.is_wanted:
                 # Asked only then: counting what is left looks at every row.
-                noted.note_vectors(done, self._index.info().awaiting_vectors)
+                noted.note_vectors(done, self.index.info().awaiting_vectors)
             if is_over():
-                return not self._index.awaiting_vectors(1)
+                return not self.index.awaiting_vectors(1)
             size = max(fewest, min(2 * size, int(size * TARGET_BATCH_S / took_s), MOST_ROWS_PER_BATCH))
         noted.note_end()
         return True
 
     def _fewest_rows(self) -> int:
-        if not self._index.awaiting_vectors(1):
+        if not self.index.awaiting_vectors(1):
             return FEWEST_ROWS_PER_BATCH
         return FEWEST_COSTLY_ROWS_PER_BATCH if self._embedder().costly else FEWEST_ROWS_PER_BATCH
 
@@ -241,7 +322,7 @@ class Follower:
 
         embedder = self._embedder()
         memories = {i: self._at_hand.pop(i) for i in ids if i in self._at_hand}
-        memories.update(self._rows([i for i in ids if i not in memories]))
+        memories.update(self.rows([i for i in ids if i not in memories]))
         dimension = embedder.identity.dimension
         facets = self._facets(embedder)
         # A caller gives the first facet alone. Without it, what was kept is of another version and says nothing here.
@@ -270,10 +351,8 @@ class Follower:
     def _kept(self, memories: dict[str, Memory]) -> dict[str, dict[str, bytes]]:
         kept: dict[str, dict[str, bytes]] = {}
         for tenant in {memory.tenant for memory in memories.values()}:
-            with self._store.read(tenant) as reader:
-                kept.update(
-                    reader.vectors(self._index.identity, [i for i, m in memories.items() if m.tenant == tenant])
-                )
+            with self.store.read(tenant) as reader:
+                kept.update(reader.vectors(self.index.identity, [i for i, m in memories.items() if m.tenant == tenant]))
         return kept
 
     def _keep(
@@ -291,7 +370,12 @@ class Follower:
                 for i in lacking
                 if memories[i].tenant == tenant
             }
-            self._store.write(tenant, partial(_keep_all, identity=embedder.identity, blobs=blobs))
+            self.store.write(tenant, partial(_keep_all, identity=embedder.identity, blobs=blobs))
+
+
+def _holds(changes: Sequence[Change], applied: int, mark: int) -> bool:
+    """Whether the first of them is the one that an index has seen last."""
+    return bool(changes) and changes[0].seq == applied and _mark(changes[0]) == mark
 
 
 def _mark(change: Change) -> int:

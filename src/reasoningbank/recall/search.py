@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -28,12 +29,14 @@ from reasoningbank.core.types import Confidence, Edge, Exposure, Memory, Standin
 from reasoningbank.core.values import replace
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.absence import Absence
+from reasoningbank.recall.current import Current
 from reasoningbank.recall.experience import NOTHING_LIVED, Experience, Lived, least_likeness
 from reasoningbank.recall.follow import Follower, GiveWay
 from reasoningbank.recall.holdout import divided, on_trial
 from reasoningbank.recall.index_progress import Progress
 from reasoningbank.recall.links import with_links
 from reasoningbank.recall.match import Match, items_of, matched, passing
+from reasoningbank.recall.mending import mend
 from reasoningbank.recall.owed import is_told_by_words
 from reasoningbank.recall.plan import planned
 from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from reasoningbank.ports import Floats
 
 CATCH_UP_BUDGET_S = 1.0
+MEND_WAIT_S = 0.25
 SHALLOWEST = 64
 CANDIDATES_PER_HIT = 6
 RANKED_PER_HIT = 2
@@ -82,6 +86,7 @@ class Searcher:
         self._no_edge = Absence()
         self._teams = KnownTeams(store)
         self.follower = Follower(store, index, embedder, policy)
+        self._current = Current(self.follower)
 
     def search(
         self,
@@ -98,7 +103,8 @@ class Searcher:
         where = filter_for(query, tenant, namespace)
         by_scope = self._scope_weights
         weights = replace(profile_named(query.profile), project=by_scope.project, team=by_scope.team, org=by_scope.org)
-        seen = self._caught_up(budget_s if query.catch_up_s is None else query.catch_up_s)
+        view = self._current.view(budget_s if query.catch_up_s is None else query.catch_up_s)
+        index, seen = view.index, view.seen
         where = self._teams.narrow(where, query.asked_from, seen)
         now = self._clock()
         probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
@@ -109,12 +115,18 @@ class Searcher:
         with self._store.read(tenant) as reader:
             quota = Quota(reader, query)
             passed, match, candidates, reasons = self._passing(
-                reader, self._with_floor(query), probe, lived, now, quota, owing=seen is None
+                reader, index, self._with_floor(query), probe, lived, now, quota, owing=seen is None
             )
             chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
-            best = ranked(items_of(candidates, match, chosen), lambda: self._similarity(candidates, chosen), weights)
+            items = items_of(candidates, match, chosen)
+            best = ranked(items, lambda: _similarity(index, candidates.handles[chosen]), weights)
             rows = ((chosen[i], parts) for i, parts in best)
-            hits, tokens_used = self._fetch(reader, query, where, candidates, rows, reasons, now, quota)
+            looked_at: list[int] = []
+            hits, tokens_used = self._fetch(
+                reader, query, where, candidates, _noted(rows, looked_at), reasons, now, quota
+            )
+            if looked_at and not index.are_sound(candidates.handles[looked_at]):
+                raise BankDamaged("What the index says of a memory does not match its checksum.")
             if hits and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0):
                 hits = with_links(reader, hits, where)
         reasons += Counter(candidates.filtered_out)
@@ -130,16 +142,8 @@ class Searcher:
             abstained=not passed,
             embedder=str(self._index.identity),
             profile=weights.name,
-            not_yet_indexed=0 if seen is not None else self.follower.lag(),
+            not_yet_indexed=view.owed,
         )
-
-    def _caught_up(self, budget_s: float) -> int | None:
-        """The change up to which the index has followed; None when there are more."""
-        try:
-            return self.follower.caught_up_to(budget_s=budget_s)
-        except (BankReadOnly, BankFull):
-            # What is indexed can be found all the same; `not_yet_indexed` tells of the rest.
-            return None
 
     def catch_up(
         self,
@@ -176,9 +180,9 @@ class Searcher:
     def candidates(self, query: Query, *, tenant: str, namespace: str, depth: int) -> Candidates:
         """What each side finds on its own, before anything is fused, judged or left out."""
         query = checked(query)
-        seen = self._caught_up(CATCH_UP_BUDGET_S)
-        where = self._teams.narrow(filter_for(query, tenant, namespace), query.asked_from, seen)
-        return self._index.search(self._probe(query, where, depth))
+        view = self._current.view(CATCH_UP_BUDGET_S)
+        where = self._teams.narrow(filter_for(query, tenant, namespace), query.asked_from, view.seen)
+        return view.index.search(self._probe(query, where, depth))
 
     def vectors_of(self, ids: Sequence[str], tenant: str) -> Floats:
         """The vectors that the index keeps of active memories, a row for each id; zeros where it has none."""
@@ -190,17 +194,23 @@ class Searcher:
             vectors[[rows[memory_id] for memory_id in found.ids]] = self._index.vectors(found.handles)
         return vectors
 
-    def index_is_damaged(self) -> bool:
-        """Asks the index alone, without a record."""
-        where = Filter(tenant="", states=())
-        dimension = self._index.identity.dimension
-        try:
-            self._index.info()
-            found = self._index.search(Probe(vector=np.ones(dimension, np.float32), text="a", where=where, depth=1))
-            self._index.vectors(found.handles)
-        except BankDamaged:
-            return True
-        return False
+    def mend(self) -> bool:
+        """Build again what of the index is damaged. Where that cannot be done now, search without it from now on.
+
+        False when nothing is the matter with the index.
+        """
+        with suppress(BankReadOnly, BankFull):
+            if mend(self.follower, MEND_WAIT_S):
+                return True
+        if not self._index.damage():
+            return False
+        self._current.distrust()
+        return True
+
+    def mend_all(self, tenant: str) -> bool:
+        """Build again whatever of the indexes differs from the records; whether something did."""
+        mended = mend(self.follower, MEND_WAIT_S, thorough=True)
+        return (self._experience is not None and self._experience.mend(tenant)) or mended
 
     def close(self) -> None:
         self._index.close()
@@ -216,7 +226,16 @@ class Searcher:
         return replace(query, floor=self._floor)
 
     def _passing(
-        self, reader: Reader, query: Query, probe: Probe, lived: Lived, now: float, quota: Quota, *, owing: bool
+        self,
+        reader: Reader,
+        index: Index,
+        query: Query,
+        probe: Probe,
+        lived: Lived,
+        now: float,
+        quota: Quota,
+        *,
+        owing: bool,
     ) -> tuple[list[int], Match, Candidates, Counter[str]]:
         """Candidates above the floor and the asked confidence, most relevant first.
 
@@ -226,7 +245,7 @@ class Searcher:
         excluded = _excluded(reader, query)
         probe = replace(probe, also=tuple(lived.vouched)) if lived.vouched else probe
         while True:
-            candidates = self._index.search(probe)
+            candidates = index.search(probe)
             match = matched(candidates, calibration, self._policy, now, lived, self._company(reader, probe.where))
             passed, reasons = passing(query, excluded, candidates, match, self._fits(query, candidates, match, owing))
             passed = quota.trimmed(passed, candidates.ids, reasons)
@@ -254,13 +273,6 @@ class Searcher:
         """What to look for: the part of the query that asks, and its vector."""
         asked = planned(query.text)
         return Probe(vector=self._embedder().embed([asked])[0], text=asked, where=where, depth=depth)
-
-    def _similarity(self, candidates: Candidates, chosen: Sequence[int]) -> Floats:
-        vectors = self._index.vectors(candidates.handles[chosen])
-        # Not a matrix product: waking BLAS's threads for so few rows takes longer than the work, and on a busy machine
-        # a hundred times as long.
-        products: Floats = np.vecdot(vectors[:, None], vectors[None])
-        return products
 
     # ------------------------------------------------------------ rows
 
@@ -331,6 +343,21 @@ class Searcher:
             ]
         )
         return tuple(shown)
+
+
+def _similarity(index: Index, handles: NDArray[np.int64]) -> Floats:
+    vectors = index.vectors(handles)
+    # Not a matrix product: waking BLAS's threads for so few rows takes longer than the work, and on a busy machine
+    # a hundred times as long.
+    products: Floats = np.vecdot(vectors[:, None], vectors[None])
+    return products
+
+
+def _noted(rows: Iterable[tuple[int, Parts]], taken: list[int]) -> Iterator[tuple[int, Parts]]:
+    """The same, noting which were taken: evidence and rank come from the index, and must be as they were written."""
+    for row, parts in rows:
+        taken.append(row)
+        yield row, parts
 
 
 def _recalled(

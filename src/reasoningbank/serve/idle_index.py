@@ -3,6 +3,7 @@
 Knows when it is worth while: something is owed, whoever writes has paused, and nobody is being served. It works a
 fraction of a second at a time and lets go of the index in between, so a search, in this process or another one, waits
 for one batch at most. A bank that cannot be written is left alone for a while, never reported to those who are served.
+Once an hour it looks for damage as well.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ WORTH_OPENING_FOR = 32
 """So much must be owed before an index, and a model, is loaded for it alone: a search makes up for less in no time."""
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
+EXAMINE_EVERY_S = 3600.0
+"""How often an open index is held against its checksums and the records."""
 END_WITHIN_S = 5.0
 _log = logging.getLogger("reasoningbank.index")
 
@@ -47,6 +50,7 @@ class IdleIndexer:
         self._passed_over = False
         """Whether something is owed that was not worth opening an index for."""
         self._pause_s = 0.0
+        self._examined_at = monotonic()
 
     def start(self) -> None:
         if not self._bank.desk.store.info.read_only:
@@ -67,6 +71,8 @@ class IdleIndexer:
             try:
                 if self.is_due():
                     self._catch_up()
+                elif self._is_time_to_examine():
+                    self._examine()
                 self._pause_s = 0.0
             except Exception as error:  # noqa: BLE001 - the outermost door of this thread: told in the log, tried again
                 self._rest(error)
@@ -90,6 +96,16 @@ class IdleIndexer:
             self._done_at, self._passed_over = head, bool(owed)
             return False
         return True
+
+    def _is_time_to_examine(self) -> bool:
+        return self._bank.has_open_index and self._monotonic() - self._examined_at >= EXAMINE_EVERY_S
+
+    def _examine(self) -> None:
+        """Find damage that no search has come across, and build again what it hit. Searches go on meanwhile."""
+        self._make_way(self._stopping)
+        if self._bank.mend_index():
+            _log.warning("parts of the index were damaged and are built again")
+        self._examined_at = self._monotonic()
 
     def _catch_up(self) -> None:
         head = self._head

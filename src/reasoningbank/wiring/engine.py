@@ -10,29 +10,32 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from reasoningbank.config import Config
 from reasoningbank.core.confidence import Policy, policies
-from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch
+from reasoningbank.core.errors import BankBusy, BankDamaged, BankUnavailable, EmbedderMismatch
 from reasoningbank.core.settings import DEFAULTS, EmbeddingSettings, Settings, parse_embedder
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.core.values import replace
 from reasoningbank.forking import renew_in_child
-from reasoningbank.ports import IndexInfo, Store
+from reasoningbank.ports import Damage, IndexInfo, Store
 from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, FACETS, find_identity, identity_of, make_embedder
 
 if TYPE_CHECKING:
+    from reasoningbank.index.lock import PassingLock
     from reasoningbank.ports import Embedder
+    from reasoningbank.recall.follow import Follower
     from reasoningbank.recall.index_progress import Progress
     from reasoningbank.recall.search import Searcher
 
 T = TypeVar("T")
 
 MOST_RENEWALS = 20
+REINDEX_WAIT_S = 86_400.0
 
 
 class EmbeddedEngine:
@@ -57,9 +60,12 @@ class EmbeddedEngine:
         self._config = config
         self._clock = clock
         self._lock = threading.RLock()
+        self._building = threading.Lock()
         self._searcher: Searcher | None = None
         self._users: Counter[Searcher] = Counter()
         self._open_place: str | None = None
+        self._unusable = False
+        """Whether the index beside a bank that may only be read is damaged: it is built elsewhere then."""
         self._shown: Any = None
         self._temporary: Path | None = None
         # Whole, as this process may go to another folder, and a child of it often does.
@@ -73,7 +79,7 @@ class EmbeddedEngine:
 
     def _begin_in_child(self) -> None:
         """A child opens the index for itself; a folder that was made to be removed is the parent's to remove."""
-        self._lock = threading.RLock()
+        self._lock, self._building = threading.RLock(), threading.Lock()
         self._searcher, self._open_place, self._temporary = None, None, None
         self._users = Counter()
 
@@ -129,7 +135,11 @@ class EmbeddedEngine:
     def _place(self, identity: EmbedderIdentity, build: int) -> Path:
         # What the signals amount to is kept in the index and differs from policy to policy.
         name = f"{build}-{identity.name}-{_policy_mark(self._policy)}"
-        if self._folder is None or (self._store.info.read_only and not (self._folder / name / "CURRENT").exists()):
+        read_only = self._store.info.read_only
+        unusable = self._unusable or (
+            read_only and self._folder is not None and not (self._folder / name / "CURRENT").exists()
+        )
+        if self._folder is None or unusable:
             if self._temporary is None:
                 from tempfile import mkdtemp
 
@@ -141,15 +151,22 @@ class EmbeddedEngine:
 
     def searcher(self) -> Searcher:
         with self._lock:
-            identity, build = self._kept() or (self._identity, 1)
-            place = self._place(identity, build)
-            if self._searcher is None or str(place) != self._open_place:
+            for _ in range(MOST_RENEWALS):
+                identity, build = self._kept() or (self._identity, 1)
+                place = self._place(identity, build)
+                if self._searcher is not None and str(place) == self._open_place:
+                    return self._searcher
                 self._close_searcher()
                 self._check_current(identity)
                 self._searcher = self._open(identity, build)
                 self._open_place = str(self._place(identity, build))
                 self._identity = identity
-            return self._searcher
+                # Another process may have finished a reindex and removed this build just before it was opened.
+                if (self._kept() or (self._identity, 1)) == (identity, build):
+                    return self._searcher
+                self._close_searcher()
+                _remove_folder(place)
+            raise BankBusy("The index is being built anew again and again by other processes; try again.")
 
     def using(self, use: Callable[[Searcher], T]) -> T:
         for _ in range(MOST_RENEWALS):
@@ -157,7 +174,9 @@ class EmbeddedEngine:
             try:
                 with self._held() as searcher:
                     return use(searcher)
-            except (BankUnavailable, BankDamaged, FileNotFoundError):
+            except (BankUnavailable, BankDamaged, EmbedderMismatch, FileNotFoundError) as error:
+                if searcher is None and isinstance(error, EmbedderMismatch):
+                    raise
                 if searcher is not None and not self._may_renew(searcher):
                     raise
         with self._held() as searcher:
@@ -181,17 +200,26 @@ class EmbeddedEngine:
                         searcher.close()
 
     def _may_renew(self, searcher: Searcher) -> bool:
-        """Whether it was the index: one that another process removed, or a damaged one, which is then thrown away."""
+        """Whether it was the index: one that another process removed, or a damaged one, which is then mended."""
         with self._lock:
             if searcher is not self._searcher or self._open_place is None:
                 return True
-            place = Path(self._open_place)
-            removed = not (place / "CURRENT").exists()
-            if not removed and (self._store.info.read_only or not searcher.index_is_damaged()):
-                return False
-            self._close_searcher()
-            _remove_folder(place)
-            return True
+            if not (Path(self._open_place) / "CURRENT").exists():
+                self._close_searcher()
+                return True
+        try:
+            if searcher.mend():
+                return True
+            astray = searcher.follower.is_astray()
+        except (BankUnavailable, BankDamaged, EmbedderMismatch, FileNotFoundError):
+            # It cannot even be looked at: opening it again begins it anew.
+            astray = True
+        if astray:
+            with self._lock:
+                self._unusable = self._store.info.read_only
+                if searcher is self._searcher:
+                    self._close_searcher()
+        return astray
 
     def _check_current(self, identity: EmbedderIdentity) -> None:
         now = identity_of(identity.name, identity.dimension, identity.model if identity.name == "openai" else None)
@@ -205,23 +233,20 @@ class EmbeddedEngine:
         from reasoningbank.index.embedded import EmbeddedIndex
 
         place = self._place(identity, build)
-        read_only = self._store.info.read_only and self._temporary is None
+        read_only = self._is_read_only(place)
         try:
             index = EmbeddedIndex.open(place, identity, FACETS, read_only=read_only)
         except (BankDamaged, EmbedderMismatch):
             if read_only:
-                raise
-            # A view, damaged or of an older build: thrown away and folded again from the records.
-            _remove_folder(place, ignore_errors=False)
-            index = EmbeddedIndex.open(place, identity, FACETS, read_only=False)
-        searcher = self._searcher_on(index, identity, place)
-        if searcher.follower.is_astray() and not read_only:
-            # What it holds is another story than the records tell.
-            index.close()
-            _remove_folder(place, ignore_errors=False)
-            index = EmbeddedIndex.open(place, identity, FACETS, read_only=False)
-            searcher = self._searcher_on(index, identity, place)
-        return searcher
+                # What cannot be put right is built elsewhere, for as long as this bank is open.
+                self._unusable = True
+                return self._open(identity, build)
+            # A view, damaged or of an older build: folded again from the records.
+            index = EmbeddedIndex.renew(place, identity, FACETS)
+        return self._searcher_on(index, identity, place)
+
+    def _is_read_only(self, place: Path) -> bool:
+        return self._store.info.read_only and self._temporary not in place.parents
 
     def _searcher_on(self, index: Any, identity: EmbedderIdentity, place: Path) -> Searcher:
         from reasoningbank.index.embedded import EmbeddedIndex
@@ -238,11 +263,11 @@ class EmbeddedEngine:
             return self._embedders[identity]
 
         tasks_place = place.with_name(f"{place.name}-tasks")
-        read_only = self._store.info.read_only and self._temporary is None
+        read_only = self._is_read_only(place)
 
         def tasks(*, anew: bool) -> EmbeddedIndex:
             if anew and not read_only:
-                _remove_folder(tasks_place)
+                return EmbeddedIndex.renew(tasks_place, identity, TASK_FACETS)
             return EmbeddedIndex.open(tasks_place, identity, TASK_FACETS, read_only=read_only)
 
         experience = Experience(self._store, tasks, embedder, self._policy)
@@ -268,9 +293,73 @@ class EmbeddedEngine:
         place = self._place(identity, build)
         return peek(place) if place.exists() else None
 
+    def index_damage(self) -> list[Damage]:
+        """What of the index does not match its checksums or the records. Nothing is repaired, and none is built."""
+        from reasoningbank.recall.experience import TASK_FACETS, TaskFollower
+        from reasoningbank.recall.follow import Follower
+
+        identity, build = self._kept() or (self._identity, 1)
+        place = self._place(identity, build)
+        return [
+            *self._damage_at(place, identity, FACETS, Follower),
+            *self._damage_at(place.with_name(f"{place.name}-tasks"), identity, TASK_FACETS, TaskFollower),
+        ]
+
+    def _damage_at(
+        self, place: Path, identity: EmbedderIdentity, facets: tuple[str, ...], kind: type[Follower]
+    ) -> list[Damage]:
+        from reasoningbank.index.embedded import EmbeddedIndex
+        from reasoningbank.recall.mending import find_damage
+
+        if not any(place.glob("gen-*")):
+            return []
+        try:
+            index = EmbeddedIndex.open(place, identity, facets, read_only=True)
+        except EmbedderMismatch:
+            # Of an older version of this program: the next search builds it anew.
+            return []
+        except (BankUnavailable, BankDamaged) as error:
+            return [Damage(kind="index", id="", problem=str(error))]
+        try:
+            return find_damage(kind(self._store, index, lambda: make_embedder(identity, self._config), self._policy))
+        except (BankUnavailable, BankDamaged) as error:
+            return [Damage(kind="index", id="", problem=str(error))]
+        finally:
+            index.close()
+
     # ------------------------------------------------------------ changing
 
     def reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity:
+        with self._reindexing(REINDEX_WAIT_S) as granted:
+            if not granted:
+                raise BankBusy("Another process has been building the index anew for a day; try again when it is done.")
+            for _ in range(MOST_RENEWALS):
+                try:
+                    return self._reindexed(embedder, dimension, progress)
+                except (BankUnavailable, BankDamaged, EmbedderMismatch, FileNotFoundError):
+                    # Somebody removed the folder meanwhile, or damaged it: begun again, unless it is the records.
+                    self._store.head()
+            return self._reindexed(embedder, dimension, progress)
+
+    @contextmanager
+    def _reindexing(self, wait_s: float) -> Iterator[bool]:
+        """The right to build another index: one at a time, of threads and of processes."""
+        if self._folder is None or self._store.info.read_only:
+            with self._building:
+                yield True
+            return
+        from reasoningbank.index.lock import PassingLock
+
+        lock = PassingLock(self._folder / "REINDEX")
+        if not _acquired(lock, self._folder, wait_s):
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            lock.release(in_order=False)
+
+    def _reindexed(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity:
         current, build = self._kept() or (self._identity, 1)
         wanted = find_identity(self._wish(embedder, dimension, current), self._config)
         unfinished = self._store.setting("reindex")
@@ -280,11 +369,13 @@ class EmbeddedEngine:
             _remove_folder(self._place(wanted, build + 1))
             self._store.set_setting("reindex", target)
         searcher = self._open(wanted, build + 1)
-        while not searcher.follower.catch_up(budget_s=3600.0, wait_s=60.0, progress=progress):
-            pass
+        try:
+            while not searcher.follower.catch_up(budget_s=3600.0, wait_s=60.0, progress=progress):
+                pass
+        finally:
+            searcher.close()
         with self._lock:
             self._close_searcher()
-            searcher.close()
             self._keep(wanted, build + 1)
             self._store.set_setting("reindex", "")
             self._identity = wanted
@@ -313,10 +404,16 @@ class EmbeddedEngine:
         """
         if self._folder is None or self._store.info.read_only or not self._folder.is_dir():
             return
+        with self._reindexing(0.0) as granted:
+            if granted:
+                self._remove_left_over(self._folder)
+            # Else somebody is building another one, who follows the feed and with it every erasure.
+
+    def _remove_left_over(self, folder: Path) -> None:
         from reasoningbank.index.lock import WriterLock
 
         identity, build = self._kept() or (self._identity, 1)
-        for place in self._folder.iterdir():
+        for place in folder.iterdir():
             # Another policy's index of the same build follows the feed like this one.
             if not place.is_dir() or place.name.startswith(f"{build}-{identity.name}-"):
                 continue
@@ -367,6 +464,15 @@ def _policy_mark(policy: Policy) -> str:
     from hashlib import blake2b
 
     return f"{policy.name}-{blake2b(repr(policy).encode(), digest_size=4).hexdigest()}"
+
+
+def _acquired(lock: PassingLock, folder: Path, wait_s: float) -> bool:
+    for _ in range(MOST_RENEWALS):
+        # The folder may be removed at any moment.
+        with suppress(FileNotFoundError):
+            folder.mkdir(parents=True, exist_ok=True)
+            return lock.acquire(wait_s)
+    raise BankUnavailable(f"The folder {folder} is removed again and again; leave it while the index is built.")
 
 
 def _remove_folder(folder: Path, *, ignore_errors: bool = True) -> None:

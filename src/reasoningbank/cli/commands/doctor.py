@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import location_of, no_bank_at
-from reasoningbank.cli.command import Command
+from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.status import describe_index, lag
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import find_settings, from_environment
@@ -85,11 +85,11 @@ def _checks(args: Namespace) -> Iterator[Check]:
     yield _space(Path(location))
     identity: EmbedderIdentity | None = None
     if Path(location).exists():
-        opened, status = _opens(args, location)
+        opened, status, damaged = _opens(args, location)
         yield opened
         if status is not None:
             yield _whole(location)
-            yield _index(status)
+            yield _index(status, damaged)
             yield _ok("secrets", status.scrubbing)
             identity = status.embedder
     settings, configuration = _configuration(args, location)
@@ -253,20 +253,22 @@ def _space(path: Path) -> Check:
     return _warn("disk", f"{says}: that is little.") if free < _LITTLE_SPACE else _ok("disk", says)
 
 
-def _opens(args: Namespace, location: str) -> tuple[Check, Status | None]:
+def _opens(args: Namespace, location: str) -> tuple[Check, Status | None, int]:
     from reasoningbank.wiring import ReasoningBank
 
     try:
         with ReasoningBank.open(
             location, namespace=args.namespace, create=False, read_only=True, config=args.config
         ) as bank:
-            status = bank.status()
+            status, damaged = bank.status(), len(bank.verify(index_only=True))
     except BankError as error:
-        return _fail("opens", str(error)), None
+        return _fail("opens", str(error)), None, 0
     held = figures.counted(sum(status.memories.values()), "memory", "memories")
-    return _ok(
-        "opens", f"schema {status.store.schema_version}, {held}, {figures.counted(status.changes, 'change')}"
-    ), status
+    return (
+        _ok("opens", f"schema {status.store.schema_version}, {held}, {figures.counted(status.changes, 'change')}"),
+        status,
+        damaged,
+    )
 
 
 def _whole(location: str) -> Check:
@@ -296,9 +298,14 @@ def _quick_check(location: str) -> list[str]:
         connection.close()
 
 
-def _index(status: Status) -> Check:
+def _index(status: Status, damaged: int) -> Check:
     if status.index is None:
         return _ok("index", "none yet; the first query builds it")
+    if status.index.is_damaged:
+        return _fail("index", "it cannot be read; the next query builds it again from the records")
+    if damaged:
+        told = figures.counted(damaged, "part is", "parts are")
+        return _fail("index", f"{told} damaged; `{PROGRAM} reindex --missing` builds them again, nothing is lost")
     behind = lag(status)
     says = describe_index(status)
     if behind:

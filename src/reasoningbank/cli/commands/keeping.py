@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from reasoningbank.cli import figures
@@ -12,9 +13,12 @@ from reasoningbank.cli.indexing import exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.ports import Damage
 from reasoningbank.wiring import EMBEDDERS
 
 DAMAGED = 1
+_MOST_OF_INDEX = 20
+"""So many problems of the index are listed; with --json all of them."""
 
 
 def _backup_options(parser: ArgumentParser) -> None:
@@ -43,15 +47,30 @@ def _verify(args: Namespace, terminal: Terminal) -> int:
     elif found.missing:
         terminal.say("No memories yet: nothing to verify.")
     elif not damage:
-        terminal.say("Every row matches its checksum.")
+        terminal.say("Every row matches its checksum, and the index matches the rows.")
     else:
-        for item in damage:
-            terminal.say(" ".join(part for part in (item.kind, item.id, item.problem) if part))
+        _tell_damage(damage, terminal)
+    return DAMAGED if damage else 0
+
+
+def _tell_damage(damage: Sequence[Damage], terminal: Terminal) -> None:
+    of_index = [item for item in damage if item.kind == "index"]
+    of_records = [item for item in damage if item.kind != "index"]
+    for item in (*of_records, *of_index[:_MOST_OF_INDEX]):
+        terminal.say(" ".join(part for part in (item.kind, item.id, item.problem) if part))
+    if len(of_index) > _MOST_OF_INDEX:
+        terminal.say(f"index … and {len(of_index) - _MOST_OF_INDEX:,} more")
+    if of_records:
         terminal.tell(
-            f"{figures.counted(len(damage), 'problem')}. `{PROGRAM} recover BACKUP` puts a backup in its place; or "
+            f"{figures.counted(len(of_records), 'problem')}. `{PROGRAM} recover BACKUP` puts a backup in its place; or "
             "`export` what can be read."
         )
-    return DAMAGED if damage else 0
+    if of_index:
+        told = figures.counted(len(of_index), "problem")
+        terminal.tell(
+            f"{told} in the index, which is a view: `{PROGRAM} reindex --missing` builds what is damaged again. "
+            "Nothing is lost, and searches go on meanwhile."
+        )
 
 
 def _reindex_options(parser: ArgumentParser) -> None:
@@ -91,12 +110,19 @@ def _index_missing(args: Namespace, terminal: Terminal) -> int:
     with existing(args) as bank:
         before, identity = bank.index_lag(), bank.status().embedder
         with Bar(terminal, "indexing") as bar:
+            mended = bank.mend_index()
+            before = max(before, bank.index_lag())
             indexed = index_rest(bank, bar)
     if terminal.as_json:
         terminal.json({"embedder": str(identity), "indexed": before - indexed.owed, "not_yet_indexed": indexed.owed})
     elif not indexed.owed:
+        if mended:
+            terminal.say("What was damaged of the index is built again.")
         done = figures.counted(before, "change")
-        terminal.say(f"{done} indexed with {identity}." if before else "Nothing was missing: the index is up to date.")
+        if before:
+            terminal.say(f"{done} indexed with {identity}.")
+        elif not mended:
+            terminal.say("Nothing was missing: the index is up to date.")
     tell_owed(indexed, terminal)
     return exit_code(indexed)
 

@@ -102,6 +102,8 @@ def _jobs(status: Status) -> str:
 def _index(status: Status) -> str:
     if status.index is None:
         return "none yet; the first query builds it"
+    if status.index.is_damaged:
+        return "damaged; the next query builds it again"
     behind = lag(status)
     state = "up to date" if not behind else f"{behind:,} behind; the next query catches up"
     return f"{describe_index(status)}, {state}"

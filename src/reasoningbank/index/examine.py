@@ -1,0 +1,73 @@
+"""Holds what an index has on disk against its checksums, slot by slot and file by file.
+
+Knows which part of which slot is damaged. Refuses to know what the slots should hold (`index.comparing`) and how damage
+is put right.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reasoningbank.core.values import dataclass
+from reasoningbank.index.checks import bounded_checks, vector_checks
+from reasoningbank.index.content import Content, Snapshot
+from reasoningbank.index.rows import BLOCK_ROWS
+
+Marked = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """Which slots do not match their checksums, by what of them does not; and which keyword segments."""
+
+    rows: Marked
+    words: Marked
+    vectors: Marked
+    segments: tuple[str, ...]
+
+    @property
+    def sick(self) -> Marked:
+        return self.rows | self.words | self.vectors
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.segments and not self.sick.any()
+
+
+def examine(content: Content, snapshot: Snapshot) -> Examined:
+    rows = snapshot.header.rows
+    marked = [
+        examine_slots(content, snapshot, first, min(rows, first + BLOCK_ROWS)) for first in range(0, rows, BLOCK_ROWS)
+    ]
+    by_row, by_words, by_vectors = (
+        np.concatenate([part[i] for part in marked] or [np.empty(0, np.bool_)]) for i in range(3)
+    )
+    return Examined(
+        rows=by_row,
+        words=by_words,
+        vectors=by_vectors,
+        segments=tuple(
+            f"words-{segment.first}-{segment.last}" for segment in snapshot.segments if not segment.is_sound()
+        ),
+    )
+
+
+def examine_slots(content: Content, snapshot: Snapshot, first: int, last: int) -> tuple[Marked, Marked, Marked]:
+    """Of consecutive slots, whose row, whose words and whose vectors are damaged."""
+    header, rows = snapshot.header, snapshot.rows
+    slots = np.arange(first, last, dtype=np.int64)
+    by_row = ~rows.sound(slots)
+    # Where one slot's words end is told by where the next one's begin: a damaged row casts doubt on two.
+    bounds = content.entry_bounds(header, rows, first, last)
+    starts, stops = bounds[:-1], bounds[1:]
+    possible = (starts >= 0) & (stops >= starts) & (stops <= header.entries)
+    sums = bounded_checks(content.all_entries(header), np.where(possible, starts, 0), np.where(possible, stops, 0))
+    by_words = ~possible | (sums != rows.span("words", first, last))
+    by_vectors = np.zeros(last - first, np.bool_)
+    embedded = max(first, min(last, header.embedded))
+    if embedded > first:
+        parts = [[part[first:embedded] for part in (facet.signs, facet.finer, facet.full)] for facet in snapshot.facets]
+        sums = vector_checks(parts, embedded - first)
+        by_vectors[: embedded - first] = sums != rows.span("vectors", first, embedded)
+    return by_row, by_words, by_vectors
