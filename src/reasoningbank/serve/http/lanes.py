@@ -80,17 +80,20 @@ class Job:
         try:
             self.loop.call_soon_threadsafe(self._settle, result, error)
         finally:
-            # An error knows this frame: holding it here would keep both, and all that was sent, until the next sweep.
+            # An error knows this frame, and so this job. Whatever leads from here back to the error would keep both,
+            # and the whole body that was sent, until the interpreter sweeps, which it may not do for hours.
             del error
 
     def _settle(self, result: Any, error: BaseException | None) -> None:
+        future = self.future
+        del self.future, self.work
         # Whoever waited may have hung up; the work is done all the same.
-        if self.future.done():
+        if future.done():
             return
         if error is None:
-            self.future.set_result(result)
+            future.set_result(result)
         else:
-            self.future.set_exception(error)
+            future.set_exception(error)
 
 
 class Lane:
