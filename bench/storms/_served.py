@@ -124,7 +124,11 @@ def _size(path: Path) -> int:
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "REASONINGBANK_EMBEDDER": "hash"}
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
+        "REASONINGBANK_EMBEDDER": "hash",
+    }
 
 
 def _command(bank: Path, words: Sequence[str]) -> list[str]:
