@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.serve import oauth
 from reasoningbank.serve.http.gate import Gate
 from reasoningbank.serve.http.lanes import WIDTHS, Lane, Width, searching_width
@@ -194,6 +196,43 @@ def test_an_access_token_is_checked_once_and_believed_no_longer_than_it_lasts(ba
         client("GET", "/v1/status")
         monkeypatch.setattr(oauth, "KEYS_LAST_S", 600.0)
         assert client("GET", "/v1/status").status == 401
+
+
+TEXT = "\0the password=Zx8qLm2Rt5Vw9Kp3 is in line one. " + "word " * 1_000
+LOOKED_OVER = {
+    "a new memory": ("POST", "/v1/memories", {"title": "t", "content": TEXT}, {"idempotency_key": "k"}),
+    "many at once": ("POST", "/v1/memories/bulk", {"memories": [{"title": "t", "content": TEXT}]}, {}),
+    "a value under a key": ("PUT", "/v1/keys/k", {"content": TEXT}, {"idempotency_key": "k"}),
+    "another text": ("PATCH", "/v1/memories/{id}", {"content": TEXT}, {}),
+}
+
+
+@pytest.mark.parametrize("name", LOOKED_OVER)
+def test_a_text_is_looked_over_before_the_turn_to_write_is_taken(bank, token_for, monkeypatch, name):
+    entered, released = threading.Event(), threading.Event()
+    places = Scrubber.places
+
+    def slowly(self, text):
+        if len(text) > 4_096:
+            entered.set()
+            assert released.wait(60)
+        return places(self, text)
+
+    method, path, body, headers = LOOKED_OVER[name]
+    with served(bank) as api, ThreadPoolExecutor(1) as other:
+        greedy, modest = api.as_(token_for("greedy")), api.as_(token_for("modest"))
+        path = path.format(id=greedy.record()["id"])
+        monkeypatch.setattr(Scrubber, "places", slowly)
+        try:
+            looked_over = other.submit(greedy, method, path, body, **headers)
+            assert entered.wait(60)
+            modest.record()
+        finally:
+            released.set()
+        assert looked_over.result(60).status in (200, 201)
+        kept = json.dumps(greedy("GET", "/v1/memories").json)
+    assert "Zx8qLm2Rt5Vw9Kp3" not in kept
+    assert "[SECRET:" in kept
 
 
 def test_a_tool_call_over_mcp_runs_in_the_share_of_its_tenant(bank, token_for):

@@ -151,7 +151,9 @@ def _run(endpoint: Endpoint, call: Call, key: str | None, digest: bytes) -> Enco
     elif key is not None:
         encoded = idempotency.once(endpoint, call, key, digest)
     elif endpoint.atomic:
-        encoded = call.bank.atomically(lambda inner, _: idempotency.encoded(endpoint.handle(replace(call, bank=inner))))
+        encoded = call.bank.atomically(
+            lambda inner, _: idempotency.encoded(endpoint.handle(replace(call, bank=inner))), coming=call.body
+        )
     else:
         encoded = idempotency.encoded(endpoint.handle(call))
     if key is not None and endpoint.after is not None and encoded.status == endpoint.after_status:
