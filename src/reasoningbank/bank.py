@@ -149,15 +149,19 @@ class Bank:
         desk = replace(self._desk, tenant=owner, namespace=chosen, scrubber=scrubber)
         return SharedBank(desk, self._engine, self.learning.at(desk))
 
-    def atomically(self, act: Callable[[Bank, Writer], T]) -> T:
+    def atomically(self, act: Callable[[Bank, Writer], T], *, coming: Any = None) -> T:
         """Run several verbs as one unit: all of it is committed, or nothing is.
 
-        `act` gets a bank that writes into the unit, and may be run twice. It cannot search.
+        `act` gets a bank that writes into the unit, and may be run twice. It cannot search. `coming` is what it will
+        keep: that is looked over for secrets before everybody else has to wait for the unit.
         """
+        from reasoningbank.guard.foreseen import foreseeing
         from reasoningbank.unit import InUnit, NoEngine
 
+        scrubber = foreseeing(self._desk.scrubber, coming)
+
         def change(writer: Writer) -> T:
-            desk = replace(self._desk, store=InUnit(self._desk.store, writer))
+            desk = replace(self._desk, store=InUnit(self._desk.store, writer), scrubber=scrubber)
             return act(SharedBank(desk, NoEngine(self._engine), self.learning.at(desk)), writer)
 
         return self._desk.store.write(self._desk.tenant, change)

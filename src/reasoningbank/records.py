@@ -43,6 +43,7 @@ from reasoningbank.core.values import fields, replace
 from reasoningbank.desk import LIVE_STATES, Desk, full_id
 from reasoningbank.guard.admission import Admitted, admit, is_admitted_at_once, readmit
 from reasoningbank.guard.fields import scrubbed_json
+from reasoningbank.guard.foreseen import foreseeing
 from reasoningbank.guard.trust import check_may_revise, trust_in
 from reasoningbank.ports import Reader, Writer
 
@@ -141,14 +142,15 @@ def edit(
 ) -> Remembered:
     """Without changes, `evidence` keep takes an earlier text's evidence over, and reset begins anew."""
     by, wish = clean_origin(editor), evidence_wish(evidence)
+    prepared = replace(desk, scrubber=foreseeing(desk.scrubber, changes))
 
     def change(writer: Writer) -> Remembered:
-        memory = desk.memory(writer, reference)
+        memory = prepared.memory(writer, reference)
         if expected_revision is not None and memory.revision != expected_revision:
             raise Conflict(
                 f"{memory.id} is at revision {memory.revision}, not {expected_revision}: read it again first."
             )
-        return _revise(desk, writer, memory, changes, by, wish)
+        return _revise(prepared, writer, memory, changes, by, wish)
 
     return desk.store.write(desk.tenant, change)
 

@@ -92,7 +92,7 @@ def served(bank: Bank, mounted: dict[str, Any] | None = None, **wishes: Any) -> 
     sock = listening("127.0.0.1", 0)
     service = service_for(bank, wanted, sock, mounted or {})
     started = threading.Event()
-    server = made(service, wanted.limits, ready=started.set)
+    server = made(service, wanted.limits, ready=started.set, lifespan=(mounted or {}).get("/mcp"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
     thread.start()
     try:
@@ -128,3 +128,73 @@ def token_for(bank: ReasoningBank) -> Callable[..., str]:
 def new_token(bank: Bank, tenant: str, scope: str = "write", **options: Any) -> str:
     options = {"lifetime_s": 3600.0, "now": bank.desk.clock(), **options}
     return tokens.create(bank.desk.store, tenant=tenant, scope=scope, random_bytes=os.urandom, **options)[0]
+
+
+class Stream:
+    """Reads events from a socket, bounded in time."""
+
+    def __init__(self, api, path="/v1/changes/stream", **headers):
+        self.sock = socket.create_connection(("127.0.0.1", api.port), timeout=60)
+        sent = {
+            "host": f"127.0.0.1:{api.port}",
+            **({"authorization": f"Bearer {api.token}"} if api.token else {}),
+            **headers,
+        }
+        lines = [
+            f"GET {path} HTTP/1.1",
+            *(f"{name.replace('_', '-')}: {value}" for name, value in sent.items()),
+            "",
+            "",
+        ]
+        self.sock.sendall("\r\n".join(lines).encode())
+        self.file = self.sock.makefile("rb")
+        self.status = int(self.file.readline().split()[1])
+        while self.file.readline() not in (b"\r\n", b""):
+            pass
+        if self.status == 200:
+            # The first words: from here on nothing is missed.
+            self.start = self.until(": from ")[7:].strip()
+
+    def line(self) -> str | None:
+        """The next line of the stream without the lengths of its pieces; None at its end."""
+        line = self.file.readline().decode()
+        if not line:
+            return None
+        text = line.rstrip("\r\n")
+        if text == "0":
+            return None
+        return text if not all(letter in "0123456789abcdef" for letter in text) or not text else ""
+
+    def until(self, beginning: str) -> str:
+        while (line := self.line()) is not None:
+            if line.startswith(beginning):
+                return line
+        raise AssertionError(f"the stream ended before {beginning!r}")
+
+    def event(self) -> dict:
+        cursor = self.until("id: ")[4:]
+        data = json.loads(self.until("data: ")[6:])
+        assert data["cursor"] == cursor
+        return data
+
+    def ended(self) -> bool:
+        while (line := self.line()) is not None:
+            assert not line.startswith("data:")
+        return True
+
+    def close(self):
+        self.file.close()
+        self.sock.close()
+
+
+@pytest.fixture
+def stream():
+    opened = []
+
+    def make(*args, **kwargs):
+        opened.append(Stream(*args, **kwargs))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.close()

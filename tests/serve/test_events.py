@@ -3,85 +3,12 @@
 from __future__ import annotations
 
 import json
-import socket
-
-import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.serve import tokens
 from reasoningbank.serve.http import events
 from reasoningbank.serve.http.limits import Limits
 from tests.serve.conftest import served
-
-
-class Stream:
-    """Reads events from a socket, bounded in time."""
-
-    def __init__(self, api, path="/v1/changes/stream", **headers):
-        self.sock = socket.create_connection(("127.0.0.1", api.port), timeout=60)
-        sent = {
-            "host": f"127.0.0.1:{api.port}",
-            **({"authorization": f"Bearer {api.token}"} if api.token else {}),
-            **headers,
-        }
-        lines = [
-            f"GET {path} HTTP/1.1",
-            *(f"{name.replace('_', '-')}: {value}" for name, value in sent.items()),
-            "",
-            "",
-        ]
-        self.sock.sendall("\r\n".join(lines).encode())
-        self.file = self.sock.makefile("rb")
-        self.status = int(self.file.readline().split()[1])
-        while self.file.readline() not in (b"\r\n", b""):
-            pass
-        if self.status == 200:
-            # The first words: from here on nothing is missed.
-            self.start = self.until(": from ")[7:].strip()
-
-    def line(self) -> str | None:
-        """The next line of the stream without the lengths of its pieces; None at its end."""
-        line = self.file.readline().decode()
-        if not line:
-            return None
-        text = line.rstrip("\r\n")
-        if text == "0":
-            return None
-        return text if not all(letter in "0123456789abcdef" for letter in text) or not text else ""
-
-    def until(self, beginning: str) -> str:
-        while (line := self.line()) is not None:
-            if line.startswith(beginning):
-                return line
-        raise AssertionError(f"the stream ended before {beginning!r}")
-
-    def event(self) -> dict:
-        cursor = self.until("id: ")[4:]
-        data = json.loads(self.until("data: ")[6:])
-        assert data["cursor"] == cursor
-        return data
-
-    def ended(self) -> bool:
-        while (line := self.line()) is not None:
-            assert not line.startswith("data:")
-        return True
-
-    def close(self):
-        self.file.close()
-        self.sock.close()
-
-
-@pytest.fixture
-def stream():
-    opened = []
-
-    def make(*args, **kwargs):
-        opened.append(Stream(*args, **kwargs))
-        return opened[-1]
-
-    yield make
-    for one in opened:
-        one.close()
 
 
 def test_changes_arrive_as_they_happen(api, stream):
@@ -157,15 +84,17 @@ def test_a_quiet_stream_says_that_it_is_there_and_ends_when_its_token_does(bank,
         assert listening.ended()
 
 
-def test_there_are_only_so_many_streams(bank, stream, token_for):
+def test_there_are_only_so_many_streams_and_who_has_most_gives_one_up(bank, stream, token_for):
     with served(bank, limits=Limits(streams=3, streams_each=2)) as api:
         client = api.as_(token_for("acme", "read"))
-        kept = [stream(client), stream(client)]
-        assert stream(client).status == 429
-        other = stream(api)
-        assert (other.status, stream(api.as_(token_for("rival", "read"))).status) == (200, 429)
-        for one in kept:
-            one.close()
+        oldest, newest = stream(client), stream(client)
+        assert stream(client).status == 429, "of one caller there are two at most"
+        other, rival = stream(api), stream(api.as_(token_for("rival", "read")))
+        assert (other.status, rival.status) == (200, 200)
+        assert oldest.ended(), "acme had two of three"
+        assert stream(api.as_(token_for("third", "read"))).status == 429, "now each has one"
+        mine = client.as_(token_for("acme")).record()["id"]
+        assert newest.event()["id"] == mine
 
 
 def test_streams_end_when_the_server_does(bank, stream):

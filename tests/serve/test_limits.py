@@ -6,6 +6,8 @@ import socket
 import threading
 import time
 
+import pytest
+
 from reasoningbank.core.types import Memory
 from reasoningbank.serve.http.limits import Buckets, Limits
 from tests.serve.conftest import served
@@ -71,18 +73,81 @@ def test_slow_clients_keep_nobody_else_waiting(bank):
                 sock.close()
 
 
-def test_there_are_only_so_many_connections(bank):
-    with served(bank, limits=Limits(connections=5)) as api:
-        kept = [socket.create_connection(("127.0.0.1", api.port), timeout=60) for _ in range(5)]
+def _connected(api, data: bytes = b"") -> socket.socket:
+    sock = socket.create_connection(("127.0.0.1", api.port), timeout=60)
+    sock.sendall(data)
+    return sock
+
+
+def _closed(sock: socket.socket) -> bool:
+    try:
+        while sock.recv(65536):
+            pass
+    except ConnectionResetError:
+        pass
+    return True
+
+
+STATES = {
+    "says nothing": lambda port: b"",
+    "has sent half a head": lambda port: b"POST /v1/search HTTP/1.1\r\nhost: x",
+    "has sent half a body": lambda port: (
+        f"POST /v1/search HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
+        "content-length: 500\r\n\r\n{"
+    ).encode(),
+    "was answered and stays": lambda port: f"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n".encode(),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_whoever_keeps_the_server_waiting_makes_room_for_whoever_comes(bank, state):
+    with served(bank, limits=Limits(connections=20, header_wait_s=60.0, body_wait_s=60.0)) as api:
+        idle = [_connected(api, STATES[state](api.port)) for _ in range(20)]
         try:
-            deadline = time.monotonic() + 60
-            refused = b""
-            while not refused.startswith(b"HTTP/1.1 503") and time.monotonic() < deadline:
-                refused = api.raw(b"")
-            assert refused.startswith(b"HTTP/1.1 503")
+            assert [api("GET", "/v1/status").status for _ in range(30)] == [200] * 30
+            assert _closed(idle[0]), "the one that has waited longest has gone"
         finally:
-            for sock in kept:
+            for sock in idle:
                 sock.close()
+
+
+def test_whoever_is_being_served_is_not_closed_for_others(bank, stream):
+    with served(bank, limits=Limits(connections=2)) as api:
+        kept = [stream(api), stream(api)]
+        answer = api.raw(b"")
+        assert answer.startswith(b"HTTP/1.1 503")
+        made = bank.record(title="t", content="c").id
+        assert [one.event()["id"] for one in kept] == [made, made]
+
+
+def test_an_empty_line_does_not_keep_a_connection_for_ever(bank):
+    with served(bank, limits=IMPATIENT) as api, _connected(api, STATES["was answered and stays"](api.port)) as sock:
+        assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+        sock.sendall(b"\r\n")
+        assert _closed(sock)
+
+
+def test_an_answer_that_nobody_reads_ends_with_its_connection(bank):
+    """A page of memories is more than the system takes for a connection; whoever does not read it is let go."""
+    big = "word " * 180_000
+    with served(bank, limits=Limits(send_wait_s=0.3)) as api:
+        for number in range(4):
+            api.record(str(number), big)
+        with socket.socket() as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.settimeout(60)
+            sock.connect(("127.0.0.1", api.port))
+            sock.sendall(f"GET /v1/memories HTTP/1.1\r\nhost: 127.0.0.1:{api.port}\r\n\r\n".encode())
+            # The one that asks is one of them.
+            _await(lambda: "reasoningbank_requests_in_flight 2\n" in api("GET", "/metrics").body.decode())
+            _await(lambda: "reasoningbank_requests_in_flight 1\n" in api("GET", "/metrics").body.decode())
+
+
+def _await(condition) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_whoever_hangs_up_in_the_middle_of_a_body_writes_nothing(bank):

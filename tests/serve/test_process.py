@@ -213,3 +213,19 @@ def test_the_rest_address_that_it_prints_answers(start):
     process.send_signal(signal.SIGTERM)
     _, talk = process.communicate(timeout=60)
     assert f"REST        http://127.0.0.1:{api.port}/v1/status and all else under /v1\n" in talk
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell how much memory is held")
+def test_bodies_that_were_answered_are_not_kept_in_memory(start):
+    """As many megabytes as were sent would stay if an answer, refused or not, held on to its request."""
+    process, api, _ = start()
+
+    def held_bytes() -> int:
+        return int(Path(f"/proc/{process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    body = b'{"title": "' + b"x" * 4_000_000 + b'"}'
+    assert api("POST", "/v1/memories", body, content_type="application/json").status == 400
+    before = held_bytes()
+    for _ in range(30):
+        assert api("POST", "/v1/memories", body, content_type="application/json").status == 400
+    assert held_bytes() - before < 30 * len(body) / 2

@@ -7,6 +7,7 @@ over the value of its Authorization header, or nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from typing import Protocol
 
 from reasoningbank.core.drafts import clean_name
@@ -31,6 +32,8 @@ class Principal:
     """The most that a memory written by this principal may claim to come from: "user", "agent" or lower."""
     operator: bool = False
     """Runs this server: may see what concerns every tenant, such as metrics, and keep the bank as a whole."""
+    until: float | None = None
+    """When the credentials end by themselves, if that is known without asking again."""
 
 
 LOCAL_USER = Principal(tenant=DEFAULT_TENANT, scopes=frozenset(SCOPES), name="local", origin=USER, operator=True)
@@ -39,6 +42,14 @@ LOCAL_USER = Principal(tenant=DEFAULT_TENANT, scopes=frozenset(SCOPES), name="lo
 
 class JwtReader(Protocol):
     def principal(self, token: str) -> Principal: ...
+
+    def known(self, token: str) -> Principal | None:
+        """Who sent it, if it was found good lately. Takes no time."""
+        ...
+
+    def missing_key(self, token: str) -> Future[None] | None:
+        """What to wait for before `principal` is asked, because the token names a key that is being fetched."""
+        ...
 
 
 def granted(scopes: Iterable[str]) -> frozenset[str]:
@@ -87,7 +98,7 @@ class Resolver:
         self._store = store
         self._clock = clock
         self._open_to_local = open_to_local
-        self._jwt = jwt
+        self.jwt = jwt
 
     def principal(self, authorization: str | None, *, direct: bool) -> Principal:
         """`direct` is True when nothing stands between this process and whoever asks."""
@@ -100,9 +111,21 @@ class Resolver:
             raise Unauthenticated("Only bearer tokens are known here: send 'Authorization: Bearer …'.")
         if credentials.startswith(tokens.PREFIX):
             return self._of_token(credentials)
-        if self._jwt is not None:
-            return self._jwt.principal(credentials)
+        if self.jwt is not None:
+            return self.jwt.principal(credentials)
         raise Unauthenticated(tokens.UNKNOWN)
+
+    def stands(self, principal: Principal, authorization: str | None, *, direct: bool) -> bool:
+        """Whether the same credentials would be admitted now as they once were, and may still read. Takes no time."""
+        if principal.until is not None and self._clock() >= principal.until:
+            return False
+        if authorization is not None and not authorization.partition(" ")[2].startswith(tokens.PREFIX):
+            return True
+        try:
+            now = self.principal(authorization, direct=direct)
+        except Refused:
+            return False
+        return now.tenant == principal.tenant and "read" in now.scopes
 
     def _of_token(self, text: str) -> Principal:
         token = tokens.known(self._store, text, self._clock())
@@ -113,4 +136,5 @@ class Resolver:
             name=token.id,
             origin=token.origin,
             operator=token.tenant == DEFAULT_TENANT and "admin" in scopes,
+            until=token.expires_at,
         )

@@ -6,10 +6,15 @@ expired) and how their claims name tenant and scopes. Refuses to know how a clie
 
 from __future__ import annotations
 
+import hashlib
 import json
+import logging
 import threading
 import time
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +31,9 @@ KEYS_AGAIN_AFTER_S = 30.0
 MOST_KEY_BYTES = 1 << 20
 MOST_TOKEN_CHARS = 16_384
 FETCH_WITHIN_S = 5.0
+MOST_REMEMBERED = 10_000
 SCOPE_PREFIX = "reasoningbank:"
+_log = logging.getLogger("reasoningbank.serve")
 BAD = "This access token is not valid here."
 
 
@@ -48,9 +55,39 @@ class OAuth:
         self._jwt: Any = jwt
         self.settings = settings
         self._clock = clock
-        self._keys = _KeySet(settings.keys, jwt)
+        self._keys = KeySet(settings.keys, jwt)
+        self._good: OrderedDict[bytes, _Good] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def known(self, token: str) -> Principal | None:
+        """Who sent it, if its signature was found good lately, by keys that are still the issuer's."""
+        with self._lock:
+            good = self._good.get(_digest(token))
+        if good is None or good.keys is not self._keys.current or self._keys.is_old:
+            return None
+        assert good.principal.until is not None
+        return good.principal if self._clock() < good.principal.until else None
+
+    def missing_key(self, token: str) -> Future[None] | None:
+        """What to wait for before the token can be checked, if its key is not at hand and may be had."""
+        if len(token) > MOST_TOKEN_CHARS:
+            return None
+        try:
+            kid = self._jwt.get_unverified_header(token).get("kid")
+        except (self._jwt.PyJWTError, ValueError, TypeError, RecursionError):
+            return None
+        return self._keys.fetching(kid)
 
     def principal(self, token: str) -> Principal:
+        keys = self._keys.current
+        found = self._principal(token)
+        with self._lock:
+            self._good[_digest(token)] = _Good(principal=found, keys=keys)
+            if len(self._good) > MOST_REMEMBERED:
+                self._good.popitem(last=False)
+        return found
+
+    def _principal(self, token: str) -> Principal:
         claims = self._claims(token)
         try:
             tenant = clean_tenant(claims.get(self.settings.tenant_claim))
@@ -62,7 +99,13 @@ class OAuth:
         if not isinstance(subject, str) or not subject:
             raise Unauthenticated(BAD)
         # Never the operator: who may run this server is not for an issuer to say.
-        return Principal(tenant=tenant, scopes=_scopes(claims), name=f"oauth:{subject}"[:150], origin=AGENT)
+        return Principal(
+            tenant=tenant,
+            scopes=_scopes(claims),
+            name=f"oauth:{subject}"[:150],
+            origin=AGENT,
+            until=_number(claims.get("exp"), 0.0) + LEEWAY_S,
+        )
 
     def _claims(self, token: str) -> dict[str, Any]:
         jwt = self._jwt
@@ -110,37 +153,76 @@ def _scopes(claims: dict[str, Any]) -> frozenset[str]:
     return granted(ours.intersection(SCOPES))
 
 
-class _KeySet:
-    """The issuer's keys, fetched anew when they are old or when a token names one that is not among them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Good:
+    principal: Principal
+    keys: Mapping[str | None, Any]
+    """Those that it was checked with: what an issuer withdraws is not believed any longer than they last."""
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+class KeySet:
+    """The issuer's keys, fetched anew when they are old or when a token names one that is not among them.
+
+    One thread fetches for everybody, and nobody who has a key waits for it.
+    """
 
     def __init__(self, location: str, jwt: Any) -> None:
         self._location = location
         self._jwt = jwt
         self._lock = threading.Lock()
-        self._keys: dict[str | None, Any] = {}
+        self.current: Mapping[str | None, Any] = {}
         self._fetched_at: float | None = None
+        self._fetching: Future[None] | None = None
+
+    @property
+    def is_old(self) -> bool:
+        return self._fetched_at is None or time.monotonic() - self._fetched_at > KEYS_LAST_S
+
+    def fetching(self, kid: object) -> Future[None] | None:
+        """Begin to fetch if it is time to. What to wait for when the key is not at hand, else None."""
+        with self._lock:
+            there = self._named(kid) is not None
+            age = float("inf") if self._fetched_at is None else time.monotonic() - self._fetched_at
+            if self._fetching is None and (age > KEYS_LAST_S or (not there and age > KEYS_AGAIN_AFTER_S)):
+                # Noted before the attempt: an issuer that does not answer is not asked by every request.
+                self._fetched_at = time.monotonic()
+                self._fetching = Future()
+                threading.Thread(target=self._fetch, name="reasoningbank-issuer", daemon=True).start()
+            return None if there else self._fetching
+
+    def _fetch(self) -> None:
+        found = self._read()
+        with self._lock:
+            if found:
+                self.current = found
+            done, self._fetching = self._fetching, None
+        if done is not None:
+            done.set_result(None)
 
     def key(self, kid: object, algorithm: str) -> Any:
-        with self._lock:
-            now = time.monotonic()
-            age = float("inf") if self._fetched_at is None else now - self._fetched_at
-            if age > KEYS_LAST_S or (kid not in self._keys and age > KEYS_AGAIN_AFTER_S):
-                # Noted before the attempt: an issuer that does not answer is not asked by every request.
-                self._fetched_at = now
-                self._keys = self._read() or self._keys
-            if kid is None and len(self._keys) == 1:
-                found = next(iter(self._keys.values()))
-            else:
-                found = self._keys.get(kid) if isinstance(kid, str) else None
+        found = self._named(kid)
         if found is None or found.algorithm_name != algorithm:
             raise Unauthenticated(BAD)
         return found
+
+    def _named(self, kid: object) -> Any:
+        keys = self.current
+        if kid is None and len(keys) == 1:
+            return next(iter(keys.values()))
+        return keys.get(kid) if isinstance(kid, str) else None
 
     def _read(self) -> dict[str | None, Any]:
         try:
             text = _fetched(self._location) if "://" in self._location else Path(self._location).read_bytes()
             listed = json.loads(text)["keys"]
-        except (OSError, ValueError, KeyError, TypeError, BankError):
+        except (OSError, HTTPException, ValueError, KeyError, TypeError, BankError, RecursionError) as error:
+            _log.warning(
+                "the keys of the issuer cannot be read, so its tokens are refused or checked by old ones: %s", error
+            )
             return {}
         found: dict[str | None, Any] = {}
         for entry in listed:
@@ -162,8 +244,12 @@ def _fetched(address: str) -> bytes:
             return None
 
     with build_opener(_Stay).open(Request(address), timeout=FETCH_WITHIN_S) as reply:  # noqa: S310 - checked at start
-        body: bytes = reply.read(MOST_KEY_BYTES)
-        return body
+        until, parts, size = time.monotonic() + FETCH_WITHIN_S, [], 0
+        # Piece by piece: the timeout of the socket is for each, and an issuer may send one byte at a time.
+        while size < MOST_KEY_BYTES and time.monotonic() < until and (part := reply.read1(MOST_KEY_BYTES - size)):
+            parts.append(part)
+            size += len(part)
+        return b"".join(parts)
 
 
 def checked_settings(issuer: str, audience: str, keys: str, tenant_claim: str) -> OAuthSettings:

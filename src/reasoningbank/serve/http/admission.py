@@ -5,8 +5,10 @@ Knows the order, and what is told to those who do not pass.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.values import dataclass
@@ -19,7 +21,7 @@ from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.request import Request
 from reasoningbank.serve.http.routes import ENDPOINTS
 from reasoningbank.serve.identity import LOCAL_USER, Principal, Resolver
-from reasoningbank.serve.oauth import OAuthSettings
+from reasoningbank.serve.oauth import FETCH_WITHIN_S, OAuthSettings
 from reasoningbank.serve.tokens import PREFIX
 from reasoningbank.serve.workers import Staffing
 
@@ -39,7 +41,8 @@ class Setup:
     public_url: str
     oauth: OAuthSettings | None = None
     mounted: Mapping[str, App]
-    """Other applications behind the same checks, by path: they find the principal in scope["state"]."""
+    """Other applications behind the same checks, by path: they find the principal in scope["state"], and `in_lane`, an
+    awaitable way to run what takes a while where this tenant keeps nobody else waiting."""
     traces: bool = False
     staffing: Staffing = Staffing()
 
@@ -63,24 +66,41 @@ class Admission:
             wait = self._rates.wait_s(f"{principal.tenant}\0{principal.name}", time.monotonic())
             if wait:
                 raise limited(wait)
-        request.principal = principal
+        request.principal, request.admitted_at = principal, time.monotonic()
+        request.still_stands = lambda: self._stands(request, principal)
         scope.setdefault("state", {})["principal"] = principal
 
     async def _principal(self, request: Request, scope: Scope) -> Principal:
         credentials = request.authorization
+        address = (scope.get("client") or ("unknown", 0))[0]
         try:
             if credentials is None or credentials[_BEARER_CHARS:].startswith(PREFIX):
-                return self.resolved(request)
-            # A signature takes a while, and its key may have to be fetched.
-            principal: Principal = await self._lane.submit(lambda: self.resolved(request))
+                return self._resolved(request)
+            return await self._of_issuer(request, credentials[_BEARER_CHARS:], address)
         except BankError as error:
-            address = (scope.get("client") or ("unknown", 0))[0]
             wait = self._refusals.wait_s(address, time.monotonic()) if credentials is not None else 0.0
             raise (limited(wait) if wait else error) from None
+
+    async def _of_issuer(self, request: Request, token: str, address: str) -> Principal:
+        """A signature takes a while and its key may have to be fetched: neither keeps anybody else waiting."""
+        jwt = self._setup.resolver.jwt if (request.authorization or "").lower().startswith("bearer ") else None
+        known = None if jwt is None else jwt.known(token)
+        if known is not None:
+            return known
+        fetching = None if jwt is None else jwt.missing_key(token)
+        if fetching is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FETCH_WITHIN_S):
+                    await asyncio.shield(asyncio.wrap_future(fetching))
+        # In turn by address, which is all that is known of whoever sent it.
+        principal: Principal = await self._lane.submit(lambda: self._resolved(request), tenant=f"from {address}")
         return principal
 
-    def resolved(self, request: Request) -> Principal:
+    def _resolved(self, request: Request) -> Principal:
         return self._setup.resolver.principal(request.authorization, direct=not request.forwarded)
+
+    def _stands(self, request: Request, principal: Principal) -> bool:
+        return self._setup.resolver.stands(principal, request.authorization, direct=not request.forwarded)
 
     def challenged(self, problem: Problem, request: Request, method: str) -> Problem:
         """With a 401 or 403, what OAuth wants to hear: where to get a token, and with which scope."""

@@ -17,6 +17,7 @@ from reasoningbank.guard import scrubbing
 from reasoningbank.serve.http import idempotency, validate
 from reasoningbank.serve.http.answer import Receive, Scope, Send, send_json
 from reasoningbank.serve.http.endpoint import Call, Endpoint
+from reasoningbank.serve.http.gate import Gate
 from reasoningbank.serve.http.idempotency import Encoded
 from reasoningbank.serve.http.lanes import Lane
 from reasoningbank.serve.http.limits import Limits, body_of, parsed
@@ -27,6 +28,8 @@ from reasoningbank.serve.identity import Principal, require
 
 SMALL_BYTES = 16 << 10
 """A body up to this size is parsed on the loop: that takes less time than handing it over."""
+LARGE_BYTES = 64 << 10
+"""What a larger body asks for is done in a lane of its own: looking it over takes the interpreter for a while."""
 _TENANTS_AT_HAND = 1_000
 
 
@@ -47,6 +50,8 @@ class Counter:
         self.seal = seal
         self.lanes = lanes
         self.limits = limits
+        self.large = Gate(each=limits.large_each, most=limits.large, wait_s=limits.body_wait_s)
+        """Where large bodies wait before they are read."""
         self.written = written
         """Called on the loop after each write, so that who follows the feed hears of it at once."""
         self._ruled_bank = lru_cache(maxsize=_TENANTS_AT_HAND)(self._made_bank)
@@ -82,7 +87,11 @@ class Door:
         if endpoint is None:
             raise not_allowed(self._allow)
         require(request.known(), endpoint.scope)
-        encoded = await self._encoded(endpoint, request, scope, receive)
+        if endpoint.body is not None and request.may_be_larger_than(LARGE_BYTES):
+            async with self._counter.large.passed(request.known().tenant):
+                encoded = await self._encoded(endpoint, request, scope, receive)
+        else:
+            encoded = await self._encoded(endpoint, request, scope, receive)
         extra: list[tuple[bytes, bytes]] = []
         if encoded.etag:
             extra.append((b"etag", encoded.etag.encode()))
@@ -107,6 +116,7 @@ class Door:
             value = _checked(endpoint, body, limits)
 
         def work() -> Encoded:
+            request.confirm()
             asked = _checked(endpoint, body, limits) if waits else value
             call = counter.call(request.known(), query, path=path, body=asked, if_match=if_match)
             if key is None:
@@ -115,7 +125,8 @@ class Door:
             return _run(endpoint, call, key, idempotency.request_digest(*said))
 
         text = value[endpoint.text_field] if endpoint.text_field is not None and value is not None else None
-        encoded: Encoded = await counter.lanes[endpoint.lane].submit(work, text)
+        lane = counter.lanes["large" if len(body) > LARGE_BYTES else endpoint.lane]
+        encoded: Encoded = await lane.submit(work, text, tenant=request.known().tenant)
         return encoded
 
 
@@ -140,7 +151,9 @@ def _run(endpoint: Endpoint, call: Call, key: str | None, digest: bytes) -> Enco
     elif key is not None:
         encoded = idempotency.once(endpoint, call, key, digest)
     elif endpoint.atomic:
-        encoded = call.bank.atomically(lambda inner, _: idempotency.encoded(endpoint.handle(replace(call, bank=inner))))
+        encoded = call.bank.atomically(
+            lambda inner, _: idempotency.encoded(endpoint.handle(replace(call, bank=inner))), coming=call.body
+        )
     else:
         encoded = idempotency.encoded(endpoint.handle(call))
     if key is not None and endpoint.after is not None and encoded.status == endpoint.after_status:

@@ -75,7 +75,7 @@ def once(endpoint: Endpoint, call: Call, key: str, digest: bytes) -> Encoded:
         writer.keep_reply(_kept(caller, key, digest, made, now), drop_before=now - KEPT_FOR_S)
         return made
 
-    return call.bank.atomically(act)
+    return call.bank.atomically(act, coming=call.body)
 
 
 def once_apart(call: Call, key: str, digest: bytes, act: Callable[[], Reply]) -> Encoded:

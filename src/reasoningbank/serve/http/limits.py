@@ -31,9 +31,19 @@ class Limits:
     """For the rest of a body that was refused: it is passed over, so that its sender comes to read why."""
     idle_s: float = 75.0
     send_wait_s: float = 60.0
+    """For somebody who does not read what was sent."""
+    linger_s: float = 5.0
+    """For the rest of an answer, once the connection is to be closed."""
     connections: int = 1_000
+    """When there are more, those that have kept us waiting longest are closed to let the new ones in."""
     waiting: int = 2_000
-    """Requests that may wait for a thread."""
+    """Requests that may wait for a thread, of everybody."""
+    waiting_each: int = 500
+    """Of one tenant."""
+    large: int = 16
+    """Bodies of more than a few pages that may be in memory at once, of everybody."""
+    large_each: int = 4
+    """Of one tenant; more of them wait outside, unread."""
     streams: int = 100
     streams_each: int = 10
     requests_per_s: float = 200.0

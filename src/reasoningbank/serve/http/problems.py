@@ -66,6 +66,7 @@ CODES: dict[str, str] = {
     "misdirected": "421: this server does not answer to that Host",
     "idempotency_mismatch": "422: the Idempotency-Key was used for another request",
     "rate_limited": "429: too many requests; see Retry-After",
+    "tenant_busy": "429: so many requests of the tenant wait that no more are taken; see Retry-After",
     "headers_too_large": "431: the header fields are larger than the limit",
     "internal": "500: a fault of this server; its log says more",
     "damaged": "500: what is stored does not match its checksum",

@@ -1,11 +1,18 @@
 """What uvicorn leaves open: how long a head may take, how large it may be, how many connections there may be.
 
-Knows uvicorn's own HTTP protocol and adds timers and counts to it. Requests themselves are none of its business.
+Knows uvicorn's own HTTP protocol and adds timers and counts to it. A connection either waits for us or we wait for it:
+for a head, for a body, for answers to be read. Each such wait has an end, and when there are too many connections those
+that have kept us waiting longest go, of the address that has most of them: nobody can lock others out by doing nothing.
+Requests themselves are none of its business.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -14,21 +21,87 @@ from reasoningbank.serve.http.idempotency import as_bytes
 from reasoningbank.serve.http.limits import Limits
 from reasoningbank.serve.http.problems import MEDIA_TYPE, Problem
 
+ABORT = "reasoningbank.abort"
+"""The name in the scope of what breaks the connection off at once, whatever has not been read yet."""
+MOST_ROOM_SHARE = 20
+"""A twentieth of all connections is closed at a time, so that a flood does not mean a search among all for each."""
+SAY_AGAIN_AFTER_S = 60.0
+_log = logging.getLogger("reasoningbank.serve")
+
 
 class GuardedProtocol(HttpToolsProtocol):
     limits: ClassVar[Limits] = Limits()
+    said_at: ClassVar[float] = -SAY_AGAIN_AFTER_S
     _head_timer: asyncio.TimerHandle | None = None
     _drain_timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _in_head = True
     _counted = 0
+    waiting_since = 0.0
+    """When the other side was last heard of, or answered."""
+    _closing_since: float | None = None
+    _unread_since: float | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        if len(self.connections) > self.limits.connections:
+        self.waiting_since = time.monotonic()
+        if len(self.connections) > self.limits.connections and not self._make_room():
             self._refuse(Problem(503, "busy", "Too many connections: try again."))
             return
         self._await_head()
+
+    def _make_room(self) -> bool:
+        """Close those that have kept us waiting longest. False when everybody else waits for us."""
+        keeping = [other for other in self._others() if other.keeps_us_waiting()]
+        if not keeping:
+            return False
+        by_address = Counter(other.address for other in keeping)
+        crowd = by_address.most_common(1)[0][0]
+        crowded = sorted((one for one in keeping if one.address == crowd), key=lambda one: one.waiting_since)
+        leaving = crowded[: max(1, self.limits.connections // MOST_ROOM_SHARE)]
+        for other in leaving:
+            other.transport.abort()
+        now, kind = time.monotonic(), type(self)
+        if now - kind.said_at >= SAY_AGAIN_AFTER_S:
+            kind.said_at = now
+            _log.warning(
+                "all %d connections are taken, %d by %s: those that have said nothing for longest are closed to let "
+                "others in",
+                self.limits.connections,
+                by_address[crowd],
+                crowd,
+            )
+        return True
+
+    def _others(self) -> Iterable[GuardedProtocol]:
+        return [one for one in self.connections if isinstance(one, GuardedProtocol) and one is not self]
+
+    @property
+    def address(self) -> str:
+        return self.client[0] if self.client else "unknown"
+
+    def keeps_us_waiting(self) -> bool:
+        """Whether nothing happens here before the other side does something: sends more, or reads."""
+        if self.cycle is None or self.cycle.response_complete or self._unread_since is not None:
+            return True
+        return self.cycle.more_body and not self.cycle.response_started
+
+    def look(self, now: float) -> None:
+        """Break off what does not end by itself: an answer that nobody reads, a close that waits for one."""
+        if self.transport.is_closing() and self._closing_since is None:
+            self._closing_since = now
+        closing_s = 0.0 if self._closing_since is None else now - self._closing_since
+        unread_s = 0.0 if self._unread_since is None else now - self._unread_since
+        if closing_s > self.limits.linger_s or unread_s > self.limits.send_wait_s:
+            self.transport.abort()
+
+    def pause_writing(self) -> None:
+        self._unread_since = time.monotonic()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self._unread_since = None
+        super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
@@ -36,6 +109,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        self.waiting_since = time.monotonic()
         if self._in_head:
             # Counted after the look: the piece that ends a head may bring much of a body along.
             if self._head_bytes > self.limits.header_bytes:
@@ -43,6 +117,10 @@ class GuardedProtocol(HttpToolsProtocol):
                 return
             self._head_bytes += len(data)
         super().data_received(data)
+        between = self.cycle is None or self.cycle.response_complete
+        if between and self._head_timer is None and self._drain_timer is None and not self.transport.is_closing():
+            # Whatever came ended the patience with an idle connection, and began no request that had its own.
+            self._await_head()
 
     def on_message_begin(self) -> None:
         self._in_head, self._head_bytes = True, 0
@@ -67,9 +145,12 @@ class GuardedProtocol(HttpToolsProtocol):
         self._in_head, self._counted = False, 0
         self._stop_timer()
         if not self.transport.is_closing():
+            scope: Any = self.scope
+            scope[ABORT] = self.transport.abort
             super().on_headers_complete()
 
     def on_response_complete(self) -> None:
+        self.waiting_since = time.monotonic()
         if self.cycle.more_body and not self.transport.is_closing():
             self._drain_timer = self.loop.call_later(self.limits.drain_wait_s, self.transport.close)
         super().on_response_complete()

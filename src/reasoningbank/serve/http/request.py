@@ -6,37 +6,59 @@ Knows how to read them strictly: what is not known is refused, what may be there
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
 from reasoningbank.core.aliases import NAMESPACE_ALIASES
+from reasoningbank.core.errors import Unauthenticated
 from reasoningbank.serve.http import schemas, validate
 from reasoningbank.serve.http.endpoint import Parameter
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.identity import Principal
+from reasoningbank.serve.tokens import UNKNOWN
 
 MOST_PARAMETERS = 50
+CONFIRM_AFTER_S = 0.5
 NAMESPACE = Parameter(
     name="namespace",
     schema=schemas.NAMESPACE,
     about="the project; without it, the default one. project_id and domain are other names of it",
 )
 _ONCE = frozenset(
-    {b"authorization", b"content-length", b"content-type", b"idempotency-key", b"if-match", b"last-event-id"}
+    {
+        b"authorization",
+        b"content-length",
+        b"content-type",
+        b"idempotency-key",
+        b"if-match",
+        b"last-event-id",
+        b"transfer-encoding",
+    }
 )
 _SECRETS_IN_ADDRESS = frozenset({"access_token", "token", "authorization", "api_key", "key_id"})
 _WHOLE = re.compile(r"-?[0-9]{1,15}")
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
+def _stands() -> bool:
+    return True
+
+
 class Request:
     """The head of a request. Made for each one, so it is small."""
 
-    __slots__ = ("authorization", "fetch", "fields", "forwarded", "hosts", "origins", "principal", "route", "twice")
+    __slots__ = (
+        "admitted_at", "authorization", "fetch", "fields", "forwarded", "hosts", "origins", "principal", "route",
+        "still_stands", "twice",
+    )  # fmt: skip
 
     def __init__(self, headers: list[tuple[bytes, bytes]]) -> None:
         self.principal: Principal | None = None
+        self.admitted_at = 0.0
+        self.still_stands: Callable[[], bool] = _stands
+        """Whether the credentials would still be admitted, as this principal. Any thread may ask."""
         self.route = "unknown"
         self.hosts: list[bytes] = []
         self.origins: list[bytes] = []
@@ -72,6 +94,18 @@ class Request:
         if self.principal is None:
             raise Problem(401, "unauthenticated", "A token is needed: send it as 'Authorization: Bearer …'.")
         return self.principal
+
+    def confirm(self) -> None:
+        """Look at the credentials again if the request took a while to come this far: they may be revoked by now."""
+        if time.monotonic() - self.admitted_at > CONFIRM_AFTER_S and not self.still_stands():
+            raise Unauthenticated(UNKNOWN)
+
+    def may_be_larger_than(self, size_bytes: int) -> bool:
+        """By what its head says of the body; one that does not say may be of any size."""
+        declared = self.fields.get(b"content-length")
+        if declared is None:
+            return self.fields.get(b"transfer-encoding") is not None
+        return len(declared) > 12 or not declared.isdigit() or int(declared) > size_bytes
 
     def text(self, name: bytes) -> str | None:
         value = self.fields.get(name)

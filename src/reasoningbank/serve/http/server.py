@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import signal
 import socket
+import sys
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import uvicorn
@@ -17,11 +20,19 @@ import uvicorn
 from reasoningbank.core.errors import BankUnavailable
 from reasoningbank.serve.http.limits import Limits
 from reasoningbank.serve.http.origins import bracketed
-from reasoningbank.serve.http.protocol import protocol_with
+from reasoningbank.serve.http.protocol import GuardedProtocol, protocol_with
 from reasoningbank.serve.http.service import Service
 
 BACKLOG = 1_024
 FINISH_WITHIN_S = 30
+LOOK_EVERY_TICKS = 10
+"""uvicorn ticks ten times a second."""
+SWITCH_S = 0.001
+"""How long a thread may keep the interpreter while another one wants it: with Python's own 5 ms, somebody's small
+question waits that long at each of a dozen steps while another tenant's text is looked over."""
+OTHER_FILES = 256
+"""Descriptors for everything but connections: bank, log, index, temporary files, the issuer."""
+MOST_FILES = 65_536
 
 
 class Server(uvicorn.Server):
@@ -35,6 +46,14 @@ class Server(uvicorn.Server):
         self.service.workers.start()
         self.service.indexer.start()
         self._ready()
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % LOOK_EVERY_TICKS == 0:
+            now = time.monotonic()
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, GuardedProtocol):
+                    connection.look(now)
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.service.end()
@@ -67,7 +86,7 @@ def made(
     """`lifespan` is the ASGI application whose start and end belong to ours."""
     config = uvicorn.Config(
         _with_lifespan(service, lifespan),
-        http=protocol_with(limits),
+        http=protocol_with(replace(limits, connections=min(limits.connections, _room_for_connections()))),
         ws="none",
         lifespan="off" if lifespan is None else "on",
         log_config=None,
@@ -86,14 +105,31 @@ def made(
 def run(server: Server, sock: socket.socket) -> None:
     """Serve until a signal, and close the lanes when the last answer is out."""
     # uvicorn raises the signal that ended it once more; by then there is still a bank to close.
-    before = signal.signal(signal.SIGTERM, _heard)
+    before, patience = signal.signal(signal.SIGTERM, _heard), sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_S)
     try:
         server.run(sockets=[sock])
     except KeyboardInterrupt:
         pass
     finally:
         server.service.close()
+        sys.setswitchinterval(patience)
         signal.signal(signal.SIGTERM, before)
+
+
+def _room_for_connections() -> int:
+    """As many as there are descriptors left for; the system's own limit is raised as far as it lets us."""
+    try:
+        import resource
+    except ImportError:
+        # Not on every system.
+        return MOST_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    return MOST_FILES if soft == resource.RLIM_INFINITY else max(soft // 2, soft - OTHER_FILES)
 
 
 def _heard(*_: object) -> None:

@@ -8,6 +8,7 @@ the outermost door: an error that nobody foresaw ends here, is logged, and is to
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import threading
@@ -21,13 +22,14 @@ from reasoningbank.bank import Bank
 from reasoningbank.core.errors import BankError
 from reasoningbank.serve.http.admission import Admission, Setup
 from reasoningbank.serve.http.answer import App, Receive, Scope, Send, send_problem
-from reasoningbank.serve.http.dispatch import Counter, Door
+from reasoningbank.serve.http.dispatch import LARGE_BYTES, Counter, Door
 from reasoningbank.serve.http.endpoint import Endpoint
 from reasoningbank.serve.http.events import Hub
-from reasoningbank.serve.http.lanes import READING_THREADS, SLOW_THREADS, WRITING_THREADS, Lane, searching_threads
+from reasoningbank.serve.http.lanes import WIDTHS, Lane, searching_width
 from reasoningbank.serve.http.limits import Gone, Limits, body_of
 from reasoningbank.serve.http.metrics import Metrics
 from reasoningbank.serve.http.problems import Problem, problem_of
+from reasoningbank.serve.http.protocol import ABORT
 from reasoningbank.serve.http.request import Request
 from reasoningbank.serve.http.routes import ENDPOINTS
 from reasoningbank.serve.http.seal import KEY_BYTES, Seal
@@ -46,7 +48,7 @@ class Service:
     def __init__(self, bank: Bank, setup: Setup) -> None:
         limits, store = setup.limits, bank.desk.store
         seal = Seal(bytes.fromhex(store.agree_setting("cursor_key", os.urandom(KEY_BYTES).hex())))
-        self.lanes = _lanes(bank, limits.waiting)
+        self.lanes = _lanes(bank, limits)
         self.hub = Hub(store, self.lanes["reading"], seal, limits)
         counter = Counter(bank, seal, self.lanes, limits, self.hub.nudge)
         self.workers = Workers(
@@ -57,8 +59,8 @@ class Service:
         )
         self.indexer = IdleIndexer(bank, make_way=lambda stopping: _make_way(self.lanes["searching"], stopping))
         self.metrics = Metrics(_gauges(self.lanes, self.hub, self.workers, bank), self.workers.ends)
-        self._admission = Admission(setup, self.lanes["slow"])
-        special = Special(setup, counter, self.hub, self.metrics, self._admission, self.workers, bank.settings)
+        self._admission = Admission(setup, self.lanes["checking"])
+        special = Special(setup, counter, self.hub, self.metrics, self.workers, bank.settings)
         routes = _routes(counter, special, setup)
         self._inner: App = Router(routes=routes, default=_nowhere, redirect_slashes=False)
         if setup.traces:
@@ -90,10 +92,10 @@ class Service:
         except Gone:
             status = status or 499
         except (Problem, BankError) as error:
-            await self._tell(error, request, scope["method"], noted, begun=bool(status))
+            await self._tell(error, request, scope, noted, begun=bool(status))
         except Exception as error:  # noqa: BLE001 - the outermost door: logged here, and told as no more than that
             _log.exception("%s %s failed", scope["method"], request.route)
-            await self._tell(_FAULT, request, scope["method"], noted, begun=bool(status), cause=error)
+            await self._tell(_FAULT, request, scope, noted, begun=bool(status), cause=error)
         finally:
             self.metrics.in_flight -= 1
             self.metrics.answered(scope["method"][:10], request.route, status, time.perf_counter() - began)
@@ -102,7 +104,7 @@ class Service:
         self,
         error: Problem | BankError,
         request: Request,
-        method: str,
+        scope: Scope,
         send: Send,
         *,
         begun: bool,
@@ -112,10 +114,15 @@ class Service:
         self.metrics.refused(problem.code)
         if problem.status >= 500 and cause is None:
             _log.warning("%s: %s", problem.code, error)
-        if begun:
+        if not begun:
+            await send_problem(send, self._admission.challenged(problem, request, scope["method"]))
+        elif ABORT in scope:
             # All that is left is to break the answer off, so that nobody takes it for whole.
+            scope[ABORT]()
+            # The server hears of it before it asks what became of the answer.
+            await asyncio.sleep(0)
+        else:
             raise cause or error
-        await send_problem(send, self._admission.challenged(problem, request, method))
 
     def end(self) -> None:
         """Take on nothing that lasts: streams end, jobs are given back, the index is left as far as it is."""
@@ -130,15 +137,12 @@ class Service:
             lane.close()
 
 
-def _lanes(bank: Bank, most_waiting: int) -> dict[str, Lane]:
+def _lanes(bank: Bank, limits: Limits) -> dict[str, Lane]:
     embedder = bank.status().embedder.name
     together = bank.embed if embedder != "hash" else None
-    return {
-        "searching": Lane("searching", searching_threads(embedder), most_waiting, together),
-        "reading": Lane("reading", READING_THREADS, most_waiting),
-        "writing": Lane("writing", WRITING_THREADS, most_waiting),
-        "slow": Lane("slow", SLOW_THREADS, most_waiting),
-    }
+    lanes = {name: Lane(name, width, limits.waiting, limits.waiting_each) for name, width in WIDTHS.items()}
+    width = searching_width(embedder)
+    return {"searching": Lane("searching", width, limits.waiting, limits.waiting_each, together), **lanes}
 
 
 def _make_way(searching: Lane, stopping: threading.Event) -> None:
@@ -176,27 +180,38 @@ def _routes(counter: Counter, special: Special, setup: Setup) -> list[BaseRoute]
     ]
     routes += [Route(path, app) for path, app in special.apps().items()]
     for path, app in setup.mounted.items():
-        guarded = _Mounted(path, app, setup.limits)
+        guarded = _Mounted(path, app, counter)
         routes += [Route(path, guarded), Mount(path, guarded)]
     return routes
 
 
 class _Mounted:
-    """Another application behind our checks. Its bodies are bounded like ours."""
+    """Another application behind our checks. Its bodies are bounded like ours, and it works in our lanes."""
 
-    def __init__(self, path: str, app: App, limits: Limits) -> None:
+    def __init__(self, path: str, app: App, counter: Counter) -> None:
         self._path = path
         self._app = app
-        self._limits = limits
+        self._counter = counter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request: Request = scope["reasoningbank"]
         request.route = self._path
         if scope["method"] in ("GET", "DELETE", "HEAD"):
             await self._app(scope, receive, send)
-            return
-        declared = request.fields.get(b"content-length")
-        body: bytes | None = await body_of(receive, declared, self._limits.body_bytes, self._limits.body_wait_s)
+        elif request.may_be_larger_than(LARGE_BYTES):
+            async with self._counter.large.passed(request.known().tenant):
+                await self._with_body(request, scope, receive, send)
+        else:
+            await self._with_body(request, scope, receive, send)
+
+    async def _with_body(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
+        limits, tenant = self._counter.limits, request.known().tenant
+        body: bytes | None = await body_of(
+            receive, request.fields.get(b"content-length"), limits.body_bytes, limits.body_wait_s
+        )
+        request.confirm()
+        lane = self._counter.lanes["large" if body is not None and len(body) > LARGE_BYTES else "tools"]
+        scope["state"]["in_lane"] = lambda work: lane.submit(work, tenant=tenant)
 
         async def once_received() -> Any:
             nonlocal body

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from reasoningbank.core.settings import Settings
 from reasoningbank.serve.http import metrics as metering
 from reasoningbank.serve.http import openapi, streams
-from reasoningbank.serve.http.admission import METADATA, Admission, Setup
+from reasoningbank.serve.http.admission import METADATA, Setup
 from reasoningbank.serve.http.answer import App, Receive, Scope, Send, send_json, send_text
 from reasoningbank.serve.http.dispatch import Counter, not_allowed
 from reasoningbank.serve.http.endpoint import Call
 from reasoningbank.serve.http.events import Hub
 from reasoningbank.serve.http.idempotency import as_bytes
 from reasoningbank.serve.http.problems import Problem
+from reasoningbank.serve.http.protocol import ABORT
 from reasoningbank.serve.http.request import Request, parameters
 from reasoningbank.serve.identity import require
 from reasoningbank.serve.workers import Workers
@@ -29,7 +30,6 @@ class Special:
         counter: Counter,
         hub: Hub,
         metrics: metering.Metrics,
-        admission: Admission,
         workers: Workers,
         settings: Settings,
     ) -> None:
@@ -38,7 +38,6 @@ class Special:
         self._counter = counter
         self._hub = hub
         self._metrics = metrics
-        self._admission = admission
         self._document = as_bytes(openapi.document(setup.public_url, settings))
 
     def apps(self) -> Mapping[str, App]:
@@ -61,9 +60,9 @@ class Special:
         query = {} if namespace is None else {"namespace": namespace}
         return self._counter.call(request.known(), query, path={}, body=None, if_match=None)
 
-    def _way(self, receive: Receive, send: Send) -> streams.Way:
-        counter = self._counter
-        return streams.Way(lane=counter.lanes["slow"], limits=counter.limits, receive=receive, send=send)
+    def _way(self, request: Request, receive: Receive, send: Send) -> streams.Way:
+        lane, limits = self._counter.lanes["slow"], self._counter.limits
+        return streams.Way(lane=lane, request=request, limits=limits, receive=receive, send=send)
 
     # ------------------------------------------------------------ streams
 
@@ -74,12 +73,12 @@ class Special:
         request = _allowed(scope, "read")
         asked = parameters((openapi.AFTER,), scope["query_string"])
         after = request.text(b"last-event-id") or asked.get("after")
-        await self._hub.stream(request, receive, send, after=after, again=lambda: self._admission.resolved(request))
+        await self._hub.stream(request, receive, send, after=after, abort=scope.get(ABORT))
 
     async def _export(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _allowed(scope, "read")
         asked = parameters((openapi.EXPORTED, openapi.EXPORTED_AS), scope["query_string"])
-        way = self._way(receive, send)
+        way = self._way(request, receive, send)
         await streams.send_export(self._call(request), way, asked.get("namespace"), asked.get("as"))
 
     async def _import(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -89,17 +88,15 @@ class Special:
         asked = parameters((openapi.DRY_RUN, openapi.IMPORTED), scope["query_string"])
         key, dry_run = request.idempotency_key(), asked.get("dry_run", False)
         call = self._call(request, asked.get("namespace"))
-        counter = self._counter
-        lane = counter.lanes["slow"]
-        encoded = await streams.take_import(call, lane, counter.limits, receive, key, dry_run=dry_run)
-        counter.written()
+        encoded = await streams.take_import(call, self._way(request, receive, send), key, dry_run=dry_run)
+        self._counter.written()
         extra = [(b"idempotency-replayed", b"true")] if encoded.replayed else []
         await send_json(send, encoded.status, encoded.body, extra)
 
     async def _backup(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _allowed(scope, "operator")
         parameters((), scope["query_string"])
-        await streams.send_backup(self._call(request), self._way(receive, send))
+        await streams.send_backup(self._call(request), self._way(request, receive, send))
 
     # ------------------------------------------------------------ about the server
 

@@ -23,6 +23,7 @@ from reasoningbank.serve.http.endpoint import Call, Reply
 from reasoningbank.serve.http.lanes import Lane
 from reasoningbank.serve.http.limits import Gone, Limits, too_large
 from reasoningbank.serve.http.problems import Problem
+from reasoningbank.serve.http.request import Request
 
 PIECE_BYTES = 256 << 10
 MOST_SKIPPED_SHOWN = 1_000
@@ -31,12 +32,17 @@ LINES = "application/x-ndjson"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How pieces get out: the lane that makes them, and both directions of the connection."""
+    """How pieces get out: the lane that makes them, for whom, and both directions of the connection."""
 
     lane: Lane
+    request: Request
     limits: Limits
     receive: Receive
     send: Send
+
+    @property
+    def tenant(self) -> str:
+        return self.request.known().tenant
 
 
 async def send_export(call: Call, way: Way, namespace: str | None, layout: str | None = None) -> None:
@@ -64,7 +70,7 @@ def _pieces(lines: Iterator[str]) -> Iterator[bytes]:
 async def send_backup(call: Call, way: Way) -> None:
     with tempfile.TemporaryDirectory(prefix="reasoningbank-backup-") as folder:
         copy = Path(folder) / "bank.db"
-        await way.lane.submit(lambda: call.bank.backup(copy))
+        await way.lane.submit(lambda: call.bank.backup(copy), tenant=way.tenant)
         with copy.open("rb") as file:
             pieces = iter(lambda: file.read(PIECE_BYTES), b"")
             await _send_pieces(pieces, way, "application/vnd.sqlite3", "bank.db")
@@ -77,14 +83,18 @@ async def _send_pieces(pieces: Iterator[bytes], way: Way, media_type: str, name:
         (b"content-disposition", f'attachment; filename="{name}"'.encode()),
     ]
     # The first piece before the status: what fails at once can still be told as a problem.
-    piece = await way.lane.submit(lambda: next(pieces, None))
+    piece = await way.lane.submit(lambda: next(pieces, None), tenant=way.tenant)
     await way.send({"type": "http.response.start", "status": 200, "headers": headers})
     gone = asyncio.create_task(hung_up(way.receive))
     try:
         while piece is not None and not gone.done():
-            async with asyncio.timeout(way.limits.send_wait_s):
-                await way.send({"type": "http.response.body", "body": piece, "more_body": True})
-            piece = await way.lane.submit(lambda: next(pieces, None))
+            try:
+                async with asyncio.timeout(way.limits.send_wait_s):
+                    await way.send({"type": "http.response.body", "body": piece, "more_body": True})
+            except TimeoutError:
+                raise Problem(408, "too_slow", "What was asked for was not read in time.") from None
+            way.request.confirm()
+            piece = await way.lane.submit(lambda: next(pieces, None), tenant=way.tenant)
     finally:
         gone.cancel()
     await way.send({"type": "http.response.body", "body": b""})
@@ -93,44 +103,45 @@ async def _send_pieces(pieces: Iterator[bytes], way: Way, media_type: str, name:
 # ---------------------------------------------------------------- coming in
 
 
-async def take_import(
-    call: Call, lane: Lane, limits: Limits, receive: Receive, key: str | None, *, dry_run: bool
-) -> idempotency.Encoded:
+async def take_import(call: Call, way: Way, key: str | None, *, dry_run: bool) -> idempotency.Encoded:
     descriptor, name = tempfile.mkstemp(prefix="reasoningbank-import-", suffix=".jsonl")
     try:
-        digest = await _received(descriptor, receive, lane, limits)
+        digest = await _received(descriptor, way)
+        way.request.confirm()
         # A rehearsal changes nothing, so there is nothing to do only once.
         kept_key = None if dry_run else key
-        encoded: idempotency.Encoded = await lane.submit(lambda: _imported(call, Path(name), kept_key, digest, dry_run))
+        encoded: idempotency.Encoded = await way.lane.submit(
+            lambda: _imported(call, Path(name), kept_key, digest, dry_run), tenant=way.tenant
+        )
         return encoded
     finally:
-        await lane.submit(lambda: Path(name).unlink(missing_ok=True))
+        await way.lane.submit(lambda: Path(name).unlink(missing_ok=True))
 
 
-async def _received(descriptor: int, receive: Receive, lane: Lane, limits: Limits) -> bytes:
+async def _received(descriptor: int, way: Way) -> bytes:
     digest, size = idempotency.Running(), 0
     with os.fdopen(descriptor, "wb") as file:
         while True:
             try:
-                async with asyncio.timeout(limits.body_wait_s):
-                    message = await receive()
+                async with asyncio.timeout(way.limits.body_wait_s):
+                    message = await way.receive()
             except TimeoutError:
                 raise Problem(408, "too_slow", "The lines did not arrive in time.") from None
             if message["type"] == "http.disconnect":
                 raise Gone
             piece: bytes = message.get("body", b"")
             size += len(piece)
-            if size > limits.import_bytes:
-                raise too_large(limits.import_bytes)
+            if size > way.limits.import_bytes:
+                raise too_large(way.limits.import_bytes)
             digest.add(piece)
-            await _written(lane, file.write, piece)
+            await _written(way, file.write, piece)
             if not message.get("more_body", False):
                 return digest.value()
 
 
-async def _written(lane: Lane, write: Callable[[bytes], Any], piece: bytes) -> None:
+async def _written(way: Way, write: Callable[[bytes], Any], piece: bytes) -> None:
     if len(piece) > PIECE_BYTES:
-        await lane.submit(lambda: write(piece))
+        await way.lane.submit(lambda: write(piece), tenant=way.tenant)
     else:
         # Small pieces go into the file's own buffer.
         write(piece)

@@ -23,7 +23,7 @@ from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.serve.mcp.caller import Caller
 from reasoningbank.serve.mcp.frames import INVALID_REQUEST, MOST_BYTES, Refused, read_message
 from reasoningbank.serve.mcp.hosts import LOOPBACK, host_allowed, origin_allowed
-from reasoningbank.serve.mcp.server import Context, build
+from reasoningbank.serve.mcp.server import Context, InLane, build
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
@@ -123,7 +123,7 @@ def mcp_asgi_app(
     `search` is what the settings of the bank say of searching. `allowed_hosts` are the names this server goes by; None
     leaves Host and Origin to the application around this one.
     """
-    server = build(bank_for, _caller_of, search)
+    server = build(bank_for, _caller_of, search, _lane_of)
     # The SDK checks neither header unless it is given settings, so it is always told in so many words.
     names = list(allowed_hosts or ())
     security = TransportSecuritySettings(
@@ -149,6 +149,12 @@ def _caller_of(ctx: Context) -> Caller:
     assert ctx.request is not None
     caller: Caller = ctx.request.scope[_CALLER]
     return caller
+
+
+def _lane_of(ctx: Context) -> InLane | None:
+    assert ctx.request is not None
+    in_lane: InLane | None = ctx.request.scope.get("state", {}).get("in_lane")
+    return in_lane
 
 
 def _owner(caller: Caller) -> AuthenticatedUser:

@@ -7,7 +7,7 @@ and nowhere else.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
+InLane = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs a function in a thread of the tenant's own share."""
 
 CALLS_AT_ONCE = 16
 FIXED_FOR_MS = 300_000
@@ -43,12 +45,14 @@ def build(
     bank_for: Callable[[Caller], Bank],
     caller_of: Callable[[Context], Caller],
     search: SearchSettings = DEFAULTS.search,
+    lane_of: Callable[[Context], InLane | None] = lambda _: None,
 ) -> Server[Any]:
     """A server whose every request is answered from the bank of whoever sent that very request.
 
-    `search` is what the settings of that bank, which all share, say of searching.
+    `search` is what the settings of that bank, which all share, say of searching. `lane_of` says where a request's work
+    is done; without it, in threads that all share.
     """
-    door = _Door(bank_for, caller_of, search)
+    door = _Door(bank_for, caller_of, search, lane_of)
     server: Server[Any] = Server(
         greeting.NAME,
         version=__version__,
@@ -79,8 +83,13 @@ async def _contained(ctx: Context, call_next: CallNext) -> HandlerResult:
 
 class _Door:
     def __init__(
-        self, bank_for: Callable[[Caller], Bank], caller_of: Callable[[Context], Caller], search: SearchSettings
+        self,
+        bank_for: Callable[[Caller], Bank],
+        caller_of: Callable[[Context], Caller],
+        search: SearchSettings,
+        lane_of: Callable[[Context], InLane | None],
     ) -> None:
+        self._lane_of = lane_of
         self._search = search
         self._bank_for = bank_for
         self._caller_of = caller_of
@@ -95,7 +104,9 @@ class _Door:
         caller = self._caller_of(ctx)
         arguments: Mapping[str, Any] = params.arguments or {}
         try:
-            reply = await self._in_thread(lambda: tools.call(params.name, arguments, self._bank_for(caller), caller))
+            reply = await self._in_thread(
+                ctx, lambda: tools.call(params.name, arguments, self._bank_for(caller), caller)
+            )
         except tools.UnknownTool:
             known = ", ".join(tool.name for tool in tools.offered(caller))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {shown(params.name)}. Use {known}.") from None
@@ -145,7 +156,7 @@ class _Door:
         if not may(caller, READ):
             raise MCPError(types.INVALID_REQUEST, "This needs the scope read; this token does not have it.")
         try:
-            return await self._in_thread(lambda: act(self._bank_for(caller)))
+            return await self._in_thread(ctx, lambda: act(self._bank_for(caller)))
         except NotFound as error:
             raise MCPError(missing, sentence(error), about) from None
         except InvalidInput as error:
@@ -153,7 +164,11 @@ class _Door:
         except BankError as error:
             raise MCPError(types.INTERNAL_ERROR, sentence(error)) from None
 
-    async def _in_thread(self, act: Callable[[], T]) -> T:
+    async def _in_thread(self, ctx: Context, act: Callable[[], T]) -> T:
+        in_lane = self._lane_of(ctx)
+        if in_lane is not None:
+            done: T = await in_lane(act)
+            return done
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
         # Abandoned when the client cancels: a write that has begun is finished, only its answer is dropped.
