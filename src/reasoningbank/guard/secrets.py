@@ -27,7 +27,7 @@ LONG_CHARS = 20_000
 """A longer text is gone through twice at most."""
 SHORTEST_SECRET = 8
 """With what announces it; `://:abc@x` is the least that any rule takes."""
-TOKEN_FORMATS = 216
+TOKEN_FORMATS = 217
 """How many `guard.rules` knows, said without loading it."""
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
@@ -158,6 +158,8 @@ def _found(text: str, personal: Collection[str] = ()) -> Iterator[Span]:
     """Specific kinds first: where two overlap, the first gives the name."""
     from reasoningbank.guard.assigned import announced
     from reasoningbank.guard.headers import in_headers
+    from reasoningbank.guard.prose import in_prose
+    from reasoningbank.guard.service_settings import under_services
     from reasoningbank.guard.tokens import tokens_in
 
     # Letter for letter: some beyond ASCII grow in lower case, and then positions would no longer agree.
@@ -177,6 +179,8 @@ def _found(text: str, personal: Collection[str] = ()) -> Iterator[Span]:
         yield from in_addresses(text, lowered)
     yield from in_headers(text, lowered)
     yield from announced(text, lowered)
+    yield from under_services(text)
+    yield from in_prose(text, lowered)
     if personal:
         from reasoningbank.guard.personal import personal_data
 
