@@ -37,7 +37,8 @@ _OPERATOR = pattern(
       | [ \t]{1,4}(?:string|String|str)[ \t]{0,4}=[ \t]{0,4}
       | [ \t]{0,20}(?::{1,3}=|[?+.]=|[?|]{2}=|=>|->|[=!]={0,2}=|=|::?|%3[DdAa]|\\u003[dD])[ \t]{0,20}(?:[>|][-+]?\s{1,20})?
       | >\s{0,40}(?:\{(?:[\w.-]{1,40}[ ]{1,3}){0,3})?          # <password>…, <secret>{vendor AQAAABAAA …}
-      | [ \t]{0,2}\([ \t]{0,4}(?=[\"'])                        # setPassword("…")
+      | ["']\)[ \t]{1,3}(?:or|\|\||\?\?)[ \t]{1,3}(?=["'])      # environ.get("PASSWORD") or "…"
+      | [ \t]{0,2}\([ \t]{0,4}                                # setPassword("…")
       | [ \t]{1,3}(?:is|was|are|to|of)[ \t:]{1,3}              # the password is …
       | [ \t]{1,3}(?:for|of)[ \t][^\n=:,;]{1,40}?(?:[ \t](?:is|=)|:)[ \t:]{1,3}    # the password for user 'jo' is …
       | ["']?[ \t]{0,4},\s{0,40}(?=\\?["'])                    # "--api-key", "…"
@@ -118,9 +119,11 @@ def _named(text: str, name: str, position: int, end: int) -> tuple[Span | None, 
         return None, 3
     looks, sign = 8 + len(value) // 4, follows["operator"].strip()
     announced = announces(name)
-    if sign == "(" and (":" in value or not _TAKES_ONE.search(name)):
+    if sign == "(" and quote and (":" in value or not _TAKES_ONE.search(name)):
         return None, looks
-    if sign in ("", ",") and not _gives_a_value(text, position, follows["operator"], sign):
+    if (sign in ("", ",") or (sign == "(" and not quote)) and not _gives_a_value(
+        text, position, follows["operator"], sign
+    ):
         # Then only what cannot be anything else: `a secret … within`, `key,…,`.
         if announced < Announces.SECRET or not is_told(name, value) or stands_for_another(value):
             return None, looks
@@ -196,9 +199,12 @@ _GIVES_A_VALUE = {
     # Of a shell, a Dockerfile, a database: a name, a blank, a value.
     "": pattern(r"(?:\b(?:ENV|setx|set[ \t]+-\w{1,3}|config)[ \t]+|\b(?:WITH|ENCRYPTED|SET)\s+)[\w-]*\Z", re.ASCII),
     # Of a program: define('DB_PASSWORD', '…').
-    ",": pattern(r"\b(?:define|setenv|putenv|setItem|setdefault|setProperty)\([ \t]*[\"'][\w.-]*\Z", re.ASCII),
+    ",": pattern(
+        r"\b(?:define|setenv|putenv|setItem|setdefault|setProperty|getenv|env|(?:environ|env)\.get)\([ \t]*[\"'][\w.-]*\Z",
+        re.ASCII,
+    ),
 }
 
 
 def _in_statement(text: str, at: int, sign: str) -> bool:
-    return _GIVES_A_VALUE[sign].search(text[max(0, at - LONGEST_NAME - 20) : at]) is not None
+    return sign in _GIVES_A_VALUE and _GIVES_A_VALUE[sign].search(text[max(0, at - LONGEST_NAME - 20) : at]) is not None

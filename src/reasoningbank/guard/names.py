@@ -32,7 +32,7 @@ _ANNOUNCING = r"""
         |ingest|hmac|aes|rsa|jwt|bot|web|server|project|publish\w*|live|prod\w*)[_.\- ]?keys?
     | apikey | [_-]key$ | (?<=[a-z])Key$ | _PAT$ | (?:^|[_-])psk$ | authorization | auth[_.-]?(?:header|data|code)?$
     """
-_PERHAPS = r"^keys?$ | (?<=[a-z0-9])Keys?$ | (?<=[a-z])key$ | key[_-]?\d+$"
+_PERHAPS = r"^keys?$ | [_-]api$ | (?<=[a-z0-9])Keys?$ | (?<=[a-z])key$ | key[_-]?\d+$"
 _WORD_NAMES = r"""
       token(?:iz|is) | tokens | (?:max|num)_?token
     | token[_.-]?(?:type|count|limit|budget|ur[li]|endpoint|name|ids?$|len|size|usage|expir|ttl|class|path|file|info

@@ -31,7 +31,8 @@ _FEWEST_WITHIN_A_NAME = 6
 """`dbPassword` says it, `setupWizard` does not."""
 _AHEAD_CHARS = 64
 _BEHIND_CHARS = 40
-_GOES_ON = pattern(r"(?![a-z])[A-Za-z0-9_]{0,12}?(?=[\s:=/()\[\],>&-]|$)", re.ASCII)
+_GOES_ON = pattern(r"(?![a-z])[A-Za-z0-9_]{0,12}?(?![A-Za-z0-9_])", re.ASCII)
+_ENDS = pattern(r"(?![A-Za-z0-9])", re.ASCII)
 _CANDIDATE = pattern(r"[^\s/(),:;&=<>\"'`\[\]{}|\\]{6,40}")
 _CALLED_SO = pattern(
     r"(?P<value>[^\s/(),:;=<>\"'`\[\]{}|\\]{6,40})[\"'`]?[ \t]{1,3}(?:is|as)[ \t]{1,3}(?:the|my|our|a)?[ \t]{0,3}\Z"
@@ -61,10 +62,10 @@ def in_prose(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _after(text: str, position: int, end: int) -> Iterator[Span]:
-    before = text[position - 1 : position]
-    if before.isalnum() and (end - position < _FEWEST_WITHIN_A_NAME or not text[position].isupper()):
+    before, short = text[position - 1 : position], end - position < _FEWEST_WITHIN_A_NAME
+    if before.isalnum() and (short or not text[position].isupper()):
         return
-    rest = _GOES_ON.match(text, end)
+    rest = (_ENDS if short else _GOES_ON).match(text, end)
     if rest is None:
         return
     yield from _told(text, rest.end())

@@ -6,24 +6,27 @@ No word announces them; the name says whose they are, and the value that it was 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.allowance import Allowance
 from reasoningbank.guard.entropy import stands_for_another
 from reasoningbank.guard.names import names_a_service
-from reasoningbank.guard.runs import NAME_RUNS, runs
 from reasoningbank.guard.spans import Span
 from reasoningbank.guard.values import is_drawn_for_sure
 
 _LONGEST_CHARS = 128
+_ASSIGNS = frozenset("=:>")
 _GIVEN = pattern(r"""(?P<name>[\w.-]{2,40}+)["'`]?\]?[ \t]{0,3}(?:[=:?+]=|={1,2}>|[=:])[ \t]{0,3}["'`]\Z""", re.ASCII)
 
 
-def under_services(text: str) -> Iterator[Span]:
+def under_services(text: str, rows: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    """`rows` are where the characters of a name stand in a row."""
     allowance = Allowance(text)
-    for start, end in runs(text, NAME_RUNS):
+    for start, end in rows:
         if end <= allowance.cut_to or text[start - 1 : start] not in ("'", '"', "`"):
+            continue
+        if not _ASSIGNS.intersection(text[max(0, start - 4) : start - 1]):
             continue
         if text[end : end + 1] not in ("'", '"', "`", "=") or end - start > _LONGEST_CHARS:
             continue

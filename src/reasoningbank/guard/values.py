@@ -83,7 +83,17 @@ def _is_token(name: str, value: str, announced: Announces) -> bool:
     core = value.strip("=")
     if announced is Announces.PERHAPS:
         return is_drawn_for_sure(core)
-    return is_drawn(core) or any(is_drawn(part) for part in _parts(core)) or _is_unworded(core)
+    return (
+        is_drawn(core)
+        or any(is_drawn(part) for part in _parts(core))
+        or _is_unworded(core)
+        or (len(core) >= 12 and is_written_for_a_password(core) and class_changes(core) * 3 >= len(core))
+        or (_GROUPED.fullmatch(core) is not None and wordiness(core) <= 0.4)
+    )
+
+
+_GROUPED = pattern(r"[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){3,7}")
+"""As a product key is written."""
 
 
 def _is_unworded(core: str) -> bool:
@@ -120,7 +130,11 @@ def is_drawn_for_sure(core: str) -> bool:
 
 def is_told(name: str, value: str) -> bool:
     """Behind a name with nothing but a blank between: `a secret … within`."""
-    return is_drawn_for_sure(value) or (is_uuid(value) and _UUID_NAMES.search(name) is not None)
+    if is_uuid(value):
+        return _UUID_NAMES.search(name) is not None
+    return is_drawn_for_sure(value) or (
+        len(value) >= 12 and is_written_for_a_password(value) and class_changes(value) * 3 >= len(value)
+    )
 
 
 def _parts(value: str) -> list[str]:
@@ -160,6 +174,8 @@ def _is_password(found: Found, value: str) -> bool:
     if kinds >= 3:
         return True
     is_name = re.fullmatch(r"[A-Za-z_][\w.]*", value) is not None
+    if found.sign in ("is", "was"):
+        return kinds == 2 and sum(map(str.isdigit, value)) >= 2 and class_changes(value) >= 3
     if found.configured and kinds == 2 and any(c.isdigit() for c in value):
         return not (is_name and _NAMES_ITSELF.fullmatch(value))
     return found.configured and len(value) >= 8 and _is_typed_at_random(value)
