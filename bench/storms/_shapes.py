@@ -20,7 +20,7 @@ from reasoningbank.core.patterns import pattern
 ROOMS = ("core", "guard", "recall", "learn", "agents", "exchange", "embed", "index")
 FILLERS = (
     "", " ", "\n", "=", ":", "-", "_", ".", "/", ",", "\t", '"', "'", "\\", "\\n", "+", "%41", "a", "A1", "0", "é",
-    "\u200b", " x ", "=x ", ": 'y' ", "='A1b2C3d4E5' ", ":A1b2C3d4", "=\"", "A1b2C3d4data:",
+    "\u200b", " x ", "=x ", ": 'y' ", "='A1b2C3d4E5' ", ":A1b2C3d4", '="', "A1b2C3d4data:",
 )  # fmt: skip
 _CATEGORIES = {
     sre.CATEGORY_DIGIT: "7",
@@ -62,7 +62,7 @@ def _patterns_in(value: Any, depth: int) -> Iterator[str]:
 
 def literals() -> list[str]:
     """What the rules look for first: the anchors of every token format and the words that announce a secret."""
-    from reasoningbank.guard.assigned import STEMS
+    from reasoningbank.guard.names import STEMS
     from reasoningbank.guard.rules import ANCHORS
 
     return [*dict.fromkeys(anchor for anchor, _ in ANCHORS), *STEMS]
@@ -96,7 +96,7 @@ def shape(chance: random.Random, known: list[str]) -> str:
             return one + chance.choice(FILLERS) + chance.choice(known) + chance.choice(FILLERS)
 
 
-def _written(tree: Any, chance: random.Random) -> Iterator[str]:  # noqa: C901, PLR0912 - one for each kind of node
+def _written(tree: Any, chance: random.Random) -> Iterator[str]:  # noqa: C901 - one for each kind of node
     for kind, what in tree:
         if kind is sre.LITERAL:
             yield chr(what)

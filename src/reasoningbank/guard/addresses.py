@@ -39,6 +39,7 @@ _HARMLESS = re.compile(
     r"|postgres|mysql|redis|mongo|db|dbpass|dbpassword|mypassword|mypass|userpass|bob|alice|joe|anonymous|x-oauth-basic)",
     re.IGNORECASE,
 )
+_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
 _NOBODY = re.compile(
     r"(?:[\w-]+\.)*(?:example(?:\.\w+)?|localhost|host(?:name)?|server|127\.0\.0\.1)(?::\d+)?$", re.IGNORECASE
 )
@@ -100,8 +101,12 @@ _SEARCHES = (("://", _plain), ("%3a%2f%2f", _encoded), (":5432:", _pgpass))
 
 def _is_lesson(password: str, host: str) -> bool:
     """`http://evil:thing@example.com`: a word for a password, at a host that is nobody's."""
-    return password.isalpha() and _NOBODY.match(host) is not None
+    words = _ESCAPED.sub(" ", password).split()
+    return all(map(str.isalpha, words)) and (len(words) > 1 or _NOBODY.match(host) is not None)
 
 
 def _is_harmless(password: str) -> bool:
+    if "," in password and ":" in password:
+        # Several hosts, of which the last has a user.
+        return True
     return password.startswith("[SECRET:") or _HARMLESS.fullmatch(password) is not None or stands_for_another(password)

@@ -9,49 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.allowance import Allowance
-from reasoningbank.guard.entropy import by_lot, is_hex, is_uuid, stands_for_another
+from reasoningbank.guard.entropy import is_uuid, stands_for_another
+from reasoningbank.guard.names import STEMS, Announces, announces, called, names_a_service
 from reasoningbank.guard.spans import Span
-from reasoningbank.guard.tokens import is_cloud_secret
+from reasoningbank.guard.values import Found, is_secret, is_told
 
-STEMS = ("key", "token", "secret", "pass", "pw", "auth", "cred", "psk")
-"""In lower case; without one of these nothing is announced."""
 LONGEST_NAME = 48
-_JUDGED_CHARS = 200
 _SHORTEST_VALUE = 6
 _LONGEST_REST = 40
 _NAME = pattern(r"[\w.$-]*+", re.ASCII)
 _NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-"
-_MAY_FOLLOW = frozenset("\\\"'`*&%]:=>, \t{\r\n\f\v-")
+_MAY_FOLLOW = frozenset("(!?+.|\\\"'`*&%]:=>, \t{\r\n\f\v-")
 """What an operator may begin with; all else after a name says that no value follows."""
-
-_ANNOUNCING = r"""
-      pass(?:w(?:or)?d|phrase|code)s? | pwd | (?:^|[_.-])pass(?:$|[_.-]) | (?:^|[_-])pw$
-    | secret | token | cred(?:ential)?s?$
-    | (?:api|app|access|account|auth|admin|client|consumer|crypt\w*|deploy|encrypt\w*|licen[cs]e|master|priv(?:ate)?
-        |root|secret|security|service|session|shared|sign\w*|ssh|storage|subscription|webhook|write|read|rest|sas
-        |ingest|hmac|aes|rsa|jwt|bot|web|server|project|publish\w*|live|prod\w*)[_.\- ]?key
-    | apikey | [_-]key$ | _PAT$ | (?:^|[_-])psk$ | authorization | auth[_.-]?(?:header|data|code)?$
-    """
-_WORD_NAMES = r"""
-      token(?:iz|is) | tokens | (?:max|num)_?token
-    | token[_.-]?(?:type|count|limit|budget|ur[li]|endpoint|name|ids?$|len|size|usage|expir|ttl|class|path|file|info
-        |index|pos|list|map|set|ratio|rate|kind|stream|bucket|address|symbol)
-    | (?:pass|secret|key|token|password|credential)s?[_.-]?(?:name|field|label|hint|policy|length|len|path|file
-        |filename|dir|ur[li]|type|regex|pattern|rule|ref|arn|version|ids?|count|prompt|input|placeholder|help|text
-        |title|message|error|column|size|format|provider|manager|store|source|helper|process|alg\w*|rotation|expir\w*
-        |reset\w*|chang\w*|strength|attribute|env|var|envvar|hash|digest|salt|usage|ring|chain|board|pair|less|space
-        |stroke|event|press|down|up)s?$
-    | public | pub_?key | publishable | primary | foreign | unique | idempoten\w* | sort | partition
-    | (?:cache|object|s3)[_-]?key | key[_-]?id$
-    | pass(?:ed|es|ing|ive|age|enger|port) | (?:com|by|sur|encom|tres)pass
-    | key(?:board|word|stone|note) | (?:mon|tur|hoc|don|whis|joc)key
-    | author(?!iz) | authentic | [cx]srf | (?:next|page|sync)_?token | continuation | cancell?ation | signature
-    """
-_PASSWORD_NAMES = pattern(r"pass|pwd|[_-]pw$|^pw$|psk$", re.IGNORECASE)
 
 # What may stand between a name and its value. Bounded everywhere, so that no text makes it slow.
 _OPERATOR = pattern(
@@ -61,11 +33,17 @@ _OPERATOR = pattern(
         (?:["']?\s{1,3}value|\s{1,2}content)=                  # <add key="…" value="…">
       | ["']?,?\s{1,40}["']?value["']?[ \t]{0,4}:[ \t]{0,4}    # - name: API_KEY, and on the next line value: …
       | [ \t]{1,4}\{[^{}]{0,200}?\sdefault[ \t]{0,20}=[ \t]{0,4}   # variable "api_key" { … default = "…" }
-      | [ \t]{0,4}:[ \t]{0,4}&?(?:'static[ \t])?(?:str|string|String|Final(?:\[str\])?)[ \t]{0,4}=[ \t]{0,4}
-      | [ \t]{0,20}(?::=|=>|->|==?|::?|%3[DdAa]|\\u003[dD])[ \t]{0,20}(?:[>|][-+]?\s{1,20})?
-      | >                                                      # <password>…
+      | [ \t]{0,4}:[ \t]{0,4}&?(?:'static[ \t])?(?:str|string|String|Final(?:\[str\])?)\??[ \t]{0,4}=[ \t]{0,4}
+      | [ \t]{1,4}(?:string|String|str)[ \t]{0,4}=[ \t]{0,4}
+      | [ \t]{0,20}(?::{1,3}=|[?+.]=|[?|]{2}=|=>|->|[=!]={0,2}=|=|::?|%3[DdAa]|\\u003[dD])[ \t]{0,20}(?:[>|][-+]?\s{1,20})?
+      | >\s{0,40}(?:\{(?:[\w.-]{1,40}[ ]{1,3}){0,3})?          # <password>…, <secret>{vendor AQAAABAAA …}
+      | ["']\)[ \t]{1,3}(?:or|\|\||\?\?)[ \t]{1,3}(?=["'])      # environ.get("PASSWORD") or "…"
+      | [ \t]{0,2}\([ \t]{0,4}                                # setPassword("…")
       | [ \t]{1,3}(?:is|was|are|to|of)[ \t:]{1,3}              # the password is …
+      | [ \t]{1,3}(?:for|of)[ \t][^\n=:,;]{1,40}?(?:[ \t](?:is|=)|:)[ \t:]{1,3}    # the password for user 'jo' is …
       | ["']?[ \t]{0,4},\s{0,40}(?=\\?["'])                    # "--api-key", "…"
+      | ,(?=[\w+/=.-]{16})                                     # token,…,
+      | [ \t]{1,4}[-–][ \t]{1,4}                               # token - '…'
       | [ \t]{1,4}                                             # --api-key …
     )
     (?:(?:Bearer|Basic|Token|token|ApiKey|SSWS|Bot|GenieKey)[ \t]{1,4}|%20)?
@@ -83,15 +61,6 @@ _MOST_TRIMMED = 8
 """So much of a value is read to judge it, and the rest only when it is a secret: what is no secret is read again and
 again, from every word in it that could announce one."""
 _ENCODED_END = pattern(r"%(?:22|26|3[Bb]|20)|&(?:quot;|amp;)|&(?=[\w.-]{1,40}=)")
-_CODE = pattern(
-    r"""
-      [(\[{] | \.\w+\( | ^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$ | ^[A-Za-z_]\w*:: | ^\w+\.\w+\.\w+$
-    | ^(?:self|this|req|request|args|config|settings|opts|options|os|env|ctx)\b[.\[]
-    | :// | ^[./~]+[\w-]*/ | ^[A-Z]:\\ | ^/[\w.-]+/
-    """,
-    re.VERBOSE,
-)
-"""A piece of a program or a path: what stands for a value, or says where one is."""
 
 
 def announced(text: str, lowered: str) -> Iterator[Span]:
@@ -106,7 +75,7 @@ def announced(text: str, lowered: str) -> Iterator[Span]:
             continue
         # Once for a name, whichever of its parts was found.
         passed, looks, span = end, 1, None
-        if text[end : end + 1] in _MAY_FOLLOW and _announces(name := text[_start_of_name(text, position) : end]):
+        if text[end : end + 1] in _MAY_FOLLOW and announces(name := text[_start_of_name(text, position) : end]):
             span, looks = _named(text, name, position, end)
         if not allowance.covers(position, looks):
             span = allowance.stretch(position)
@@ -131,24 +100,12 @@ def _start_of_name(text: str, position: int) -> int:
     return position - len(before) + len(before.rstrip(_NAME_CHARS))
 
 
-@lru_cache(maxsize=4096)
-def _announces(name: str) -> bool:
-    secret, word = _names()
-    return secret.search(name) is not None and word.search(name) is None
-
-
-@cache
-def _names() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    # Compiled when the first name is asked about: it takes as long as a whole command may.
-    flags = re.VERBOSE | re.IGNORECASE
-    return re.compile(_ANNOUNCING, flags), re.compile(_WORD_NAMES, flags)
-
-
 def kind_under(name: str, value: str) -> str | None:
     """The kind of secret that a value is under this name, as a pair of a mapping; None when it is none."""
-    if not _announces(name):
+    announced = announces(name)
+    if announced is Announces.NOTHING:
         return None
-    return _called(name) if _is_secret(name, "=", value, quoted=True, text="", at=0) else None
+    return called(name) if is_secret(Found(name, value, "=", quoted=True), announced) else None
 
 
 def _named(text: str, name: str, position: int, end: int) -> tuple[Span | None, int]:
@@ -160,14 +117,32 @@ def _named(text: str, name: str, position: int, end: int) -> tuple[Span | None, 
     value = _value(text, start, quote, _FIRST_CHARS)
     if len(value) < _SHORTEST_VALUE:
         return None, 3
-    looks = 8 + len(value) // 4
-    if not _is_secret(name, follows["operator"], value, quoted=bool(quote), text=text, at=position):
+    looks, sign = 8 + len(value) // 4, follows["operator"].strip()
+    announced = announces(name)
+    if sign == "(" and quote and (":" in value or not _TAKES_ONE.search(name)):
         return None, looks
+    if (sign in ("", ",") or (sign == "(" and not quote)) and not _gives_a_value(
+        text, position, follows["operator"], sign
+    ):
+        # Then only what cannot be anything else: `a secret … within`, `key,…,`.
+        if announced < Announces.SECRET or not is_told(name, value) or stands_for_another(value):
+            return None, looks
+    elif sign in ("", ","):
+        if not is_secret(Found(name, value, sign, bool(quote), configured=True), announced):
+            return None, looks
+    elif announced is Announces.PERHAPS and is_uuid(value):
+        # A key of a mapping, unless a service was spoken of just before.
+        if not names_a_service(text[max(0, position - _SPOKEN_OF_CHARS) : position]):
+            return None, looks
+    else:
+        configured = not quote and _is_setting(text, end - len(name), start + len(value), sign)
+        if not is_secret(Found(name, value, sign, bool(quote), configured), announced):
+            return None, looks
     if len(value) >= _FIRST_CHARS - _MOST_TRIMMED:
         value = _value(text, start, quote, _LONGEST_VALUE)
         if " " in value or "\t" in value:
             return None, looks
-    return Span(start, start + len(value), _called(name)), looks
+    return Span(start, start + len(value), called(name)), looks
 
 
 def _value(text: str, start: int, quote: str, longest: int) -> str:
@@ -184,73 +159,27 @@ def _value(text: str, start: int, quote: str, longest: int) -> str:
     return value
 
 
-def _is_secret(name: str, operator: str, value: str, *, quoted: bool, text: str, at: int) -> bool:
-    if value.startswith("[SECRET:") or " " in value or "\t" in value:
-        return False
-    sign = operator.strip()
-    if sign in ("", ",") and not (_is_flag(text, at) or _in_netrc(text, at, operator) or _in_statement(text, at, sign)):
-        return False
-    # The beginning says it all, and a value may be as long as a text.
-    value = value[:_JUDGED_CHARS]
-    if "aws" in name.lower() and is_cloud_secret(value, expected=True):
-        return True
-    is_password = _PASSWORD_NAMES.search(name) is not None and _is_password(value, quoted=quoted, sign=sign)
-    return (is_password or (_is_token(name, value) and not _is_code(value))) and not stands_for_another(value)
+_SPOKEN_OF_CHARS = 80
+_TAKES_ONE = pattern(r"(?:pass(?:w(?:or)?d|phrase)?|pwd|secret|token|key|credentials?)$", re.IGNORECASE)
+"""Functions that are handed a secret: `setPassword`, `with_api_key`."""
+_BEFORE_A_SETTING = pattern(
+    r"(?:^|[\n;&|\"'`])[ \t]{0,40}(?:(?:export|set|setx|ENV|ARG|-[a-zA-Z]|-|\+|[#]|//|\w{1,20}:)[ \t]{1,4}|--?|\+)?\Z"
+)
+_BEHIND_A_SETTING = pattern(r"[ \t]{0,4}(?:\Z|[\r\n;&\"'`#]|[ \t](?=[\w-]))")
 
 
-_UUID_NAMES = pattern(r"api|secret|heroku|access|auth|client|token", re.IGNORECASE)
-_ONCE = pattern(r"(?:request|client|idempoten\w*|resum\w*|upload|correlation|trac\w+)[_-]?token", re.IGNORECASE)
-"""Tokens that keep a request from being done twice: drawn by lot, and no secret."""
-_PARTING = pattern(r"[.:]|0x|-(?=[0-9a-f-]*$)")
-_MOST_PARTS = 4
-_PREFIX = pattern(r"[A-Za-z]{1,10}[_-](?:[a-z0-9]{1,10}[_-])?(?=[A-Za-z0-9]{20})")
-
-
-def _is_token(name: str, value: str) -> bool:
-    if is_uuid(value):
-        return _UUID_NAMES.search(name) is not None and _ONCE.search(name) is None
-    core = value.strip("=")
-    return _is_drawn(core) or any(_is_drawn(part) for part in _parts(core))
-
-
-def _is_drawn(core: str) -> bool:
-    if is_hex(core):
-        return len(core) >= 24 and not core.isdigit()
-    return by_lot(core)
-
-
-def _parts(value: str) -> list[str]:
-    """What stands behind a prefix such as `key_`, and between dots and colons: there the drawn part is by itself."""
-    found = _PREFIX.match(value)
-    behind = [value[found.end() :]] if found is not None else []
-    parts = [part for part in _PARTING.split(value) if 20 <= len(part) < len(value)]
-    return behind + parts[:_MOST_PARTS]
-
-
-def _is_code(value: str) -> bool:
-    return _CODE.search(value) is not None and not (value.endswith("=") or any(map(_is_drawn, _parts(value))))
-
-
-def _is_password(value: str, *, quoted: bool, sign: str) -> bool:
-    """Short, but nobody would write it for anything else: several kinds of characters and not a piece of code."""
-    # A comparison is code, and mostly a test's.
-    if not 6 <= len(value) <= 128 or sign == "==":
-        return False
-    kinds = (
-        any(c.islower() for c in value)
-        + any(c.isupper() for c in value)
-        + any(c.isdigit() for c in value)
-        + any(not c.isalnum() and c not in "-_." for c in value)
+def _is_setting(text: str, start: int, end: int, sign: str) -> bool:
+    """Whether a name and its value are all that a line or a part of it says: `DB_PASSWORD=…`, `password: …`."""
+    return (
+        sign in ("=", ":", ">")
+        and _BEFORE_A_SETTING.search(text[max(0, start - 60) : start]) is not None
+        and _BEHIND_A_SETTING.match(text, end) is not None
     )
-    if not quoted and (
-        _CODE.search(value) or (sign in ("=", ":") and re.fullmatch(r"[A-Za-z_][\w.]*", value) and kinds < 3)
-    ):
-        return False
-    if re.search(r"[()<>{}]|^%|^\$\w|^[/.]|^\\", value):
-        return False
-    if quoted:
-        return kinds >= 2 and any(c.isdigit() for c in value)
-    return kinds >= 3
+
+
+def _gives_a_value(text: str, at: int, operator: str, sign: str) -> bool:
+    """Whether a name and a value may stand here with nothing but a blank or a comma between them."""
+    return _is_flag(text, at) or _in_netrc(text, at, operator) or _in_statement(text, at, sign)
 
 
 def _is_flag(text: str, at: int) -> bool:
@@ -270,35 +199,12 @@ _GIVES_A_VALUE = {
     # Of a shell, a Dockerfile, a database: a name, a blank, a value.
     "": pattern(r"(?:\b(?:ENV|setx|set[ \t]+-\w{1,3}|config)[ \t]+|\b(?:WITH|ENCRYPTED|SET)\s+)[\w-]*\Z", re.ASCII),
     # Of a program: define('DB_PASSWORD', '…').
-    ",": pattern(r"\b(?:define|setenv|putenv|setItem|setdefault|setProperty)\([ \t]*[\"'][\w.-]*\Z", re.ASCII),
+    ",": pattern(
+        r"\b(?:define|setenv|putenv|setItem|setdefault|setProperty|getenv|env|(?:environ|env)\.get)\([ \t]*[\"'][\w.-]*\Z",
+        re.ASCII,
+    ),
 }
 
 
 def _in_statement(text: str, at: int, sign: str) -> bool:
-    return _GIVES_A_VALUE[sign].search(text[max(0, at - LONGEST_NAME - 20) : at]) is not None
-
-
-_VENDORS = (
-    "aws", "azure", "heroku", "datadog", "cloudflare", "fastly", "vercel", "pagerduty", "mistral", "cohere", "deepseek",
-    "twilio", "paypal", "algolia", "okta", "snyk", "mailgun", "sendgrid", "telegram", "discord", "slack", "openai",
-    "anthropic", "gemini", "firebase", "auth0", "stripe", "github", "gitlab", "bitbucket", "jira", "circleci",
-)  # fmt: skip
-
-
-def _called(name: str) -> str:
-    folded = name.lower()
-    if "aws" in folded and "secret" in folded:
-        return "aws-secret-key"
-    kind = (
-        "password"
-        if _PASSWORD_NAMES.search(name)
-        else "token"
-        if "token" in folded
-        else "key"
-        if "key" in folded
-        else "secret"
-    )
-    vendor = next(
-        (vendor for vendor in _VENDORS if vendor in folded or (vendor == "datadog" and folded.startswith("dd_"))), ""
-    )
-    return f"{vendor}-{kind}" if vendor else kind if kind != "key" else "api-key"
+    return sign in _GIVES_A_VALUE and _GIVES_A_VALUE[sign].search(text[max(0, at - LONGEST_NAME - 20) : at]) is not None

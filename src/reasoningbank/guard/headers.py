@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.allowance import Allowance
 from reasoningbank.guard.entropy import by_lot, is_hex, is_uuid, stands_for_another
+from reasoningbank.guard.names import Announces
 from reasoningbank.guard.spans import Span
+from reasoningbank.guard.values import Found, is_secret
 
 _JUDGED_CHARS = 200
 _ESCAPED = pattern(r"%[0-9A-Fa-f]{2}")
@@ -123,6 +125,7 @@ _COMMAND_PASSWORD = pattern(
     r"|docker login\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
     r"|redis-cli\b[^\n|;]{0,120}?[ \t]-a[ \t]{1,4}"
     r"|mongo(?:sh|dump|restore|import|export)?\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
+    r"|htpasswd[ \t]{1,4}-[a-zA-Z]{0,4}b[a-zA-Z]{0,4}[ \t]{1,4}[^\s]{1,80}[ \t]{1,4}[^\s]{1,40}[ \t]{1,4}"
     r"|identified by[ \t]{1,4}(?=[\"']))(?P<quote>[\"']?)(?P<value>[^\s\"']{4,128})",
     re.IGNORECASE,
 )
@@ -130,10 +133,36 @@ _COMMAND_PASSWORD = pattern(
 
 def _command_password(text: str, lowered: str, position: int) -> Span | None:
     end = position + 180
-    if lowered.find("-p", position, end) < 0 and lowered.find("-a", position, end) < 0 and lowered[position] != "i":
+    if (
+        lowered.find("-p", position, end) < 0
+        and lowered.find("-a", position, end) < 0
+        and lowered[position] not in "ih"
+    ):
         return None
     found = _COMMAND_PASSWORD.match(text, position)
     if found is None or found["value"].startswith("[SECRET:") or stands_for_another(found["value"]):
+        return None
+    if lowered[position] == "i" and text[position].islower() and found["value"].isalpha():
+        # A sentence: a library identified by 'name'.
+        return None
+    return Span(found.start("value"), found.end("value"), "password")
+
+
+_HANDED_OVER = pattern(
+    r"""(?:credentials?|auth|login|directoryentry)[ \t]{0,2}[=:]?[ \t]{0,2}\(\s{0,20}
+        (?P<quote>["'])[^"'\n]{1,100}(?P=quote)\s{0,20},\s{0,40}
+        (?:(?P=quote)[^"'\n]{1,100}(?P=quote)\s{0,20},\s{0,40}(?=["'][^"'\n]{1,64}["']\s{0,20}[,)]))?
+        (?P=quote)(?P<value>[^"'\s]{6,64})(?P=quote)\s{0,20}[,)]""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def _handed_over(text: str, _: str, position: int) -> Span | None:
+    """`NetworkCredential("jo", "…")`, `auth=("jo", "…")`: a user and a password in a row."""
+    found = _HANDED_OVER.match(text, position)
+    if found is None or found["value"].startswith("[SECRET:") or stands_for_another(found["value"]):
+        return None
+    if not is_secret(Found("password", found["value"], "=", quoted=True), Announces.PASSWORD):
         return None
     return Span(found.start("value"), found.end("value"), "password")
 
@@ -146,6 +175,11 @@ _SEARCHES = (
     ("sig=", _signed),
     ("sig%3d", _signed),
     ("sshpass", _command_password),
+    ("htpasswd", _command_password),
+    ("credential", _handed_over),
+    ("auth", _handed_over),
+    ("login(", _handed_over),
+    ("directoryentry(", _handed_over),
     ("mysql", _command_password),
     ("docker login", _command_password),
     ("redis-cli", _command_password),

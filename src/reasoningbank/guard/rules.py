@@ -190,6 +190,7 @@ RULES: tuple[Rule, ...] = (
     Rule("doppler-token", ("dp.",), r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[\w-]{2,35}\.)?[A-Za-z0-9]{40,}", True),
     Rule("vault-token", ("hvs.", "hvb.", "hvr."), rf"hv[sbr]\.{_W}{{20,}}", True),
     Rule("terraform-token", (".atlasv1.",), r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,}", True, 14),
+    Rule("django-key", ("django-insecure-",), r"django-insecure-(?P<body>[^\s\"'\\<>]{8,80})"),
     Rule("age-key", ("AGE-SECRET-KEY-",), r"AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{50,}"),
     Rule("1password-token", ("ops_eyJ",), r"ops_eyJ[\w=+/-]{100,}"),
     Rule(

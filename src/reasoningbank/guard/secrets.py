@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.values import dataclass, field
-from reasoningbank.guard.runs import has_run
+from reasoningbank.guard.runs import NAME_RUNS, has_run, runs
 
 if TYPE_CHECKING:
     from reasoningbank.guard.spans import Span
@@ -27,7 +27,7 @@ LONG_CHARS = 20_000
 """A longer text is gone through twice at most."""
 SHORTEST_SECRET = 8
 """With what announces it; `://:abc@x` is the least that any rule takes."""
-TOKEN_FORMATS = 216
+TOKEN_FORMATS = 217
 """How many `guard.rules` knows, said without loading it."""
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
@@ -72,6 +72,7 @@ class Scrubber:
             or ("-" in lowered and ("-u " in lowered or "-p " in lowered or "-a " in lowered or "--user" in lowered))
             or (":" in lowered and ("://" in lowered or ":5432:" in lowered))
             or ("~" in lowered and "q~" in lowered)
+            or ("(" in lowered and ("login(" in lowered or "directoryentry(" in lowered))
         )
 
     def passes(self, text: str) -> bool:
@@ -158,6 +159,7 @@ def _found(text: str, personal: Collection[str] = ()) -> Iterator[Span]:
     """Specific kinds first: where two overlap, the first gives the name."""
     from reasoningbank.guard.assigned import announced
     from reasoningbank.guard.headers import in_headers
+    from reasoningbank.guard.service_settings import under_services
     from reasoningbank.guard.tokens import tokens_in
 
     # Letter for letter: some beyond ASCII grow in lower case, and then positions would no longer agree.
@@ -170,13 +172,20 @@ def _found(text: str, personal: Collection[str] = ()) -> Iterator[Span]:
         from reasoningbank.guard.blocks import secret_manifests
 
         yield from secret_manifests(text)
-    yield from tokens_in(text)
+    rows = list(runs(text, NAME_RUNS))
+    yield from tokens_in(text, rows)
     if "://" in lowered or "%3a%2f%2f" in lowered or ":5432:" in lowered:
         from reasoningbank.guard.addresses import in_addresses
 
         yield from in_addresses(text, lowered)
     yield from in_headers(text, lowered)
     yield from announced(text, lowered)
+    if rows:
+        yield from under_services(text, rows)
+    if "pass" in lowered or "pw" in lowered or not text.isascii():
+        from reasoningbank.guard.prose import in_prose
+
+        yield from in_prose(text, lowered)
     if personal:
         from reasoningbank.guard.personal import personal_data
 

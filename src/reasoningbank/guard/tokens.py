@@ -75,9 +75,12 @@ _EVERY = _by_beginning(1)
 _TRUSTED = _by_beginning(_TRUSTED_ANCHOR_CHARS)
 
 
-def tokens_in(text: str) -> Iterator[Span]:
-    """Tokens of every format, and what has no prefix but the shape of a cloud key."""
-    found = [run for run in runs(text, NAME_RUNS) if _may_be_token(text[run[0] : run[1]])]
+def tokens_in(text: str, rows: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    """Tokens of every format, and what has no prefix but the shape of a cloud key.
+
+    `rows` are where the characters of a name stand in a row.
+    """
+    found = [run for run in rows if _may_be_token(text[run[0] : run[1]])]
     allowance = Allowance(text)
     yield from _anchored(text, found, _EVERY, allowance)
     for anchor in _IN_PIECES:

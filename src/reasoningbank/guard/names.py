@@ -1,0 +1,140 @@
+"""What a name says about the value that it stands for: a password, a token or key, perhaps a key, or nothing.
+
+Knows the words that announce a secret, the words that look like them and announce none, and the names of services whose
+settings are mostly keys. Knows nothing of values.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from functools import cache, lru_cache
+
+from reasoningbank.core.patterns import pattern
+
+STEMS = ("key", "token", "secret", "pass", "pw", "auth", "cred", "psk")
+"""In lower case; without one of these no name announces anything."""
+
+
+class Announces(IntEnum):
+    NOTHING = 0
+    PERHAPS = 1
+    """`key`: of a mapping as often as of a lock. Only a value that was drawn by lot counts."""
+    SECRET = 2
+    PASSWORD = 3
+
+
+_ANNOUNCING = r"""
+      pass(?:w(?:or)?[dt]|phrase|code|key)s? | pwd | (?:^|[_.-])pass(?:$|[_.-]) | (?:^|[_.-])pw$ | (?<=[a-z])Pass$
+    | secret | token | cred(?:ential)?s?$
+    | (?:api|app|access|account|auth|admin|client|consumer|crypt\w*|deploy|encrypt\w*|licen[cs]e|master|priv(?:ate)?
+        |root|secret|security|service|session|shared|sign\w*|ssh|storage|subscription|webhook|write|read|rest|sas
+        |ingest|hmac|aes|rsa|jwt|bot|web|server|project|publish\w*|live|prod\w*)[_.\- ]?keys?
+    | apikey | [_-]key$ | (?<=[a-z])Key$ | _PAT$ | (?:^|[_-])psk$ | authorization | auth[_.-]?(?:header|data|code)?$
+    """
+_PERHAPS = r"^keys?$ | [_-]api$ | (?<=[a-z0-9])Keys?$ | (?<=[a-z])key$ | key[_-]?\d+$"
+_WORD_NAMES = r"""
+      token(?:iz|is) | tokens | (?:max|num)_?token
+    | token[_.-]?(?:type|count|limit|budget|ur[li]|endpoint|name|ids?$|len|size|usage|expir|ttl|class|path|file|info
+        |index|pos|list|map|set|ratio|rate|kind|stream|bucket|address|symbol)
+    | (?:pass|secret|key|token|password|credential)s?[_.-]?(?:name|field|label|hint|policy|length|len|path|file
+        |filename|dir|ur[li]|type|regex|pattern|rule|ref|arn|version|ids?|count|prompt|input|placeholder|help|text
+        |title|message|error|column|size|format|provider|manager|store|source|helper|process|alg\w*|rotation|expir\w*
+        |reset\w*|chang\w*|strength|attribute|env|var|envvar|hash|digest|salt|usage|ring|chain|board|pair|less|space
+        |stroke|event|press|down|up)s?$
+    | public | pub_?key | publishable | primary | foreign | unique | idempoten\w* | sort | partition
+    | (?:cache|object|s3)[_-]?key | key[_-]?id$
+    | pass(?:ed|es|ing|ive|age|enger|port) | (?:com|by|sur|encom|tres)pass
+    | key(?:board|word|stone|note) | (?:mon|tur|hoc|don|whis|joc)key
+    | author(?!iz) | authentic | [cx]srf | (?:next|page|sync)_?token | continuation | cancell?ation | signature
+    """
+_PASSWORD_NAMES = pattern(r"pass|pwd|[_.-]pw$|^pw$|psk$", re.IGNORECASE)
+
+
+@lru_cache(maxsize=4096)
+def announces(name: str) -> Announces:
+    secret, perhaps, word = _patterns()
+    if word.search(name) is not None:
+        return Announces.NOTHING
+    if secret.search(name) is not None:
+        return Announces.PASSWORD if is_password_name(name) else Announces.SECRET
+    return Announces.PERHAPS if perhaps.search(name) is not None else Announces.NOTHING
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    # Compiled when the first name is asked about: it takes as long as a whole command may.
+    flags = re.VERBOSE | re.IGNORECASE
+    return re.compile(_ANNOUNCING, flags), re.compile(_PERHAPS, flags), re.compile(_WORD_NAMES, flags)
+
+
+def is_password_name(name: str) -> bool:
+    return _PASSWORD_NAMES.search(name) is not None
+
+
+_SERVICES = """
+abuseipdb accuweather adafruit adobe airbrake airship airtable aiven algolia alibaba alienvault amplitude anthropic
+apiflash apify apollo appcues appfollow artifactory asana assemblyai atlassian auth0 autopilot aws aylien azure
+bannerbear beamer besnappy bitbar bitbucket bitfinex bitly bitrise bittrex blynk box branch brave browserstack
+bugsnag buildkite calendly capsulecrm cartesia censys cerebras chartmogul circleci clarifai clearbit clerk clickhelp
+clickup clockify closecrm cloudconvert cloudflare cloudinary cloudsmith codacy codeclimate codecov cohere coinbase
+confluent contentful convertkit couchbase coveralls crowdin databricks datadog deepgram deepl deepseek detectify
+digitalocean discord disqus docker dockerhub doppler droneci dropbox duffel dynatrace easypost ebay elastic
+elevenlabs etherscan etsy eventbrite facebook fastly figma finicity finnhub firebase fixer flickr flutterwave
+freshbooks freshdesk fullstory geocodio getresponse gitea github gitlab gitter gocardless grafana groq gumroad
+happyscribe harness helpscout heroku honeybadger honeycomb hubspot huggingface hunter ibm imgur influxdb infracost
+instagram intercom ipinfo ipstack jira jotform jumpcloud kagi klaviyo kraken kucoin langfuse lark launchdarkly
+linear linkedin lob localytics logdna loggly lokalise looker mailboxlayer mailchimp mailgun mailjet mandrill mapbox
+mapquest mattermost maxmind mercury messagebird mistral mixpanel monday mongodb mux neon netlify newrelic newsapi
+ngrok nightfall notion npm nuget numverify nvidia nylas okta onesignal openai opencage openrouter openweather
+opsgenie ovh paddle pagerduty papertrail paypal pendo perplexity pinecone pingdom pinterest pipedrive plaid
+planetscale plivo posthog postman postmark prefect pubnub pulumi pushbullet pusher quandl rapidapi razorpay recurly
+replicate resend ringcentral rollbar saucelabs scrapeapi screenshotapi securitytrails segment sendbird sendgrid
+sendinblue sentry shodan shopify shutterstock slack snyk sonarcloud sourcegraph splunk spotify square squarespace
+sslmate stripe sumologic supabase surveymonkey tableau tailscale telegram telnyx todoist tomtom travisci trello
+twilio twitch twitter typeform unsplash uplead uptimerobot userstack vercel virustotal vultr wakatime wandb
+weatherbit weatherstack webflow wistia workos wrike yandex yelp youneedabudget zapier zendesk zenserp zipcodeapi
+zoho zonkafeedback
+"""
+"""Of what stands for a value under such a name alone, most is a key."""
+_WORDS = pattern(r"[a-z][a-z0-9]+")
+_NO_KEY = "id ids url uri host sha hash digest version image tag ref commit channel user name team org"
+
+
+def names_a_service(name: str) -> bool:
+    """`algolia`, `DD_algolia`: a service, and nothing that says which of its ids, hosts or versions it is."""
+    services, no_key = _services()
+    words = _WORDS.findall(name.lower())
+    return not services.isdisjoint(words) and no_key.isdisjoint(words)
+
+
+@cache
+def _services() -> tuple[frozenset[str], frozenset[str]]:
+    return frozenset(_SERVICES.split()), frozenset(_NO_KEY.split())
+
+
+_VENDORS = (
+    "aws", "azure", "heroku", "datadog", "cloudflare", "fastly", "vercel", "pagerduty", "mistral", "cohere", "deepseek",
+    "twilio", "paypal", "algolia", "okta", "snyk", "mailgun", "sendgrid", "telegram", "discord", "slack", "openai",
+    "anthropic", "gemini", "firebase", "auth0", "stripe", "github", "gitlab", "bitbucket", "jira", "circleci",
+)  # fmt: skip
+
+
+def called(name: str) -> str:
+    """The kind of a secret under this name."""
+    folded = name.lower()
+    if "aws" in folded and "secret" in folded:
+        return "aws-secret-key"
+    kind = (
+        "password"
+        if is_password_name(name)
+        else "token"
+        if "token" in folded
+        else "key"
+        if "key" in folded
+        else "secret"
+    )
+    vendor = next(
+        (vendor for vendor in _VENDORS if vendor in folded or (vendor == "datadog" and folded.startswith("dd_"))), ""
+    )
+    return f"{vendor}-{kind}" if vendor else kind if kind != "key" else "api-key"

@@ -1,0 +1,92 @@
+"""Passwords as people note them down: `ID/PW: master/…`, `the password for it is …`, `… is the password`.
+
+Nothing stands between the word and the password that a program would understand, so only what nobody would write for
+anything else is taken: capitals, small letters and digits in turns, on the same line and a few words away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from reasoningbank.core.patterns import pattern
+from reasoningbank.guard.allowance import Allowance
+from reasoningbank.guard.spans import Span
+from reasoningbank.guard.values import is_written_for_a_password
+
+_WORDS = ("password", "passwd", "passwort", "passphrase", "pass", "pwd", "pw")
+_OTHER_LANGUAGES = (
+    "비밀번호",
+    "비번",
+    "패스워드",
+    "암호",
+    "パスワード",
+    "密码",
+    "密碼",
+    "пароль",
+    "contraseña",
+    "mot de passe",
+)
+_FEWEST_WITHIN_A_NAME = 6
+"""`dbPassword` says it, `setupWizard` does not."""
+_AHEAD_CHARS = 64
+_BEHIND_CHARS = 40
+_GOES_ON = pattern(r"(?![a-z])[A-Za-z0-9_]{0,12}?(?![A-Za-z0-9_])", re.ASCII)
+_ENDS = pattern(r"(?![A-Za-z0-9])", re.ASCII)
+_CANDIDATE = pattern(r"[^\s/(),:;&=<>\"'`\[\]{}|\\]{6,40}")
+_CALLED_SO = pattern(
+    r"(?P<value>[^\s/(),:;=<>\"'`\[\]{}|\\]{6,40})[\"'`]?[ \t]{1,3}(?:is|as)[ \t]{1,3}(?:the|my|our|a)?[ \t]{0,3}\Z"
+)
+
+
+def in_prose(text: str, lowered: str) -> Iterator[Span]:
+    allowance = Allowance(text)
+    for word in _WORDS:
+        position = lowered.find(word)
+        while position >= 0:
+            end = position + len(word)
+            if end > allowance.cut_to:
+                spans = list(_after(text, position, end))
+                if not allowance.covers(position, 2 + 4 * len(spans)):
+                    spans = [allowance.stretch(position)]
+                yield from spans
+            position = lowered.find(word, end)
+    if not text.isascii():
+        folded = text.lower()
+        if len(folded) == len(text):
+            for word in _OTHER_LANGUAGES:
+                position = folded.find(word)
+                while position >= 0 and allowance.covers(position, 8):
+                    yield from _told(text, position + len(word))
+                    position = folded.find(word, position + len(word))
+
+
+def _after(text: str, position: int, end: int) -> Iterator[Span]:
+    before, short = text[position - 1 : position], end - position < _FEWEST_WITHIN_A_NAME
+    if before.isalnum() and (short or not text[position].isupper()):
+        return
+    rest = (_ENDS if short else _GOES_ON).match(text, end)
+    if rest is None:
+        return
+    yield from _told(text, rest.end())
+    called = _CALLED_SO.search(text, max(0, position - _BEHIND_CHARS), position)
+    if called is not None and is_written_for_a_password(called["value"]):
+        yield Span(called.start("value"), called.end("value"), "password")
+
+
+def _told(text: str, start: int) -> Iterator[Span]:
+    line_end = text.find("\n", start, start + _AHEAD_CHARS)
+    stop = start + _AHEAD_CHARS if line_end < 0 else line_end
+    for found in _CANDIDATE.finditer(text, start, stop):
+        value = found[0].strip(".-_*!?")
+        # What was cut off by the window is not judged by its beginning.
+        if found.end() == stop < len(text) and line_end < 0:
+            return
+        if is_written_for_a_password(value) and not _is_called(text, found.end()):
+            at = found.start() + found[0].find(value)
+            yield Span(at, at + len(value), "password")
+
+
+def _is_called(text: str, end: int) -> bool:
+    """A function, an index or a member, and no password."""
+    return text[end : end + 1] in ("(", "[", "{", "<") or text[end : end + 2] in ("::", "->", "=>", "==")

@@ -1,0 +1,237 @@
+"""Is this value, under this name, a secret?
+
+Knows what was drawn by lot, what a person would only write for a password, and which pieces of programs, paths and
+prose look like either. Knows nothing of how a name and its value were found.
+"""
+
+from __future__ import annotations
+
+import re
+
+from reasoningbank.core.patterns import pattern
+from reasoningbank.core.values import dataclass
+from reasoningbank.guard.entropy import (
+    MOST_WORDINESS,
+    by_lot,
+    class_changes,
+    classes_of,
+    entropy_bits,
+    is_hex,
+    is_uuid,
+    stands_for_another,
+    wordiness,
+)
+from reasoningbank.guard.names import Announces
+from reasoningbank.guard.tokens import is_cloud_secret
+
+_JUDGED_CHARS = 200
+_CODE = pattern(
+    r"""
+      [(\[{] | \.\w+\( | ^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$ | ^[A-Za-z_]\w*:: | ^\w+\.\w+\.\w+$
+    | ^(?:self|this|req|request|args|config|settings|opts|options|os|env|ctx)\b[.\[]
+    | :// | ^[./~]+[\w-]*/ | ^[A-Z]:\\ | ^/[\w.-]+/
+    """,
+    re.VERBOSE,
+)
+"""A piece of a program or a path: what stands for a value, or says where one is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A value, and how it stands there."""
+
+    name: str
+    value: str
+    sign: str
+    """Between the two, without blanks."""
+    quoted: bool
+    configured: bool = False
+    """On a line that gives a setting its value and does nothing else."""
+
+
+def is_secret(found: Found, announced: Announces) -> bool:
+    value = found.value
+    if value.startswith("[SECRET:") or " " in value or "\t" in value:
+        return False
+    # The beginning says it all, and a value may be as long as a text.
+    value = value[:_JUDGED_CHARS]
+    if "aws" in found.name.lower() and is_cloud_secret(value, expected=True):
+        return True
+    if announced is Announces.PASSWORD and _is_password(found, value):
+        return not stands_for_another(value)
+    return (
+        (_is_token(found.name, value, announced) and not is_code(value))
+        or (
+            announced is Announces.SECRET
+            and found.quoted
+            and (_is_short_token(value) or (len(value) >= 10 and _is_typed_at_random(value)))
+        )
+    ) and not stands_for_another(value)
+
+
+_UUID_NAMES = pattern(r"api|secret|heroku|access|auth|client|token", re.IGNORECASE)
+_ONCE = pattern(r"(?:request|client|idempoten\w*|resum\w*|upload|correlation|trac\w+)[_-]?token", re.IGNORECASE)
+"""Tokens that keep a request from being done twice: drawn by lot, and no secret."""
+_PARTING = pattern(r"[.:]|0x|-(?=[0-9a-f-]*$)")
+_MOST_PARTS = 4
+_PREFIX = pattern(r"[A-Za-z]{1,10}[_-](?:[a-z0-9]{1,10}[_-])?(?=[A-Za-z0-9]{20})")
+
+
+def _is_token(name: str, value: str, announced: Announces) -> bool:
+    if is_uuid(value):
+        return announced >= Announces.SECRET and _UUID_NAMES.search(name) is not None and _ONCE.search(name) is None
+    core = value.strip("=")
+    if announced is Announces.PERHAPS:
+        return is_drawn_for_sure(core)
+    return (
+        is_drawn(core)
+        or any(is_drawn(part) for part in _parts(core))
+        or _is_unworded(core)
+        or (len(core) >= 12 and is_written_for_a_password(core) and class_changes(core) * 3 >= len(core))
+        or (_GROUPED.fullmatch(core) is not None and wordiness(core) <= 0.4)
+    )
+
+
+_GROUPED = pattern(r"[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){3,7}")
+"""As a product key is written."""
+
+
+def _is_unworded(core: str) -> bool:
+    """Letters and a few digits that make no words, long enough that it cannot be chance."""
+    return (
+        20 <= len(core) <= 80
+        and core.isascii()
+        and core.isalnum()
+        and sum(map(str.isdigit, core)) >= 2
+        and wordiness(core) <= 0.3
+        and entropy_bits(core) >= 3.3
+    )
+
+
+def is_drawn(core: str) -> bool:
+    if is_hex(core):
+        return len(core) >= 24 and not core.isdigit()
+    return by_lot(core)
+
+
+_HASHED = pattern(r"(?:sha\d{1,3}|md5|blake\w{1,4}|crc\w{1,3})[:_-]|\$\d\w?\$|\{s?sha", re.IGNORECASE)
+
+
+def is_drawn_for_sure(core: str) -> bool:
+    """Where no name says that it is a secret."""
+    if is_uuid(core):
+        return False
+    if is_hex(core):
+        return len(core) >= 24 and not core.isdigit()
+    if not core.isascii() or _HASHED.match(core) or not any(map(str.isdigit, core)):
+        return False
+    return by_lot(core) and class_changes(core) * (3 if len(core) < 24 else 5) >= len(core)
+
+
+def is_told(name: str, value: str) -> bool:
+    """Behind a name with nothing but a blank between: `a secret … within`."""
+    if is_uuid(value):
+        return _UUID_NAMES.search(name) is not None
+    return is_drawn_for_sure(value) or (
+        len(value) >= 12 and is_written_for_a_password(value) and class_changes(value) * 3 >= len(value)
+    )
+
+
+def _parts(value: str) -> list[str]:
+    """What stands behind a prefix such as `key_`, and between dots and colons: there the drawn part is by itself."""
+    found = _PREFIX.match(value)
+    behind = [value[found.end() :]] if found is not None else []
+    parts = [part for part in _PARTING.split(value) if 20 <= len(part) < len(value)]
+    return behind + parts[:_MOST_PARTS]
+
+
+def is_code(value: str) -> bool:
+    return _CODE.search(value) is not None and not (value.endswith("=") or any(map(is_drawn, _parts(value))))
+
+
+_NEVER_IN_A_PASSWORD = pattern(r"[()<>{}]|^%|^\$\w|^[/.]|^\\")
+_MARKS = frozenset("!@#%^&*+=?~")
+_FORMATTED = pattern(r"@[\w-]+\.|%[sdr(]|^\W|\w=|[?&]\w|\*\w+\*|^\w+[?*+=]$")
+_NAMES_ITSELF = pattern(
+    r"(?:\w*_)?(?:pass(?:w(?:or)?d|phrase)?|pwd?|secret|token|key|arg|var|val(?:ue)?|str|text|user|foo|bar)s?_?\d*",
+    re.IGNORECASE,
+)
+_COMPARES = ("==", "===", "!=", "!==")
+
+
+def _is_password(found: Found, value: str) -> bool:
+    """Short, but nobody would write it for anything else: several kinds of characters and not a piece of code."""
+    if not 6 <= len(value) <= 128 or _NEVER_IN_A_PASSWORD.search(value):
+        return False
+    if found.sign in _COMPARES:
+        # A comparison is code, and mostly a test's.
+        return found.quoted and len(value) >= 8 and is_written_for_a_password(value)
+    kinds = _kinds(value)
+    if found.quoted:
+        return _is_quoted_password(value, kinds)
+    if _CODE.search(value):
+        return False
+    if kinds >= 3:
+        return True
+    is_name = re.fullmatch(r"[A-Za-z_][\w.]*", value) is not None
+    if found.sign in ("is", "was"):
+        return kinds == 2 and sum(map(str.isdigit, value)) >= 2 and class_changes(value) >= 3
+    if found.configured and kinds == 2 and any(c.isdigit() for c in value):
+        return not (is_name and _NAMES_ITSELF.fullmatch(value))
+    return found.configured and len(value) >= 8 and _is_typed_at_random(value)
+
+
+def _is_quoted_password(value: str, kinds: int) -> bool:
+    if any(c.isdigit() for c in value):
+        return kinds >= 2
+    if not _MARKS.isdisjoint(value) or value.endswith("$"):
+        return sum(map(str.isalpha, value)) >= 5 and _FORMATTED.search(value) is None
+    return _is_typed_at_random(value)
+
+
+def _is_typed_at_random(value: str) -> bool:
+    """Letters only, and of such pairs as no word has."""
+    return (
+        value.isascii()
+        and value.isalpha()
+        and len(set(value)) >= 5
+        and wordiness(value) <= (0.2 if len(value) < 8 else 0.3)
+        and class_changes(value) <= 1 + len(value) // 3
+    )
+
+
+def _is_short_token(value: str) -> bool:
+    """Too short to tell by its letters alone, in quotes behind a name that leaves no other reading."""
+    classes = classes_of(value)
+    return (
+        8 <= len(value) < 24
+        and value.isalnum()
+        and 1 <= (digits := classes.count(b"0")) <= len(value) - 2
+        and ((changes := class_changes(value)) * 2 >= len(value) or (digits >= 2 and changes >= 2))
+        and wordiness(value) <= (MOST_WORDINESS if changes >= 3 else 0.3)
+        and entropy_bits(value) >= 2.5
+    )
+
+
+def _kinds(value: str) -> int:
+    return (
+        any(c.islower() for c in value)
+        + any(c.isupper() for c in value)
+        + any(c.isdigit() for c in value)
+        + any(not c.isalnum() and c not in "-_." for c in value)
+    )
+
+
+def is_written_for_a_password(value: str) -> bool:
+    """In a sentence, where nothing but the word before it speaks for it: letters of both cases and digits in turns."""
+    classes = classes_of(value)
+    return (
+        6 <= len(value) <= 40
+        and b"a" in classes
+        and b"A" in classes
+        and b"0" in classes
+        and class_changes(value) >= 3
+        and wordiness(value) <= MOST_WORDINESS
+        and entropy_bits(value) >= 2.5
+        and not stands_for_another(value)
+    )
