@@ -1,39 +1,21 @@
 """How far a memory is believed: as its origin and all it was made from, whichever is least, unless somebody vouches.
 
 Outcomes never come into it: a poisoned memory that works gains confidence, not trust. Knows how levels follow from
-origins, parents and rulings, who may claim which origin and who may change what. `guard.admission` uses it at every
-write, `guard.rulings` at every decision.
+origins, parents and rulings, and who may change what. `guard.admission` uses it at every write, `guard.rulings` at
+every decision; who may claim which origin is known by `guard.speakers`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from reasoningbank.core.errors import Conflict, InvalidInput
-from reasoningbank.core.origins import AGENT, USER, Trust, clean_origin, kind_of, level_of
+from reasoningbank.core.errors import Conflict
+from reasoningbank.core.origins import USER, Trust, kind_of, level_of
 from reasoningbank.core.types import Memory, Ruling, RulingKind
 from reasoningbank.ports import Reader, Writer
 
 INDEPENDENT_VOICES = 2
 """So many agents, none of them its own origin, make a memory a working one. Tools, peers and files have no voice."""
-_CLAIMABLE = frozenset({USER, AGENT, "tool"})
-
-
-def admitted(claimed: str | None, ceiling: str) -> str:
-    """The origin under which a caller's memory is kept, for a door that knows who calls.
-
-    A caller may claim less than it is (what a tool said, it says for the tool), never more; silent, it is itself.
-    """
-    highest = clean_origin(ceiling)
-    if claimed is None or claimed == highest:
-        return highest
-    origin = clean_origin(claimed)
-    if kind_of(origin) not in _CLAIMABLE or level_of(origin) >= level_of(highest):
-        raise InvalidInput(
-            f"This caller stores as {highest} and cannot claim the origin {origin[:60]!r}: leave it out, or name the "
-            "tool that said it as tool:NAME."
-        )
-    return origin
 
 
 def trust_of(memory: Memory, levels: Mapping[str, int]) -> Trust:
