@@ -14,8 +14,19 @@ from reasoningbank.core.origins import USER, Trust, kind_of, level_of
 from reasoningbank.core.types import Memory, Ruling, RulingKind
 from reasoningbank.ports import Reader, Writer
 
+WARNINGS = "warnings"
+"""The name in the metadata; only the guard writes it."""
+DISGUISED = "disguised text"
+"""How a warning begins that makes a memory untrusted by itself."""
 INDEPENDENT_VOICES = 2
 """So many agents, none of them its own origin, make a memory a working one. Tools, peers and files have no voice."""
+
+
+def own_level(memory: Memory) -> Trust:
+    """What a memory may be at most by itself: as its origin, unless it is written in disguise."""
+    warnings = memory.metadata.get(WARNINGS, ()) if kind_of(memory.origin) != USER else ()
+    disguised = isinstance(warnings, (list, tuple)) and any(str(told).startswith(DISGUISED) for told in warnings)
+    return Trust.UNTRUSTED if disguised else level_of(memory.origin)
 
 
 def trust_of(memory: Memory, levels: Mapping[str, int]) -> Trust:
@@ -137,7 +148,7 @@ def _changed(reader: Reader, parent: Memory, child: Memory) -> bool:
 def _at_most(
     memory: Memory, kept: Mapping[str, int], outside: Mapping[str, Memory], inside: Mapping[str, Memory]
 ) -> Trust:
-    level = level_of(memory.origin)
+    level = own_level(memory)
     for parent in memory.parents:
         if parent in outside:
             level = min(level, trust_of(outside[parent], kept))
