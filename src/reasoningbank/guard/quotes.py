@@ -8,7 +8,7 @@ prose, in whatever language, and anything that tells its reader what to do stays
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 
 from reasoningbank.core.patterns import pattern
@@ -24,6 +24,91 @@ MOST_WORDS_OF_A_NAME = 8
 MOST_STRANGE_WORDS = 1
 SHARE_OF_STRANGE = 0.34
 MOST_STRANGE_IN_NAMES = 10
+MOST_JOINING = 2
+_JOINING = frozenset(
+    [
+        "the",
+        "and",
+        "a",
+        "an",
+        "of",
+        "that",
+        "this",
+        "these",
+        "those",
+        "it",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "must",
+        "should",
+        "shall",
+        "would",
+        "could",
+        "you",
+        "your",
+        "we",
+        "our",
+        "their",
+        "them",
+        "they",
+        "then",
+        "than",
+        "with",
+        "before",
+        "after",
+        "whenever",
+        "always",
+        "never",
+        "not",
+        "into",
+        "there",
+        "here",
+        "to",
+        "for",
+        "in",
+        "on",
+        "has",
+        "have",
+        "do",
+        "der",
+        "die",
+        "das",
+        "und",
+        "zu",
+        "mit",
+        "von",
+        "vor",
+        "nach",
+        "jedem",
+        "danach",
+        "erst",
+        "le",
+        "la",
+        "les",
+        "des",
+        "du",
+        "et",
+        "vers",
+        "sans",
+        "avant",
+        "el",
+        "los",
+        "las",
+        "del",
+        "de",
+        "y",
+        "cada",
+        "sin",
+        "hacia",
+        "antes",
+        "siempre",
+    ]
+)
+"""Words that join others: one of them may be a column's name."""
 ADDRESS = "(an address)"
 LEFT_OUT = "a message that is left out here: it does not read like a report"
 _ADDRESS = pattern(
@@ -55,14 +140,14 @@ def quote(said: str, own: str = "", limit_chars: int = LONGEST_QUOTE_CHARS) -> s
 
 
 def as_one_line(text: str) -> str:
-    return _SPACE.sub(" ", visible(text)).strip()
+    return _SPACE.sub(" ", visible(text, markup=False)).strip()
 
 
 @lru_cache(maxsize=512)
 def is_report(line: str, own: str = "") -> bool:
     """Whether a line is what a program reports, by its words alone."""
     told = _STOCK.sub(" ", _ADDRESS.sub(" ", line))
-    if is_disguised(told) or instructs(told):
+    if not line or "<!--" in line or is_disguised(told) or instructs(told):
         return False
     known = _words(own)
     plain = strange = in_names = 0
@@ -84,9 +169,11 @@ def is_plain_name(name: str) -> bool:
     return len(name) <= LONGEST_NAME_CHARS and len(parts) <= MOST_WORDS_OF_A_NAME and not instructs(" ".join(parts))
 
 
-def are_plain_names(names: Iterable[str]) -> bool:
-    """Whether names one after the other are a list, and not a sentence either."""
-    return not instructs(" ".join(part for name in names for part in _parts(name)))
+def are_plain_names(names: Sequence[str]) -> bool:
+    """Whether names one after the other are a list, and not a sentence either: those have words that name nothing."""
+    words = [part for name in names for part in _parts(name)]
+    joining = _JOINING.intersection(map(str.casefold, names))
+    return len(joining) < MOST_JOINING and not instructs(" ".join(words))
 
 
 def _is_known(word: str, own: frozenset[str]) -> bool:

@@ -35,6 +35,60 @@ _CAPITALS = {
 _FOLDED: dict[int, str | int] = {**_LETTERS, **_CAPITALS}
 _LEET = str.maketrans("0134578@$!|+", "oieastbasilt")
 _SAME = str.maketrans("l105347869z2", "iioseatbggss")
+_EVERYDAY = STOP_WORDS | frozenset(
+    [
+        "der",
+        "die",
+        "das",
+        "den",
+        "dem",
+        "und",
+        "zu",
+        "mit",
+        "von",
+        "vor",
+        "nach",
+        "jedem",
+        "immer",
+        "nicht",
+        "le",
+        "la",
+        "les",
+        "des",
+        "du",
+        "et",
+        "vers",
+        "sans",
+        "avant",
+        "chaque",
+        "que",
+        "el",
+        "los",
+        "las",
+        "del",
+        "de",
+        "y",
+        "cada",
+        "sin",
+        "hacia",
+        "antes",
+        "siempre",
+        "il",
+        "lo",
+        "gli",
+        "con",
+        "per",
+        "prima",
+        "ogni",
+        "o",
+        "os",
+        "das",
+        "dos",
+        "para",
+        "antes",
+        "cada",
+    ]
+)
 _WORD = re.compile(r"[^\W_]+")
 _LEET_WORD = re.compile(
     r"(?<![\w@$!|+-])(?=[\w@$!|+]*[A-Za-z])(?=[\w@$!|+]*[0-9@$!|+][A-Za-z@$!|+]|[A-Za-z]+[013457@$]+\b)"
@@ -157,13 +211,13 @@ def _turned(text: str) -> list[str]:
     found = []
     for line in text.splitlines():
         words = line[:MOST_CHARS_OF_A_LINE].casefold().split()
-        if len(words) >= FEWEST_TURNED and len(STOP_WORDS.intersection(words)) * 8 < min(len(words), 32):
+        if len(words) >= FEWEST_TURNED and len(_EVERYDAY.intersection(words)) * 8 < min(len(words), 32):
             found += [way for way in (line[::-1], _rot13(line)) if _has_everyday_words(way, len(words))]
     return found
 
 
 def _has_everyday_words(line: str, count: int) -> bool:
-    everyday = STOP_WORDS.intersection(word.casefold() for word in _WORD.findall(line[-MOST_CHARS_OF_A_LINE:]))
+    everyday = _EVERYDAY.intersection(word.casefold() for word in _WORD.findall(line[-MOST_CHARS_OF_A_LINE:]))
     return len(everyday) >= 2 and any(len(word) > 2 for word in everyday) and len(everyday) * 8 >= min(count, 24)
 
 
@@ -172,7 +226,7 @@ def _rot13(text: str) -> str:
 
 
 @cache
-def _half_alphabet() -> dict[int, str]:
+def _half_alphabet() -> dict[int, int]:
     small = "abcdefghijklmnopqrstuvwxyz"
     turned = small[13:] + small[:13]
     return str.maketrans(small + small.upper(), turned + turned.upper())
