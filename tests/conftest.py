@@ -19,6 +19,7 @@ from hypothesis import settings
 
 import reasoningbank
 from reasoningbank import ReasoningBank
+from reasoningbank.config.environment import AGENT_MARKS
 
 # The same examples every time: what is random belongs to the storms.
 settings.register_profile("everyday", deadline=None, database=None, derandomize=True)
@@ -52,7 +53,7 @@ def clock() -> Clock:
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test may see, let alone touch, the bank of whoever runs it."""
-    for name in [name for name in os.environ if name.startswith("REASONINGBANK_")]:
+    for name in [name for name in os.environ if name.startswith("REASONINGBANK_") or name in AGENT_MARKS]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path_factory.mktemp("home")))
 

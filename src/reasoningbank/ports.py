@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Record)
 S = TypeVar("S", bound=Sidecar)
 T = TypeVar("T")
+FEWEST_WORDS_ALIKE = 3
 
 
 # ---------------------------------------------------------------- the records
@@ -167,8 +168,12 @@ class Reader(Protocol):
         """The memories that name one of these as a parent; they may be gone since."""
         ...
 
-    def alike(self, marks: Sequence[int]) -> dict[str, int]:
-        """The memories whose text is known by any of these marks, with how many of them."""
+    def alike(self, marks: Sequence[int], words: Sequence[int] = ()) -> dict[str, int]:
+        """The memories whose text is known by any of these marks, with how many of them.
+
+        `words` are marks that many may have: a memory must have `FEWEST_WORDS_ALIKE` of them to be named for them,
+        and of those with one mark a few dozen of the newest are enough.
+        """
         ...
 
     def beside(self, kind: type[S]) -> list[S]:

@@ -41,7 +41,7 @@ def test_a_good_answer_becomes_lessons_with_prompt_and_evidence() -> None:
     [lesson] = LLMDistiller(llm).distill(EPISODE, WON)
     assert lesson.title == "Install the -dev package"
     assert lesson.metadata == {"prompt": f"success/{prompt('success').hash}", "model": "scripted"}
-    assert lesson.evidence == "apt install libfoo-dev => done"
+    assert lesson.evidence == "apt install libfoo-dev => “done”"
     [(system, user)] = llm.asked
     assert system.text == prompt("success").text
     assert "Session Outcome: success (it was built)" in user.text

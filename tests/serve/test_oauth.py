@@ -154,6 +154,18 @@ def test_an_issuer_can_not_make_an_operator(issuer_api):
     assert mighty("GET", "/v1/backup").status == 403
 
 
+@pytest.mark.parametrize(
+    "tenant",
+    ["local", "Local", "LOCAL", "lоcal", "ｌｏｃａｌ", "local ", " local", "local\n", "local\x00", "", "*", None, 7],
+)
+@pytest.mark.parametrize("path", ["/v1/status", "/v1/memories", "/v1/export"])
+def test_an_issuer_cannot_name_the_tenant_of_this_machine(issuer_api, tenant, path):
+    answer = issuer_api.as_(signed(tenant=tenant, scope="admin"))("GET", path)
+    assert answer.status in (401, 403)
+    if isinstance(tenant, str) and tenant.lower() == "local":
+        assert (answer.status, "this machine's own" in answer.json["detail"]) == (403, True)
+
+
 def test_a_token_in_the_address_is_refused(issuer_api):
     assert issuer_api("GET", f"/v1/status?access_token={signed()}").status == 401
 

@@ -235,15 +235,15 @@ def test_an_export_comes_back_by_an_import(api, tmp_path):
     export = api("GET", "/v1/export")
     assert export.headers["content-type"] == "application/x-ndjson"
     lines = {"content_type": "application/x-ndjson"}
-    again = api("POST", "/v1/import", export.body, **lines)
+    again = api("POST", "/v1/import?restore=true", export.body, **lines)
     assert (again.status, again.json["added"], again.json["unchanged"]) == (200, {}, 2)
     with ReasoningBank.open(tmp_path / "other.db", embedder="hash", namespace="n") as other, served(other) as elsewhere:
-        rehearsed = elsewhere("POST", "/v1/import?dry_run=true", export.body, **lines)
+        rehearsed = elsewhere("POST", "/v1/import?dry_run=true&restore=true", export.body, **lines)
         assert rehearsed.json["added"] == {"memory": 1, "signal": 1}
         assert elsewhere("GET", "/v1/status").json["memories"] == {}
-        taken = elsewhere("POST", "/v1/import", export.body, **lines, idempotency_key="once")
+        taken = elsewhere("POST", "/v1/import?restore=true", export.body, **lines, idempotency_key="once")
         assert taken.json["added"] == {"memory": 1, "signal": 1}
-        replayed = elsewhere("POST", "/v1/import", export.body, **lines, idempotency_key="once")
+        replayed = elsewhere("POST", "/v1/import?restore=true", export.body, **lines, idempotency_key="once")
         assert (replayed.json, replayed.headers["idempotency-replayed"]) == (taken.json, "true")
         assert elsewhere("GET", f"/v1/memories/{made['id']}").json["tags"] == ["é"]
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+import apsw
 import pytest
 
+from reasoningbank import ReasoningBank
 from reasoningbank.cli.main import main
 from reasoningbank.core.errors import InvalidInput, NotFound, Unauthenticated
 from reasoningbank.serve import tokens
 from reasoningbank.serve.http.limits import Limits
+from reasoningbank.store import opening
+from reasoningbank.store.schema import MIGRATIONS
 from tests.serve.conftest import Api, served
 
 
@@ -234,3 +238,58 @@ def test_a_token_never_expires_only_when_asked(bank, rb):
     assert rb("create", "--tenant", "a", "--scope", "read")[1]["expires_at"] is not None
     with pytest.raises(Unauthenticated):
         tokens.known(bank.desk.store, "rbk_", 0.0)
+
+
+ALTERATIONS = {
+    "more scope": "scopes = 'admin'",
+    "another tenant": "tenant = 'local'",
+    "the user's voice": "origin = 'user'",
+    "no end": "expires_at = NULL",
+    "a later end": "expires_at = expires_at + 1e9",
+    "another secret": "digest = zeroblob(32)",
+    "no hash": "hash = NULL, scopes = 'admin'",
+    "another hash": "hash = zeroblob(16)",
+}
+
+
+@pytest.mark.parametrize("alteration", ALTERATIONS)
+def test_a_token_whose_row_was_altered_is_refused_and_verify_names_it(closed, bank, path, token_for, alteration):
+    token, other = token_for("acme"), token_for("acme")
+    assert closed.as_(token)("GET", "/v1/status").status == 200
+    assert bank.verify() == []
+    token_id = token.split("_")[1]
+    raw = apsw.Connection(str(path))
+    raw.set_busy_timeout(10_000)
+    raw.execute(f"UPDATE tokens SET {ALTERATIONS[alteration]} WHERE id = ?", (token_id,))
+    raw.close()
+    refused = closed.as_(token)("GET", "/v1/status")
+    assert (refused.status, refused.code) == (401, "unauthenticated")
+    assert closed.as_(other)("GET", "/v1/status").status == 200
+    assert [(damage.kind, damage.id) for damage in bank.verify()] == [("token", token_id)]
+    tokens.revoke(bank.desk.store, token_id, 0.0)
+    assert bank.verify() == [], "a revocation writes the row anew"
+
+
+def test_a_revocation_that_was_taken_back_by_hand_does_not_count(closed, bank, path, token_for):
+    token = token_for("acme")
+    tokens.revoke(bank.desk.store, token.split("_")[1], bank.desk.clock())
+    raw = apsw.Connection(str(path))
+    raw.set_busy_timeout(10_000)
+    raw.execute("UPDATE tokens SET revoked_at = NULL")
+    raw.close()
+    assert closed.as_(token)("GET", "/v1/status").status == 401
+
+
+def test_the_tokens_of_an_older_bank_go_on_working(tmp_path, monkeypatch):
+    older = MIGRATIONS.index(next(m for m in MIGRATIONS if "token_hash" in m[-1]))
+    path = tmp_path / "older.db"
+    with monkeypatch.context() as before:
+        before.setattr(opening, "SCHEMA_VERSION", older)
+        raw = apsw.Connection(str(path))
+        opening.bring_up_to_date(raw, str(path), read_only=False)
+        row = ("abc", "acme", "", "write", "agent", bytes(32), 1.0, None, None)
+        raw.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        raw.close()
+    with ReasoningBank.open(path, embedder="hash") as bank:
+        assert bank.desk.store.token("abc").scopes == ("write",)
+        assert bank.verify() == []

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from reasoningbank.agents.trouble_file import Trouble
 from reasoningbank.core.patterns import pattern
-from reasoningbank.learn.offline.trouble import kind, message
+from reasoningbank.learn.offline.trouble import kind, message, sealed
 from reasoningbank.learn.offline.words import called, head, one_line
 
 _PART_ENDS = pattern(r"\s*(?:&&|\|\||[;|\n])\s*")
@@ -52,11 +52,12 @@ def before_edit(path: str, cwd: str, troubles: Iterable[Trouble]) -> list[str]:
 
 def after_failure(command: str, error: str, troubles: Iterable[Trouble]) -> list[str]:
     """The memories of failures of the same kind, those of the same program first."""
-    signature = kind(message(error))
-    if not says_something(signature):
+    sort = kind(message(error))
+    if not says_something(sort):
         return []
     programs = {head(" ".join(part)) for part in _parts(command)}
-    same = [trouble for trouble in troubles if trouble.signature == signature]
+    kept_as = (sort, sealed(sort))
+    same = [trouble for trouble in troubles if trouble.signature in kept_as]
     same.sort(key=lambda trouble: head(trouble.action) not in programs)
     return [trouble.memory_id for trouble in same][:MOST_FOUND]
 

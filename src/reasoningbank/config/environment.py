@@ -32,6 +32,14 @@ VARIABLES: dict[str, str] = {
 }
 
 
+AGENT_MARKS = (
+    "CLAUDECODE", "CURSOR_AGENT", "GEMINI_CLI", "CODEX_SANDBOX", "CODEX_THREAD_ID", "OPENCODE", "GOOSE_TERMINAL",
+    "AMP_CURRENT_THREAD_ID", "AUGMENT_AGENT", "PI_CODING_AGENT", "AI_AGENT", "AGENT",
+)  # fmt: skip
+"""What coding agents set for the commands that they run. Whoever can run a command can also unset one: this keeps an
+agent honest that nobody told to lie, and is no wall."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """What the environment says, as it stands there."""
@@ -72,6 +80,11 @@ def from_environment(directory: Path | None = None) -> Config:
         policy=variables.get("REASONINGBANK_POLICY") or None,
         file=variables.get("REASONINGBANK_CONFIG") or None,
     )
+
+
+def agent_mark() -> str | None:
+    """The variable by which a coding agent says that it runs this process; None for a person or a script of theirs."""
+    return next((name for name in AGENT_MARKS if os.environ.get(name)), None)
 
 
 def _here() -> Path:

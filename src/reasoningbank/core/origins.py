@@ -1,7 +1,7 @@
 """Where a memory came from, and how far a source of that kind is believed.
 
 The one table of trust. Knows what an origin looks like and that a name is only a claim: who may claim what is decided
-at the doors (`guard.trust.admitted`), what a memory is worth after its parents and rulings in `guard`.
+by `guard.speakers`, what a memory is worth after its parents and rulings in `guard`.
 """
 
 from __future__ import annotations

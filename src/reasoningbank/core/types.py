@@ -378,6 +378,8 @@ class AccessToken:
     created_at: float
     expires_at: float | None
     revoked_at: float | None
+    intact: bool = True
+    """Whether its row says what was written; one that another hand altered gives nobody any right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,14 +1,16 @@
 """What a file may say about trust: nothing that raises it.
 
 Anyone can write a file, so its word that a memory came from the user is worth nothing. Without the user's own
-`restore`, a file's memories come in under the name of the import (or under a lesser name that the file gives them), its
-rulings are left out, and it may add to nothing that is believed more than a file.
+`restore`, a file's memories, sessions and evidence come in under the name of the import, or under a lesser name that
+the file gives them (`guard.speakers`). Its rulings are left out, and it may add to nothing that is believed more than a
+file.
 """
 
 from __future__ import annotations
 
-from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.origins import Trust, clean_origin, level_of
+from typing import Any
+
+from reasoningbank.core.origins import AGENT, Trust
 from reasoningbank.core.types import (
     Consolidation,
     Exposure,
@@ -19,14 +21,18 @@ from reasoningbank.core.types import (
     Ruling,
     Sidecar,
     Signal,
+    Trajectory,
 )
 from reasoningbank.core.values import dataclass, replace
 from reasoningbank.guard.admission import admit, examined, put_back, readmit
+from reasoningbank.guard.speakers import source_in_file, speaker_in_file
 from reasoningbank.guard.trust import check_may_revise, trust_in
 from reasoningbank.ports import Reader, Writer
 
 DEFAULT_NAMES = {"reasoningbank-jsonl": "jsonl", "memories-json": "json"}
 """The name of an import by its layout; foreign layouts name themselves."""
+ORIGIN = "origin"
+"""In the metadata of a session: who acted in it (`learn.episodes`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,26 +48,40 @@ class Claims:
 
 def stamp(claims: Claims, claimed: str) -> str:
     """The origin under which a memory comes in that claims this one."""
-    own = f"import:{claims.name or DEFAULT_NAMES.get(claims.layout, claims.layout)}"
-    if claims.name is not None or level_of(claimed) is not Trust.UNTRUSTED:
-        return clean_origin(own)
-    try:
-        return clean_origin(claimed)
-    except InvalidInput:
-        return clean_origin(own)
+    return speaker_in_file(claimed, _own_name(claims), named=claims.name is not None)
+
+
+def _own_name(claims: Claims) -> str:
+    return f"import:{claims.name or DEFAULT_NAMES.get(claims.layout, claims.layout)}"
 
 
 def received(claims: Claims, item: Record | Sidecar) -> Record | Sidecar:
     """What a file gives, as far as a file is believed."""
-    if claims.restore or not isinstance(item, Memory):
+    if claims.restore:
         return item
-    origin = stamp(claims, item.origin)
-    return item if origin == item.origin else replace(item, origin=origin)
+    match item:
+        case Memory():
+            return replace(item, origin=stamp(claims, item.origin))
+        case Trajectory():
+            # What is learned from a session of a file comes from the file.
+            claimed = item.metadata.get(ORIGIN)
+            origin = stamp(claims, claimed if isinstance(claimed, str) else AGENT)
+            return replace(item, metadata={**item.metadata, ORIGIN: origin})
+        case Signal():
+            return replace(item, source=source_in_file(item.source, _own_name(claims)))
+        case _:
+            return item
 
 
 def settled(claims: Claims, there: Record, coming: Record) -> Record:
     """What comes in again, with what was decided about it when it first came in."""
-    if claims.restore or not isinstance(there, Memory) or not isinstance(coming, Memory):
+    if claims.restore:
+        return coming
+    if isinstance(there, Trajectory) and isinstance(coming, Trajectory):
+        return replace(coming, metadata=_with_origin_of(there, coming))
+    if isinstance(there, Signal) and isinstance(coming, Signal):
+        return replace(coming, source=there.source)
+    if not isinstance(there, Memory) or not isinstance(coming, Memory):
         return coming
     coming = replace(coming, origin=there.origin, parents=there.parents)
     if coming.revision == there.revision:
@@ -69,6 +89,11 @@ def settled(claims: Claims, there: Record, coming: Record) -> Record:
             if replace(same, state=there.state) == there:
                 return there
     return coming
+
+
+def _with_origin_of(there: Trajectory, coming: Trajectory) -> dict[str, Any]:
+    rest = {name: value for name, value in coming.metadata.items() if name != ORIGIN}
+    return {**rest, ORIGIN: there.metadata[ORIGIN]} if ORIGIN in there.metadata else rest
 
 
 def add(claims: Claims, writer: Writer, record: Record) -> Memory | None:

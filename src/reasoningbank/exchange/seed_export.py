@@ -19,7 +19,7 @@ from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, State
 from reasoningbank.desk import Desk
 from reasoningbank.exchange.lenient import clipped
 from reasoningbank.exchange.plain_memory import LESSON, LESSON_ID, LESSON_TITLE_CHARS, WHEN
-from reasoningbank.guard.admission import WARNINGS
+from reasoningbank.guard.trust import WARNINGS
 
 ROWS_PER_PAGE = 1_000
 _INT64_BITS = 63

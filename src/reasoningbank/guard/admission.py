@@ -15,14 +15,21 @@ from weakref import WeakKeyDictionary
 from reasoningbank.core.origins import USER, Trust, kind_of, level_of
 from reasoningbank.core.types import Memory, Ruling, RulingKind, State
 from reasoningbank.core.values import dataclass, replace
-from reasoningbank.guard.echo import marks_of, repeated, text_of
+from reasoningbank.guard.echo import IMPORT, marks_of, repeated, text_of
 from reasoningbank.guard.hidden import hidden, visible
-from reasoningbank.guard.trust import check_may_revise, least, refold, revoked_origins, trust_in
+from reasoningbank.guard.trust import (
+    DISGUISED,
+    WARNINGS,
+    check_may_revise,
+    least,
+    refold,
+    revoked_origins,
+    trust_in,
+)
+from reasoningbank.guard.unmasked import disguises
 from reasoningbank.ports import Reader, Writer
 
-WARNINGS = "warnings"
-"""The name in the metadata; only the guard writes it."""
-PEER, IMPORT = "peer", "import"
+PEER = "peer"
 _TEXTS = ("title", "description", "content")
 _OUT = (State.QUARANTINED, State.FORGOTTEN)
 
@@ -38,15 +45,19 @@ def is_admitted_at_once(memory: Memory) -> bool:
     return kind_of(memory.origin) == USER and not memory.parents
 
 
-def admit(writer: Writer, memory: Memory) -> Admitted:
-    """Keep a new memory, as trusted as it deserves."""
+def admit(writer: Writer, memory: Memory, own: str | None = None) -> Admitted:
+    """Keep a new memory, as trusted as it deserves.
+
+    `own` are the words in it that are its maker's, where that is known: only those can repeat a stranger's.
+    """
     if is_admitted_at_once(memory):
         memory = _flagged(memory, ())
         writer.add(memory)
         return Admitted(memory=memory, trust=Trust.TRUSTED)
-    memory = _with_parents(writer, memory)
-    level = least(writer, memory.origin, memory.parents)
-    memory = _examined(writer, memory, level)
+    memory = _with_parents(writer, memory, own)
+    ways = _disguises(memory)
+    level = Trust.UNTRUSTED if ways else least(writer, memory.origin, memory.parents)
+    memory = _examined(writer, memory, level, ways)
     writer.add(memory)
     writer.keep_trust(memory, level, marks_of(memory) if level is Trust.UNTRUSTED else ())
     return Admitted(memory=memory, trust=level)
@@ -67,8 +78,9 @@ def readmit(writer: Writer, before: Memory, after: Memory, editor: str) -> Admit
         after = _flagged(after, ())
     else:
         after = _with_parents(writer, after)
-        level = min(level, least(writer, editor, after.parents))
-        after = _examined(writer, after, level)
+        ways = _disguises(after)
+        level = Trust.UNTRUSTED if ways else min(level, least(writer, editor, after.parents))
+        after = _examined(writer, after, level, ways)
     writer.revise(after)
     if level is not Trust.TRUSTED or after.parents or before.parents:
         writer.keep_trust(after, level, marks_of(after) if level is Trust.UNTRUSTED else ())
@@ -95,10 +107,10 @@ def _origins_above(reader: Reader, memory: Memory) -> set[str]:
     return origins
 
 
-def _with_parents(reader: Reader, memory: Memory) -> Memory:
+def _with_parents(reader: Reader, memory: Memory, own: str | None = None) -> Memory:
     """With what it repeats, and with what was shown to whoever learned it and cannot be believed."""
     # A file that the user chose is a source of its own, and has no more to lose.
-    found = [] if kind_of(memory.origin) == IMPORT else repeated(reader, memory)
+    found = [] if kind_of(memory.origin) == IMPORT else repeated(reader, memory, own)
     if not found and memory.source is None and not memory.parents:
         return memory
     if memory.source is not None:
@@ -109,12 +121,22 @@ def _with_parents(reader: Reader, memory: Memory) -> Memory:
     return memory if parents == memory.parents else replace(memory, parents=parents)
 
 
-def examined(memory: Memory) -> Memory:
+def _disguises(memory: Memory) -> tuple[str, ...]:
+    """In which ways a memory that is not the user's is written so that nobody knows its words again, as warnings.
+
+    A file that the user chose has no more to lose.
+    """
+    if kind_of(memory.origin) in (USER, IMPORT):
+        return ()
+    return tuple(f"{DISGUISED}: {way} ×{count}" for way, count in disguises(text_of(memory)).items())
+
+
+def examined(memory: Memory, ways: Sequence[str] = ()) -> Memory:
     """An untrusted memory with its warnings and without its hidden text; quarantined when the advice is against it."""
     from reasoningbank.guard.suspicion import suspicion
 
     advice = suspicion(text_of(memory))
-    memory = _flagged(memory, advice.sentences)
+    memory = _flagged(memory, (*ways, *advice.sentences))
     blank = False
     if WARNINGS in memory.metadata:
         title, description, content = (visible(getattr(memory, name)) for name in _TEXTS)
@@ -126,10 +148,10 @@ def examined(memory: Memory) -> Memory:
     return memory
 
 
-def _examined(reader: Reader, memory: Memory, level: Trust) -> Memory:
+def _examined(reader: Reader, memory: Memory, level: Trust, ways: Sequence[str]) -> Memory:
     if level is not Trust.UNTRUSTED:
         return _flagged(memory, ())
-    memory = examined(memory)
+    memory = examined(memory, ways)
     if memory.state is State.ACTIVE and _belongs_out(reader, memory):
         memory = replace(memory, state=State.QUARANTINED)
     return memory

@@ -1,8 +1,9 @@
 """Knowing a text again when somebody else says it.
 
 A text is known by marks: hashes of three words in a row, thinned so that any eight words in a row that two texts share
-give them at least one mark in common (winnowing). Marks find, the words themselves decide. Knows nothing of meaning: a
-true paraphrase is not recognised here.
+give them at least one mark in common (winnowing); and hashes of its longest words alone, read through disguise, by
+which it is known when words were left out, put in, turned around or spelt otherwise. Marks find, the words decide.
+Knows nothing of meaning: a true paraphrase is not recognised here.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from zlib import crc32
 
+from reasoningbank.core.origins import kind_of
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.hidden import visible
+from reasoningbank.guard.unmasked import plain_letters, skeleton
 from reasoningbank.ports import Reader
 
+IMPORT = "import"
 WORDS_PER_SHINGLE = 3
 WINDOW = 6
 MOST_WORDS = 20_000
@@ -26,6 +31,14 @@ FEWEST_SHARED = 4
 """Shingles: fewer than six words in a row are nobody's own."""
 SHARE_OF_EITHER = 0.5
 """A copy with additions holds at least this much of the original, an excerpt gives at least this much of itself."""
+LONGEST_WORDS = 12
+"""So many of them are marks too: half of them are left of a text that lost every second word."""
+FEWEST_LETTERS = 5
+FURTHEST_APART = 3
+"""Two words that stood side by side still do when no more than two others stand between them."""
+FEWEST_PAIRS = 5
+SHARE_OF_PAIRS = 0.6
+MOST_SKELETON_WORDS = 2_000
 _SEAM_CHARS = 120
 """So much of the content is marked together with the headline before it."""
 _SPACED = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)) + bytes(128)
@@ -92,22 +105,75 @@ def _last_least(hashes: Sequence[int], start: int) -> tuple[int, int]:
 
 
 def marks_of(memory: Memory) -> Sequence[int]:
+    """What a memory is found by when somebody repeats it.
+
+    A file that the user chose is found by words in a row alone: it may bring a hundred thousand at once.
+    """
+    in_a_row = _marks_in_a_row(memory)
+    if kind_of(memory.origin) != IMPORT:
+        in_a_row.update(_marks_of_words(_bare(plain_letters(text_of(memory)))))
+    return sorted(in_a_row)
+
+
+def _marks_in_a_row(memory: Memory) -> set[int]:
     """By the whole and by the content alone, so that another headline makes no other text of it."""
     own = shingles(memory.content)
     whole = shingles(f"{memory.title}\n{memory.description}\n{memory.content[:_SEAM_CHARS]}")
-    return sorted(_thinned(own) | _thinned(whole))
+    return _thinned(own) | _thinned(whole)
 
 
-def repeated(reader: Reader, memory: Memory) -> list[str]:
-    """The ids of the marked memories that this one repeats, whole or in good part."""
-    found = reader.alike(marks_of(memory))
+def _bare(plain: str) -> list[str]:
+    """The words of a text that was read through its disguise; for comparing only."""
+    return _pattern(r"[^\W\d_]{2,}").findall(skeleton(plain))[:MOST_SKELETON_WORDS]
+
+
+def _marks_of_words(bare: Sequence[str]) -> list[int]:
+    longest = sorted(sorted({word for word in bare if len(word) >= FEWEST_LETTERS}), key=len)[-LONGEST_WORDS:]
+    # Apart from those of words in a row.
+    return [crc32(word.encode(), 1) for word in longest]
+
+
+def repeated(reader: Reader, memory: Memory, own: str | None = None) -> list[str]:
+    """The ids of the marked memories that this one repeats, whole or in good part, in whatever spelling.
+
+    `own` is what to compare instead of all its text, where its maker knows which words are its own.
+    """
+    text = text_of(memory) if own is None else own
+    plain = plain_letters(text)
+    bare = _bare(plain)
+    in_a_row = _marks_in_a_row(memory) if own is None else _thinned(shingles(own))
+    if plain != text:
+        in_a_row |= _thinned(shingles(plain))
+    found = reader.alike(list(in_a_row), _marks_of_words(bare))
     found.pop(memory.id, None)
     if not found:
         return []
     likeliest = sorted(found, key=lambda memory_id: (-found[memory_id], memory_id))[:MOST_LOOKED_AT]
     candidates = reader.get(Memory, likeliest)
-    said = set(shingles(text_of(memory)))
-    return [i for i in likeliest if i in candidates and _repeats(said, memory.content, candidates[i])]
+    said, content = {*shingles(text), *shingles(plain)}, memory.content if own is None else own
+    return [
+        i
+        for i in likeliest
+        if i in candidates and (_repeats(said, content, candidates[i]) or _is_disguised_copy(bare, candidates[i]))
+    ]
+
+
+def _is_disguised_copy(bare: Sequence[str], earlier: Memory) -> bool:
+    """Whether the words of either text that stand side by side stand near each other in the other one."""
+    original = _bare(plain_letters(text_of(earlier)))
+    return _holds_pairs_of(bare, original) or _holds_pairs_of(original, bare)
+
+
+def _holds_pairs_of(one: Sequence[str], other: Sequence[str]) -> bool:
+    if len(other) <= FEWEST_PAIRS:
+        return False
+    near: set[tuple[str, str]] = set()
+    for gap in range(1, FURTHEST_APART + 1):
+        near.update(zip(one, one[gap:], strict=False))
+        near.update(zip(one[gap:], one, strict=False))
+    pairs = set(pairwise(other))
+    shared = len(pairs & near)
+    return shared >= FEWEST_PAIRS and shared >= SHARE_OF_PAIRS * len(pairs)
 
 
 def _repeats(said: set[int], content: str, earlier: Memory) -> bool:

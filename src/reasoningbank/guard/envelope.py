@@ -13,8 +13,11 @@ from typing import Any
 
 from reasoningbank.core.origins import Trust
 from reasoningbank.guard.hidden import visible
+from reasoningbank.guard.instructing import instructs
 
 QUOTE = "| "
+EVIDENCE = "evidence"
+_UNMARKED = "` failed: "
 _LINE_ENDS = re.compile("\r\n|[\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _NOT_IN_A_NAME = re.compile(r"[^\w.@/+:-]+")
 _LONGEST_NAME_CHARS = 60
@@ -41,15 +44,24 @@ def _fence(quoted: str) -> str:
     return fence
 
 
+def is_unmarked(metadata: object, content: object) -> bool:
+    """Whether a lesson repeats a program's instructions as its own words, as lessons did before they quoted."""
+    if not isinstance(metadata, Mapping) or metadata.get("distiller") != "offline" or not isinstance(content, str):
+        return False
+    return _UNMARKED in content and instructs(content.partition(_UNMARKED)[2].partition("\n")[0])
+
+
 def for_prompt(memory: Mapping[str, Any]) -> dict[str, Any]:
     """A memory's JSON (`view.remembered_json`, `view.recalled_json`) as a model may read it.
 
     The words of an untrusted one lie in its content as one envelope; title and description say only that.
     """
     shown = dict(memory)
-    if memory.get("trust") != str(Trust.UNTRUSTED):
+    if memory.get("trust") != str(Trust.UNTRUSTED) and not is_unmarked(memory.get("metadata"), memory.get("content")):
         for name in ("title", "description", "content"):
             shown[name] = visible(shown.get(name) or "", markup=False)
+        if instructs(str((shown.get("metadata") or {}).get(EVIDENCE, ""))):
+            shown["metadata"] = {name: value for name, value in shown["metadata"].items() if name != EVIDENCE}
         return shown
     text = "\n".join(part for name in ("title", "description", "content") if (part := memory.get(name)))
     origin = plain_origin(str(memory.get("origin", "")))

@@ -1,39 +1,32 @@
 """How far a memory is believed: as its origin and all it was made from, whichever is least, unless somebody vouches.
 
 Outcomes never come into it: a poisoned memory that works gains confidence, not trust. Knows how levels follow from
-origins, parents and rulings, who may claim which origin and who may change what. `guard.admission` uses it at every
-write, `guard.rulings` at every decision.
+origins, parents and rulings, and who may change what. `guard.admission` uses it at every write, `guard.rulings` at
+every decision; who may claim which origin is known by `guard.speakers`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from reasoningbank.core.errors import Conflict, InvalidInput
-from reasoningbank.core.origins import AGENT, USER, Trust, clean_origin, kind_of, level_of
+from reasoningbank.core.errors import Conflict
+from reasoningbank.core.origins import USER, Trust, kind_of, level_of
 from reasoningbank.core.types import Memory, Ruling, RulingKind
 from reasoningbank.ports import Reader, Writer
 
+WARNINGS = "warnings"
+"""The name in the metadata; only the guard writes it."""
+DISGUISED = "disguised text"
+"""How a warning begins that makes a memory untrusted by itself."""
 INDEPENDENT_VOICES = 2
 """So many agents, none of them its own origin, make a memory a working one. Tools, peers and files have no voice."""
-_CLAIMABLE = frozenset({USER, AGENT, "tool"})
 
 
-def admitted(claimed: str | None, ceiling: str) -> str:
-    """The origin under which a caller's memory is kept, for a door that knows who calls.
-
-    A caller may claim less than it is (what a tool said, it says for the tool), never more; silent, it is itself.
-    """
-    highest = clean_origin(ceiling)
-    if claimed is None or claimed == highest:
-        return highest
-    origin = clean_origin(claimed)
-    if kind_of(origin) not in _CLAIMABLE or level_of(origin) >= level_of(highest):
-        raise InvalidInput(
-            f"This caller stores as {highest} and cannot claim the origin {origin[:60]!r}: leave it out, or name the "
-            "tool that said it as tool:NAME."
-        )
-    return origin
+def own_level(memory: Memory) -> Trust:
+    """What a memory may be at most by itself: as its origin, unless it is written in disguise."""
+    warnings = memory.metadata.get(WARNINGS, ()) if kind_of(memory.origin) != USER else ()
+    disguised = isinstance(warnings, (list, tuple)) and any(str(told).startswith(DISGUISED) for told in warnings)
+    return Trust.UNTRUSTED if disguised else level_of(memory.origin)
 
 
 def trust_of(memory: Memory, levels: Mapping[str, int]) -> Trust:
@@ -155,7 +148,7 @@ def _changed(reader: Reader, parent: Memory, child: Memory) -> bool:
 def _at_most(
     memory: Memory, kept: Mapping[str, int], outside: Mapping[str, Memory], inside: Mapping[str, Memory]
 ) -> Trust:
-    level = level_of(memory.origin)
+    level = own_level(memory)
     for parent in memory.parents:
         if parent in outside:
             level = min(level, trust_of(outside[parent], kept))

@@ -10,6 +10,7 @@ from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep, Finding, JudgedBy, Verdict
 from reasoningbank.core.types import Step, Trajectory
+from reasoningbank.guard.speakers import speaker_in_lessons
 
 LONGEST_REASON_CHARS = 500
 _SPOKEN = ("reward", "origin", "messages")
@@ -17,7 +18,6 @@ _SPOKEN = ("reward", "origin", "messages")
 
 def episode_of(trajectory: Trajectory, steps: Sequence[Step]) -> Episode:
     metadata = trajectory.metadata
-    origin = metadata.get("origin")
     return Episode(
         task=trajectory.task,
         namespace=trajectory.namespace,
@@ -28,7 +28,7 @@ def episode_of(trajectory: Trajectory, steps: Sequence[Step]) -> Episode:
         messages=_messages(metadata.get("messages")),
         metadata={name: value for name, value in metadata.items() if name not in _SPOKEN},
         source=trajectory.id,
-        origin=origin if isinstance(origin, str) and origin else "agent",
+        origin=speaker_in_lessons(metadata.get("origin")),
     )
 
 

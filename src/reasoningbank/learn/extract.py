@@ -15,7 +15,9 @@ from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, MOST_LESSONS, Epi
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import Memory
 from reasoningbank.core.values import dataclass
+from reasoningbank.guard.quotes import quote
 from reasoningbank.learn.answers import Answer, parsed
+from reasoningbank.learn.offline.trouble import message
 from reasoningbank.learn.prompting import Prompt, prompt
 from reasoningbank.learn.traces import TRACE_TOKENS, cut_middle, fenced, trace_of
 from reasoningbank.ports import LLM, Reader
@@ -136,13 +138,16 @@ def _record(episode: Episode, scrub: Callable[[str], str], trace_tokens: int) ->
 
 
 def evidence_for(lesson: Lesson, episodes: Sequence[tuple[Episode, Verdict]], scrub: Callable[[str], str] = str) -> str:
-    """The step that shares most words with a lesson: a model does not quote, so this is the nearest to a source."""
+    """The step that shares most words with a lesson: a model does not quote, so this is the nearest to a source.
+
+    Of its result, what is a report.
+    """
     wanted = frozenset(terms(f"{lesson.title} {lesson.content}"))
     best, text = 0, ""
     for episode, _ in episodes:
         for step in episode.steps:
-            told = f"{step.action[:1000]} => {step.result[:1000]}" if step.result else step.action[:1000]
-            shared = len(wanted.intersection(terms(told)))
+            shared = len(wanted.intersection(terms(f"{step.action[:1000]} {step.result[:1000]}")))
             if shared > best:
-                best, text = shared, told
+                reported = quote(message(step.result), step.action) if step.result else ""
+                best, text = shared, f"{step.action[:1000]}{reported and f' => {reported}'}"
     return scrub(text)[:LONGEST_EVIDENCE_CHARS]

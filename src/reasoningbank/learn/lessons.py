@@ -1,8 +1,8 @@
 """From lessons to memories, inside the transaction that ends their job.
 
-Knows how a lesson becomes a memory, that the same lesson twice is evidence and not a second memory, and that what was
-learned from untrusted memories stays tied to them by its parents. Ids are derived from the job, so that a lesson kept
-twice is one memory.
+Knows how a lesson becomes a memory, that the same lesson twice is evidence and not a second memory, that what was
+learned from untrusted memories stays tied to them by its parents, and that what a tool told its readers stays the
+tool's. Ids are derived from the job, so that a lesson kept twice is one memory.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.learning import Episode, Finding, Lesson, Verdict
 from reasoningbank.core.origins import level_of
+from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import Draft, Memory, Outcome, Signal, SignalKind
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import LIVE_STATES, Desk
 from reasoningbank.guard.admission import admit, readmit
 from reasoningbank.guard.trust import trust_in
 from reasoningbank.learn.answers import problems_of, repeated
+from reasoningbank.learn.offline.trouble import FIX
+from reasoningbank.learn.offline.warnings import WARNING
+from reasoningbank.learn.tool_voice import as_told
 from reasoningbank.ports import Distiller, Writer
 
 INITIAL_CONFIDENCE: Mapping[Outcome, float] = {
@@ -32,6 +36,9 @@ INITIAL_CONFIDENCE: Mapping[Outcome, float] = {
 }
 """Of what was learned from a session that was judged, where the settings say nothing else."""
 _TIME_LETTERS = 10
+OFFLINE = "offline"
+"""The name of the distiller that goes by rules."""
+_ACTION = pattern(r"`([^`\n]+)`")
 SEEN_AGAIN_WEIGHT = 0.5
 """A lesson that another session teaches too gets this share of a whole piece of evidence."""
 
@@ -64,6 +71,8 @@ def keep(desk: Desk, writer: Writer, lecture: Lecture, lessons: Sequence[Lesson]
 
 
 def _kept(desk: Desk, writer: Writer, lecture: Lecture, number: int, lesson: Lesson) -> str:
+    lesson, episode = as_told(lesson, lecture.episode)
+    lecture = lecture if episode is lecture.episode else replace(lecture, episode=episode)
     namespace = _home_of(lecture, lesson)
     lesson = lecture.distiller.settle(writer, namespace, lesson)
     key: str | None = lesson.key or _key_of_words(lesson)
@@ -73,7 +82,7 @@ def _kept(desk: Desk, writer: Writer, lecture: Lecture, number: int, lesson: Les
     if not there:
         made = _memory(desk, lecture, lesson, namespace=namespace, key=key, identity=f"{lecture.job_id}/{number}")
         memory, _ = desk.clean(made)
-        return admit(writer, memory).memory.id
+        return admit(writer, memory, _own_words(lecture, lesson)).memory.id
     known = there[0]
     merged = lecture.distiller.merge(known, lesson)
     if merged is not None:
@@ -86,6 +95,16 @@ def _kept(desk: Desk, writer: Writer, lecture: Lecture, number: int, lesson: Les
     if known.source != lecture.episode.source and not writer.get(Signal, [confirmed.id]):
         writer.add(confirmed)
     return known.id
+
+
+def _own_words(lecture: Lecture, lesson: Lesson) -> str | None:
+    """What the rules wrote about a failure is their own form of words, and a quote; the actions in it are not.
+
+    Otherwise whoever made a tool say the same once would make every honest lesson about it an echo.
+    """
+    if lecture.distiller.name != OFFLINE or lesson.kind not in (FIX, WARNING):
+        return None
+    return "\n".join(_ACTION.findall(lesson.content))
 
 
 def _home_of(lecture: Lecture, lesson: Lesson) -> str:

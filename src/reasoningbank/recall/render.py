@@ -15,7 +15,7 @@ from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Outcome, Remembered
 from reasoningbank.core.wording import avoided, occasion
-from reasoningbank.guard.envelope import enveloped, plain_origin
+from reasoningbank.guard.envelope import enveloped, is_unmarked, plain_origin
 from reasoningbank.guard.hidden import visible
 from reasoningbank.recall.query import Recalled
 
@@ -61,7 +61,7 @@ def _entry(hit: Remembered) -> str:
     advice, title = ("AVOID", avoided(hit.title)) if hit.outcome is Outcome.FAILURE else ("DO", hit.title)
     record = track_record(hit.usage_count, hit.succeeded)
     confidence = f"confidence {hit.confidence.mean:.2f}{record and f', {record}'}"
-    if hit.trust is Trust.UNTRUSTED:
+    if hit.trust is Trust.UNTRUSTED or is_unmarked(hit.memory.metadata, hit.content):
         kind = "says to avoid" if hit.outcome is Outcome.FAILURE else "claims"
         lines = [
             hit.title,
@@ -72,7 +72,8 @@ def _entry(hit: Remembered) -> str:
         return enveloped("\n".join(lines), hit.memory.origin, f"{kind}, {confidence}")
     # Comments and hidden elements stay where the words are believed: here they hide nothing.
     if FACT in hit.tags:
-        return f"[KNOWN] {confidence}, from {plain_origin(hit.memory.origin)}\n{_shown(hit.content)}"
+        told = ", names as they were listed" if hit.memory.metadata.get("kind") == FACT else ""
+        return f"[KNOWN] {confidence}, from {plain_origin(hit.memory.origin)}{told}\n{_shown(hit.content)}"
     lines = [f"[{advice}] {_shown(title)} ({confidence}, from {plain_origin(hit.memory.origin)})"]
     if hit.description:
         lines.append(f"When: {_shown(occasion(hit.description))}")

@@ -10,17 +10,16 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Protocol
 
-from reasoningbank.core.drafts import clean_name
 from reasoningbank.core.errors import Refused, Unauthenticated
+from reasoningbank.core.origins import USER
 from reasoningbank.core.types import DEFAULT_TENANT
 from reasoningbank.core.values import dataclass
+from reasoningbank.guard.speakers import origin_of
 from reasoningbank.ports import Store
 from reasoningbank.serve import tokens
 
 SCOPES = ("read", "write", "admin")
 """Each includes those before it."""
-USER = "user"
-AGENT = "agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,18 +69,9 @@ def require(principal: Principal, scope: str) -> None:
         raise Refused(f"This needs the scope {scope}; the credentials have {', '.join(sorted(principal.scopes))}.")
 
 
-def origin_for(principal: Principal, asked: str | None) -> str:
+def origin_for(principal: Principal, asked: object) -> str:
     """The origin to write down: what was asked for, unless it claims more than the principal is."""
-    if asked is None:
-        return principal.origin
-    origin = clean_name(asked, "origin")
-    if _rank(origin) > _rank(principal.origin):
-        raise Refused(f"These credentials write as {principal.origin!r} at most, not as {origin!r}.")
-    return origin
-
-
-def _rank(origin: str) -> int:
-    return {USER: 2, AGENT: 1}.get(origin, 0)
+    return origin_of(asked, principal.origin)
 
 
 def source_for(principal: Principal) -> str:

@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.drafts import clean_tenant
-from reasoningbank.core.errors import BankError, InvalidInput, MissingExtra, Unauthenticated
+from reasoningbank.core.errors import BankError, InvalidInput, MissingExtra, Refused, Unauthenticated
+from reasoningbank.core.origins import AGENT
+from reasoningbank.core.types import DEFAULT_TENANT
 from reasoningbank.core.values import dataclass
-from reasoningbank.serve.identity import AGENT, SCOPES, Principal, granted
+from reasoningbank.serve.identity import SCOPES, Principal, granted
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Public keys only. A shared secret is not among them, so a public key can never be taken for one."""
@@ -95,6 +97,10 @@ class OAuth:
             raise Unauthenticated(
                 f"The access token names no tenant in its claim {self.settings.tenant_claim!r}."
             ) from None
+        if tenant.casefold() == DEFAULT_TENANT:
+            # The tenant of whoever runs this server. Other tenants' names are told apart by their case; here nobody may
+            # come as near as that.
+            raise Refused(f"An issuer cannot name the tenant {DEFAULT_TENANT!r}: it is this machine's own.")
         subject = claims.get("sub") or claims.get("client_id")
         if not isinstance(subject, str) or not subject:
             raise Unauthenticated(BAD)

@@ -75,7 +75,7 @@ def known(store: Store, text: str, now: float) -> AccessToken:
 
 
 def is_valid(token: AccessToken, now: float) -> bool:
-    return token.revoked_at is None and (token.expires_at is None or now < token.expires_at)
+    return token.intact and token.revoked_at is None and (token.expires_at is None or now < token.expires_at)
 
 
 def revoke(store: Store, token_id: str, now: float) -> AccessToken:
@@ -84,8 +84,8 @@ def revoke(store: Store, token_id: str, now: float) -> AccessToken:
     token = store.token(shape[1] if shape else token_id.removeprefix(PREFIX))
     if token is None:
         raise NotFound("There is no such token: `reasoningbank token list` shows their ids.")
-    if token.revoked_at is None:
-        token = replace(token, revoked_at=now)
+    if token.revoked_at is None or not token.intact:
+        token = replace(token, revoked_at=now, intact=True)
         store.keep_token(token)
     return token
 

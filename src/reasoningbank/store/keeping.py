@@ -10,13 +10,14 @@ import apsw
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Op
 from reasoningbank.ports import Damage
+from reasoningbank.store.access import ALTERED, tokens_in
 from reasoningbank.store.faults import NAMED
 from reasoningbank.store.tables import Table, tables
 
 
 def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
     """Pages by SQLite's own check, rows by their content hashes, the feed by the records that it names, what says how
-    far memories are believed by itself.
+    far memories are believed by itself, tokens by their hashes.
     """
     try:
         for (line,) in connection.execute("PRAGMA integrity_check"):
@@ -29,6 +30,16 @@ def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
             yield from _damaged_rows(connection, table, name)
     yield from _damage_in_feed(connection)
     yield from _damage_beside(connection)
+    yield from _altered_tokens(connection)
+
+
+def _altered_tokens(connection: apsw.Connection) -> Iterator[Damage]:
+    try:
+        for token in tokens_in(connection):
+            if not token.intact:
+                yield Damage(kind="token", id=token.id, problem=ALTERED)
+    except (apsw.Error, UnicodeDecodeError) as error:
+        yield Damage(kind="token", id="", problem=f"unreadable: {error}")
 
 
 def _damage_in_feed(connection: apsw.Connection) -> Iterator[Damage]:

@@ -15,6 +15,7 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
 from reasoningbank.core.values import dataclass
+from reasoningbank.store.access import token_hash
 from reasoningbank.store.durable import make_folder
 from reasoningbank.store.faults import not_a_bank, remedy
 from reasoningbank.store.pairing import read_file
@@ -118,6 +119,7 @@ def bring_up_to_date(connection: apsw.Connection, location: str, *, read_only: b
 
 def _migrate(connection: apsw.Connection, location: str) -> None:
     """Every missing migration and the version number in one transaction: a kill leaves the bank as it was."""
+    connection.create_scalar_function("token_hash", token_hash, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Asked again under the lock: another process may have been first.

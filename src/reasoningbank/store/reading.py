@@ -16,6 +16,7 @@ from reasoningbank.core.errors import BankDamaged, NotFound
 from reasoningbank.core.recency import MADE_AT, Position, parse_position
 from reasoningbank.core.types import EmbedderIdentity, Lease, Memory, Record, Scope, Sidecar, State, Trajectory
 from reasoningbank.core.values import fields
+from reasoningbank.ports import FEWEST_WORDS_ALIKE
 from reasoningbank.store import leases, task_rows
 from reasoningbank.store.faults import remedy
 from reasoningbank.store.tables import BESIDE, Table, decoded_beside, table_of
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Record)
 S = TypeVar("S", bound=Sidecar)
 _MOST_ROWS = 1 << 62
+_MOST_WITH_A_WORD = 24
+"""Of the memories with a word in them that is nobody's own, the newest are looked at."""
 _BY_NAMESPACE = (Memory, Trajectory)
 
 
@@ -256,12 +259,17 @@ class SqliteReader:
         )
         return [memory_id for (memory_id,) in rows]
 
-    def alike(self, marks: Sequence[int]) -> dict[str, int]:
+    def alike(self, marks: Sequence[int], words: Sequence[int] = ()) -> dict[str, int]:
         rows = self._connection.execute(
-            "SELECT memories.id, count(*) FROM (SELECT DISTINCT value FROM json_each(?)) AS asked "
-            "CROSS JOIN marks ON marks.mark = asked.value CROSS JOIN memories ON memories.num = marks.memory "
-            "WHERE memories.tenant = ? GROUP BY memories.num",
-            (json.dumps(list(marks)), self._tenant),
+            "SELECT memories.id, count(*) FROM ("
+            "SELECT marks.memory AS num, 1 AS sure FROM (SELECT DISTINCT value FROM json_each(?)) AS asked "
+            "CROSS JOIN marks ON marks.mark = asked.value UNION ALL "
+            "SELECT marks.memory, 0 FROM json_each(?) AS asked CROSS JOIN marks ON marks.mark = asked.value "
+            "AND marks.memory IN (SELECT memory FROM marks m WHERE m.mark = asked.value "
+            f"ORDER BY memory DESC LIMIT {_MOST_WITH_A_WORD})"
+            ") AS found CROSS JOIN memories ON memories.num = found.num "
+            f"WHERE memories.tenant = ? GROUP BY memories.num HAVING max(sure) OR count(*) >= {FEWEST_WORDS_ALIKE}",
+            (json.dumps(list(marks)), json.dumps(list(words)), self._tenant),
         )
         return dict(rows)
 

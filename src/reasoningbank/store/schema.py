@@ -344,9 +344,16 @@ _BY_MOMENT = (
 # One row on a page of its own: see `store.stamps`.
 _STAMP = ("CREATE TABLE stamp (id INTEGER PRIMARY KEY, mark BLOB NOT NULL)",)
 
+# A row of a token says what it may do: one that was altered by another hand is known by its hash, and refused.
+_TOKEN_HASHES = (
+    "ALTER TABLE tokens ADD COLUMN hash BLOB",
+    """UPDATE tokens SET hash =
+  token_hash(id, tenant, name, scopes, origin, digest, created_at, expires_at, revoked_at)""",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS, _SHORT_MARKS, _ADVICE, _TEAMS,
-    _BY_MOMENT, _STAMP,
+    _BY_MOMENT, _STAMP, _TOKEN_HASHES,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 STAMPED_SINCE = 13

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.core.errors import BankBusy, BankUnavailable, InvalidInput
+from reasoningbank.core.errors import BankBusy, BankUnavailable, Refused
 from reasoningbank.core.types import Scope
 from reasoningbank.serve.mcp import resources
 from reasoningbank.serve.mcp.caller import LOCAL, LocalCaller, admitted_origin
@@ -177,11 +177,10 @@ def test_no_other_origin_can_be_claimed(bank, claimed):
 def test_a_caller_of_little_trust_cannot_rise():
     low = LocalCaller(origin="peer:key")
     assert admitted_origin(None, low) == "peer:key"
-    assert admitted_origin("agent", low) == "peer:key"
-    assert admitted_origin("tool:x", low) == "peer:key"
     assert admitted_origin(None, LocalCaller(origin="user")) == "agent"
-    with pytest.raises(InvalidInput):
-        admitted_origin("user", LocalCaller(origin="user"))
+    for claimed, caller in (("agent", low), ("tool:x", low), ("user", LocalCaller(origin="user"))):
+        with pytest.raises(Refused):
+            admitted_origin(claimed, caller)
 
 
 def test_secrets_that_the_bank_scrubbed_are_counted(bank):

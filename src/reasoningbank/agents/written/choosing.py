@@ -13,6 +13,7 @@ from reasoningbank.core.stem import stem
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import Remembered
 from reasoningbank.core.values import dataclass
+from reasoningbank.guard.envelope import is_unmarked
 
 MOST_CANDIDATES = 400
 ALIKE = 0.6
@@ -33,7 +34,11 @@ class Wanted:
 def candidates(memories: Iterable[Remembered], wanted: Wanted) -> list[Remembered]:
     """The best first. Any number may come by; only as many as could matter are held."""
     fit = (
-        item for item in memories if item.trust >= wanted.least_trust and item.confidence.mean >= wanted.min_confidence
+        item
+        for item in memories
+        if item.trust >= wanted.least_trust
+        and item.confidence.mean >= wanted.min_confidence
+        and not is_unmarked(item.memory.metadata, item.content)
     )
     return heapq.nlargest(MOST_CANDIDATES, fit, key=worth)
 

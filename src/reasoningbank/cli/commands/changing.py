@@ -9,6 +9,7 @@ from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed, text_or_stdin
 from reasoningbank.cli.edit_evidence import add_evidence_wish, tell_evidence
+from reasoningbank.cli.speaker import check_is_user, speaker
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.drafts import AUTO
 from reasoningbank.core.errors import InvalidInput, NotFound
@@ -45,7 +46,11 @@ def _edit(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
         before = found.bank.get(args.reference)
         item = found.bank.edit(
-            args.reference, expected_revision=args.expected_revision, evidence=args.evidence, **changes
+            args.reference,
+            expected_revision=args.expected_revision,
+            evidence=args.evidence,
+            editor=speaker(),
+            **changes,
         )
     revision = before.memory.revision
     if item.memory.revision != revision:
@@ -91,11 +96,12 @@ def _delete(args: Namespace, terminal: Terminal) -> int:
             if item.memory.state is State.FORGOTTEN:
                 _report(item, terminal, "forgotten already; --erase removes it for good")
                 return 0
-            item = found.bank.forget(item.id)
+            item = found.bank.forget(item.id, editor=speaker())
             _report(item, terminal, f"forgotten: “{title}”. To undo: {PROGRAM} restore {item.id}")
             return 0
         if not args.yes and not terminal.confirmed(f"Erase “{title}” with its evidence and edges? There is no undo."):
             raise InvalidInput("Nothing was erased. To erase without being asked, add --yes.")
+        check_is_user("erase a memory for good")
         found.bank.erase(item.id)
     if terminal.as_json:
         terminal.json({"id": item.id, "erased": True})
@@ -112,7 +118,7 @@ def _restore(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
         gone = _dead_or_alive(found.bank, args.reference)
         before = gone.memory.state
-        item = found.bank.restore(gone.id)
+        item = found.bank.restore(gone.id, editor=speaker())
     talk = "active already" if before is State.ACTIVE else f"restored: it was {before.value}"
     _report(item, terminal, talk)
     return 0

@@ -12,6 +12,7 @@ from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.indexing import index_before
 from reasoningbank.cli.progress import Bar
+from reasoningbank.cli.speaker import speaker
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
@@ -67,6 +68,7 @@ def _upkeep(args: Namespace, terminal: Terminal, only: Sequence[str]) -> int:
                 namespace=EVERY_NAMESPACE if args.all_namespaces else None,
                 if_due=if_due,
                 rewrite=getattr(args, "rewrite", False),
+                source=speaker(),
                 progress=bar,
             )
     if terminal.as_json:
@@ -163,7 +165,7 @@ def _link_line(what: str, link: Link) -> str:
 def _undo(bank: ReasoningBank, args: Namespace, terminal: Terminal) -> int:
     if args.dry_run:
         raise InvalidInput("--undo and --dry-run do not go together: `consolidate --history` shows what a run did.")
-    undone = bank.upkeep.undo(args.undo)
+    undone = bank.upkeep.undo(args.undo, source=speaker())
     if terminal.as_json:
         terminal.json(undone_json(undone))
     else:

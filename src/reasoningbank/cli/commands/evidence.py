@@ -11,6 +11,7 @@ from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import Command, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.memory_page import set_aside_in_words, show_track
+from reasoningbank.cli.speaker import speaker
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import policies, track_record
@@ -42,7 +43,8 @@ def _feedback(args: Namespace, terminal: Terminal) -> int:
         raise InvalidInput(f"Say once whether {args.reference} helped: --helpful or --unhelpful.")
     with opened(args) as found:
         before = found.bank.get(args.reference)
-        after = found.bank.feedback(args.reference, helpful=said == {_HELPFUL}, comment=args.comment)
+        helpful = said == {_HELPFUL}
+        after = found.bank.feedback(args.reference, helpful=helpful, comment=args.comment, source=speaker())
         scrubbed = found.bank.secrets.found_in(args.comment)
     _moved(terminal, before, after, scrubbed)
     return 0

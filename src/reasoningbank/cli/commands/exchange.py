@@ -17,6 +17,7 @@ from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
+from reasoningbank.cli.speaker import check_is_user
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.exchange.transfer import Imported
@@ -48,6 +49,8 @@ def _import_options(parser: ArgumentParser) -> None:
 
 
 def _import(args: Namespace, terminal: Terminal) -> int:
+    if args.restore:
+        check_is_user("restore an export, and so believe all that it claims")
     # A rehearsal must not leave a bank behind where there was none.
     rehearsal = args.dry_run and not Path(location_of(args)).exists()
     chosen = Namespace(bank=":memory:", namespace=args.namespace, config=args.config) if rehearsal else args

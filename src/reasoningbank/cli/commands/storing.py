@@ -11,9 +11,11 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.memory_page import set_aside_in_words
+from reasoningbank.cli.speaker import speaker
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Outcome, Remembered, Scope
 from reasoningbank.view import stored_json
 
@@ -75,7 +77,7 @@ def _store(args: Namespace, terminal: Terminal) -> int:
         fields["title"] = args.title
     with opened(args, create=True) as found:
         before = {(one.id, one.memory.revision) for one in found.bank.list(key=args.key)}
-        kept = found.bank.store(args.key, value, **fields)
+        kept = found.bank.store(args.key, value, origin=speaker(), **fields)
     _report(kept, terminal, done="Unchanged" if (kept.id, kept.memory.revision) in before else "Stored")
     return 0
 
@@ -83,7 +85,7 @@ def _store(args: Namespace, terminal: Terminal) -> int:
 def _record(args: Namespace, terminal: Terminal) -> int:
     content = text_or_stdin(args.content, terminal)
     with opened(args, create=True) as found:
-        kept = found.bank.record(title=args.title, content=content, **_fields(args))
+        kept = found.bank.record(title=args.title, content=content, origin=speaker(), **_fields(args))
     _report(kept, terminal)
     return 0
 
@@ -98,6 +100,10 @@ def _report(kept: Remembered, terminal: Terminal, done: str = "Stored") -> None:
     earned = f"confidence {figures.confidence(kept.confidence)}"
     terminal.result(memory.id, f"{done}: {named} (namespace: {memory.namespace}){revised}, {earned}")
     tell_scrubbed(kept.scrubbed, terminal)
+    if memory.revision == 1 and kept.trust is not Trust.TRUSTED:
+        terminal.tell(
+            f"Kept as {memory.origin}'s, {kept.trust}: a coding agent runs this. `{PROGRAM} trust approve` vouches."
+        )
     if kept.set_aside:
         keep = f"{PROGRAM} edit {memory.id} --keep-evidence"
         terminal.tell(f"{set_aside_in_words(kept.set_aside)}. To keep what was earned: {keep}")

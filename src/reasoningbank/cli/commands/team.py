@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import opened
 from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.speaker import speaker
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.view import team_json
@@ -51,7 +52,7 @@ def _add_options(parser: ArgumentParser) -> None:
 
 def _add(args: Namespace, terminal: Terminal) -> int:
     with opened(args, create=True) as found:
-        team = found.bank.teams.add(args.team, *args.namespaces)
+        team = found.bank.teams.add(args.team, *args.namespaces, source=speaker())
     if terminal.as_json:
         terminal.json(team_json(team))
     else:
@@ -63,7 +64,7 @@ def _add(args: Namespace, terminal: Terminal) -> int:
 def _remove(args: Namespace, terminal: Terminal) -> int:
     with opened(args) as found:
         named = args.namespaces or [found.bank.namespace]
-        teams = found.bank.teams.remove(*args.namespaces)
+        teams = found.bank.teams.remove(*args.namespaces, source=speaker())
     if terminal.as_json:
         terminal.json({"removed": [{"namespace": one, "team": team} for one, team in zip(named, teams, strict=True)]})
         return 0

@@ -10,8 +10,10 @@ from typing import Any
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import existing, opened
 from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.speaker import check_is_user
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.origins import USER
 from reasoningbank.core.types import AccessToken
 from reasoningbank.serve import tokens
 from reasoningbank.view import iso
@@ -33,6 +35,8 @@ def _create_options(parser: ArgumentParser) -> None:
 
 def _create(args: Namespace, terminal: Terminal) -> int:
     lifetime = tokens.lifetime_s(args.expires)
+    if args.origin == USER:
+        check_is_user("make a token that speaks for the user")
     with opened(args, create=True) as found:
         text, token = tokens.create(
             found.bank.desk.store,
@@ -98,6 +102,8 @@ def _revoke(args: Namespace, terminal: Terminal) -> int:
 def _state(token: AccessToken, now: float) -> str:
     if token.revoked_at is not None:
         return "revoked"
+    if not token.intact:
+        return "altered"
     return "valid" if tokens.is_valid(token, now) else "expired"
 
 

@@ -12,6 +12,7 @@ from reasoningbank.cli import figures
 from reasoningbank.cli.banks import existing, opened
 from reasoningbank.cli.command import PROGRAM, Command, add_limit, add_reference
 from reasoningbank.cli.memory_page import show_memory
+from reasoningbank.cli.speaker import check_is_user, speaker
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.types import EVERY_NAMESPACE, Ruling, RulingKind, State
@@ -159,27 +160,37 @@ def _deciding(decide: Callable[[Bank, Namespace], Ruling], done: str) -> Callabl
     return run
 
 
+def _approve(bank: Bank, args: Namespace) -> Ruling:
+    return bank.trust.approve(args.target, voice=speaker(), comment=args.comment, dry_run=args.dry_run)
+
+
+def _as_user(args: Namespace, what: str) -> dict[str, Any]:
+    """These are written down as the user's own decisions."""
+    check_is_user(what)
+    return {"comment": args.comment, "dry_run": args.dry_run}
+
+
 COMMANDS = {
     "trust list": Command(
         run=_list, options=_list_options, about="Without options: every origin and what came from it."
     ),
     "trust show": Command(run=_show, options=_show_options),
     "trust approve": Command(
-        run=_deciding(lambda b, a: b.trust.approve(a.target, comment=a.comment, dry_run=a.dry_run), "vouched for"),
+        run=_deciding(_approve, "vouched for"),
         options=_decision_options("ID|KEY|ORIGIN", "a memory, or an origin for everything it has brought so far"),
         about="What it covers is trusted from now on and leaves quarantine.",
     ),
     "trust reject": Command(
-        run=_deciding(lambda b, a: b.trust.reject(a.target, comment=a.comment, dry_run=a.dry_run), "forgotten"),
+        run=_deciding(lambda b, a: b.trust.reject(a.target, **_as_user(a, "reject a memory")), "forgotten"),
         options=_decision_options("ID|KEY", "a memory"),
     ),
     "trust revoke": Command(
-        run=_deciding(lambda b, a: b.trust.revoke(a.target, comment=a.comment, dry_run=a.dry_run), "quarantined"),
+        run=_deciding(lambda b, a: b.trust.revoke(a.target, **_as_user(a, "revoke an origin")), "quarantined"),
         options=_decision_options("ORIGIN", "such as tool:web, peer:KEY or import:NAME"),
         about="Everything that was made from it goes too, and what it brings later is quarantined.",
     ),
     "trust undo": Command(
-        run=_deciding(lambda b, a: b.trust.undo(a.target, comment=a.comment, dry_run=a.dry_run), "put back"),
+        run=_deciding(lambda b, a: b.trust.undo(a.target, **_as_user(a, "undo a decision")), "put back"),
         options=_decision_options("RULING", "the id of a decision, as `trust list --rulings` prints it"),
     ),
 }

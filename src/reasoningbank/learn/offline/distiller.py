@@ -22,6 +22,7 @@ from reasoningbank.core.learning import (
     Verdict,
 )
 from reasoningbank.core.types import Memory
+from reasoningbank.guard.quotes import quote
 from reasoningbank.learn.offline import facts, fixes, remedies, trouble, warnings, wishes
 from reasoningbank.learn.offline.places import read
 from reasoningbank.learn.offline.trouble import failed, message
@@ -44,7 +45,7 @@ class OfflineDistiller:
         names = _names(fact)
         if fact is not None:
             guesses = [step for step in steps if failed(step) and fixes.guessed_name(step, names)]
-            fact = facts.with_guesses(fact, [message(step.result) for step in guesses])
+            fact = facts.with_guesses(fact, [quote(message(step.result), step.action, 100) for step in guesses])
         mended = fixes.fixes(steps, names)
         found: list[Lesson] = [*said[:1], *([fact] if fact else [])]
         found += [fixes.lesson_of(fix, steps) for fix in mended]

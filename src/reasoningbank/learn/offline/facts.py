@@ -29,6 +29,7 @@ from reasoningbank.learn.offline.places import (
     written,
 )
 from reasoningbank.learn.offline.survey import survey
+from reasoningbank.learn.offline.trouble import in_room
 from reasoningbank.learn.offline.words import clipped
 from reasoningbank.ports import Reader
 
@@ -53,11 +54,12 @@ def fact(steps: Sequence[EpisodeStep]) -> Lesson | None:
 
 
 def with_guesses(lesson: Lesson, messages: Sequence[str]) -> Lesson:
-    """The lesson with what guessing led to in this session."""
-    if not messages:
+    """The lesson with what guessing led to in this session, in words that are quoted already."""
+    quoted = next(filter(None, messages), "")
+    if not quoted:
         return lesson
-    said = f"{lesson.description} A guess failed with: {messages[0]}"
-    return replace(lesson, description=clipped(said, LONGEST_LESSON_DESCRIPTION_CHARS))
+    said = f"{lesson.description} A guess failed with the program's words {quoted}"
+    return replace(lesson, description=in_room(said, LONGEST_LESSON_DESCRIPTION_CHARS))
 
 
 def lesson_of(place: Place, *, description: str, evidence: str, key: str) -> Lesson:

@@ -18,7 +18,8 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.core.values import dataclass
-from reasoningbank.learn.offline.trouble import FIX, failed, kind, message, trouble_of
+from reasoningbank.guard.quotes import quote
+from reasoningbank.learn.offline.trouble import FIX, failed, in_room, kind, message, printed, trouble_of
 from reasoningbank.learn.offline.words import all_words, arguments, called, clipped, digest, head, told
 
 FURTHEST_STEPS = 6
@@ -34,7 +35,6 @@ FEW_CHARS = 40
 LONGEST_ADDED_CHARS = 120
 """An action that only grew may have grown by so much."""
 _LONGEST_ACTION_CHARS = 240
-_LONGEST_MESSAGE_CHARS = 160
 _LONGEST_COMPARED_CHARS = 2_000
 MOST_COMPARISONS = 50_000
 """Of a token of one action with the same of another."""
@@ -92,13 +92,13 @@ def _blamed(step: EpisodeStep) -> set[str]:
 
 def lesson_of(fix: Fix, steps: Sequence[EpisodeStep]) -> Lesson:
     wrong, right = steps[fix.failure], steps[fix.success]
-    said = clipped(fix.said, _LONGEST_MESSAGE_CHARS)
+    said = printed(fix.said, wrong.action)
     failing, working = told(wrong.action, _LONGEST_ACTION_CHARS), told(right.action, _LONGEST_ACTION_CHARS)
-    lines = [f"`{failing}` failed: {said}", f"What worked: `{working}`", f"{_CHANGE}{fix.change}"]
+    lines = [f"`{failing}` failed with {said}", f"What worked: `{working}`", f"{_CHANGE}{fix.change}"]
     what = head(wrong.action)
     return Lesson(
-        title=clipped(fix.change, LONGEST_LESSON_TITLE_CHARS),
-        description=clipped(f"{what or 'an action'} fails with: {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
+        title=in_room(fix.change, LONGEST_LESSON_TITLE_CHARS),
+        description=in_room(f"{what or 'an action'} fails with {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
         content="\n".join(lines if failing != working else lines[::2]),
         outcome=Outcome.SUCCESS,
         tags=(FIX,),
@@ -213,7 +213,8 @@ def _changed_arguments(wrong: Mapping[str, object], right: Mapping[str, object],
         if _shape(right[name]) != _shape(wrong[name]):
             changes.append(f"`{name}` like `{clipped(str(right[name]), 40)}`, not `{clipped(str(wrong[name]), 40)}`")
         elif _RULE.search(said):
-            changes.append(f"another value for `{name}`: {clipped(said, 120)}")
+            rule = quote(said, str(wrong[name]), 120)
+            changes.append(f"another value for `{name}`{rule and f': {rule}'}")
     return "; ".join(changes) if len(changes) <= MOST_CHANGES else ""
 
 

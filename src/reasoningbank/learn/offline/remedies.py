@@ -13,13 +13,12 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
-from reasoningbank.learn.offline.trouble import FIX, failed, kind, message, trouble_of
+from reasoningbank.learn.offline.trouble import FIX, failed, in_room, kind, message, printed, trouble_of
 from reasoningbank.learn.offline.words import all_words, clipped, digest, head, told
 
 FURTHEST_STEPS = 12
 MOST_BETWEEN = 3
 _LONGEST_ACTION_CHARS = 160
-_LONGEST_MESSAGE_CHARS = 160
 _PLAIN_WORDS = re.compile(r"[a-z]{1,3}|error|module|named|file|directory|command|found|cannot|could|line|such|with")
 
 
@@ -59,13 +58,13 @@ def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[in
 
 def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep]) -> Lesson:
     wrong = steps[remedy.failure]
-    said = clipped(message(wrong.result), _LONGEST_MESSAGE_CHARS)
+    said = printed(message(wrong.result), wrong.action)
     done = [told(steps[number].action, _LONGEST_ACTION_CHARS) for number in remedy.between]
     action = told(wrong.action, _LONGEST_ACTION_CHARS)
     return Lesson(
-        title=clipped(f"First {done[0]}", LONGEST_LESSON_TITLE_CHARS),
-        description=clipped(f"{action} fails with: {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
-        content=f"`{action}` failed: {said}\nIt worked after: {'; '.join(f'`{one}`' for one in done)}",
+        title=in_room(f"First {done[0]}", LONGEST_LESSON_TITLE_CHARS),
+        description=_when(action, said),
+        content=f"`{action}` failed with {said}\nIt worked after: {'; '.join(f'`{one}`' for one in done)}",
         outcome=Outcome.SUCCESS,
         tags=(FIX,),
         evidence=f"{clipped(wrong.action, 80)} → {said}",
@@ -73,3 +72,9 @@ def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep]) -> Lesson:
         key=f"remedy {digest(head(wrong.action), remedy.kind, done[0])}",
         metadata={"trouble": trouble_of(wrong.action, message(wrong.result))},
     )
+
+
+def _when(action: str, said: str) -> str:
+    """The action gives way to the program's words, whose closing mark must stand."""
+    room = LONGEST_LESSON_DESCRIPTION_CHARS - len(f" fails with {said}")
+    return in_room(f"{clipped(action, max(20, room))} fails with {said}", LONGEST_LESSON_DESCRIPTION_CHARS)

@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
 from reasoningbank.core.learning import EpisodeStep
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.values import dataclass, replace
+from reasoningbank.guard.quotes import are_plain_names, is_plain_name
 from reasoningbank.learn.offline.listing import Listing, listings_of
 from reasoningbank.learn.offline.trouble import failed
 from reasoningbank.learn.offline.words import all_words, bare_words, called, clipped, told
@@ -79,8 +80,12 @@ def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
     return Survey(
         things=_with_the_rest(things, wholes, last_used),
         ways=tuple(dict.fromkeys(told(steps[number].action, LONGEST_WAY_CHARS) for number in numbers))[:MOST_WAYS],
-        evidence=f"{clipped(steps[numbers[0]].action, 80)} → {clipped(steps[numbers[0]].result, 160)}",
+        evidence=f"{clipped(steps[numbers[0]].action, 80)} → {clipped(_seen_first(ways, versions), 160)}",
     )
+
+
+def _seen_first(ways: Sequence[_Look], versions: Mapping[int, tuple[str, str]]) -> str:
+    return ", ".join(ways[0].listing.names if ways else next(iter(versions.values())))
 
 
 def _with_the_rest(
@@ -107,8 +112,17 @@ def _looks(steps: Sequence[EpisodeStep]) -> list[_Look]:
         _Look(number=number, action=step.action, listing=listing)
         for number, step in enumerate(islice(steps, MOST_STEPS))
         if (_is_brief(step.action) or _is_longer(step.action)) and not failed(step) and not _is_report(step)
-        for listing in listings_of(step.result)
+        for listing in map(_named_plainly, listings_of(step.result))
+        if listing is not None
     ]
+
+
+def _named_plainly(listing: Listing) -> Listing | None:
+    """Without what is no name but a sentence with its words tied together; None when all of it reads like one."""
+    names = tuple(name for name in listing.names if is_plain_name(name))
+    if not names or not are_plain_names(names) or (listing.of is not None and not is_plain_name(listing.of)):
+        return None
+    return listing if names == listing.names else replace(listing, names=names)
 
 
 def _is_report(step: EpisodeStep) -> bool:

@@ -12,7 +12,8 @@ from functools import lru_cache
 
 from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.core.patterns import pattern
-from reasoningbank.learn.offline.words import clipped, one_line
+from reasoningbank.guard.quotes import CLOSING, LEFT_OUT, OPENING, quote
+from reasoningbank.learn.offline.words import clipped, digest, one_line
 
 FIX = "fix"
 """The tag of a lesson that says how a failure was mended."""
@@ -21,6 +22,7 @@ LONGEST_LINE_CHARS = 500
 FEW_LINES = 5
 LAST_LINES = 3
 LONGEST_KNOWN_CHARS = 400
+LONGEST_PRINTED_CHARS = 140
 _OPENS = pattern(
     r"\s*(?:\W{0,3})(?:error\b|errors?:|traceback \(most recent|fatal\b|exception\b|failed\b|failure\b|denied\b"
     r"|\w*(?:error|exception)\b\s*[:(\[]|err!|e: |invalid\b|unknown\b|cannot\b|could not\b|unable to\b|no such\b"
@@ -84,10 +86,34 @@ def _raised(result: str) -> str:
     return one_line(told[:LONGEST_LINE_CHARS]) if found else ""
 
 
+def printed(said: str, own: str) -> str:
+    """What a failing action printed, as a lesson tells it: its words between marks, or that they are left out.
+
+    `own` is the action, whose words the program may have repeated.
+    """
+    quoted = quote(said, own, LONGEST_PRINTED_CHARS)
+    return f"the program's words {quoted}" if quoted else LEFT_OUT
+
+
+def in_room(text: str, limit_chars: int) -> str:
+    """Cut where it is too long, and never without the mark that closes a quote."""
+    cut = clipped(text, limit_chars)
+    return cut if cut.count(OPENING) == cut.count(CLOSING) else clipped(text, limit_chars - 1) + CLOSING
+
+
 def trouble_of(action: str, said: str, worked: str = "") -> dict[str, str]:
     """What to know a failure again by, as metadata of the lesson: what was done, the kind of failure, what worked."""
-    known = {"action": clipped(action, LONGEST_KNOWN_CHARS), "signature": kind(said)}
+    known = {"action": clipped(action, LONGEST_KNOWN_CHARS), "signature": signature(said, action)}
     return {**known, "worked": clipped(worked, LONGEST_KNOWN_CHARS)} if worked else known
+
+
+def signature(said: str, own: str) -> str:
+    """The kind of a failure as it is kept: in words, or as their digest where they are no report."""
+    return kind(said) if quote(said, own) else sealed(kind(said))
+
+
+def sealed(sort: str) -> str:
+    return f"#{digest(sort)}"
 
 
 @lru_cache(maxsize=256)

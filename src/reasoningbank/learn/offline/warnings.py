@@ -12,14 +12,14 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
+from reasoningbank.guard.quotes import quote
 from reasoningbank.learn.offline.fixes import guessed_name
-from reasoningbank.learn.offline.trouble import failed, kind, message, trouble_of
+from reasoningbank.learn.offline.trouble import failed, in_room, kind, message, printed, trouble_of
 from reasoningbank.learn.offline.words import clipped, digest, head, told
 
 WARNING = "warning"
 FEWEST_TIMES = 2
 _LONGEST_ACTION_CHARS = 200
-_LONGEST_MESSAGE_CHARS = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +48,16 @@ def repeated(steps: Sequence[EpisodeStep], mended: Collection[str], names: froze
 
 def lesson_of(group: Repeated, steps: Sequence[EpisodeStep]) -> Lesson:
     last = steps[group.numbers[-1]]
-    said = clipped(message(last.result), _LONGEST_MESSAGE_CHARS)
+    said = printed(message(last.result), last.action)
     what = group.what or "this action"
+    short = quote(
+        message(last.result), last.action, max(12, LONGEST_LESSON_TITLE_CHARS - len(f"{what} keeps failing: "))
+    )
     return Lesson(
-        title=clipped(f"{what} keeps failing: {said}", LONGEST_LESSON_TITLE_CHARS),
-        description=clipped(f"about to repeat {what} after: {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
+        title=in_room(f"{what} keeps failing{short and f': {short}'}", LONGEST_LESSON_TITLE_CHARS),
+        description=in_room(f"about to repeat {what} after {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
         content=(
-            f"`{told(last.action, _LONGEST_ACTION_CHARS)}` and {len(group.numbers) - 1} more like it failed: {said}\n"
+            f"`{told(last.action, _LONGEST_ACTION_CHARS)}` and {len(group.numbers) - 1} more failed with {said}\n"
             f"Do this instead: {_instead(group, steps)}"
         ),
         outcome=Outcome.FAILURE,

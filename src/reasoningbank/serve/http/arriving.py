@@ -1,8 +1,8 @@
 """Lines that come in over the network, made this tenant's own before they are taken in.
 
-Two things in an export are claims that a stranger must not make here. Its ids: a line with the id of another tenant's
-record would tell, by being refused, that it exists; so what is not this tenant's already gets an id derived from the
-old one, always the same. Its origins: nothing may claim more trust than the credentials it came with.
+The ids in an export are claims that a stranger must not make here: a line with the id of another tenant's record would
+tell, by being refused, that it exists. So what is not this tenant's already gets an id derived from the old one, always
+the same. What lines claim about their origin is decided with that of every file (`exchange.claims`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.ids import derived_id
+from reasoningbank.core.origins import USER
 from reasoningbank.core.types import Edge, Membership, Memory, Record, Signal, Step, Trajectory
 from reasoningbank.ports import Reader
 from reasoningbank.serve.http.endpoint import Call
-from reasoningbank.serve.identity import AGENT, USER
 
 _IDS: dict[str, dict[str, type[Record]]] = {
     "memory": {"id": Memory, "parents": Memory},
@@ -33,10 +33,6 @@ _IDS: dict[str, dict[str, type[Record]]] = {
     "erased": {"id": Memory},
 }
 """Which fields of which line are ids, and of what."""
-
-
-_WITH_ORIGIN = (None, "memory", "revision")
-"""Without a type, a line is a draft."""
 
 
 @contextmanager
@@ -60,7 +56,6 @@ def adopted(call: Call, path: Path) -> Iterator[Path]:
 class _Adoption:
     def __init__(self, call: Call, reader: Reader) -> None:
         self._tenant = call.principal.tenant
-        self._ceiling = call.principal.origin
         self._reader = reader
         self._known: dict[tuple[type[Record], str], str] = {}
 
@@ -72,8 +67,6 @@ class _Adoption:
         if not isinstance(values, dict):
             return _ended(text)
         noun = values.get("type")
-        if noun in _WITH_ORIGIN and values.get("origin", USER) == USER and self._ceiling != USER:
-            values["origin"] = AGENT
         for name, kind in _IDS.get(str(noun), {}).items():
             given = values.get(name)
             if isinstance(given, str):

@@ -164,6 +164,11 @@ def _streamed(
 AFTER = Parameter(name="after", schema=schemas.text(400), about="a cursor; without it, from now on")
 DRY_RUN = Parameter(name="dry_run", schema=schemas.FLAG, about="only say what would happen")
 IMPORTED = Parameter(name="namespace", schema=schemas.NAMESPACE, about="for lines that name none")
+RESTORED = Parameter(
+    name="restore",
+    schema=schemas.FLAG,
+    about="it is an export of this very bank: believe what it claims; for the operator who speaks for the user",
+)
 EXPORTED = Parameter(name="namespace", schema=schemas.NAMESPACE, about="only this one")
 EXPORTED_AS = Parameter(
     name="as",
@@ -177,7 +182,7 @@ _IMPORT = {
         "Take over lines of an export",
         "application/json",
         "write",
-        (DRY_RUN, IMPORTED),
+        (DRY_RUN, IMPORTED, RESTORED),
         schemas.ref("Imported"),
     ),
     "requestBody": {

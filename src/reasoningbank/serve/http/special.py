@@ -85,10 +85,11 @@ class Special:
         request = _allowed(scope, "write")
         if request.media_type() not in _LINES:
             raise Problem(415, "unsupported_media_type", f"Send the lines as {streams.LINES}.")
-        asked = parameters((openapi.DRY_RUN, openapi.IMPORTED), scope["query_string"])
-        key, dry_run = request.idempotency_key(), asked.get("dry_run", False)
+        asked = parameters((openapi.DRY_RUN, openapi.IMPORTED, openapi.RESTORED), scope["query_string"])
+        key = request.idempotency_key()
+        wish = streams.Wish(dry_run=asked.get("dry_run", False), restore=asked.get("restore", False))
         call = self._call(request, asked.get("namespace"))
-        encoded = await streams.take_import(call, self._way(request, receive, send), key, dry_run=dry_run)
+        encoded = await streams.take_import(call, self._way(request, receive, send), key, wish)
         self._counter.written()
         extra = [(b"idempotency-replayed", b"true")] if encoded.replayed else []
         await send_json(send, encoded.status, encoded.body, extra)

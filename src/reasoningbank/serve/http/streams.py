@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.core.origins import USER
 from reasoningbank.core.values import dataclass
 from reasoningbank.exchange.arrive import OWN_LAYOUT
+from reasoningbank.guard.speakers import require_user
 from reasoningbank.serve.http import idempotency
 from reasoningbank.serve.http.answer import SAFE, Receive, Send, hung_up
 from reasoningbank.serve.http.arriving import adopted
@@ -24,6 +24,7 @@ from reasoningbank.serve.http.lanes import Lane
 from reasoningbank.serve.http.limits import Gone, Limits, too_large
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.request import Request
+from reasoningbank.serve.identity import require
 
 PIECE_BYTES = 256 << 10
 MOST_SKIPPED_SHOWN = 1_000
@@ -43,6 +44,15 @@ class Way:
     @property
     def tenant(self) -> str:
         return self.request.known().tenant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is to become of lines that come in."""
+
+    dry_run: bool
+    restore: bool
+    """They are an export of this very bank: believe what they claim."""
 
 
 async def send_export(call: Call, way: Way, namespace: str | None, layout: str | None = None) -> None:
@@ -103,15 +113,17 @@ async def _send_pieces(pieces: Iterator[bytes], way: Way, media_type: str, name:
 # ---------------------------------------------------------------- coming in
 
 
-async def take_import(call: Call, way: Way, key: str | None, *, dry_run: bool) -> idempotency.Encoded:
+async def take_import(call: Call, way: Way, key: str | None, wish: Wish) -> idempotency.Encoded:
+    if wish.restore:
+        _check_may_restore(call)
     descriptor, name = tempfile.mkstemp(prefix="reasoningbank-import-", suffix=".jsonl")
     try:
         digest = await _received(descriptor, way)
         way.request.confirm()
         # A rehearsal changes nothing, so there is nothing to do only once.
-        kept_key = None if dry_run else key
+        kept_key = None if wish.dry_run else key
         encoded: idempotency.Encoded = await way.lane.submit(
-            lambda: _imported(call, Path(name), kept_key, digest, dry_run), tenant=way.tenant
+            lambda: _imported(call, Path(name), kept_key, digest, wish), tenant=way.tenant
         )
         return encoded
     finally:
@@ -147,12 +159,16 @@ async def _written(way: Way, write: Callable[[bytes], Any], piece: bytes) -> Non
         write(piece)
 
 
-def _imported(call: Call, path: Path, key: str | None, digest: bytes, dry_run: bool) -> idempotency.Encoded:
+def _check_may_restore(call: Call) -> None:
+    """Only whoever owns the bank may say that a file is its own and believed as it stands."""
+    require(call.principal, "operator")
+    require_user(call.principal.origin, "restore an export, and so believe all that it claims")
+
+
+def _imported(call: Call, path: Path, key: str | None, digest: bytes, wish: Wish) -> idempotency.Encoded:
     def act() -> Reply:
         with adopted(call, path) as ours:
-            # Only whoever owns the bank may say that a file is its own and believed as it stands.
-            own = call.principal.operator and call.principal.origin == USER
-            tally = call.bank.import_from(ours, layout=OWN_LAYOUT, dry_run=dry_run, restore=own)
+            tally = call.bank.import_from(ours, layout=OWN_LAYOUT, dry_run=wish.dry_run, restore=wish.restore)
         skipped = [{"what": item.what, "why": item.why.partition(" (")[0]} for item in tally.skipped]
         return Reply(
             body={

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
-from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.origins import AGENT
 from reasoningbank.core.types import DEFAULT_TENANT
 from reasoningbank.core.values import dataclass
+from reasoningbank.guard.speakers import origin_of, speaker_over_mcp
 
 READ, WRITE, ADMIN = "read", "write", "admin"
-AGENT = "agent"
-USER = "user"
-TOOL_PREFIX = "tool:"
 
 
 class Caller(Protocol):
@@ -54,18 +52,8 @@ def may(caller: Caller, needed: str) -> bool:
 
 
 def admitted_origin(claimed: str | None, caller: Caller) -> str:
-    """Where a recorded memory comes from. What speaks MCP is an agent, so it is never the user; a caller may only
-    lower itself, to a tool whose words it passes on.
-    """
-    ceiling = AGENT if caller.origin == USER else caller.origin
-    if claimed is None or claimed in (AGENT, ceiling):
-        return ceiling
-    if not claimed.startswith(TOOL_PREFIX) or not claimed.removeprefix(TOOL_PREFIX).strip():
-        raise InvalidInput(
-            f"origin {claimed[:100]!r} cannot be claimed here: leave it out for your own experience, or say "
-            "tool:NAME for what a tool or a page told you."
-        )
-    return claimed if ceiling == AGENT else ceiling
+    """Where a recorded memory comes from."""
+    return origin_of(claimed, speaker_over_mcp(caller.origin))
 
 
 def source_of(caller: Caller) -> str:

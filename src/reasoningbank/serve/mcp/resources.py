@@ -114,11 +114,12 @@ def _statistics(bank: Bank) -> dict[str, Any]:
 
 
 def _entry(item: Remembered) -> dict[str, Any]:
+    told = for_prompt(remembered_json(item))
     return {
         "uri": f"{PREFIX}{item.id}",
         "name": item.id,
-        "title": item.title,
-        "description": item.description[:200],
+        "title": told["title"],
+        "description": told["description"][:200],
         "mimeType": MIME,
     }
 

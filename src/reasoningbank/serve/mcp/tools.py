@@ -13,9 +13,11 @@ from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
+from reasoningbank.core.types import Step
 from reasoningbank.core.values import dataclass
 from reasoningbank.core.wording import counted
-from reasoningbank.guard.envelope import for_prompt
+from reasoningbank.guard.envelope import enveloped, for_prompt
+from reasoningbank.guard.quotes import as_one_line, is_report
 from reasoningbank.serve.mcp import schemas
 from reasoningbank.serve.mcp.caller import Caller, admitted_origin, may, source_of
 from reasoningbank.serve.mcp.checking import checked
@@ -156,8 +158,13 @@ def _get(call: Call) -> dict[str, Any]:
     shown = for_prompt(remembered_json(memory))
     del shown["tenant"]
     steps = call.bank.track_of(memory.id) if memory.trust is not Trust.UNTRUSTED else ()
-    told = [{"did": step.action, "result": step.result} for step in steps[-MOST_TOLD:]]
+    told = [{"did": step.action, "result": _as_data(step)} for step in steps[-MOST_TOLD:]]
     return {**shown, "steps": told} if told else shown
+
+
+def _as_data(step: Step) -> str:
+    """A report as it stands; whatever else a tool said, in an envelope."""
+    return step.result if is_report(as_one_line(step.result), step.action) else enveloped(step.result, "tool")
 
 
 def _session(call: Call) -> dict[str, Any]:

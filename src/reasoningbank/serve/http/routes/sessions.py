@@ -8,6 +8,7 @@ from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
+from reasoningbank.serve.identity import origin_for
 from reasoningbank.view import signal_json, step_json, trajectory_json
 
 MOST_LISTED = 500
@@ -15,6 +16,9 @@ MOST_LISTED = 500
 
 def _start(call: Call) -> Reply:
     body = rename_aliases(call.body, NAMESPACE_ALIASES)
+    if "origin" in (metadata := body.get("metadata") or {}):
+        # What is learned from the session will come from there.
+        body["metadata"] = {**metadata, "origin": origin_for(call.principal, metadata["origin"])}
     return Reply(status=201, body=trajectory_json(call.bank.start_session(body.pop("task"), **body)))
 
 

@@ -1,0 +1,93 @@
+"""Who may claim which origin: the one place that decides it, for every door.
+
+    who speaks                                              is            may also say
+    the library in the user's own process                   user          any origin
+    the command line, run by a person                       user          (no option offers an origin)
+    the command line, run by a coding agent; hooks          agent
+    an agent over MCP, whatever its credentials             agent         tool:NAME
+    REST, by the origin of its credentials                  user, agent   what is believed less: agent, tool:NAME
+    a lesson, whoever distilled it from whichever session   agent         the lesser origin of its session
+    a file that is imported                                 import:NAME   the lesser origin that it gives itself
+
+Nobody names a peer or an import for itself: what came that way is stamped by whoever received it, and a user who
+approves `import:NAME` must not vouch for what somebody else put under that name. Nobody takes another name of its own
+kind either, since names are voices. A claim beyond this is refused, with a sentence: a caller that thinks it was
+believed would be told a falsehood. Files cannot be told, so their claims are lowered and counted.
+"""
+
+from __future__ import annotations
+
+from reasoningbank.core.errors import InvalidInput, Refused
+from reasoningbank.core.origins import AGENT, USER, Trust, clean_origin, kind_of, level_of
+
+_CLAIMABLE = frozenset({AGENT, "tool"})
+UNNAMED_TOOL = "tool:unnamed"
+"""Of a session that names an origin which is none: it meant something other than an agent."""
+
+
+def origin_of(claimed: object, speaker: str) -> str:
+    """The origin under which a caller's memory is kept, for a door that knows who speaks.
+
+    Silent, a caller is itself. It may claim less than it is (what a tool said, it says for the tool), never more.
+    """
+    if claimed is None or claimed == speaker:
+        return clean_origin(speaker)
+    if not isinstance(claimed, str):
+        raise InvalidInput(f"origin must be text, not {type(claimed).__name__}.")
+    own = clean_origin(speaker)
+    instead = "leave it out, or say tool:NAME for what a tool or a page said."
+    try:
+        origin = clean_origin(claimed)
+    except InvalidInput:
+        raise InvalidInput(f"The origin {claimed[:60]!r} is none and cannot be claimed: {instead}") from None
+    if origin == own:
+        return own
+    if kind_of(origin) not in _CLAIMABLE or level_of(origin) >= level_of(own):
+        raise Refused(f"The origin {origin[:60]!r} cannot be claimed by a caller that speaks as {own}: {instead}")
+    return origin
+
+
+def speaker_over_mcp(origin: str) -> str:
+    """What speaks MCP is an agent, so it is never the user, even with the user's own credentials."""
+    return AGENT if kind_of(origin) == USER else origin
+
+
+def speaker_in_lessons(claimed: object) -> str:
+    """The origin of what is distilled from a session that says it came from `claimed`; never the user.
+
+    An origin that is none counts as a tool: whoever wrote it down meant something other than an agent.
+    """
+    if claimed is None or claimed == "":
+        return AGENT
+    try:
+        origin = clean_origin(claimed) if isinstance(claimed, str) else UNNAMED_TOOL
+    except InvalidInput:
+        return UNNAMED_TOOL
+    return AGENT if kind_of(origin) == USER else origin
+
+
+def speaker_in_file(claimed: str, own: str, *, named: bool) -> str:
+    """The origin of what a file brings: the import's own name, unless the file claims a lesser one by itself.
+
+    `named` is an import that the user gave a name: then everything in it goes by that.
+    """
+    stamped = clean_origin(own)
+    if named or level_of(claimed) is not Trust.UNTRUSTED:
+        return stamped
+    try:
+        return clean_origin(claimed)
+    except InvalidInput:
+        return stamped
+
+
+def source_in_file(claimed: str, own: str) -> str:
+    """Whose evidence it is that a file brings: what claims to be the user's or an agent's is said by the file."""
+    return f"{own}/{claimed}"[:200] if kind_of(claimed) in (USER, AGENT) else claimed
+
+
+def require_user(speaker: str, what: str) -> None:
+    """For what only the user decides."""
+    if kind_of(speaker) != USER:
+        raise Refused(
+            f"Only the user may {what}, and this caller speaks as {speaker}: do it in a terminal of your own."
+        )

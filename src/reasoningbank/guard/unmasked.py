@@ -1,0 +1,264 @@
+"""Text read through its disguise: look-alike letters, digits for letters, letters set apart, words backwards, base64.
+
+`plain_letters` gives the words that a reader makes out. `skeleton` goes further and lets letters that are written for
+one another fall together, so that it is good for comparing and for nothing else. `disguises` says in which ways a text
+is written so that a search for its words would miss them. The look-alikes are a part of Unicode's confusables.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from base64 import b64decode
+from binascii import Error as BadBase64
+from collections.abc import Mapping
+from functools import cache, lru_cache
+
+from reasoningbank.core.stopwords import STOP_WORDS
+from reasoningbank.guard.hidden import visible
+
+_LOOK_ALIKES = {
+    "a": "аαɑａ@ạąàáâãäåā", "b": "ЬвƄｂ", "c": "сϲᴄｃ¢ςçć", "d": "ԁɗｄđ", "e": "еҽєｅ℮ėęèéêë", "f": "ſƒｆғ",
+    "g": "ɡցｇğ", "h": "һհｈнħ", "i": "іıɩιíìîïｉ¡ӏ", "j": "јϳｊ", "k": "κкｋķ", "l": "ⅼʟｌłļ", "m": "мⅿｍ",
+    "n": "ոпռｎñńη", "o": "оοօσᴏｏöóòôõøө", "p": "рρｐ", "q": "ԛգｑ", "r": "гᴦｒř", "s": "ѕꜱｓ$śšş", "t": "тτｔţť",
+    "u": "υսᴜｕüúùû", "v": "ѵνⅴｖ", "w": "ԝѡաｗω", "x": "хⅹｘχ", "y": "уүγｙýÿ", "z": "ᴢｚžżź",
+}  # fmt: skip
+_LETTERS = {ord(other): letter for letter, others in _LOOK_ALIKES.items() for other in others} | {
+    ord(other.upper()): letter
+    for letter, others in _LOOK_ALIKES.items()
+    for other in others
+    if len(other.upper()) == 1 and not other.isascii()
+}
+_CAPITALS = {
+    ord(one): latin for one, latin in zip("АВЕКМНОРСТХУІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "abekmhopctxyijsabezhikmnoptyx", strict=True)
+}
+_FOLDED: dict[int, str | int] = {**_LETTERS, **_CAPITALS}
+_LEET = str.maketrans("0134578@$!|+", "oieastbasilt")
+_SAME = str.maketrans("l105347869z2", "iioseatbggss")
+_EVERYDAY = STOP_WORDS | frozenset(
+    [
+        "der",
+        "die",
+        "das",
+        "den",
+        "dem",
+        "und",
+        "zu",
+        "mit",
+        "von",
+        "vor",
+        "nach",
+        "jedem",
+        "immer",
+        "nicht",
+        "le",
+        "la",
+        "les",
+        "des",
+        "du",
+        "et",
+        "vers",
+        "sans",
+        "avant",
+        "chaque",
+        "que",
+        "el",
+        "los",
+        "las",
+        "del",
+        "de",
+        "y",
+        "cada",
+        "sin",
+        "hacia",
+        "antes",
+        "siempre",
+        "il",
+        "lo",
+        "gli",
+        "con",
+        "per",
+        "prima",
+        "ogni",
+        "o",
+        "os",
+        "das",
+        "dos",
+        "para",
+        "antes",
+        "cada",
+    ]
+)
+_WORD = re.compile(r"[^\W_]+")
+_LEET_WORD = re.compile(
+    r"(?<![\w@$!|+-])(?=[\w@$!|+]*[A-Za-z])(?=[\w@$!|+]*[0-9@$!|+][A-Za-z@$!|+]|[A-Za-z]+[013457@$]+\b)"
+    r"[A-Za-z0-9@$!|+]{3,24}(?![\w@$-])"
+)
+_SET_APART = re.compile(r"(?<![^\W_])(?:[^\W\d_][ \t.\-_*·|/,]{1,2}){5,}[^\W\d_](?![^\W_])")
+_SIGN_IN_WORD = re.compile(r"[A-Za-z][0-9@$!|+]|[0-9@$!|+][A-Za-z]")
+_BLOB = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{24,}={0,2}(?![\w+/])")
+FEWEST_IN_A_BLOB = 24
+FEWEST_IN_A_ROW = 5
+MOST_CHARS = 200_000
+MOST_CHARS_OF_A_LINE = 2_000
+FEWEST_TURNED = 5
+FEWEST_LOOK_ALIKES = 3
+FEWEST_LEET_WORDS = 5
+SHARE_OF_WORDS = 0.25
+FEWEST_APART = 12
+"""Letters in a row with something between each two: a list of columns has fewer."""
+
+
+def folded(text: str) -> str:
+    """With look-alikes made the letters that they are taken for. Writing in one other alphabet stays what it is."""
+    if text.isascii():
+        return text
+    shown = unicodedata.normalize("NFKC", visible(text, markup=False))
+    if shown.isascii():
+        return shown
+    return _WORD.sub(_latin_if_mixed, shown) if not _is_all_foreign(shown) else shown.translate(_FOLDED)
+
+
+def _is_all_foreign(text: str) -> bool:
+    """Whether letters that all look Latin are none: a whole word, or text, in look-alikes only."""
+    letters = [letter for letter in text if letter.isalpha() and not letter.isascii()]
+    return bool(letters) and all(ord(letter) in _FOLDED for letter in letters)
+
+
+def _latin_if_mixed(match: re.Match[str]) -> str:
+    word = match[0]
+    if word.isascii() or not any(letter.isascii() for letter in word):
+        return word
+    return word.translate(_FOLDED)
+
+
+def plain_letters(text: str) -> str:
+    """The words that a reader makes out of a text, with what is decoded from it at the end."""
+    return _read(text[:MOST_CHARS])[0]
+
+
+def disguises(text: str) -> Mapping[str, int]:
+    """How often each way of disguise occurs, where it is too much for chance; empty for nearly every text."""
+    return _read(text[:MOST_CHARS])[1]
+
+
+# Whoever compares a text also asks how it is written.
+@lru_cache(maxsize=16)
+def _read(text: str) -> tuple[str, Mapping[str, int]]:
+    ways: dict[str, int] = {}
+    plain = text
+    if not text.isascii():
+        plain = folded(text)
+        alike = _look_alikes(text)
+        if alike >= FEWEST_LOOK_ALIKES:
+            ways["look-alike letters"] = alike
+    lengths = list(map(len, plain.split()))
+    longest = max(lengths, default=0)
+    if lengths.count(1) > FEWEST_IN_A_ROW or longest > 2 * FEWEST_IN_A_ROW:
+        runs = [match[0] for match in _SET_APART.finditer(plain)]
+        if runs:
+            plain = _SET_APART.sub(_joined, plain)
+            if (apart := sum(map(len, map(_letters_of, runs)))) >= FEWEST_APART:
+                ways["letters set apart"] = apart
+    if _SIGN_IN_WORD.search(plain):
+        leet = sum(map(_is_leet, _LEET_WORD.findall(plain)))
+        plain = _LEET_WORD.sub(lambda match: match[0].translate(_LEET), plain)
+        if leet >= FEWEST_LEET_WORDS and leet >= SHARE_OF_WORDS * len(lengths):
+            ways["digits for letters"] = leet
+    decoded = _decoded(text) if longest >= FEWEST_IN_A_BLOB else []
+    if decoded:
+        ways["words in base64"] = len(decoded)
+    turned = _turned(plain)
+    if turned:
+        ways["words turned around"] = len(turned)
+    return "\n".join((plain, *decoded, *turned)), ways
+
+
+def _joined(match: re.Match[str]) -> str:
+    return _letters_of(match[0])
+
+
+def _letters_of(run: str) -> str:
+    return "".join(filter(str.isalpha, run))
+
+
+def _look_alikes(text: str) -> int:
+    whole = _is_all_foreign(text)
+    return sum(1 for word in _WORD.findall(text) if _is_look_alike(word, whole=whole))
+
+
+def _decoded(text: str) -> list[str]:
+    """What base64 in it says, where that is words."""
+    found = []
+    for match in _BLOB.finditer(text):
+        blob = match[0].rstrip("=")
+        try:
+            said = b64decode(blob + "=" * (-len(blob) % 4)).decode("utf-8")
+        except (BadBase64, ValueError):
+            continue
+        if _reads_as_words(said):
+            found.append(said)
+    return found
+
+
+def _reads_as_words(text: str) -> bool:
+    words = text.split()
+    return len(words) >= 3 and text.isprintable() and sum(map(str.isalpha, text)) >= 0.6 * len(text)
+
+
+def _turned(text: str) -> list[str]:
+    """The lines of it that have everyday words only backwards, or by the half alphabet."""
+    found = []
+    for line in text.splitlines():
+        words = line[:MOST_CHARS_OF_A_LINE].casefold().split()
+        if len(words) >= FEWEST_TURNED and len(_EVERYDAY.intersection(words)) * 8 < min(len(words), 32):
+            found += [way for way in (line[::-1], _rot13(line)) if _has_everyday_words(way, len(words))]
+    return found
+
+
+def _has_everyday_words(line: str, count: int) -> bool:
+    everyday = _EVERYDAY.intersection(word.casefold() for word in _WORD.findall(line[-MOST_CHARS_OF_A_LINE:]))
+    return len(everyday) >= 2 and any(len(word) > 2 for word in everyday) and len(everyday) * 8 >= min(count, 24)
+
+
+def _rot13(text: str) -> str:
+    return text.translate(_half_alphabet())
+
+
+@cache
+def _half_alphabet() -> dict[int, int]:
+    small = "abcdefghijklmnopqrstuvwxyz"
+    turned = small[13:] + small[:13]
+    return str.maketrans(small + small.upper(), turned + turned.upper())
+
+
+def skeleton(plain: str) -> str:
+    """Plain letters with those made the same that are written for one another; for comparing only."""
+    return plain.casefold().translate(_SAME)
+
+
+def is_disguised(text: str) -> bool:
+    """Whether any of it is written so that a search for its words would miss them: for text that is to be plain."""
+    return _SET_APART.search(text) is not None or bool(disguises(text))
+
+
+def _is_leet(word: str) -> bool:
+    """A word in which digits stand among letters as letters do, and not one such as `utf8`, `x86_64` or `sha256`."""
+    letters = word.strip("0123456789")
+    return any(sign in letters[1:-1] for sign in "013457@$!") or ("0" in letters[:-1] or "3" in letters[:-1])
+
+
+def _is_look_alike(word: str, *, whole: bool) -> bool:
+    """Latin letters with others that are taken for them; `whole` is a text with no letter that could not be."""
+    if word.isascii() or len(word) < 3:
+        return False
+    fakes = sum(map(_is_fake, word))
+    latin = any(letter.isascii() and letter.isalpha() for letter in word)
+    return fakes * 4 >= len(word) and (latin or (whole and fakes == len(word)))
+
+
+def _is_fake(letter: str) -> bool:
+    if letter.isascii():
+        return False
+    name = unicodedata.name(letter, "")
+    return name.startswith("MATHEMATICAL") or (ord(letter) in _FOLDED and "LATIN" not in name)

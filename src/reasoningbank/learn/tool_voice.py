@@ -1,0 +1,73 @@
+"""Whether a lesson repeats what a tool told its readers to do, and then whose words it is.
+
+However a lesson was made, by rules, by a model or by an agent that answered a job, it comes from the tool where it says
+what an output of the session said, and that output reads like instructions; where it repeats much that is no report; and
+where what was done is, word for word, what the output said. A lesson that quotes a report is untouched.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from reasoningbank.core.learning import Episode, EpisodeStep, Lesson
+from reasoningbank.guard.instructing import instructs
+from reasoningbank.guard.quotes import as_one_line, is_report
+from reasoningbank.guard.unmasked import plain_letters, skeleton
+from reasoningbank.learn.offline.words import called, head
+
+FEWEST_SHARED = 3
+"""Runs of three words: five words in a row are nobody's own."""
+MUCH_SHARED = 6
+"""Eight words in a row of free text are a copy, whatever they say."""
+READ_AT_EITHER_END_CHARS = 4_000
+MOST_STEPS = 400
+Runs = frozenset[tuple[str, ...]] | set[tuple[str, ...]]
+_QUOTE = re.compile("“[^“”\n]*”")
+_ACTION = re.compile(r"`([^`\n]+)`")
+_WORD = re.compile(r"[^\W_]+")
+_NOT_IN_A_NAME = re.compile(r"[^\w.-]+")
+
+
+def as_told(lesson: Lesson, episode: Episode) -> tuple[Lesson, Episode]:
+    """The lesson and its session, under the tool's name where the lesson is the tool's word."""
+    tool = _telling_tool(lesson, episode)
+    if tool is None:
+        return lesson, episode
+    # Under another key, so that it neither revises nor hides what was learned honestly about the same thing.
+    key = None if lesson.key is None else f"told {lesson.key}"
+    return replace(lesson, key=key), replace(episode, origin=tool)
+
+
+def _telling_tool(lesson: Lesson, episode: Episode) -> str | None:
+    text = _QUOTE.sub(" ", f"{lesson.title}\n{lesson.description}\n{lesson.content}")
+    said, acted = _runs(text), _runs("\n".join(_ACTION.findall(text)))
+    done: set[tuple[str, ...]] = set()
+    for step in episode.steps[:MOST_STEPS]:
+        # What an output repeats of the actions before it was theirs first.
+        done |= _runs(step.action)
+        if any(_is_repeated(line, said - done, acted - done) for line in _lines(step)):
+            name = _NOT_IN_A_NAME.sub("_", called(step.action) or head(step.action))[:60]
+            return f"tool:{name or 'output'}"
+    return None
+
+
+def _lines(step: EpisodeStep) -> list[str]:
+    result, end = step.result, READ_AT_EITHER_END_CHARS
+    read = result if len(result) <= 2 * end else f"{result[:end]}\n{result[-end:]}"
+    return [line for line in read.splitlines() if line.strip()]
+
+
+def _is_repeated(line: str, said: Runs, acted: Runs) -> bool:
+    runs = _runs(line)
+    shared = len(runs & said)
+    if shared < FEWEST_SHARED:
+        return False
+    if instructs(line) or len(runs & acted) >= MUCH_SHARED:
+        return True
+    return shared >= MUCH_SHARED and not is_report(as_one_line(line))
+
+
+def _runs(text: str) -> Runs:
+    words = _WORD.findall(skeleton(plain_letters(text)))
+    return frozenset(zip(words, words[1:], words[2:], strict=False))
