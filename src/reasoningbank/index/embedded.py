@@ -21,6 +21,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.index.changes import change, copy_live, find
 from reasoningbank.index.codes import encode, widened
+from reasoningbank.index.door import names_faults
 from reasoningbank.index.durable import full_disk_is_an_error, sync_directory, write_durably
 from reasoningbank.index.generation import Generation, Shape, Snapshot
 from reasoningbank.index.header import Header
@@ -40,6 +41,7 @@ _SLOT_BITS = 32
 _SLOT_OF_HANDLE = (1 << _SLOT_BITS) - 1
 
 
+@names_faults
 class EmbeddedIndex:
     def __init__(self, directory: Path, shape: Shape, *, read_only: bool) -> None:
         self._directory, self._shape, self._read_only = directory, shape, read_only
@@ -140,6 +142,10 @@ class EmbeddedIndex:
             return generation, generation.snapshot()
 
     # ------------------------------------------------------------ the port
+
+    @property
+    def directory(self) -> Path:
+        return self._directory
 
     @property
     def identity(self) -> EmbedderIdentity:

@@ -64,6 +64,19 @@ def recover(
     progress: Progress | None = None,
 ) -> Recovered:
     """`kept_as` is what the name of a replaced bank ends with; `settings` are rewritten in what takes its place."""
+    with faults_named(str(place)):
+        return _recover(place, backup, kept_as, settings, progress, dry_run=dry_run)
+
+
+def _recover(
+    place: Path,
+    backup: Path,
+    kept_as: str,
+    settings: Mapping[str, Callable[[str], str]],
+    progress: Progress | None,
+    *,
+    dry_run: bool,
+) -> Recovered:
     _check_places(place, backup)
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with passing_file(place) as staged:

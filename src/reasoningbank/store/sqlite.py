@@ -67,10 +67,10 @@ class SqliteStore:
         self._path = str(path)
         self._durability = durability
         self._clock = clock
-        self._connections = Connections(self._path, durability=durability, create=create, read_only=read_only)
-        self._read_only = self._connections.read_only
-        self._commits = GroupCommit(self._committed, self._path)
         with faults_named(self._path):
+            self._connections = Connections(self._path, durability=durability, create=create, read_only=read_only)
+            self._read_only = self._connections.read_only
+            self._commits = GroupCommit(self._committed, self._path)
             self._connections.open_first()
 
     # ------------------------------------------------------------ reading
@@ -195,7 +195,7 @@ class SqliteStore:
             self._connections.commit(connection)
         except Exception as error:  # noqa: BLE001 - handed to the caller whose unit it is
             # A medium that failed once is not asked again behind the caller's back.
-            of_the_medium = isinstance(error, (apsw.Error, BankReplaced)) and not isinstance(
+            of_the_medium = isinstance(error, (apsw.Error, OSError, BankReplaced)) and not isinstance(
                 error, apsw.ConstraintError
             )
             if of_the_medium or at_once:

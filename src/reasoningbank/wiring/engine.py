@@ -11,13 +11,14 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from reasoningbank.config import Config
 from reasoningbank.core.confidence import Policy, policies
 from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch
+from reasoningbank.core.media import faults_of
 from reasoningbank.core.settings import DEFAULTS, EmbeddingSettings, Settings, parse_embedder
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.core.values import replace
@@ -30,8 +31,22 @@ if TYPE_CHECKING:
     from reasoningbank.recall.search import Searcher
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 MOST_RENEWALS = 20
+
+
+def _faults_named(
+    act: Callable[Concatenate[EmbeddedEngine, P], T],
+) -> Callable[Concatenate[EmbeddedEngine, P], T]:
+    """The folders around an index fail like the files in it: in the project's own words."""
+
+    @wraps(act)
+    def call(engine: EmbeddedEngine, /, *arguments: P.args, **named: P.kwargs) -> T:
+        with faults_of(f"the index {engine.folder}"):
+            return act(engine, *arguments, **named)
+
+    return call
 
 
 class EmbeddedEngine:
@@ -68,6 +83,11 @@ class EmbeddedEngine:
         self._settings = settings
 
     # ------------------------------------------------------------ which one
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the indexes lie; None for a bank in memory."""
+        return self._folder
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -129,6 +149,7 @@ class EmbeddedEngine:
 
     # ------------------------------------------------------------ opening
 
+    @_faults_named
     def searcher(self) -> Searcher:
         with self._lock:
             identity, build = self._kept() or (self._identity, 1)
@@ -141,6 +162,7 @@ class EmbeddedEngine:
                 self._identity = identity
             return self._searcher
 
+    @_faults_named
     def using(self, use: Callable[[Searcher], T]) -> T:
         for _ in range(MOST_RENEWALS):
             searcher: Searcher | None = None
@@ -251,6 +273,7 @@ class EmbeddedEngine:
     def is_open(self) -> bool:
         return self._searcher is not None
 
+    @_faults_named
     def index_info(self) -> IndexInfo | None:
         from reasoningbank.index.peek import peek
 
@@ -260,6 +283,7 @@ class EmbeddedEngine:
 
     # ------------------------------------------------------------ changing
 
+    @_faults_named
     def reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity:
         current, build = self._kept() or (self._identity, 1)
         wanted = find_identity(self._wish(embedder, dimension, current), self._config)
@@ -297,6 +321,7 @@ class EmbeddedEngine:
             return EmbeddingSettings(embedder=current.name, model=model, dimension=said.dimension or current.dimension)
         return said
 
+    @_faults_named
     def drop_left_over(self) -> None:
         """Remove builds that are not in force and that nobody is at, as an interrupted reindex leaves one: what is
         erased must not live on there. The next reindex then begins anew.
