@@ -81,7 +81,10 @@ def not_a_bank(location: str | Path) -> str:
 
 
 def _full(location: str) -> BankFull:
-    return BankFull(f"The disk that holds {location} is full. Nothing was written: make room and try again.")
+    return BankFull(
+        f"The disk that holds {location} is full. Nothing was written: make room and try again. The folder "
+        f"{Path(location).name}.index may go: the next search builds it anew."
+    )
 
 
 @contextmanager

@@ -342,6 +342,15 @@ class EmbeddedEngine:
                 finally:
                     lock.release(in_order=False)
 
+    @_faults_named
+    def give_up_index(self) -> bool:
+        with self._lock:
+            if self._folder is None or self._store.info.read_only or not self._folder.is_dir():
+                return False
+            self._close_searcher()
+            _remove_folder(self._folder)
+            return True
+
     def flush_shown(self) -> None:
         if self._shown is not None:
             self._shown.flush()

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from reasoningbank.core.origins import USER
 from reasoningbank.core.values import dataclass
@@ -23,6 +22,7 @@ from reasoningbank.serve.http.endpoint import Call, Reply
 from reasoningbank.serve.http.lanes import Lane
 from reasoningbank.serve.http.limits import Gone, Limits, too_large
 from reasoningbank.serve.http.problems import Problem
+from reasoningbank.serve.staging import passing_bytes, passing_copy
 
 PIECE_BYTES = 256 << 10
 MOST_SKIPPED_SHOWN = 1_000
@@ -62,10 +62,12 @@ def _pieces(lines: Iterator[str]) -> Iterator[bytes]:
 
 
 async def send_backup(call: Call, way: Way) -> None:
-    with tempfile.TemporaryDirectory(prefix="reasoningbank-backup-") as folder:
-        copy = Path(folder) / "bank.db"
+    with passing_copy(call.bank) as copy:
         await way.lane.submit(lambda: call.bank.backup(copy))
         with copy.open("rb") as file:
+            if os.name == "posix":
+                # Sending may take minutes, and a kill meanwhile must not leave the whole bank lying about.
+                copy.unlink()
             pieces = iter(lambda: file.read(PIECE_BYTES), b"")
             await _send_pieces(pieces, way, "application/vnd.sqlite3", "bank.db")
 
@@ -96,36 +98,33 @@ async def _send_pieces(pieces: Iterator[bytes], way: Way, media_type: str, name:
 async def take_import(
     call: Call, lane: Lane, limits: Limits, receive: Receive, key: str | None, *, dry_run: bool
 ) -> idempotency.Encoded:
-    descriptor, name = tempfile.mkstemp(prefix="reasoningbank-import-", suffix=".jsonl")
-    try:
-        digest = await _received(descriptor, receive, lane, limits)
+    with passing_bytes() as (file, path):
+        digest = await _received(file, receive, lane, limits)
         # A rehearsal changes nothing, so there is nothing to do only once.
         kept_key = None if dry_run else key
-        encoded: idempotency.Encoded = await lane.submit(lambda: _imported(call, Path(name), kept_key, digest, dry_run))
+        encoded: idempotency.Encoded = await lane.submit(lambda: _imported(call, path, kept_key, digest, dry_run))
         return encoded
-    finally:
-        await lane.submit(lambda: Path(name).unlink(missing_ok=True))
 
 
-async def _received(descriptor: int, receive: Receive, lane: Lane, limits: Limits) -> bytes:
+async def _received(file: BinaryIO, receive: Receive, lane: Lane, limits: Limits) -> bytes:
     digest, size = idempotency.Running(), 0
-    with os.fdopen(descriptor, "wb") as file:
-        while True:
-            try:
-                async with asyncio.timeout(limits.body_wait_s):
-                    message = await receive()
-            except TimeoutError:
-                raise Problem(408, "too_slow", "The lines did not arrive in time.") from None
-            if message["type"] == "http.disconnect":
-                raise Gone
-            piece: bytes = message.get("body", b"")
-            size += len(piece)
-            if size > limits.import_bytes:
-                raise too_large(limits.import_bytes)
-            digest.add(piece)
-            await _written(lane, file.write, piece)
-            if not message.get("more_body", False):
-                return digest.value()
+    while True:
+        try:
+            async with asyncio.timeout(limits.body_wait_s):
+                message = await receive()
+        except TimeoutError:
+            raise Problem(408, "too_slow", "The lines did not arrive in time.") from None
+        if message["type"] == "http.disconnect":
+            raise Gone
+        piece: bytes = message.get("body", b"")
+        size += len(piece)
+        if size > limits.import_bytes:
+            raise too_large(limits.import_bytes)
+        digest.add(piece)
+        await _written(lane, file.write, piece)
+        if not message.get("more_body", False):
+            await lane.submit(file.flush)
+            return digest.value()
 
 
 async def _written(lane: Lane, write: Callable[[bytes], Any], piece: bytes) -> None:
