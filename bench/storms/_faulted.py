@@ -149,6 +149,8 @@ def _one(verb: str, known: Known, fault: int, at: int, *, forever: bool) -> dict
 
 def _after(later: ReasoningBank, verb: str, known: Known) -> dict[str, str]:
     """What is wrong once the faults are over."""
+    # Where nothing could be removed, the next copy does it.
+    later.backup(known.folder / "swept.db")
     left = [path.name for path in known.folder.glob("*partial*")]
     damage = later.verify()
     active = {item.id for item in later.list(limit=1_000, state=State.ACTIVE)}
@@ -162,7 +164,7 @@ def _after(later: ReasoningBank, verb: str, known: Known) -> dict[str, str]:
         return {"after": f"{len(lost)} memories from before are gone"}
     if active - found:
         return {"after": f"{len(active - found)} of {len(active)} are not found"}
-    return {"after": f"left behind: {left}"} if left and verb != "backup" else {}
+    return {"after": f"left behind: {left}"} if left else {}
 
 
 def _described(error: BaseException) -> str:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankUnavailable, InvalidInput, StoreError
-from reasoningbank.core.values import dataclass
+from reasoningbank.ports import Contents, Recovered
 from reasoningbank.store.acknowledged import note_beside
 from reasoningbank.store.copying import Progress, fill, passing_file, sync_file, sync_folder
 from reasoningbank.store.faults import NAMED, faults_named, translated
@@ -30,28 +30,6 @@ from reasoningbank.store.pairing import check_pair, log_bytes
 _COMPANIONS = ("-wal", "-shm", "-journal")
 _BUSY_MS = 2_000
 _MOST_NAMED = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """What a bank holds, in figures."""
-
-    memories: int
-    changes: int
-    newest_at: float | None
-    """When the last change was made; None for a bank without any."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovered:
-    bank: Path
-    before: Contents | None
-    """None where there was no bank, or none that can be read."""
-    trouble: str
-    """Why it cannot be read; "" where it can, or where there was none."""
-    after: Contents
-    kept: Path | None
-    """Where the bank that was replaced lies now; None where there was none, and after a dry run."""
 
 
 def recover(
