@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from reasoningbank import records
 from reasoningbank.core.drafts import AUTO, clean_namespace, clean_tenant
+from reasoningbank.core.errors import BankFull
 from reasoningbank.core.origins import USER
 from reasoningbank.core.settings import Settings
 from reasoningbank.core.types import (
@@ -291,13 +292,23 @@ class Bank:
 
     def erase(self, memory_id: str) -> None:
         """Really remove a memory with its revisions, signals, edges and vectors. There is no undo."""
-        records.erase(self._desk, memory_id)
+        try:
+            records.erase(self._desk, memory_id)
+        except BankFull:
+            # A view can be made again, an erasure must not wait for a larger disk.
+            if not self._engine.give_up_index():
+                raise
+            records.erase(self._desk, memory_id)
         self.follow_erasures()
 
     def follow_erasures(self) -> None:
         """Take what was erased out of the index as well. `erase` does so by itself, except within a unit."""
-        if self._engine.index_info() is not None:
-            self._engine.using(lambda searcher: searcher.follower.catch_up(budget_s=60.0, wait_s=10.0))
+        try:
+            if self._engine.index_info() is not None:
+                self._engine.using(lambda searcher: searcher.follower.catch_up(budget_s=60.0, wait_s=10.0))
+        except BankFull:
+            # To leave something out, an index is written anew: where there is no room for that, it goes altogether.
+            self._engine.give_up_index()
         self._engine.drop_left_over()
 
     def changes(self, *, after: int = 0, limit: int = 1000) -> builtins.list[Change]:

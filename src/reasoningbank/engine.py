@@ -61,6 +61,10 @@ class Engine(Protocol):
         """Remove what an interrupted reindex has left."""
         ...
 
+    def give_up_index(self) -> bool:
+        """Remove every index to make room; the next search builds one. False where there is none to remove."""
+        ...
+
     def flush_shown(self) -> None:
         """Write the log of what was shown down now."""
         ...

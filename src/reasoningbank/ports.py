@@ -51,6 +51,30 @@ FEWEST_WORDS_ALIKE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What a bank holds, in figures."""
+
+    memories: int
+    changes: int
+    newest_at: float | None
+    """When the last change was made; None for a bank without any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovered:
+    """What was in the place of a bank, and what a recovery has put there."""
+
+    bank: Path
+    before: Contents | None
+    """None where there was no bank, or none that can be read."""
+    trouble: str
+    """Why it cannot be read; "" where it can, or where there was none."""
+    after: Contents
+    kept: Path | None
+    """Where the bank that was replaced lies now; None where there was none, and after a dry run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreInfo:
     backend: str
     location: str

@@ -83,6 +83,9 @@ class NoEngine:
     def drop_left_over(self) -> None:
         """As above."""
 
+    def give_up_index(self) -> bool:
+        return False
+
     def flush_shown(self) -> None:
         pass
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import random
@@ -9,14 +10,22 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.core.errors import BankDamaged, BankError, BankFull, NotFound, StoreError
+from reasoningbank.core.errors import (
+    BankDamaged,
+    BankError,
+    BankFull,
+    BankReadOnly,
+    BankUnavailable,
+    NotFound,
+    StoreError,
+)
 from reasoningbank.core.types import Exposure, Memory
 from reasoningbank.store.sqlite import SqliteStore
 
@@ -108,7 +117,113 @@ def test_a_first_search_on_a_full_disk_is_a_typed_error_and_the_next_finds_once_
         assert [m.id for m in bank.search("before the disk was full").memories] == [kept.id]
 
 
+def test_erasing_works_on_a_full_disk_and_leaves_nothing_of_what_it_erased(small_disk: Path) -> None:
+    with opened(small_disk / "bank.db") as bank:
+        kept = [bank.record(title=f"number {n}", content=f"advice {n} " + "filling " * 300) for n in range(20)]
+        secret = bank.record(title="a secret", content="the word is sesquipedalian")
+        assert secret.id in {hit.id for hit in bank.search("sesquipedalian").memories}
+        with pytest.raises(OSError, match="space"), (small_disk / "ballast").open("wb") as file:  # noqa: PT012
+            while True:
+                file.write(bytes(4096))
+                file.flush()
+        bank.erase(secret.id)
+        with pytest.raises(NotFound):
+            bank.get(secret.id)
+    named = [p for p in small_disk.rglob("*") if p.is_file() and b"sesquipedalian" in p.read_bytes()]
+    assert named == []
+    (small_disk / "ballast").unlink()
+    with opened(small_disk / "bank.db") as bank:
+        assert {item.id for item in bank.list()} == {item.id for item in kept}
+        assert bank.verify() == []
+        assert kept[3].id in {hit.id for hit in bank.search("advice 3", floor=0.0, limit=50).memories}
+
+
 # ---------------------------------------------------------------- errors of the medium
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [
+        (errno.EIO, BankUnavailable),
+        (errno.EMFILE, BankUnavailable),
+        (errno.EACCES, BankReadOnly),
+        (errno.ENOSPC, BankFull),
+    ],
+    ids=["an I/O error", "too many files", "no permission", "a full disk"],
+)
+@pytest.mark.parametrize("verb", ["search", "reindex", "consolidate", "erase", "backup"])
+def test_what_the_system_refuses_is_a_typed_error_with_the_remedy(
+    path: Path, monkeypatch: pytest.MonkeyPatch, number: int, error: type[BankError], verb: str
+) -> None:
+    with opened(path) as bank:
+        kept = [bank.record(title=f"number {n}", content=f"advice {n}").id for n in range(3)]
+        bank.search("advice")
+    real = os.open
+
+    def refusing(name: object, *more: int, **named: object) -> int:
+        if ".index" in str(name) or ".partial" in str(name):
+            raise OSError(number, os.strerror(number), str(name))
+        return real(name, *more, **named)  # type: ignore[arg-type]
+
+    acts = {
+        "search": lambda bank: bank.search("advice"),
+        "reindex": lambda bank: bank.reindex(),
+        "consolidate": lambda bank: bank.consolidate(),
+        "erase": lambda bank: bank.erase(kept[0]),
+        "backup": lambda bank: bank.backup(path.with_name("copy.db")),
+    }
+    with opened(path) as bank, monkeypatch.context() as failing:
+        failing.setattr(os, "open", refusing)
+        if (verb, number) == ("erase", errno.ENOSPC):
+            # Without room for an index that leaves something out, the index goes and the erasure stays.
+            bank.erase(kept[0])
+        else:
+            with pytest.raises(error, match=r"try again|check the permissions|open it again"):
+                acts[verb](bank)
+    with opened(path) as bank:
+        assert bank.verify() == []
+        assert len(bank.search("advice", floor=0.0).memories) == 3 - (verb == "erase")
+
+
+def test_a_backup_is_durable_under_its_name_before_it_is_acknowledged(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = path.parent / "made" / "copy.db"
+    target.parent.mkdir()
+    synced: list[tuple[int, bool]] = []
+    real = os.fsync
+
+    def noting(descriptor: int) -> None:
+        synced.append((os.fstat(descriptor).st_ino, target.exists()))
+        real(descriptor)
+
+    with opened(path) as bank:
+        bank.record(title="t", content="c")
+        monkeypatch.setattr(os, "fsync", noting)
+        bank.backup(target)
+    assert (target.stat().st_ino, False) in synced
+    assert (target.parent.stat().st_ino, True) in synced
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
+def test_what_a_killed_backup_has_left_is_removed_by_the_next(
+    path: Path, child: Callable[..., subprocess.Popen[str]]
+) -> None:
+    with opened(path) as bank:
+        bank.record(title="t", content="c")
+    dies = """
+import os, signal, sys
+from reasoningbank import ReasoningBank
+bank = ReasoningBank.open(sys.argv[1], namespace="n")
+bank.backup(sys.argv[2], lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+"""
+    folder = path.parent / "backups"
+    folder.mkdir()
+    assert child(dies, path, folder / "first.db").wait(60) == -9
+    assert [p.name for p in folder.iterdir()] != []
+    with opened(path) as bank:
+        bank.backup(folder / "second.db")
+    assert [p.name for p in folder.iterdir()] == ["second.db"]
 
 
 class Medium(apsw.VFS):

@@ -48,4 +48,6 @@ class full_disk_is_an_error:  # noqa: N801 - reads as a phrase after `with`
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise BankFull(f"No room on the disk to extend the index {self._path.parent}.") from error
+            raise BankFull(
+                f"No room on the disk to extend the index {self._path.parent}: make room and try again."
+            ) from error

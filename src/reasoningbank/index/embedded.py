@@ -35,6 +35,7 @@ from reasoningbank.index.comparing import differences
 from reasoningbank.index.content import Content, Shape, Snapshot
 from reasoningbank.index.continuation import Continuation
 from reasoningbank.index.damage import damage_is_named, told
+from reasoningbank.index.door import names_faults
 from reasoningbank.index.durable import full_disk_is_an_error, sync_directory, write_durably
 from reasoningbank.index.examine import examine, examine_slots
 from reasoningbank.index.generation import Generation
@@ -60,6 +61,7 @@ _SLOT_BITS = 32
 _SLOT_OF_HANDLE = (1 << _SLOT_BITS) - 1
 
 
+@names_faults
 class EmbeddedIndex:
     def __init__(self, directory: Path, shape: Shape, *, read_only: bool) -> None:
         self._directory, self._shape, self._read_only = directory, shape, read_only
@@ -210,6 +212,10 @@ class EmbeddedIndex:
         return self._latest()
 
     # ------------------------------------------------------------ the port
+
+    @property
+    def directory(self) -> Path:
+        return self._directory
 
     @property
     def identity(self) -> EmbedderIdentity:

@@ -22,16 +22,19 @@ from reasoningbank.core.errors import (
     InvalidInput,
     StoreError,
 )
+from reasoningbank.core.media import named_fault
 
-NAMED = (apsw.Error, UnicodeError)
+NAMED = (apsw.Error, UnicodeError, OSError)
 """A flipped bit can leave text that is no UTF-8, and a caller can ask for text that cannot be UTF-8; both show only
-on the way between Python and SQLite."""
+on the way between Python and SQLite. What lies beside the file is reached without SQLite."""
 
 
 def translated(  # noqa: C901, PLR0911 - one case for each kind of fault
     error: Exception, location: str
 ) -> StoreError | Conflict | InvalidInput:
     match error:
+        case OSError():
+            return named_fault(error, location)
         case UnicodeEncodeError():
             return InvalidInput(f"Half a surrogate pair is no text: {error}.")
         case apsw.BusyError() | apsw.LockedError():
@@ -51,9 +54,14 @@ def translated(  # noqa: C901, PLR0911 - one case for each kind of fault
                 "of a file that still opens."
             )
         case apsw.CantOpenError():
-            return BankUnavailable(f"{location} cannot be opened: check that it and its folder exist and are readable.")
+            return BankUnavailable(
+                f"{location} cannot be opened: check that it and its folder exist and are readable, and that this "
+                "process may open more files (`ulimit -n`)."
+            )
         case apsw.IOError():
-            return BankUnavailable(f"The medium that holds {location} reported an error ({error}).")
+            return BankUnavailable(
+                f"The medium that holds {location} reported an error ({error}): check the disk and try again."
+            )
         case apsw.ConstraintError():
             return Conflict(f"The record is there already, or its key is taken ({error}).")
         case _:
@@ -73,7 +81,10 @@ def not_a_bank(location: str | Path) -> str:
 
 
 def _full(location: str) -> BankFull:
-    return BankFull(f"The disk that holds {location} is full. Nothing was written: make room and try again.")
+    return BankFull(
+        f"The disk that holds {location} is full. Nothing was written: make room and try again. The folder "
+        f"{Path(location).name}.index may go: the next search builds it anew."
+    )
 
 
 @contextmanager

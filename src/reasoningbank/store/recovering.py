@@ -18,7 +18,7 @@ from urllib.parse import quote
 import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankUnavailable, InvalidInput, StoreError
-from reasoningbank.core.values import dataclass
+from reasoningbank.ports import Contents, Recovered
 from reasoningbank.store.acknowledged import note_beside
 from reasoningbank.store.copying import Progress, fill, passing_file
 from reasoningbank.store.durable import sync_file, sync_folder
@@ -33,28 +33,6 @@ _BUSY_MS = 2_000
 _MOST_NAMED = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """What a bank holds, in figures."""
-
-    memories: int
-    changes: int
-    newest_at: float | None
-    """When the last change was made; None for a bank without any."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovered:
-    bank: Path
-    before: Contents | None
-    """None where there was no bank, or none that can be read."""
-    trouble: str
-    """Why it cannot be read; "" where it can, or where there was none."""
-    after: Contents
-    kept: Path | None
-    """Where the bank that was replaced lies now; None where there was none, and after a dry run."""
-
-
 def recover(
     place: Path,
     backup: Path,
@@ -65,6 +43,19 @@ def recover(
     progress: Progress | None = None,
 ) -> Recovered:
     """`kept_as` is what the name of a replaced bank ends with; `settings` are rewritten in what takes its place."""
+    with faults_named(str(place)):
+        return _recover(place, backup, kept_as, settings, progress, dry_run=dry_run)
+
+
+def _recover(
+    place: Path,
+    backup: Path,
+    kept_as: str,
+    settings: Mapping[str, Callable[[str], str]],
+    progress: Progress | None,
+    *,
+    dry_run: bool,
+) -> Recovered:
     _check_places(place, backup)
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with passing_file(place) as staged:

@@ -72,10 +72,10 @@ class SqliteStore:
         self._path = str(path)
         self._durability = durability
         self._clock = clock
-        self._connections = Connections(self._path, durability=durability, create=create, read_only=read_only)
-        self._commits = GroupCommit(self._committed, self._path)
-        renew_in_child(self._begin_in_child)
         with faults_named(self._path):
+            self._connections = Connections(self._path, durability=durability, create=create, read_only=read_only)
+            self._commits = GroupCommit(self._committed, self._path)
+            renew_in_child(self._begin_in_child)
             self._connections.open_first()
         self._read_only = self._connections.read_only
 
@@ -261,7 +261,9 @@ class SqliteStore:
     def _settle_failed(self, units: Sequence[Unit[Any]], error: Exception, at_once: bool) -> bool:
         """Whether nothing is left to try: a medium that failed once is not asked again behind the caller's back."""
         check_not_torn()
-        of_the_medium = isinstance(error, (apsw.Error, BankReplaced)) and not isinstance(error, apsw.ConstraintError)
+        of_the_medium = isinstance(error, (apsw.Error, OSError, BankReplaced)) and not isinstance(
+            error, apsw.ConstraintError
+        )
         if of_the_medium or at_once:
             fault = translated(error, self._path) if isinstance(error, NAMED) else error
             for unit in units:

@@ -27,8 +27,7 @@ from reasoningbank.wiring.engine import EmbeddedEngine
 from reasoningbank.wiring.learning import ConfiguredLearning
 
 if TYPE_CHECKING:
-    from reasoningbank.ports import LLM, Distiller
-    from reasoningbank.store.recovering import Recovered
+    from reasoningbank.ports import LLM, Distiller, Recovered
 
 __all__ = ["DEFAULT_EMBEDDER", "EMBEDDERS", "ReasoningBank", "identity_of", "sqlite_path"]
 

@@ -11,13 +11,14 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from reasoningbank.config import Config
 from reasoningbank.core.confidence import Policy, policies
 from reasoningbank.core.errors import BankBusy, BankDamaged, BankUnavailable, EmbedderMismatch
+from reasoningbank.core.media import faults_of
 from reasoningbank.core.settings import DEFAULTS, EmbeddingSettings, Settings, parse_embedder
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.core.values import replace
@@ -33,9 +34,23 @@ if TYPE_CHECKING:
     from reasoningbank.recall.search import Searcher
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 MOST_RENEWALS = 20
 REINDEX_WAIT_S = 86_400.0
+
+
+def _faults_named(
+    act: Callable[Concatenate[EmbeddedEngine, P], T],
+) -> Callable[Concatenate[EmbeddedEngine, P], T]:
+    """The folders around an index fail like the files in it: in the project's own words."""
+
+    @wraps(act)
+    def call(engine: EmbeddedEngine, /, *arguments: P.args, **named: P.kwargs) -> T:
+        with faults_of(f"the index {engine.folder}"):
+            return act(engine, *arguments, **named)
+
+    return call
 
 
 class EmbeddedEngine:
@@ -84,6 +99,11 @@ class EmbeddedEngine:
         self._users = Counter()
 
     # ------------------------------------------------------------ which one
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the indexes lie; None for a bank in memory."""
+        return self._folder
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -149,6 +169,7 @@ class EmbeddedEngine:
 
     # ------------------------------------------------------------ opening
 
+    @_faults_named
     def searcher(self) -> Searcher:
         with self._lock:
             for _ in range(MOST_RENEWALS):
@@ -168,6 +189,7 @@ class EmbeddedEngine:
                 _remove_folder(place)
             raise BankBusy("The index is being built anew again and again by other processes; try again.")
 
+    @_faults_named
     def using(self, use: Callable[[Searcher], T]) -> T:
         for _ in range(MOST_RENEWALS):
             searcher: Searcher | None = None
@@ -286,6 +308,7 @@ class EmbeddedEngine:
     def is_open(self) -> bool:
         return self._searcher is not None
 
+    @_faults_named
     def index_info(self) -> IndexInfo | None:
         from reasoningbank.index.peek import peek
 
@@ -329,6 +352,7 @@ class EmbeddedEngine:
 
     # ------------------------------------------------------------ changing
 
+    @_faults_named
     def reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity:
         with self._reindexing(REINDEX_WAIT_S) as granted:
             if not granted:
@@ -398,6 +422,7 @@ class EmbeddedEngine:
             return EmbeddingSettings(embedder=current.name, model=model, dimension=said.dimension or current.dimension)
         return said
 
+    @_faults_named
     def drop_left_over(self) -> None:
         """Remove builds that are not in force and that nobody is at, as an interrupted reindex leaves one: what is
         erased must not live on there. The next reindex then begins anew.
@@ -423,6 +448,15 @@ class EmbeddedEngine:
                     _remove_folder(place)
                 finally:
                     lock.release(in_order=False)
+
+    @_faults_named
+    def give_up_index(self) -> bool:
+        with self._lock:
+            if self._folder is None or self._store.info.read_only or not self._folder.is_dir():
+                return False
+            self._close_searcher()
+            _remove_folder(self._folder)
+            return True
 
     def flush_shown(self) -> None:
         if self._shown is not None:

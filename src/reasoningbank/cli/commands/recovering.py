@@ -13,7 +13,7 @@ from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.store.recovering import Contents, Recovered
+from reasoningbank.ports import Contents, Recovered
 from reasoningbank.view import iso
 from reasoningbank.wiring import ReasoningBank
 

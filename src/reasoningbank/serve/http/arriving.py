@@ -8,7 +8,6 @@ the same. What lines claim about their origin is decided with that of every file
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from reasoningbank.core.origins import USER
 from reasoningbank.core.types import Edge, Membership, Memory, Record, Signal, Step, Trajectory
 from reasoningbank.ports import Reader
 from reasoningbank.serve.http.endpoint import Call
+from reasoningbank.serve.staging import passing_bytes
 
 _IDS: dict[str, dict[str, type[Record]]] = {
     "memory": {"id": Memory, "parents": Memory},
@@ -41,16 +41,16 @@ def adopted(call: Call, path: Path) -> Iterator[Path]:
     if call.principal.operator and call.principal.origin == USER:
         yield path
         return
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".jsonl", errors="replace") as file:
+    with passing_bytes() as (file, ours):
         with (
             call.bank.desk.store.read(call.principal.tenant) as reader,
             path.open("r", encoding="utf-8-sig", errors="replace") as lines,
         ):
             adopt = _Adoption(call, reader)
             for line in lines:
-                file.write(adopt.line(line))
+                file.write(adopt.line(line).encode("utf-8", "replace"))
         file.flush()
-        yield Path(file.name)
+        yield ours
 
 
 class _Adoption:

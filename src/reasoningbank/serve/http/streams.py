@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from reasoningbank.core.values import dataclass
 from reasoningbank.exchange.arrive import OWN_LAYOUT
@@ -25,6 +24,7 @@ from reasoningbank.serve.http.limits import Gone, Limits, too_large
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.request import Request
 from reasoningbank.serve.identity import require
+from reasoningbank.serve.staging import passing_bytes, passing_copy
 
 PIECE_BYTES = 256 << 10
 MOST_SKIPPED_SHOWN = 1_000
@@ -78,10 +78,12 @@ def _pieces(lines: Iterator[str]) -> Iterator[bytes]:
 
 
 async def send_backup(call: Call, way: Way) -> None:
-    with tempfile.TemporaryDirectory(prefix="reasoningbank-backup-") as folder:
-        copy = Path(folder) / "bank.db"
+    with passing_copy(call.bank) as copy:
         await way.lane.submit(lambda: call.bank.backup(copy), tenant=way.tenant)
         with copy.open("rb") as file:
+            if os.name == "posix":
+                # Sending may take minutes, and a kill meanwhile must not leave the whole bank lying about.
+                copy.unlink()
             pieces = iter(lambda: file.read(PIECE_BYTES), b"")
             await _send_pieces(pieces, way, "application/vnd.sqlite3", "bank.db")
 
@@ -116,39 +118,36 @@ async def _send_pieces(pieces: Iterator[bytes], way: Way, media_type: str, name:
 async def take_import(call: Call, way: Way, key: str | None, wish: Wish) -> idempotency.Encoded:
     if wish.restore:
         _check_may_restore(call)
-    descriptor, name = tempfile.mkstemp(prefix="reasoningbank-import-", suffix=".jsonl")
-    try:
-        digest = await _received(descriptor, way)
+    with passing_bytes() as (file, path):
+        digest = await _received(file, way)
         way.request.confirm()
         # A rehearsal changes nothing, so there is nothing to do only once.
         kept_key = None if wish.dry_run else key
         encoded: idempotency.Encoded = await way.lane.submit(
-            lambda: _imported(call, Path(name), kept_key, digest, wish), tenant=way.tenant
+            lambda: _imported(call, path, kept_key, digest, wish), tenant=way.tenant
         )
         return encoded
-    finally:
-        await way.lane.submit(lambda: Path(name).unlink(missing_ok=True))
 
 
-async def _received(descriptor: int, way: Way) -> bytes:
+async def _received(file: BinaryIO, way: Way) -> bytes:
     digest, size = idempotency.Running(), 0
-    with os.fdopen(descriptor, "wb") as file:
-        while True:
-            try:
-                async with asyncio.timeout(way.limits.body_wait_s):
-                    message = await way.receive()
-            except TimeoutError:
-                raise Problem(408, "too_slow", "The lines did not arrive in time.") from None
-            if message["type"] == "http.disconnect":
-                raise Gone
-            piece: bytes = message.get("body", b"")
-            size += len(piece)
-            if size > way.limits.import_bytes:
-                raise too_large(way.limits.import_bytes)
-            digest.add(piece)
-            await _written(way, file.write, piece)
-            if not message.get("more_body", False):
-                return digest.value()
+    while True:
+        try:
+            async with asyncio.timeout(way.limits.body_wait_s):
+                message = await way.receive()
+        except TimeoutError:
+            raise Problem(408, "too_slow", "The lines did not arrive in time.") from None
+        if message["type"] == "http.disconnect":
+            raise Gone
+        piece: bytes = message.get("body", b"")
+        size += len(piece)
+        if size > way.limits.import_bytes:
+            raise too_large(way.limits.import_bytes)
+        digest.add(piece)
+        await _written(way, file.write, piece)
+        if not message.get("more_body", False):
+            await way.lane.submit(file.flush, tenant=way.tenant)
+            return digest.value()
 
 
 async def _written(way: Way, write: Callable[[bytes], Any], piece: bytes) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.learning import Episode, EpisodeStep
@@ -15,6 +12,7 @@ from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply, always
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.identity import origin_for
+from reasoningbank.serve.staging import passing_bytes
 from reasoningbank.view import kept_json
 
 MOST_STEPS = 5_000
@@ -37,12 +35,12 @@ def _as_agent(call: Call) -> str:
 
 
 def _ingest(call: Call) -> Reply:
-    with tempfile.TemporaryDirectory(prefix="reasoningbank-ingest-") as folder:
-        file = Path(folder) / "transcript"
-        file.write_text(call.body["text"], "utf-8", errors="replace", newline="")
+    with passing_bytes() as (file, path):
+        file.write(call.body["text"].encode("utf-8", "replace"))
+        file.flush()
         try:
             taken = call.bank.ingest(
-                file,
+                path,
                 namespace=call.bank.namespace,
                 layout=call.body.get("layout"),
                 dry_run=call.body.get("dry_run", False),
@@ -56,7 +54,9 @@ def _ingest(call: Call) -> Reply:
             "grown": taken.grown,
             "known": taken.known,
             "steps": taken.steps,
-            "skipped": [{"what": item.what, "why": item.why} for item in taken.skipped],
+            "skipped": [
+                {"what": item.what.replace(path.name, "transcript", 1), "why": item.why} for item in taken.skipped
+            ],
             "jobs": list(taken.jobs),
         }
     )

@@ -1,0 +1,55 @@
+"""Every public verb of an index speaks of faults in the project's own words; its files raise what the system raises."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, TypeVar
+
+from reasoningbank.core.media import faults_of
+
+T = TypeVar("T")
+
+
+def names_faults(kind: type[T]) -> type[T]:
+    """Wrap what a class offers: methods, properties, class methods that take the folder first, `with` blocks."""
+    for name, offered in list(vars(kind).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(offered, property) and offered.fget is not None:
+            setattr(kind, name, property(_named(offered.fget)))
+        elif isinstance(offered, classmethod):
+            setattr(kind, name, classmethod(_named(offered.__func__)))
+        elif inspect.isfunction(offered):
+            generator = inspect.isgeneratorfunction(inspect.unwrap(offered))
+            setattr(kind, name, _named_block(offered) if generator else _named(offered))
+    return kind
+
+
+def _what(subject: Any, arguments: tuple[Any, ...]) -> str:
+    return f"the index {arguments[0] if isinstance(subject, type) else subject.directory}"
+
+
+def _named(act: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(act)
+    def call(subject: Any, *arguments: Any, **named: Any) -> Any:
+        try:
+            return act(subject, *arguments, **named)
+        except OSError:
+            # Only now: most calls meet no fault, and a search makes many.
+            with faults_of(_what(subject, arguments)):
+                raise
+
+    return call
+
+
+def _named_block(act: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(act)
+    @contextmanager
+    def block(subject: Any, *arguments: Any, **named: Any) -> Iterator[Any]:
+        with faults_of(_what(subject, arguments)), act(subject, *arguments, **named) as given:
+            yield given
+
+    return block
