@@ -75,7 +75,7 @@ COMMANDS: dict[str, Entry] = {
     "export claude-md": Entry("keep", "write the best memories into CLAUDE.md, between marks", "written"),
     "export skill": Entry("keep", "write the best memories as a skill", "written"),
     "backup": Entry("keep", "copy the bank while it is in use", "keeping"),
-    "verify": Entry("keep", "check every row against its checksum", "keeping"),
+    "verify": Entry("keep", "check every row against its checksum, and the index against the rows", "keeping"),
     "scrub": Entry("keep", "find secrets in what is kept already, and remove them", "scrub"),
     "reindex": Entry("keep", "build the search index anew", "keeping"),
     "off": Entry("agents", "silence the hooks of coding agents", "switch"),
