@@ -289,3 +289,28 @@ def test_what_was_stored_last_is_found_while_the_index_lacks_nearly_everything(p
             assert hits.memories[0].id == last.id
             assert hits.not_yet_indexed
         other.close()
+
+
+def test_a_reindex_that_was_begun_with_another_history_is_begun_again(
+    path: Path, filled: list[str], tmp_path: Path
+) -> None:
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(done: int, total: int) -> None:
+        raise Interrupted
+
+    with opened(path) as bank:
+        bank.backup(tmp_path / "before.db")
+        bank.record(title="lost", content="advice about number 31")
+        with pytest.raises(Interrupted):
+            bank.reindex("hash", dimension=96, progress=interrupt)
+        begun = bank.desk.store.setting("reindex")
+        assert begun
+    (tmp_path / "before.db").replace(path)
+    with opened(path) as bank:
+        bank.desk.store.set_setting("reindex", begun)
+        new = bank.record(title="new", content="advice about number 32")
+        bank.reindex("hash", dimension=96)
+        assert found(bank) == {*filled, new.id}
+        assert bank.verify() == []

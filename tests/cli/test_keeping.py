@@ -42,6 +42,37 @@ def test_a_changed_row_is_found_and_listed(rb, memory, home):
     assert rb("get", memory).code == 5
 
 
+def test_a_damaged_index_is_told_of_with_its_remedy_until_it_is_mended(rb, memory, home):
+    assert rb("query", "anything").code in (0, 1)
+    (vectors,) = [path for path in (home / "bank.db.index").rglob("vectors-0") if path.stat().st_size]
+    raw = bytearray(vectors.read_bytes())
+    raw[11] ^= 1
+    vectors.write_bytes(raw)
+    result = rb("verify")
+    assert result.code == 1
+    assert result.out == f"index {memory} its vector in the index does not match its checksum\n"
+    assert "reindex --missing" in result.err
+    assert "backup" not in result.err
+    doctor = rb("doctor")
+    assert doctor.code == 1
+    assert "1 part is damaged" in doctor.out
+    assert rb("verify").code == 1
+    assert "What was damaged of the index is built again." in rb("reindex", "--missing").out
+    assert rb("verify").code == 0
+    assert "Nothing was missing" in rb("reindex", "--missing").out
+
+
+def test_an_index_that_cannot_be_read_is_told_of_by_status(rb, memory, home):
+    rb("query", "anything")
+    (header,) = (home / "bank.db.index").rglob("header")
+    header.write_bytes(bytes(header.stat().st_size))
+    assert "damaged; the next query builds it again" in rb("status").out
+    assert rb("verify").code == 1
+    rb("query", "anything")
+    assert "damaged" not in rb("status").out
+    assert rb("verify").code == 0
+
+
 def test_reindexing_changes_the_embedder_and_search_goes_on(rb, memory):
     rb("query", "retry", "--floor", "0")
     result = rb("reindex", "--embedder", "hash", "--dimension", "256")

@@ -8,7 +8,7 @@ from pathlib import Path
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankFull
 from reasoningbank.recall.search import Searcher
-from reasoningbank.serve.idle_index import LONGEST_WRITING_S, WORTH_OPENING_FOR, IdleIndexer
+from reasoningbank.serve.idle_index import EXAMINE_EVERY_S, LONGEST_WRITING_S, WORTH_OPENING_FOR, IdleIndexer
 from reasoningbank.serve.mcp.caller import LOCAL
 from reasoningbank.serve.mcp.tools import call
 from tests.serve.conftest import new_token, served
@@ -49,6 +49,25 @@ def test_a_server_that_ends_in_the_middle_leaves_an_index_that_goes_on(path):
         assert not any(thread.name == "reasoningbank-index" for thread in threading.enumerate())
         assert bank.catch_up()
         assert bank.index_lag() == 0
+
+
+def test_damage_that_nobody_came_across_is_mended_in_an_idle_hour(bank, path):
+    now = 0.0
+    indexer = idle(bank, lambda: now)
+    store_many(bank, 20)
+    assert bank.catch_up()
+    (entries,) = Path(f"{path}.index").rglob("entries")
+    with entries.open("rb+") as file:
+        file.seek(40)
+        byte = file.read(1)[0]
+        file.seek(40)
+        file.write(bytes([byte ^ 4]))
+    indexer.examine_if_time()
+    assert bank.verify(), "not before an hour has passed"
+    now = EXAMINE_EVERY_S
+    indexer.examine_if_time()
+    assert bank.catch_up()
+    assert bank.verify() == []
 
 
 def test_somebody_who_is_writing_is_waited_for_and_not_for_ever(bank):

@@ -39,7 +39,8 @@ def find(snapshot: Snapshot, ids: Collection[str], *, alive: bool = True) -> dic
     if not ids or not snapshot.header.rows:
         return {}
     terms = np.unique(np.array([id_term(memory_id) for memory_id in ids], np.uint32))
-    slots = np.sort(np.concatenate(slots_with(snapshot, terms)))
+    # Once each: a word of one memory may happen to have the term of another's id.
+    slots = np.unique(np.concatenate(slots_with(snapshot, terms)))
     if alive:
         slots = slots[snapshot.rows.take("alive", slots) == 1]
     wanted, found = set(ids), dict[str, list[int]]()

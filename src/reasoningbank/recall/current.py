@@ -10,6 +10,7 @@ it or another process has. What is continued in memory is thrown away with the n
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from contextlib import suppress
@@ -69,9 +70,15 @@ class Current:
         if (seen := self._follower.seen_all()) is not None:
             return View(self._index, seen, 0)
         if time.monotonic() >= self._rest_until:
+            folded: View | None = None
             with suppress(BankReadOnly, BankFull), self._follower.writing(0.0) as granted:
                 if granted:
-                    return self._folded(budget_s)
+                    folded = self._folded(budget_s)
+            if folded is not None:
+                # A little with each fold, so that damage which hides something is found though nobody comes across it.
+                if not self._index.is_sound_at(self._index.applied):
+                    raise BankDamaged("A part of the index does not match its checksum.")
+                return folded
         return self._continued(budget_s)
 
     def distrust(self) -> None:
@@ -86,9 +93,6 @@ class Current:
         now, self._known = time.monotonic(), self._index.stamp
         # Not while something is owed that no search can make up for in memory.
         self._rest_until = now + min(MOST_REST_S, REST_PER_FOLD * (now - began)) if seen is not None else now
-        # A little with each fold, so that damage which hides something is found though nobody comes across it.
-        if not self._index.is_sound_at(self._index.applied):
-            raise BankDamaged("A part of the index does not match its checksum.")
         if seen is None and self._index.applied < self._follower.store.head():
             return self._continued(0.0)
         return View(self._index, seen, 0 if seen is not None else self._follower.lag())
@@ -102,6 +106,11 @@ class Current:
             self._newest_first(follower)
             seen = follower.follow(lambda: time.monotonic() > deadline, most_vectors=AHEAD_VECTORS)
             return View(follower.index, seen, 0 if seen is not None else follower.lag())
+        except OSError as error:
+            if error.errno != errno.ENOMEM:
+                raise
+            # A system that promises no more memory than it has: what is indexed can be found all the same.
+            return View(self._index, None, self._follower.lag())
         finally:
             self._lock.release()
 

@@ -71,8 +71,8 @@ class IdleIndexer:
             try:
                 if self.is_due():
                     self._catch_up()
-                elif self._is_time_to_examine():
-                    self._examine()
+                else:
+                    self.examine_if_time()
                 self._pause_s = 0.0
             except Exception as error:  # noqa: BLE001 - the outermost door of this thread: told in the log, tried again
                 self._rest(error)
@@ -97,11 +97,10 @@ class IdleIndexer:
             return False
         return True
 
-    def _is_time_to_examine(self) -> bool:
-        return self._bank.has_open_index and self._monotonic() - self._examined_at >= EXAMINE_EVERY_S
-
-    def _examine(self) -> None:
+    def examine_if_time(self) -> None:
         """Find damage that no search has come across, and build again what it hit. Searches go on meanwhile."""
+        if not self._bank.has_open_index or self._monotonic() - self._examined_at < EXAMINE_EVERY_S:
+            return
         self._make_way(self._stopping)
         if self._bank.mend_index():
             _log.warning("parts of the index were damaged and are built again")

@@ -361,8 +361,8 @@ class EmbeddedEngine:
                 try:
                     return self._reindexed(embedder, dimension, progress)
                 except (BankUnavailable, BankDamaged, EmbedderMismatch, FileNotFoundError):
-                    # Somebody removed the folder meanwhile, or damaged it: begun again, unless it is the records.
-                    self._store.head()
+                    # Somebody removed the folder meanwhile, or what was begun is damaged or of another history.
+                    self._store.set_setting("reindex", "")
             return self._reindexed(embedder, dimension, progress)
 
     @contextmanager

@@ -79,7 +79,9 @@ def _reindex_options(parser: ArgumentParser) -> None:
     )
     add_policy(parser)
     parser.add_argument("--dimension", type=int, metavar="N", help="for the embedders that let you choose")
-    parser.add_argument("--missing", action="store_true", help="only what the index still owes; the rest stays")
+    parser.add_argument(
+        "--missing", action="store_true", help="only what the index still owes or what of it is damaged; the rest stays"
+    )
 
 
 def _reindex(args: Namespace, terminal: Terminal) -> int:
