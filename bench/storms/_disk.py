@@ -165,16 +165,18 @@ class Disk:
                     key.append(step.number)
             for name, thing in sorted(chosen.items()):
                 path = prefix + name
-                if thing is not None and thing.is_folder:
+                if thing is None or not wanted(f"{path}/" if thing.is_folder else path):
+                    continue
+                if thing.is_folder:
                     folders.append(path)
                     walk.append((path + "/", thing))
-                elif thing is not None and wanted(path):
+                else:
                     files[path] = _content(thing, data, chance, key)
         return Tree(files=files, folders=folders, key=tuple(key))
 
 
 Wanted = Callable[[str], bool]
-"""Whether a file, by its path, is to be put together at all."""
+"""Whether a file, by its path, or a folder, by its path and a slash, is to be put together at all."""
 Mood = Callable[[Step, random.Random], object]
 """Whether a step reached the disk; a number between 0 and 1 for the share of its sectors that did."""
 
