@@ -119,7 +119,7 @@ def _half_sent(api, token: str, size: int) -> http.client.HTTPConnection:
     return connection
 
 
-def test_large_bodies_of_one_tenant_wait_unread_and_keep_no_other_waiting(bank, token_for):
+def test_large_bodies_of_one_tenant_wait_unread_and_keep_no_other_waiting(bank, token_for, caplog):
     greedy, modest = token_for("greedy"), token_for("modest")
     text = "word " * 30_000
     with served(bank, limits=Limits(large=3, large_each=2, body_wait_s=1.0)) as api:
@@ -127,7 +127,10 @@ def test_large_bodies_of_one_tenant_wait_unread_and_keep_no_other_waiting(bank, 
         try:
             assert api.as_(modest)("POST", "/v1/memories", {"title": "t", "content": text}).status == 201
             statuses = sorted(connection.getresponse().status for connection in slow)
-            assert set(statuses) <= {408, 429}, "too slow, or told to come back"
+            assert set(statuses) == {408, 429}, "too slow, or told to come back"
+            assert [record.getMessage() for record in caplog.records if "tenant" in record.getMessage()] == [
+                "tenant greedy sends more than its share: what is too much is told to come back (429)"
+            ]
         finally:
             for connection in slow:
                 connection.close()

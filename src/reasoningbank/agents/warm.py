@@ -28,6 +28,8 @@ LISTENERS = 4
 """Hooks that are answered side by side; more wait, or answer by themselves."""
 BACKLOG = 256
 TALK_S = 2.0
+"""For all that a hook has to say: one that says it letter by letter keeps no other waiting."""
+PIECE_BYTES = 65_536
 LONGEST_HEAD_BYTES = 100_000
 LONGEST_EVENT_BYTES = 8_000_000
 LONGEST_ADDRESS_BYTES = 100
@@ -60,15 +62,13 @@ class Warm:
                 return
             # A hook that goes away, or talks nonsense, costs itself.
             with connection, suppress(OSError, ValueError, KeyError, TypeError):
-                connection.settimeout(TALK_S)
                 if _is_this_user(connection):
                     self._talk(connection)
 
     def _talk(self, connection: socket.socket) -> None:
-        with connection.makefile("rb") as file:
-            asked = json.loads(file.readline(LONGEST_HEAD_BYTES))
-            raw = file.read(min(int(asked["size"]), LONGEST_EVENT_BYTES))
+        asked, raw = _heard(connection)
         answer = self._answered(asked, raw)
+        connection.settimeout(TALK_S)
         connection.sendall(json.dumps(answer).encode("ascii"))
 
     def _answered(self, asked: dict[str, Any], raw: bytes) -> dict[str, Any]:
@@ -130,6 +130,28 @@ class Warm:
                 refresh(self._bank.desk, place_of(self._location), own)
 
         threading.Thread(target=follow, name="reasoningbank-hooks-troubles", daemon=True).start()
+
+
+def _heard(connection: socket.socket) -> tuple[dict[str, Any], bytes]:
+    """What is asked, and the event that it is about."""
+    until = time.monotonic() + TALK_S
+    said = bytearray()
+
+    def hear_more() -> bool:
+        connection.settimeout(max(0.001, until - time.monotonic()))
+        piece = connection.recv(PIECE_BYTES)
+        said.extend(piece)
+        return bool(piece) and time.monotonic() < until
+
+    while b"\n" not in said and len(said) < LONGEST_HEAD_BYTES and hear_more():
+        pass
+    head, _, rest = bytes(said).partition(b"\n")
+    asked = json.loads(head)
+    size = min(int(asked["size"]), LONGEST_EVENT_BYTES)
+    said[:] = rest
+    while len(said) < size and hear_more():
+        pass
+    return asked, bytes(said[:size])
 
 
 def _bound(path: Path) -> socket.socket:

@@ -11,9 +11,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
+from reasoningbank.agents import warm
 from reasoningbank.agents.listening import listening
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such sockets there")
@@ -46,6 +48,7 @@ def ask(desktop, event: str, session: str, **more) -> dict:
         address = str(next(desktop.place.folder.glob("*.sock")))
         # A socket has its name a moment before somebody listens at it.
         until(lambda: connection.connect_ex(address) != errno.ECONNREFUSED)
+        connection.settimeout(PATIENCE_S)
         connection.sendall(json.dumps(head).encode() + b"\n" + raw)
         connection.shutdown(socket.SHUT_WR)
         return json.loads(b"".join(iter(lambda: connection.recv(65_536), b"")) or b"null")
@@ -221,3 +224,30 @@ def test_a_folder_with_a_long_name_is_served_too(tmp_path, desktop) -> None:
         until(lambda: sockets(desktop))
         bank.search(PROMPT)
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
+
+
+@pytest.mark.usefixtures("served")
+def test_those_who_talk_letter_by_letter_keep_no_hook_waiting(desktop, monkeypatch) -> None:
+    monkeypatch.setattr(warm, "TALK_S", 0.5)
+    address = str(next(desktop.place.folder.glob("*.sock")))
+    slow = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(warm.LISTENERS)]
+    over = threading.Event()
+
+    def drip() -> None:
+        while not over.wait(0.05):
+            for connection in slow:
+                with suppress(OSError):
+                    connection.send(b" ")
+
+    for connection in slow:
+        connection.connect(address)
+        connection.send(b" ")
+    thread = threading.Thread(target=drip)
+    thread.start()
+    try:
+        assert "uv run pytest" in ask(desktop, "UserPromptSubmit", "s1", prompt=PROMPT)["said"]
+    finally:
+        over.set()
+        thread.join()
+        for connection in slow:
+            connection.close()

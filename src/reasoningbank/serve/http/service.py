@@ -29,7 +29,7 @@ from reasoningbank.serve.http.lanes import WIDTHS, Lane, searching_width
 from reasoningbank.serve.http.limits import Gone, Limits, body_of
 from reasoningbank.serve.http.metrics import Metrics
 from reasoningbank.serve.http.problems import Problem, problem_of
-from reasoningbank.serve.http.protocol import ABORT
+from reasoningbank.serve.http.protocol import ABORT, SAY_AGAIN_AFTER_S
 from reasoningbank.serve.http.request import Request
 from reasoningbank.serve.http.routes import ENDPOINTS
 from reasoningbank.serve.http.seal import KEY_BYTES, Seal
@@ -59,6 +59,7 @@ class Service:
         )
         self.indexer = IdleIndexer(bank, make_way=lambda stopping: _make_way(self.lanes["searching"], stopping))
         self.metrics = Metrics(_gauges(self.lanes, self.hub, self.workers, bank), self.workers.ends)
+        self._said_at = -SAY_AGAIN_AFTER_S
         self._admission = Admission(setup, self.lanes["checking"])
         special = Special(setup, counter, self.hub, self.metrics, self.workers, bank.settings)
         routes = _routes(counter, special, setup)
@@ -114,6 +115,8 @@ class Service:
         self.metrics.refused(problem.code)
         if problem.status >= 500 and cause is None:
             _log.warning("%s: %s", problem.code, error)
+        elif problem.code == "tenant_busy":
+            self._say_throttled(request.known().tenant)
         if not begun:
             await send_problem(send, self._admission.challenged(problem, request, scope["method"]))
         elif ABORT in scope:
@@ -123,6 +126,12 @@ class Service:
             await asyncio.sleep(0)
         else:
             raise cause or error
+
+    def _say_throttled(self, tenant: str) -> None:
+        now = time.monotonic()
+        if now - self._said_at >= SAY_AGAIN_AFTER_S:
+            self._said_at = now
+            _log.warning("tenant %s sends more than its share: what is too much is told to come back (429)", tenant)
 
     def end(self) -> None:
         """Take on nothing that lasts: streams end, jobs are given back, the index is left as far as it is."""
