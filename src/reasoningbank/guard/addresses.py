@@ -65,21 +65,21 @@ def in_addresses(text: str, lowered: str) -> Iterator[Span]:
 
 def _encoded(text: str, position: int) -> Span | None:
     found = _ENCODED.match(text, position)
-    if found is None or _is_harmless(found["password"]):
+    if found is None or is_no_password(found["password"]):
         return None
     return Span(found.start("password"), found.end("password"), "url-password")
 
 
 def _pgpass(text: str, position: int) -> Span | None:
     found = _PGPASS.match(text, position)
-    if found is None or _is_harmless(found["password"]):
+    if found is None or is_no_password(found["password"]):
         return None
     return Span(found.start("password"), found.end("password"), "password")
 
 
 def _plain(text: str, position: int) -> Span | None:
     found = _WITH_PASSWORD.match(text, position)
-    if found is not None and not _is_harmless(found["password"]) and not _is_lesson(found["password"], found["host"]):
+    if found is not None and not is_no_password(found["password"]) and not _is_lesson(found["password"], found["host"]):
         return Span(found.start("password"), found.end("password"), "url-password")
     found = _ALONE.match(text, position)
     if found is not None and not stands_for_another(found["key"]):
@@ -105,7 +105,8 @@ def _is_lesson(password: str, host: str) -> bool:
     return all(map(str.isalpha, words)) and (len(words) > 1 or _NOBODY.match(host) is not None)
 
 
-def _is_harmless(password: str) -> bool:
+def is_no_password(password: str) -> bool:
+    """A word that stands for a password in a manual, or for another value; what else stands there is one."""
     if "," in password and ":" in password:
         # Several hosts, of which the last has a user.
         return True

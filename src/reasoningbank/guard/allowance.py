@@ -11,8 +11,8 @@ from reasoningbank.guard.spans import Span
 
 UNEXAMINED = "unexamined"
 """The kind under which a stretch is reported that was taken out without a look."""
-FREE_LOOKS = 3_000
-CHARS_PER_LOOK = 12
+FREE_LOOKS = 5_000
+CHARS_PER_LOOK = 8
 STRETCH_CHARS = 2_000
 _TO_ITS_END_CHARS = 2_048
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from reasoningbank.core.patterns import pattern
+from reasoningbank.guard.addresses import is_no_password
 from reasoningbank.guard.allowance import Allowance
 from reasoningbank.guard.entropy import is_uuid, stands_for_another
 from reasoningbank.guard.names import STEMS, Announces, announces, called, names_a_service
@@ -116,8 +117,10 @@ def _named(text: str, name: str, position: int, end: int) -> tuple[Span | None, 
     start, quote = follows.end(), follows["quote"]
     value = _value(text, start, quote, _FIRST_CHARS)
     if len(value) < _SHORTEST_VALUE:
-        return None, 3
-    looks, sign = 8 + len(value) // 4, follows["operator"].strip()
+        return None, 2
+    # A plain word is passed by at once.
+    is_plain = value.startswith("[SECRET:") or (value.isalpha() and value.islower())
+    looks, sign = 2 if is_plain else 10 + len(value) // 2, follows["operator"].strip()
     announced = announces(name)
     if sign == "(" and quote and (":" in value or not _TAKES_ONE.search(name)):
         return None, looks
@@ -128,6 +131,13 @@ def _named(text: str, name: str, position: int, end: int) -> tuple[Span | None, 
         if announced < Announces.SECRET or not is_told(name, value) or stands_for_another(value):
             return None, looks
     elif sign in ("", ","):
+        if (
+            announced is Announces.PASSWORD
+            and any(map(str.isdigit, value))
+            and _in_netrc(text, position, follows["operator"])
+            and not is_no_password(value)
+        ):
+            return Span(start, start + len(value), "password"), looks
         if not is_secret(Found(name, value, sign, bool(quote), configured=True), announced):
             return None, looks
     elif announced is Announces.PERHAPS and is_uuid(value):
@@ -135,6 +145,8 @@ def _named(text: str, name: str, position: int, end: int) -> tuple[Span | None, 
         if not names_a_service(text[max(0, position - _SPOKEN_OF_CHARS) : position]):
             return None, looks
     else:
+        if announced is Announces.PASSWORD and not quote and _opens_a_door(text, end - len(name), value):
+            return Span(start, start + len(value), "password"), looks
         configured = not quote and _is_setting(text, end - len(name), start + len(value), sign)
         if not is_secret(Found(name, value, sign, bool(quote), configured), announced):
             return None, looks
@@ -175,6 +187,19 @@ def _is_setting(text: str, start: int, end: int, sign: str) -> bool:
         and _BEFORE_A_SETTING.search(text[max(0, start - 60) : start]) is not None
         and _BEHIND_A_SETTING.match(text, end) is not None
     )
+
+
+_CONNECTS = pattern(
+    r"(?:user(?:[ _]?id|name)?|uid|server|data source|host|database|initial catalog|dbname)[ ]?=[^;=\n\"']{1,100};[ ]{0,4}\Z",
+    re.IGNORECASE,
+)
+
+
+def _opens_a_door(text: str, start: int, value: str) -> bool:
+    """`Server=db;User Id=jo;Password=…;`: there whatever stands is one, as in an address."""
+    if text[start - 2 : start - 1] != ";" and text[start - 1 : start] != ";":
+        return False
+    return _CONNECTS.search(text, max(0, start - 160), start) is not None and not is_no_password(value)
 
 
 def _gives_a_value(text: str, at: int, operator: str, sign: str) -> bool:

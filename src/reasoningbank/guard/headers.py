@@ -125,6 +125,9 @@ _COMMAND_PASSWORD = pattern(
     r"|docker login\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
     r"|redis-cli\b[^\n|;]{0,120}?[ \t]-a[ \t]{1,4}"
     r"|mongo(?:sh|dump|restore|import|export)?\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
+    r"|psexec\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
+    r"|snmp-server[ \t]{1,4}community[ \t]{1,4}(?=\S{2,64}[ \t]{1,4}r[ow]\b)"
+    r"|enable[ \t]{1,4}(?:password|secret)[ \t]{1,4}(?:level[ \t]{1,4}\d{1,2}[ \t]{1,4})?(?:\d[ \t]{1,4})?"
     r"|htpasswd[ \t]{1,4}-[a-zA-Z]{0,4}b[a-zA-Z]{0,4}[ \t]{1,4}[^\s]{1,80}[ \t]{1,4}[^\s]{1,40}[ \t]{1,4}"
     r"|identified by[ \t]{1,4}(?=[\"']))(?P<quote>[\"']?)(?P<value>[^\s\"']{4,128})",
     re.IGNORECASE,
@@ -132,18 +135,13 @@ _COMMAND_PASSWORD = pattern(
 
 
 def _command_password(text: str, lowered: str, position: int) -> Span | None:
-    end = position + 180
-    if (
-        lowered.find("-p", position, end) < 0
-        and lowered.find("-a", position, end) < 0
-        and lowered[position] not in "ih"
-    ):
+    if lowered[position] in "mdr" and lowered.find(" -", position, position + 180) < 0:
         return None
     found = _COMMAND_PASSWORD.match(text, position)
     if found is None or found["value"].startswith("[SECRET:") or stands_for_another(found["value"]):
         return None
-    if lowered[position] == "i" and text[position].islower() and found["value"].isalpha():
-        # A sentence: a library identified by 'name'.
+    if found["value"].strip(".,;:").isalpha() and (lowered[position] == "e" or text.startswith("identified", position)):
+        # A sentence: a library identified by 'name', enable password input.
         return None
     return Span(found.start("value"), found.end("value"), "password")
 
@@ -176,6 +174,10 @@ _SEARCHES = (
     ("sig%3d", _signed),
     ("sshpass", _command_password),
     ("htpasswd", _command_password),
+    ("psexec", _command_password),
+    ("snmp-server", _command_password),
+    ("enable password", _command_password),
+    ("enable secret", _command_password),
     ("credential", _handed_over),
     ("auth", _handed_over),
     ("login(", _handed_over),

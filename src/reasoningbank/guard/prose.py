@@ -29,6 +29,7 @@ _OTHER_LANGUAGES = (
 )
 _FEWEST_WITHIN_A_NAME = 6
 """`dbPassword` says it, `setupWizard` does not."""
+_DIGITS = frozenset("0123456789")
 _AHEAD_CHARS = 64
 _BEHIND_CHARS = 40
 _GOES_ON = pattern(r"(?![a-z])[A-Za-z0-9_]{0,12}?(?![A-Za-z0-9_])", re.ASCII)
@@ -46,10 +47,11 @@ def in_prose(text: str, lowered: str) -> Iterator[Span]:
         while position >= 0:
             end = position + len(word)
             if end > allowance.cut_to:
-                spans = list(_after(text, position, end))
-                if not allowance.covers(position, 2 + 4 * len(spans)):
+                rest = _end_of_name(text, position, end) if _is_near(text, position, end) else None
+                spans = None if rest is None else list(_around(text, position, rest))
+                if not allowance.covers(position, 1 if spans is None else 12):
                     spans = [allowance.stretch(position)]
-                yield from spans
+                yield from spans or ()
             position = lowered.find(word, end)
     if not text.isascii():
         folded = text.lower()
@@ -61,14 +63,23 @@ def in_prose(text: str, lowered: str) -> Iterator[Span]:
                     position = folded.find(word, position + len(word))
 
 
-def _after(text: str, position: int, end: int) -> Iterator[Span]:
+def _is_near(text: str, position: int, end: int) -> bool:
+    """Whether capitals, small letters and digits stand around a word at all, as in few sentences about passwords."""
+    near = text[max(0, position - _BEHIND_CHARS) : end + _AHEAD_CHARS]
+    return not (near.islower() or near.isupper() or _DIGITS.isdisjoint(near))
+
+
+def _end_of_name(text: str, position: int, end: int) -> int | None:
+    """The end of the name that a word is part of; None when it is part of another word."""
     before, short = text[position - 1 : position], end - position < _FEWEST_WITHIN_A_NAME
     if before.isalnum() and (short or not text[position].isupper()):
-        return
+        return None
     rest = (_ENDS if short else _GOES_ON).match(text, end)
-    if rest is None:
-        return
-    yield from _told(text, rest.end())
+    return None if rest is None else rest.end()
+
+
+def _around(text: str, position: int, end: int) -> Iterator[Span]:
+    yield from _told(text, end)
     called = _CALLED_SO.search(text, max(0, position - _BEHIND_CHARS), position)
     if called is not None and is_written_for_a_password(called["value"]):
         yield Span(called.start("value"), called.end("value"), "password")

@@ -72,6 +72,7 @@ class Scrubber:
             or ("-" in lowered and ("-u " in lowered or "-p " in lowered or "-a " in lowered or "--user" in lowered))
             or (":" in lowered and ("://" in lowered or ":5432:" in lowered))
             or ("~" in lowered and "q~" in lowered)
+            or ("snmp-server" in lowered or "psexec" in lowered)
             or ("(" in lowered and ("login(" in lowered or "directoryentry(" in lowered))
         )
 
@@ -112,6 +113,9 @@ class Scrubber:
         visible = without_invisible(text)
         if visible is None:
             return self._places(text)
+        if len(text) >= LONG_CHARS and len(text) - len(visible.text) > len(text) // 100:
+            # So full of what is not seen that only what is seen is read.
+            return apart(map(visible.place, self._places(visible.text)))
         return apart([*self._places(text), *map(visible.place, self._places(visible.text))])
 
     def _places(self, text: str) -> list[Span]:

@@ -38,7 +38,7 @@ _HASH_BEFORE = pattern(
     r"(?:sha\d{1,3}|md5|hash|digest|integrity|etag|page_?token|cursor)[\"']?[-=: \"'~]{1,4}\Z", re.IGNORECASE
 )
 _CLOUD_KEY_CHARS = 40
-_IN_PIECES = ("Q~", "+ASt", "ACDb", "+AMC")
+_IN_PIECES = ("Q~", "+ASt", "ACDb", "+AMC", "glc_", "django-insecure-")
 """Of tokens that may fall apart into runs too short to be seen."""
 _UUID_CHARS = 36
 _TRUSTED_ANCHOR_CHARS = 4
@@ -50,11 +50,12 @@ class _Anchored(NamedTuple):
 
     beginnings: frozenset[tuple[str, ...]]
     by_beginning: Mapping[tuple[str, ...], Sequence[int]]
-    short: Sequence[int]
+    short: Sequence[tuple[str, Sequence[int]]]
+    """Those of fewer characters, by a sign without which none of their tokens is whole."""
 
     def within(self, near: str) -> list[int]:
         """The places in `ANCHORS` of those that a piece of text may hold, in order."""
-        found = [place for place in self.short if ANCHORS[place][0] in near]
+        found = [place for sign, places in self.short if sign in near for place in places if ANCHORS[place][0] in near]
         for beginning in self.beginnings.intersection(zip(near, near[1:], near[2:], strict=False)):
             found += self.by_beginning[beginning]
         return sorted(found)
@@ -62,13 +63,14 @@ class _Anchored(NamedTuple):
 
 def _by_beginning(fewest_chars: int) -> _Anchored:
     table: dict[tuple[str, ...], list[int]] = {}
-    short: list[int] = []
-    for place, (anchor, _) in enumerate(ANCHORS):
+    short: dict[str, list[int]] = {}
+    for place, (anchor, rule) in enumerate(ANCHORS):
         if len(anchor) >= max(fewest_chars, _BEGINNING):
             table.setdefault(tuple(anchor[:_BEGINNING]), []).append(place)
         elif len(anchor) >= fewest_chars:
-            short.append(place)
-    return _Anchored(frozenset(table), table, short)
+            sign = anchor[-1] if not anchor[-1].isalnum() else "." if r"\." in rule.shape else anchor
+            short.setdefault(sign, []).append(place)
+    return _Anchored(frozenset(table), table, tuple(short.items()))
 
 
 _EVERY = _by_beginning(1)

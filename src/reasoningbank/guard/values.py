@@ -82,18 +82,22 @@ def _is_token(name: str, value: str, announced: Announces) -> bool:
         return announced >= Announces.SECRET and _UUID_NAMES.search(name) is not None and _ONCE.search(name) is None
     core = value.strip("=")
     if announced is Announces.PERHAPS:
-        return is_drawn_for_sure(core)
+        return is_drawn_for_sure(core) or _is_grouped(core)
     return (
         is_drawn(core)
         or any(is_drawn(part) for part in _parts(core))
         or _is_unworded(core)
         or (len(core) >= 12 and is_written_for_a_password(core) and class_changes(core) * 3 >= len(core))
-        or (_GROUPED.fullmatch(core) is not None and wordiness(core) <= 0.4)
+        or _is_grouped(core)
     )
 
 
 _GROUPED = pattern(r"[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){3,7}")
-"""As a product key is written."""
+
+
+def _is_grouped(core: str) -> bool:
+    """As a product key is written."""
+    return _GROUPED.fullmatch(core) is not None and wordiness(core) <= 0.4
 
 
 def _is_unworded(core: str) -> bool:
