@@ -1,8 +1,8 @@
 """Whether a lesson repeats what a tool told its readers to do, and then whose words it is.
 
 However a lesson was made, by rules, by a model or by an agent that answered a job, it comes from the tool where it says
-what an output of the session said, and that output reads like instructions; where it repeats much that is no report; and
-where what was done is, word for word, what the output said. A lesson that quotes a report is untouched.
+what an output of the session said, and that output reads like instructions; where it repeats much that is no report;
+and where what was done is, word for word, what the output said. A lesson that quotes a report is untouched.
 """
 
 from __future__ import annotations
