@@ -238,9 +238,7 @@ class Store(Protocol):
 
     def read(self, tenant: str) -> AbstractContextManager[Reader]: ...
 
-    def write(
-        self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False, adds_only: bool = False
-    ) -> T:
+    def write(self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False, adds_only: bool = False) -> T:
         """Run `change` in a transaction and return when it is durable. Calls that arrive together share one commit.
 
         When a neighbour fails, `change` is run again; with `alone` it is run once, in a transaction of its own. A

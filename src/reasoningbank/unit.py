@@ -34,9 +34,7 @@ class InUnit:
         del tenant  # The unit is bound to one, and refuses what is another's.
         yield self._writer
 
-    def write(
-        self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False, adds_only: bool = False
-    ) -> T:
+    def write(self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False, adds_only: bool = False) -> T:
         del tenant, adds_only
         if alone:
             raise StoreError("This needs a transaction of its own and cannot be a part of another one.")

@@ -164,9 +164,7 @@ class SqliteStore:
 
     # ------------------------------------------------------------ writing
 
-    def write(
-        self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False, adds_only: bool = False
-    ) -> T:
+    def write(self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False, adds_only: bool = False) -> T:
         self._check_tenant(tenant)
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
