@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
 from reasoningbank.core.errors import InvalidInput
@@ -177,20 +177,22 @@ def likeness(desk: Desk, engine: Engine, one: str, other: str, metric: str) -> f
 def unit_vector(vector: ArrayLike, dimension: int) -> bytes:
     """A caller's own vector as it is kept: of length one."""
     import numpy as np
+    import simsimd
 
     try:
-        if isinstance(vector, np.ndarray) and vector.dtype == np.float32:
+        if isinstance(vector, np.ndarray) and vector.dtype == np.float32 and vector.flags.c_contiguous:
             row = vector
         else:
             # What is too large becomes infinite, and is refused as such.
             with np.errstate(over="ignore"):
-                row = np.asarray(vector, dtype=np.float32)
-        square = float(np.vdot(row, row)) if row.shape == (dimension,) else 0.0
+                row = np.ascontiguousarray(vector, dtype=np.float32)
+        # Not by NumPy, which lets other threads in during each step: behind sixteen of them a store waits for all.
+        square = float(cast("float", simsimd.dot(row, row))) if row.shape == (dimension,) else 0.0
     except (TypeError, ValueError, OverflowError):
         square = 0.0
     if not 0.0 < square < float("inf"):
         raise InvalidInput(f"vector must hold {dimension} finite numbers that are not all 0.")
-    # Most callers' vectors have length one already; every step saved is one that other threads need not wait behind.
-    if abs(square - 1.0) > _UNIT_WITHIN:
-        row = row / np.float32(square**0.5)
-    return row.astype("<f4", copy=False).tobytes()
+    if abs(square - 1.0) <= _UNIT_WITHIN:
+        return row.astype("<f4", copy=False).tobytes()
+    scaled: Any = simsimd.wsum(row, row, alpha=square**-0.5, beta=0.0)
+    return bytes(memoryview(scaled))

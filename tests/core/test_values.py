@@ -53,6 +53,26 @@ def test_a_missing_or_unknown_field_is_a_type_error_as_in_a_standard_dataclass(g
         Point(1)  # type: ignore[misc]
 
 
+def test_the_thousandth_value_of_a_class_is_made_like_the_first() -> None:
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Place:
+        x: int
+        name: str = "here"
+        seen: list[int] = field(default_factory=list)
+
+    made = [Place(x=number) for number in range(1_000)]
+    assert [place.x for place in made] == list(range(1_000))
+    assert {place.name for place in made} == {"here"}
+    assert made[-1].seen == []
+    assert made[-1].seen is not made[-2].seen
+    assert Place(x=1, name="there", seen=[3]) == values.replace(made[1], name="there", seen=[3])
+    for given in ({}, {"name": "there"}, {"x": 1, "z": 2}):
+        with pytest.raises(TypeError):
+            Place(**given)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made[-1].x = 2  # type: ignore[misc]
+
+
 def test_a_value_cannot_be_changed_or_extended() -> None:
     point = Point(x=1)
     for name in ("x", "other"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -54,7 +55,6 @@ def waiting(turn: WriteTurn, served: list[WriteTurn]) -> threading.Thread:
 def is_somebody_next(path: Path) -> bool:
     """Whether the first byte is locked: asked as a stranger would, with a file of one's own."""
     import fcntl
-    import struct
 
     file = os.open(path, os.O_RDWR)
     try:
@@ -148,6 +148,24 @@ def test_one_who_closes_while_it_waits_holds_nobody_up(tmp_path):
     second.close()
     first.give()
     assert third.take(ENOUGH_S)
+
+
+def test_nobody_queues_while_nobody_waits_and_everybody_does_once_somebody_had_to(tmp_path):
+    path = tmp_path / "turn"
+    first, second = WriteTurn(str(path)), WriteTurn(str(path))
+    assert first.is_free()
+    assert second.is_free()
+    assert first.take()
+    assert second.is_free()
+    assert not second.take(0.0)
+    assert not first.is_free()
+    assert not second.is_free()
+
+
+def test_a_moment_of_waiting_from_before_the_machine_was_started_is_none(tmp_path):
+    path = tmp_path / "turn"
+    path.write_bytes(struct.pack("<d", time.monotonic() + 1e6))
+    assert WriteTurn(str(path)).is_free()
 
 
 def test_a_bank_is_written_where_no_queue_can_be_made(tmp_path):

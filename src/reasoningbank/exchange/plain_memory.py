@@ -56,15 +56,15 @@ def item_from(what: str, values: Mapping[str, Any]) -> IncomingMemory | Skipped:
 
 def make_storable(value: Any) -> Any:
     """With texts that any store accepts: JSON allows halves of characters, UTF-8 does not."""
-    match value:
-        case str():
-            return clean_text(value, "text", len(value))
-        case list():
-            return [make_storable(entry) for entry in value]
-        case dict():
-            return {make_storable(name): make_storable(entry) for name, entry in value.items()}
-        case _:
-            return value
+    # By exact types, which are all that JSON has: every field of every line comes here.
+    kind = type(value)
+    if kind is str:
+        return clean_text(value, "text", len(value))
+    if kind is list:
+        return [make_storable(entry) for entry in value]
+    if kind is dict:
+        return {make_storable(name): make_storable(entry) for name, entry in value.items()}
+    return value
 
 
 # ---------------------------------------------------------------- title, content and what else there may be

@@ -108,7 +108,10 @@ def take_in(
         except _Rehearsed:
             return tally
     for chunk in chunks:
-        _count(tally, desk.store.write(desk.tenant, partial(_take_chunk, desk, claims, chunk)), progress)
+        # Read, checked and scrubbed before the transaction: nobody who writes meanwhile waits for that.
+        coming, seen = _all_coming(desk, claims, chunk)
+        _count(tally, seen, None)
+        _count(tally, desk.store.write(desk.tenant, partial(_take_chunk, desk, claims, coming)), progress)
     if claims.restore:
         desk.store.write(desk.tenant, partial(refold_among, memories=tally.doubtful))
     return tally
@@ -127,7 +130,9 @@ def _rehearse(
     writer: Writer,
 ) -> None:
     for chunk in chunks:
-        _count(tally, _take_chunk(desk, claims, chunk, writer), progress)
+        coming, seen = _all_coming(desk, claims, chunk)
+        _count(tally, seen, None)
+        _count(tally, _take_chunk(desk, claims, coming, writer), progress)
     raise _Rehearsed
 
 
@@ -153,9 +158,17 @@ def _count(tally: Imported, counted: Imported, progress: Callable[[int], None] |
         progress(tally.seen)
 
 
-def _take_chunk(desk: Desk, claims: Claims, chunk: list[Line | Item], writer: Writer) -> Imported:
+Coming = tuple[Line | Item, Sequence[Record | Sidecar]]
+
+
+def _all_coming(desk: Desk, claims: Claims, chunk: list[Line | Item]) -> tuple[list[Coming], Imported]:
+    """Items with the records that they would become, and what was counted on the way."""
+    seen = Imported(layout="")
+    return [_coming(desk, claims, item, seen) for item in chunk], seen
+
+
+def _take_chunk(desk: Desk, claims: Claims, coming: Sequence[Coming], writer: Writer) -> Imported:
     tally = Imported(layout="")
-    coming = [_coming(desk, claims, item, tally) for item in chunk]
     here = Here(writer, claims, (record for _, records in coming for record in records))
     for item, records in coming:
         try:
@@ -167,9 +180,7 @@ def _take_chunk(desk: Desk, claims: Claims, chunk: list[Line | Item], writer: Wr
     return tally
 
 
-def _coming(
-    desk: Desk, claims: Claims, item: Line | Item, tally: Imported
-) -> tuple[Line | Item, Sequence[Record | Sidecar]]:
+def _coming(desk: Desk, claims: Claims, item: Line | Item, tally: Imported) -> Coming:
     """An item with the records that it would become, believed as far as a file is and without secrets, or the reason
     why it becomes none.
     """
