@@ -77,10 +77,14 @@ class Follower:
 
     def is_astray(self) -> bool:
         """Whether the index followed another history: the records were put back from a backup, or replaced."""
-        if self._index.applied == 0:
+        applied, mark = self._index.applied, self._index.mark
+        while self._index.applied != applied:
+            # Another process brought the index forward between the two looks: they must be of one moment.
+            applied, mark = self._index.applied, self._index.mark
+        if applied == 0:
             return False
-        last = self._store.changes(self._index.applied - 1, 1)
-        return not last or _mark(last[0]) != self._index.mark
+        last = self._store.changes(applied - 1, 1)
+        return not last or _mark(last[0]) != mark
 
     def catch_up(
         self,
