@@ -6,7 +6,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from reasoningbank import ReasoningBank
+from reasoningbank.index.embedded import EmbeddedIndex
 from reasoningbank.store.sqlite import SqliteStore
 
 ROOT = Path(__file__).parents[2]
@@ -188,3 +191,26 @@ def test_searching_goes_on_while_another_process_reindexes_again_and_again(path:
             searches += 1
         assert other.communicate()[0] == "fine\n"
         assert "/75/" in bank.search("found in every build", floor=0.0).embedder
+
+
+def test_an_index_that_is_brought_forward_while_another_opens_it_is_not_taken_for_a_foreign_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever takes it for one throws it away, while others are reading and writing it."""
+    with opened(path) as one, opened(path) as other:
+        one.record(title="first", content="of all")
+        one.search("first")
+        [folder] = Path(f"{path}.index").iterdir()
+        before = folder.stat().st_ino
+        real, moved = EmbeddedIndex.mark.fget, []
+
+        def mark(index: EmbeddedIndex) -> int:
+            if not moved:
+                moved.append(one.record(title="second", content="of all").id)
+                one.search("second")
+            return int(real(index))
+
+        monkeypatch.setattr(EmbeddedIndex, "mark", property(mark))
+        assert len(other.search("of all", floor=0.0).memories) == 2
+        assert moved
+        assert folder.stat().st_ino == before, "the index was thrown away"

@@ -17,6 +17,7 @@ from reasoningbank.core.errors import BankDamaged, BankReadOnly, BankTooNew, Ban
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.index.embedded import EmbeddedIndex
 from reasoningbank.index.generation import Generation
+from reasoningbank.index.header import Header, HeaderFile
 from reasoningbank.ports import Filter, Probe
 
 DIMENSION = 16
@@ -325,3 +326,59 @@ def test_read_only_reads_and_refuses_to_write(open_bench, memory) -> None:
     assert reader.search("retry").considered == 20_001
     bench.apply(erased=["mem_a"])
     assert reader.search("retry").considered == 20_000
+
+
+def test_an_index_that_is_opened_while_its_segments_are_merged_is_not_taken_for_a_damaged_one(
+    open_bench, random_memories, monkeypatch
+) -> None:
+    """Whoever takes it for damaged throws it away, while others are reading and writing it."""
+    first = open_bench(8)
+    first.apply(added=random_memories(1, 5_000))
+    real, read_before = HeaderFile.read, []
+
+    def read(header: HeaderFile) -> object:
+        found = real(header)
+        if not read_before:
+            # Between this look at the header and the one at the segments that it names, a writer merges them.
+            read_before.append(found)
+            first.apply(added=random_memories(2, 5_000))
+        return found
+
+    monkeypatch.setattr(HeaderFile, "read", read)
+    assert open_bench(8).index.info().memories == 10_000
+    assert read_before[0].segments == ((0, 5_000),)
+
+
+def test_clearing_up_after_a_dead_writer_never_shortens_a_file_that_others_may_have_mapped(
+    open_bench, memory, monkeypatch
+) -> None:
+    bench = open_bench(8)
+    bench.apply(added=[memory("mem_1", content="sound")])
+    generation = bench.index._latest()
+    # As a writer that died leaves it: bytes behind what is committed, and the lock as it was held.
+    for file in generation._files():
+        file.write(os.fstat(file._descriptor).st_size, b"left behind" * 1_000)
+    assert bench.index._lock.acquire(1.0)
+    bench.index._lock.left_in_disorder()
+    bench.index._lock.release(in_order=False)
+    real = os.ftruncate
+
+    def never_shorter(descriptor: int, size: int) -> None:
+        assert size >= os.fstat(descriptor).st_size, "a mapped file is cut"
+        real(descriptor, size)
+
+    monkeypatch.setattr(os, "ftruncate", never_shorter)
+    with bench.index.writing(wait_s=1.0) as granted:
+        assert granted
+    assert not any(b"left behind" in path.read_bytes() for path in generation.directory.iterdir())
+    assert bench.search("sound").ids == ["mem_1"]
+
+
+def test_a_header_is_never_written_over_one_that_others_may_have_mapped(tmp_path) -> None:
+    """A file that is opened to be written anew is empty for a moment, and whoever has it mapped is then killed."""
+    HeaderFile.create(tmp_path / "header", Header(sequence=1, applied=7))
+    mapped = HeaderFile(tmp_path / "header", writable=False)
+    with pytest.raises(BankUnavailable, match="another process"):
+        HeaderFile.create(tmp_path / "header", Header(sequence=1))
+    assert mapped.read().applied == 7
+    mapped.close()

@@ -46,9 +46,11 @@ def _guarded(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         _abandon_stdout()
         return PIPE_CLOSED
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
+        # A write that it came into has left word of what became of it.
+        said = getattr(error, "__notes__", None) or ["What was stored before that stays stored."]
         with suppress(OSError):
-            terminal.tell("\nInterrupted.")
+            terminal.tell(f"\nInterrupted. {' '.join(said)}")
         return INTERRUPTED
     except BankError as error:
         return _failed(terminal, error, str(error), error.exit_code)

@@ -6,8 +6,10 @@ a store into a map of a full disk kills the process instead of raising; a map is
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +71,14 @@ class GrowingFile:
             self._dirty = False
 
     def forget_beyond(self, size: int) -> None:
-        """Really remove what a dead writer left behind the committed end."""
-        on_disk = os.fstat(self._descriptor).st_size
-        os.ftruncate(self._descriptor, size)
-        os.ftruncate(self._descriptor, on_disk)
-        self._dirty = True
+        """Really remove what a dead writer left behind the committed end.
+
+        Overwritten, not cut off: a process that looks past the end of a file through its map is killed, and others may
+        have this one mapped.
+        """
+        for at, end in _extents(self._descriptor, size):
+            for start in range(at, end, _LEAST_GROWTH_BYTES):
+                self.write(start, bytes(min(_LEAST_GROWTH_BYTES, end - start)))
 
     def continued(self) -> PrivateFile:
         """The file as it is, to be continued in this process's memory alone."""
@@ -131,6 +136,23 @@ File = GrowingFile | PrivateFile
 
 def _with_room(size: int) -> int:
     return size + max(_LEAST_GROWTH_BYTES, size // 4) & ~(mmap.PAGESIZE - 1)
+
+
+def _extents(descriptor: int, start: int) -> Iterator[tuple[int, int]]:
+    """Where there is anything behind `start` in a file that is mostly holes."""
+    size = os.fstat(descriptor).st_size
+    if not hasattr(os, "SEEK_DATA"):
+        yield start, size
+        return
+    while start < size:
+        try:
+            at = os.lseek(descriptor, start, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                return
+            raise
+        start = os.lseek(descriptor, at, os.SEEK_HOLE)
+        yield at, start
 
 
 def _write_at(descriptor: int, data: memoryview, at: int) -> int:

@@ -33,7 +33,7 @@ class Generation(Content):
         self._growing = {name: GrowingFile(directory / name, writable=writable) for name in file_names(shape)}
         super().__init__(directory, shape, rotation, self._growing)
         self._mapping = threading.RLock()
-        self._snapshot = self._take_snapshot()
+        self._snapshot = self._newest_snapshot()
 
     @classmethod
     def create(cls, directory: Path, shape: Shape, header: Header) -> Generation:
@@ -51,15 +51,19 @@ class Generation(Content):
 
     def snapshot(self) -> Snapshot:
         with self._mapping:
-            while (sequence := self._header.sequence()) != self._snapshot.header.sequence:
-                try:
-                    self._snapshot = self._take_snapshot()
-                    break
-                except BankDamaged:
-                    # A writer may have merged the segments that the header listed a moment ago.
-                    if self._header.sequence() == sequence:
-                        raise
+            if self._header.sequence() != self._snapshot.header.sequence:
+                self._snapshot = self._newest_snapshot()
             return self._snapshot
+
+    def _newest_snapshot(self) -> Snapshot:
+        while True:
+            sequence = self._header.sequence()
+            try:
+                return self._take_snapshot()
+            except BankDamaged:
+                # A writer may have merged the segments that the header listed a moment ago.
+                if self._header.sequence() == sequence:
+                    raise
 
     def _take_snapshot(self) -> Snapshot:
         return self._snapshot_at(self._header.read())

@@ -12,7 +12,7 @@ import struct
 import zlib
 from pathlib import Path
 
-from reasoningbank.core.errors import BankDamaged, BankTooNew, EmbedderMismatch
+from reasoningbank.core.errors import BankDamaged, BankTooNew, BankUnavailable, EmbedderMismatch
 from reasoningbank.core.values import dataclass
 from reasoningbank.index.durable import sync
 
@@ -59,7 +59,14 @@ class HeaderFile:
 
     @classmethod
     def create(cls, path: Path, header: Header) -> None:
-        with path.open("wb") as file:
+        """A new one: to write over one that is there would empty it under the eyes of whoever has it mapped."""
+        try:
+            made = path.open("xb")
+        except FileExistsError as error:
+            raise BankUnavailable(
+                f"The index {path.parent} is being made by another process at this moment: try again."
+            ) from error
+        with made as file:
             for at in _COPY_AT:
                 file.seek(at)
                 file.write(_pack(header))

@@ -12,6 +12,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from reasoningbank.forking import renew_in_child
 from reasoningbank.index.durable import full_disk_is_an_error
@@ -29,7 +30,7 @@ _CLEAN, _HELD = b"0", b"1"
 class WriterLock:
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._thread_lock = threading.Lock()
+        self._thread_lock: Any = threading.RLock()
         self._descriptor: int | None = None
         self._owner: int | None = None
         renew_in_child(self._leave_to_parent)
@@ -39,7 +40,7 @@ class WriterLock:
         not closing would keep it held after the parent's end.
         """
         descriptor, self._descriptor, self._owner = self._descriptor, None, None
-        self._thread_lock = threading.Lock()
+        self._thread_lock = threading.RLock()
         if descriptor is not None:
             os.close(descriptor)
 
@@ -48,14 +49,17 @@ class WriterLock:
         return self._owner == threading.get_ident()
 
     def acquire(self, wait_s: float) -> bool:
-        deadline = time.monotonic() + wait_s
-        if not self._thread_lock.acquire(timeout=max(0.0, wait_s)):
+        if self.held:
             return False
+        deadline = time.monotonic() + wait_s
         try:
+            if not self._thread_lock.acquire(timeout=max(0.0, wait_s)):
+                return False
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
             granted = _lock_until(self._descriptor, deadline)
         except BaseException:
-            self._let_go()
+            if self._thread_lock._is_owned():  # noqa: SLF001 - an interrupt may have come before or after it was granted
+                self._let_go()
             raise
         if granted:
             self._owner = threading.get_ident()

@@ -103,8 +103,9 @@ class Follower:
         """Whether the index followed another history: the records were put back from a backup, or replaced, or a power
         loss took the last ones.
         """
-        applied, mark = self.index.applied, self.index.mark
-        return applied > 0 and not _holds(self.store.changes(applied - 1, 1), applied, mark)
+        position = self._position()
+        applied = position.applied
+        return applied > 0 and not _holds(self.store.changes(applied - 1, 1), applied, position.mark)
 
     def _changes(self, limit: int) -> list[Change]:
         """The changes that the index has not seen. Raises `BankDamaged` where the last one it saw is not there."""

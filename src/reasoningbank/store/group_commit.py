@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 UNITS_PER_COMMIT = 256
 LOST_AFTER_S = 1.0
-"""How often a thread that waits looks whether anybody leads: an interrupt may have taken the leader away."""
+"""A thread that has waited so long leads itself: an interrupt may have taken the leader away."""
 _NOTHING = object()
 
 
@@ -103,13 +103,8 @@ class GroupCommit:
     @property
     def is_committing_here(self) -> bool:
         """Whether this very thread is running units, as a unit finds that writes itself."""
-        if self._committing != threading.get_ident():
-            return False
-        if self.turn.acquire(blocking=False):
-            # It was, and was interrupted twice.
-            self._committing = None
-            self.turn.release()
-        return self._committing is not None
+        # With the turn, since somebody who was interrupted twice may have left its name.
+        return self._committing == threading.get_ident() and self.turn.locked()
 
     def submit(self, unit: Unit[T]) -> T:
         if self.is_committing_here:
@@ -129,24 +124,16 @@ class GroupCommit:
         with self._queue_lock:
             self.queue.append(unit)
             if not self._is_led:
-                self._is_led = True
+                self._is_led = unit.leads = True
                 return True
             unit.gate = gate = threading.Lock()
             gate.acquire()
         # Each waits at a gate of its own: one lock for all would wake them one after the other.
-        while not gate.acquire(timeout=LOST_AFTER_S) and not self._is_lost(unit):
-            pass
+        if not gate.acquire(timeout=LOST_AFTER_S):
+            # Who leads may have been taken away. If somebody does lead, there are two for a while, taking turns.
+            with self.turn:
+                self._drop_if_lost(unit)
         return not unit.done
-
-    def _is_lost(self, unit: Unit[Any]) -> bool:
-        """Whether nobody is at a unit: it is to be led by its own thread if it is in the queue, or was dropped."""
-        if not self.turn.acquire(blocking=False):
-            return False
-        try:
-            self._drop_if_lost(unit)
-        finally:
-            self.turn.release()
-        return True
 
     def _drop_if_lost(self, unit: Unit[Any]) -> None:
         """While nobody else commits: a unit that is not in the queue any more is one that an interrupt has left."""
@@ -181,15 +168,12 @@ class GroupCommit:
                 with self.turn:
                     self._commit_queued(unit, settled)
                     self._drop_if_lost(unit)
-            unit.leads = False
-        finally:
             # The next leader is woken first: behind all the others it would wait for the interpreter's lock until each
             # has prepared its next write, with no sync going on meanwhile.
-            try:
-                if not unit.leads:
-                    self._hand_over()
-            finally:
-                _open_gates(settled)
+            self._hand_over()
+            unit.leads = False
+        finally:
+            _open_gates(settled)
 
     def _hand_over(self) -> None:
         with self._queue_lock:
