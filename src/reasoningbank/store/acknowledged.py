@@ -22,6 +22,8 @@ _MAGIC = b"RBNKACK1"
 _CHECKSUM = struct.Struct("<I")
 _BYTES = _NOTE.size + _CHECKSUM.size
 _STAMP_AT, _HEAD_AT = 0, 64
+WATCHABLE = hasattr(os, "pread") and hasattr(os, "O_DIRECTORY")
+"""Elsewhere a file that is open can be neither renamed nor removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,15 @@ def _read(place: Path, at: int) -> Note | None:
         return None
     magic, own, previous, head = _NOTE.unpack_from(data)
     return Note(Stamp(own, previous), head) if magic == _MAGIC else None
+
+
+def note_stamp(place: Path, stamp: Stamp) -> None:
+    """For whoever stamps a bank once, with the write lock held."""
+    book = Notebook(place)
+    try:
+        book.note_stamp(stamp)
+    finally:
+        book.close()
 
 
 class Notebook:

@@ -16,12 +16,12 @@ from urllib.parse import quote
 import apsw
 
 from reasoningbank.core.errors import BankReplaced, StoreError
-from reasoningbank.store.acknowledged import read_head
+from reasoningbank.store.acknowledged import WATCHABLE, read_head
 from reasoningbank.store.holders import note_closed, note_opened
 from reasoningbank.store.opening import access_to, bring_up_to_date, stamp_and_head_of
 from reasoningbank.store.pairing import check_head, check_log_is_not_alone, check_pair
 from reasoningbank.store.stamps import Stamp, stamp_and_head
-from reasoningbank.store.watch import WATCHABLE, Inodes, Watch, inodes_of
+from reasoningbank.store.watch import Inodes, Watch, inodes_of
 
 MEMORY = ":memory:"
 BUSY_TIMEOUT_MS = 30_000

@@ -15,6 +15,7 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
 from reasoningbank.core.values import dataclass
+from reasoningbank.store.acknowledged import WATCHABLE, note_stamp
 from reasoningbank.store.faults import not_a_bank, remedy
 from reasoningbank.store.pairing import read_file
 from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STAMPED_SINCE
@@ -108,13 +109,18 @@ def _migrate(connection: apsw.Connection, location: str) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Asked again under the lock: another process may have been first.
-        for number in range(known_version(connection, location), SCHEMA_VERSION):
+        version = known_version(connection, location)
+        if version == SCHEMA_VERSION:
+            return
+        for number in range(version, SCHEMA_VERSION):
             for statement in MIGRATIONS[number]:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         if SCHEMA_VERSION >= STAMPED_SINCE:
-            renew_stamp(connection)
+            stamp = renew_stamp(connection)
+            if location != ":memory:" and WATCHABLE:
+                note_stamp(Path(location), stamp)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:

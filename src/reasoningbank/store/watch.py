@@ -35,8 +35,6 @@ _SETTLED_NS = 100_000_000
 _LOOKS = 3
 _SYNCED = 2
 """SQLite's number for `full`."""
-WATCHABLE = hasattr(os, "pread") and hasattr(os, "O_DIRECTORY")
-"""Elsewhere a file that is open can be neither renamed nor removed."""
 Inodes = tuple[int, int, int]
 
 
