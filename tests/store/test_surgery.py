@@ -154,6 +154,24 @@ with open(sys.argv[1], "rb+") as file:
     bank.close()
 
 
+def test_logs_that_others_begin_anew_alarm_nobody_who_was_idle_meanwhile(path: Path) -> None:
+    idle, one, other = filled(path, 1), opened(path), opened(path)
+    for _ in range(3):
+        # Each erasure empties the log, and whoever writes next begins it anew.
+        one.erase(one.record(title="gone", content="x").id)
+        one.record(title="by one", content="x")
+        other.erase(other.record(title="gone", content="x").id)
+        other.record(title="by the other", content="x")
+        one.record(title="by one, in the log of the other", content="x")
+        other.erase(other.record(title="gone", content="x").id)
+    idle.record(title="after a rest", content="x")
+    for bank in (idle, one, other):
+        bank.close()
+    with opened(path) as again:
+        assert len(again.list()) == 11
+        assert again.verify() == []
+
+
 # ---------------------------------------------------------------- when it is opened next
 
 

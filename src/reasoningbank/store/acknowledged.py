@@ -1,8 +1,9 @@
-"""A note beside a bank of how far it has been acknowledged, for whoever opens it next.
+"""A file beside a bank with two notes: which stamp it carries, and how far it has been acknowledged.
 
-A log that was taken away leaves nothing in the file that says so. The note holds the newest number of the feed that was
-acknowledged and the stamp that it belongs to; a bank of that stamp that ends before has lost something. It is never
-synced: a power loss leaves an older note, which promises less.
+A log that was taken away leaves nothing in the file that says so. The second note holds the newest number of the feed
+that was acknowledged and the stamp that it belongs to; a bank of that stamp that ends before has lost something. The
+first is for processes that find the log empty: it is written with the write lock held, before the stamp is committed,
+so that it never lags behind the file. Neither is ever synced: a power loss leaves older notes, which promise less.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from reasoningbank.store.stamps import NAME_BYTES, Stamp
 _NOTE = struct.Struct(f"<8s{NAME_BYTES}s{NAME_BYTES}sQ")
 _MAGIC = b"RBNKACK1"
 _CHECKSUM = struct.Struct("<I")
+_BYTES = _NOTE.size + _CHECKSUM.size
+_STAMP_AT, _HEAD_AT = 0, 64
+WATCHABLE = hasattr(os, "pread") and hasattr(os, "O_DIRECTORY")
+"""Elsewhere a file that is open can be neither renamed nor removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,34 +36,55 @@ def note_beside(place: Path) -> Path:
     return place.with_name(f"{place.name}.ack")
 
 
-def read_note(place: Path) -> Note | None:
-    """None where there is none that can be believed."""
+def read_head(place: Path) -> Note | None:
+    """How far the bank was acknowledged; None where nothing that can be believed says so."""
+    return _read(place, _HEAD_AT)
+
+
+def read_stamp(place: Path) -> Stamp | None:
+    """What the bank was last stamped with; None as above."""
+    note = _read(place, _STAMP_AT)
+    return None if note is None else note.stamp
+
+
+def _read(place: Path, at: int) -> Note | None:
     try:
-        data = note_beside(place).read_bytes()
+        data = note_beside(place).read_bytes()[at : at + _BYTES]
     except OSError:
         return None
-    if len(data) != _NOTE.size + _CHECKSUM.size or zlib.crc32(data[: _NOTE.size]) != _CHECKSUM.unpack(data[-4:])[0]:
+    if len(data) != _BYTES or zlib.crc32(data[: _NOTE.size]) != _CHECKSUM.unpack(data[_NOTE.size :])[0]:
         return None
     magic, own, previous, head = _NOTE.unpack_from(data)
     return Note(Stamp(own, previous), head) if magic == _MAGIC else None
 
 
+def note_stamp(place: Path, stamp: Stamp) -> None:
+    """For whoever stamps a bank once, with the write lock held."""
+    book = Notebook(place)
+    try:
+        book.note_stamp(stamp)
+    finally:
+        book.close()
+
+
 class Notebook:
-    """The note, held open by a process that writes."""
+    """The notes, held open by a process that writes."""
 
     def __init__(self, place: Path) -> None:
-        self._descriptor: int | None = None
+        self._descriptor = os.open(note_beside(place), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def note_stamp(self, stamp: Stamp) -> None:
+        """With the write lock held, and before the commit. What cannot be noted is not to be committed."""
+        self._write(stamp, 0, _STAMP_AT)
+
+    def note_head(self, stamp: Stamp, head: int) -> None:
         # Nothing depends on it: what it cannot say is only not noticed.
         with suppress(OSError):
-            self._descriptor = os.open(note_beside(place), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._write(stamp, head, _HEAD_AT)
 
-    def write(self, stamp: Stamp, head: int) -> None:
-        if self._descriptor is None:
-            return
+    def _write(self, stamp: Stamp, head: int, at: int) -> None:
         body = _NOTE.pack(_MAGIC, stamp.own, stamp.previous, head)
-        with suppress(OSError):
-            os.pwrite(self._descriptor, body + _CHECKSUM.pack(zlib.crc32(body)), 0)
+        os.pwrite(self._descriptor, body + _CHECKSUM.pack(zlib.crc32(body)), at)
 
     def close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
+        os.close(self._descriptor)

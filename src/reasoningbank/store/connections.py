@@ -24,14 +24,14 @@ import apsw
 
 from reasoningbank import forking
 from reasoningbank.core.errors import BankReplaced, StoreError
-from reasoningbank.store.acknowledged import read_note
+from reasoningbank.store.acknowledged import WATCHABLE, read_head
 from reasoningbank.store.calls import UnforkedCursor, check_not_torn, close, connected, forbid, leave, never_close
 from reasoningbank.store.holders import note_closed, note_opened
-from reasoningbank.store.opening import access_to, bring_up_to_date, stamp_of
+from reasoningbank.store.opening import access_to, bring_up_to_date, stamp_and_head_of
 from reasoningbank.store.pairing import check_head, check_log_is_not_alone, check_pair
-from reasoningbank.store.stamps import Stamp, head_of
+from reasoningbank.store.stamps import Stamp, stamp_and_head
 from reasoningbank.store.turn import WriteTurn
-from reasoningbank.store.watch import WATCHABLE, Inodes, Watch, inodes_of
+from reasoningbank.store.watch import Inodes, Watch, inodes_of
 
 MEMORY = ":memory:"
 BUSY_TIMEOUT_MS = 30_000
@@ -105,12 +105,12 @@ class Connections:
 
     def _opened(self) -> apsw.Connection:
         # Read first: whoever writes meanwhile goes on from there.
-        note = read_note(self._place)
+        note = read_head(self._place)
         connection = self._connect() if self.read_only else self._connect_writer()
         try:
             bring_up_to_date(connection, self._path, read_only=self.read_only)
-            self._stamp = stamp_of(connection)
-            check_head(self._place, note, self._stamp, head_of(connection))
+            self._stamp, head = stamp_and_head_of(connection)
+            check_head(self._place, note, self._stamp, head)
         except BaseException:
             leave(connection)
             raise
@@ -239,11 +239,11 @@ class Connections:
     def commit(self, connection: apsw.Connection, noted: list[Any]) -> None:
         """To be acknowledged once this returns, and not otherwise. `noted` is not empty once it is committed."""
         watch = self._watch
-        head = head_of(connection) if watch is not None and watch.needs_head else None
+        stamp, head = stamp_and_head(connection) if watch is not None and watch.keeps_head else (None, 0)
         # Made and noted in one step of the interpreter, so that no interrupt comes in between.
         noted.extend(map(connection.execute, ("COMMIT",)))
         if watch is not None:
-            watch.committed(head)
+            watch.committed(stamp, head)
 
     def _watching(self) -> Watch | None:
         if self._watch is None and WATCHABLE and all(self._inodes):

@@ -16,11 +16,12 @@ import apsw
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
 from reasoningbank.core.values import dataclass
 from reasoningbank.store.access import token_hash
+from reasoningbank.store.acknowledged import WATCHABLE, note_stamp
 from reasoningbank.store.durable import make_folder
 from reasoningbank.store.faults import not_a_bank, remedy
 from reasoningbank.store.pairing import read_file
 from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STAMPED_SINCE
-from reasoningbank.store.stamps import Stamp, kept_stamp, renew_stamp
+from reasoningbank.store.stamps import Stamp, renew_stamp, stamp_and_head
 
 _MAGIC = b"SQLite format 3\0"
 _SMALLEST_PAGE_BYTES = 512
@@ -123,13 +124,18 @@ def _migrate(connection: apsw.Connection, location: str) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Asked again under the lock: another process may have been first.
-        for number in range(known_version(connection, location), SCHEMA_VERSION):
+        version = known_version(connection, location)
+        if version == SCHEMA_VERSION:
+            return
+        for number in range(version, SCHEMA_VERSION):
             for statement in MIGRATIONS[number]:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         if SCHEMA_VERSION >= STAMPED_SINCE:
-            renew_stamp(connection)
+            stamp = renew_stamp(connection)
+            if location != ":memory:" and WATCHABLE:
+                note_stamp(Path(location), stamp)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
@@ -139,9 +145,12 @@ def _migrate(connection: apsw.Connection, location: str) -> None:
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
 
-def stamp_of(connection: apsw.Connection) -> Stamp | None:
-    """What a bank carries; None for one of a program that knew no stamps."""
-    return kept_stamp(connection) if number_from(connection, "PRAGMA user_version") >= STAMPED_SINCE else None
+def stamp_and_head_of(connection: apsw.Connection) -> tuple[Stamp | None, int]:
+    """As `stamp_and_head`; nothing for a bank of a program that knew no stamps, or one too damaged to say."""
+    if number_from(connection, "PRAGMA user_version") >= STAMPED_SINCE:
+        with suppress(apsw.CorruptError):
+            return stamp_and_head(connection)
+    return None, 0
 
 
 def _enter_wal(connection: apsw.Connection) -> None:

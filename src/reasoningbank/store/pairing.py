@@ -15,12 +15,10 @@ import apsw
 
 from reasoningbank.core.errors import BankReplaced
 from reasoningbank.store.acknowledged import Note
-from reasoningbank.store.schema import STAMPED_SINCE
 from reasoningbank.store.stamps import FRAME_HEADER_BYTES, LOG_HEADER_BYTES, NOTHING, Log, Stamp, stamp_in
 
 _LOOKS = 5
 """Somebody who writes meanwhile may begin the log anew between two glances."""
-_VERSION_AT = 60
 
 
 class _File:
@@ -89,11 +87,11 @@ def _verdict(place: Path, descriptor: int) -> str | None:
     if not log.committed:
         return None
     with closing(_File(place)) as file:
-        stamped = int.from_bytes(file.read(4, _VERSION_AT), "big") >= STAMPED_SINCE
         page = None if log.page is None else file.read(log.page_bytes, (log.page - 1) * log.page_bytes)
     there = None if page is None else stamp_in(page)
     if log.first is None:
-        fits = not stamped
+        # Begun by a program that knows no stamps: an older one of ours that still runs, or a tool.
+        fits = True
     elif there is None:
         fits = log.first.previous == NOTHING
     else:

@@ -53,10 +53,10 @@ def kept_stamp(connection: apsw.Connection) -> Stamp | None:
     return None if row is None else Stamp.from_bytes(bytes(row[0]))
 
 
-def head_of(connection: apsw.Connection) -> int:
-    """The newest number of the feed."""
-    row: Any = connection.execute("SELECT coalesce(max(seq), 0) FROM feed").fetchone()
-    return int(row[0])
+def stamp_and_head(connection: apsw.Connection) -> tuple[Stamp | None, int]:
+    """What a transaction sees: the stamp, and the newest number of the feed."""
+    row: Any = connection.execute("SELECT (SELECT mark FROM stamp), max(seq) FROM feed").fetchone()
+    return Stamp.from_bytes(row[0] or b""), row[1] or 0
 
 
 def renew_stamp(connection: apsw.Connection, *, fresh: bool = False) -> Stamp:

@@ -18,7 +18,7 @@ from pathlib import Path
 import apsw
 
 from reasoningbank.core.errors import BankReplaced
-from reasoningbank.store.acknowledged import Notebook, read_note
+from reasoningbank.store.acknowledged import Notebook, read_stamp
 from reasoningbank.store.stamps import (
     FRAME_HEADER_BYTES,
     LOG_HEADER_BYTES,
@@ -26,8 +26,6 @@ from reasoningbank.store.stamps import (
     STAMP_BYTES,
     Log,
     Stamp,
-    head_of,
-    kept_stamp,
     place_in,
     renew_stamp,
 )
@@ -37,8 +35,6 @@ _SETTLED_NS = 100_000_000
 _LOOKS = 3
 _SYNCED = 2
 """SQLite's number for `full`."""
-WATCHABLE = hasattr(os, "pread") and hasattr(os, "O_DIRECTORY")
-"""Elsewhere a file that is open can be neither renamed nor removed."""
 Inodes = tuple[int, int, int]
 
 
@@ -61,8 +57,6 @@ class Watch:
         """`inodes` and `stamp` as they were when the bank was opened; `observer` is never in a transaction."""
         self._place, self._location, self._inodes = place, location, inodes
         self.observer = observer
-        # A power loss may take what a bank acknowledged that does not sync: the note must not miss it.
-        self._keeps_head = int(observer.pragma("synchronous")) >= _SYNCED
         self._page_bytes = int(observer.pragma("page_size"))
         self._folder = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._log_file = os.open(f"{place}-wal", os.O_RDONLY | os.O_CLOEXEC)
@@ -77,14 +71,10 @@ class Watch:
         """Names that the file was seen to carry, or was given here."""
         self._seen: tuple[bytes, int] = (b"", -1)
         """What the file carried at the last look, and how much of the log was in it."""
-        self.stamp: Stamp | None = None
-        """Given to the transaction that is under way, or to an earlier one."""
         self._page = self._page_of_stamp()
         self._at: int | None = None
-
-    @property
-    def needs_head(self) -> bool:
-        return self._keeps_head and self._page is not None
+        # A power loss may take what a bank acknowledged that does not sync: the note must not miss it.
+        self.keeps_head = self._page is not None and int(observer.pragma("synchronous")) >= _SYNCED
 
     def _page_of_stamp(self) -> int | None:
         row = self.observer.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'stamp'").fetchone()
@@ -103,25 +93,28 @@ class Watch:
         self._check_file(frames, copied)
         if frames == copied:
             # SQLite may begin the log anew with this transaction, and only then.
-            self.stamp = renew_stamp(connection)
-            self._known.add(self.stamp.own)
+            stamp = renew_stamp(connection)
+            self._known.add(stamp.own)
             # Before the commit: whoever finds the new stamp in the file finds it in the note too.
             if self._notebook is not None:
                 self._notebook.close()
+                self._notebook = None
             self._notebook = Notebook(self._place)
-            self._notebook.write(self.stamp, head_of(connection) if self._keeps_head else 0)
-        elif self.stamp is None:
-            self.stamp = kept_stamp(connection)
+            self._notebook.note_stamp(stamp)
 
-    def committed(self, head: int | None) -> None:
-        """Called after the commit and before the acknowledgement. `head` is the newest number of the feed."""
+    def committed(self, stamp: Stamp | None, head: int) -> None:
+        """Called after the commit and before the acknowledgement, with what the transaction saw at its end: the stamp,
+        and the newest number of the feed.
+        """
         self._check_names("What was being stored may not be there")
         if os.pread(self._log_file, 4, 0) == b"\0\0\0\0":
             raise self._replaced(f"{self._place.name}-wal was emptied", "What was being stored may not be there")
-        if head is not None and self.stamp is not None:
+        if self.keeps_head and stamp is not None:
             if self._notebook is None:
-                self._notebook = Notebook(self._place)
-            self._notebook.write(self.stamp, head if self._keeps_head else 0)
+                with suppress(OSError):
+                    self._notebook = Notebook(self._place)
+            if self._notebook is not None:
+                self._notebook.note_head(stamp, head)
 
     # ------------------------------------------------------------ what is looked at
 
@@ -197,8 +190,8 @@ class Watch:
 
     def _known_names(self, own: bytes) -> set[bytes]:
         """Without a log that tells: what this process knows, and what others have noted; without a note, `own`."""
-        note = read_note(self._place)
-        return self._known | ({own} if note is None else {note.stamp.own, note.stamp.previous})
+        noted = read_stamp(self._place)
+        return self._known | ({own} if noted is None else set(noted))
 
     def _replaced(self, what: str, consequence: str) -> BankReplaced:
         return BankReplaced(
