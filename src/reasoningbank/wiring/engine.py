@@ -161,7 +161,7 @@ class EmbeddedEngine:
             raise BankBusy("The index is being built anew again and again by other processes; try again.")
 
     def using(self, use: Callable[[Searcher], T]) -> T:
-        for _ in range(MOST_RENEWALS):
+        for attempt in range(MOST_RENEWALS):
             searcher: Searcher | None = None
             try:
                 with self._held() as searcher:
@@ -169,7 +169,8 @@ class EmbeddedEngine:
             except (BankUnavailable, BankDamaged, EmbedderMismatch, FileNotFoundError) as error:
                 if searcher is None and isinstance(error, EmbedderMismatch):
                     raise
-                if searcher is not None and not self._may_renew(searcher):
+                # Asked again once in any case: another process may have mended it meanwhile.
+                if searcher is not None and not self._may_renew(searcher) and attempt:
                     raise
         with self._held() as searcher:
             return use(searcher)
