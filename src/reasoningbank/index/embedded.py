@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,7 +36,7 @@ from reasoningbank.index.continuation import Continuation
 from reasoningbank.index.damage import damage_is_named, told
 from reasoningbank.index.door import names_faults
 from reasoningbank.index.durable import full_disk_is_an_error, sync_directory, write_durably
-from reasoningbank.index.examine import examine, examine_slots
+from reasoningbank.index.examine import are_in_doubt, examine, examine_slots
 from reasoningbank.index.generation import Generation
 from reasoningbank.index.header import Header
 from reasoningbank.index.lock import WriterLock
@@ -55,7 +54,6 @@ _MOST_ATTEMPTS = 20
 _SPARE_SCRATCHES = 2
 _ENCODED_AT_A_TIME = 4096
 _GENERATION = pattern(r"gen-[0-9]{1,15}")
-_LOOKS, _LOOK_AGAIN_S = 4, 0.002
 _SLOTS_PER_TURN = 64
 _SLOT_BITS = 32
 _SLOT_OF_HANDLE = (1 << _SLOT_BITS) - 1
@@ -380,12 +378,11 @@ class EmbeddedIndex:
         content, snapshot = self._now()
         slots = handles & _SLOT_OF_HANDLE
         slots = slots[(handles >> _SLOT_BITS == content.number) & (slots < snapshot.header.rows)]
-        for _ in range(_LOOKS):
-            if snapshot.rows.sound(slots).all():
-                return True
-            # Somebody may be changing one at this moment.
-            time.sleep(_LOOK_AGAIN_S)
-        return False
+        if snapshot.rows.sound(slots).all():
+            return True
+        # Somebody may be changing one at this moment, and says so first.
+        unsound = slots[~snapshot.rows.sound(slots)]
+        return bool((snapshot.rows.take("changed", unsound) > np.uint64(snapshot.header.applied)).all())
 
     def is_sound_at(self, turn: int) -> bool:
         content, snapshot = self._now()
@@ -393,8 +390,12 @@ class EmbeddedIndex:
         if not rows:
             return True
         first = turn * _SLOTS_PER_TURN % (-(-rows // _SLOTS_PER_TURN) * _SLOTS_PER_TURN)
-        parts = examine_slots(content, snapshot, first, min(rows, first + _SLOTS_PER_TURN))
-        return not any(part.any() for part in parts) and (first > 0 or all(s.is_sound() for s in snapshot.segments))
+        last = min(rows, first + _SLOTS_PER_TURN)
+        by_row, by_words, by_vectors = examine_slots(content, snapshot, first, last)
+        by_row &= ~are_in_doubt(snapshot, first, last)
+        return not (by_row | by_words | by_vectors).any() and (
+            first > 0 or all(s.is_sound() for s in snapshot.segments)
+        )
 
     def in_doubt(self) -> list[str]:
         _, snapshot = self._now()

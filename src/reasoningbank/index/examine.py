@@ -44,13 +44,20 @@ def examine(content: Content, snapshot: Snapshot) -> Examined:
         np.concatenate([part[i] for part in marked] or [np.empty(0, np.bool_)]) for i in range(3)
     )
     return Examined(
-        rows=by_row,
+        # One that a writer is changing, or was when it died, is put in order by whoever follows the feed next.
+        rows=by_row & ~are_in_doubt(snapshot, 0, rows),
         words=by_words,
         vectors=by_vectors,
         segments=tuple(
             f"words-{segment.first}-{segment.last}" for segment in snapshot.segments if not segment.is_sound()
         ),
     )
+
+
+def are_in_doubt(snapshot: Snapshot, first: int, last: int) -> Marked:
+    """Which of consecutive slots a batch has changed that does not count, or not yet."""
+    found: Marked = snapshot.rows.span("changed", first, last) > np.uint64(snapshot.header.applied)
+    return found
 
 
 def examine_slots(content: Content, snapshot: Snapshot, first: int, last: int) -> tuple[Marked, Marked, Marked]:

@@ -191,7 +191,7 @@ class EmbeddedEngine:
 
     @_faults_named
     def using(self, use: Callable[[Searcher], T]) -> T:
-        for _ in range(MOST_RENEWALS):
+        for attempt in range(MOST_RENEWALS):
             searcher: Searcher | None = None
             try:
                 with self._held() as searcher:
@@ -199,7 +199,8 @@ class EmbeddedEngine:
             except (BankUnavailable, BankDamaged, EmbedderMismatch, FileNotFoundError) as error:
                 if searcher is None and isinstance(error, EmbedderMismatch):
                     raise
-                if searcher is not None and not self._may_renew(searcher):
+                # Asked again once in any case: another process may have mended it meanwhile.
+                if searcher is not None and not self._may_renew(searcher) and attempt:
                     raise
         with self._held() as searcher:
             return use(searcher)
