@@ -103,6 +103,12 @@ class Served:
         return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     @property
+    def own_bytes(self) -> int:
+        """Its memory without what is mapped from files, which the system takes back when it needs it."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return 1024 * int(status.partition("RssAnon:")[2].split()[0])
+
+    @property
     def descriptors(self) -> int:
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
 

@@ -92,7 +92,9 @@ def served(bank: Bank, mounted: dict[str, Any] | None = None, **wishes: Any) -> 
     sock = listening("127.0.0.1", 0)
     service = service_for(bank, wanted, sock, mounted or {})
     started = threading.Event()
-    server = made(service, wanted.limits, ready=started.set, lifespan=(mounted or {}).get("/mcp"))
+    mcp = (mounted or {}).get("/mcp")
+    lifespan = mcp if hasattr(mcp, "running") else None
+    server = made(service, wanted.limits, ready=started.set, lifespan=lifespan)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
     thread.start()
     try:

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.values import dataclass
@@ -67,7 +68,10 @@ class Admission:
             if wait:
                 raise limited(wait)
         request.principal, request.admitted_at = principal, time.monotonic()
-        request.still_stands = lambda: self._stands(request, principal)
+        # Without the request itself, which would then be kept until the next sweep.
+        request.still_stands = partial(
+            self._setup.resolver.stands, principal, request.authorization, direct=not request.forwarded
+        )
         scope.setdefault("state", {})["principal"] = principal
 
     async def _principal(self, request: Request, scope: Scope) -> Principal:
@@ -98,9 +102,6 @@ class Admission:
 
     def _resolved(self, request: Request) -> Principal:
         return self._setup.resolver.principal(request.authorization, direct=not request.forwarded)
-
-    def _stands(self, request: Request, principal: Principal) -> bool:
-        return self._setup.resolver.stands(principal, request.authorization, direct=not request.forwarded)
 
     def challenged(self, problem: Problem, request: Request, method: str) -> Problem:
         """With a 401 or 403, what OAuth wants to hear: where to get a token, and with which scope."""
