@@ -26,12 +26,12 @@ from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.guard.suspicion import suspicion
 from reasoningbank.wiring import ReasoningBank
 
-SLICE = 40
+SLICE = 25
 """Rounds in the test command."""
-CHARS = 100_000
+CHARS = 50_000
 DOOR_CHARS = 900_000
 MOST_S_PER_MB = 0.2
-FREE_S = 0.03
+FREE_S = 0.04
 """What a text may cost whatever its length: the looks that every text has free."""
 MOST_GROWTH = 2.6
 """Of the cost of a text of twice the length, where it costs enough to be measured."""
@@ -42,7 +42,8 @@ WORST_AT_DOORS = 3
 _BARE = re.compile(r"[a-z]+[0-9]")
 KNOWN = (
     "A1b2C3d4data:password", "password=", "mysql", "pwd", "key: A1b2C3d4E5f6G7h8I9j0 ", "AKIA", "eyJ-", "://a:b",
-    "-----BEGIN PRIVATE KEY-----\n", "kind: Secret\ndata:\n  a: ", "PuTTY-User-Key-File-2: x\n", "\u200bkey=", "cookie: a=b; ",
+    "-----BEGIN PRIVATE KEY-----\n", "kind: Secret\ndata:\n  a: ", "PuTTY-User-Key-File-2: x\n", "\u200bkey=",
+    "cookie: a=b; ",
 )  # fmt: skip
 """Shapes that were slow once."""
 
