@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 from bench.benign import texts
 from bench.planted import ANNOUNCED, PLACES, TOKENS, Maker
+from bench.storms.scrub_cost import KNOWN
 from reasoningbank.guard.rules import RULES
 from reasoningbank.guard.secrets import Scrubber
 
@@ -30,18 +31,6 @@ Detector = Callable[[str], bool]
 
 DRAFT_CHARS = 500
 HOSTILE_CHARS = 1_000_000
-HOSTILE = (
-    "password=",
-    "eyJ-",
-    "://a:b",
-    "-----BEGIN PRIVATE KEY-----\n",
-    "cookie: ",
-    "sk-ant-",
-    "%41",
-    "\\\n",
-    "AKIA",
-    "\u200b",
-)
 
 
 def main(arguments: list[str]) -> int:
@@ -57,7 +46,7 @@ def main(arguments: list[str]) -> int:
     benign = list(texts(asked.data))
     figures["benign"] = _benign(scrubber, benign)
     figures["speed"] = _speed(scrubber, benign)
-    figures["hostile_seconds_per_mb"] = {text: _seconds(scrubber, text) for text in HOSTILE}
+    figures["hostile_seconds_per_mb"] = {text: _seconds(scrubber, text) for text in KNOWN}
     if asked.second_opinion:
         figures["second_opinions"] = _second_opinions(asked.seed, benign)
     print(json.dumps(figures, indent=1, ensure_ascii=False))

@@ -9,16 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.addresses import is_no_password
 from reasoningbank.guard.allowance import Allowance
 from reasoningbank.guard.entropy import is_uuid, stands_for_another
-from reasoningbank.guard.names import STEMS, Announces, announces, called, names_a_service
+from reasoningbank.guard.names import STEMS, Announces, announces, called
 from reasoningbank.guard.spans import Span
+from reasoningbank.guard.surroundings import (
+    LONGEST_NAME,
+    TAKES_ONE,
+    gives_a_value,
+    in_netrc,
+    is_of_a_service,
+    is_setting,
+    opens_a_door,
+)
 from reasoningbank.guard.values import Found, is_secret, is_told
 
-LONGEST_NAME = 48
 _SHORTEST_VALUE = 6
 _LONGEST_REST = 40
 _NAME = pattern(r"[\w.$-]*+", re.ASCII)
@@ -36,7 +45,8 @@ _OPERATOR = pattern(
       | [ \t]{1,4}\{[^{}]{0,200}?\sdefault[ \t]{0,20}=[ \t]{0,4}   # variable "api_key" { … default = "…" }
       | [ \t]{0,4}:[ \t]{0,4}&?(?:'static[ \t])?(?:str|string|String|Final(?:\[str\])?)\??[ \t]{0,4}=[ \t]{0,4}
       | [ \t]{1,4}(?:string|String|str)[ \t]{0,4}=[ \t]{0,4}
-      | [ \t]{0,20}(?::{1,3}=|[?+.]=|[?|]{2}=|=>|->|[=!]={0,2}=|=|::?|%3[DdAa]|\\u003[dD])[ \t]{0,20}(?:[>|][-+]?\s{1,20})?
+      | [ \t]{0,20}(?::{1,3}=|[?+.]=|[?|]{2}=|=>|->|[=!]={0,2}=|=|::?|%3[DdAa]|\\u003[dD])
+        [ \t]{0,20}(?:[>|][-+]?\s{1,20})?
       | >\s{0,40}(?:\{(?:[\w.-]{1,40}[ ]{1,3}){0,3})?          # <password>…, <secret>{vendor AQAAABAAA …}
       | ["']\)[ \t]{1,3}(?:or|\|\||\?\?)[ \t]{1,3}(?=["'])      # environ.get("PASSWORD") or "…"
       | [ \t]{0,2}\([ \t]{0,4}                                # setPassword("…")
@@ -120,41 +130,55 @@ def _named(text: str, name: str, position: int, end: int) -> tuple[Span | None, 
         return None, 2
     # A plain word is passed by at once.
     is_plain = value.startswith("[SECRET:") or (value.isalpha() and value.islower())
-    looks, sign = 2 if is_plain else 10 + len(value) // 2, follows["operator"].strip()
-    announced = announces(name)
-    if sign == "(" and quote and (":" in value or not _TAKES_ONE.search(name)):
+    looks = 2 if is_plain else 10 + len(value) // 2
+    if not _is_taken(text, position, end, _Pair(name, follows["operator"], quote, value, start)):
         return None, looks
-    if (sign in ("", ",") or (sign == "(" and not quote)) and not _gives_a_value(
-        text, position, follows["operator"], sign
-    ):
-        # Then only what cannot be anything else: `a secret … within`, `key,…,`.
-        if announced < Announces.SECRET or not is_told(name, value) or stands_for_another(value):
-            return None, looks
-    elif sign in ("", ","):
-        if (
-            announced is Announces.PASSWORD
-            and any(map(str.isdigit, value))
-            and _in_netrc(text, position, follows["operator"])
-            and not is_no_password(value)
-        ):
-            return Span(start, start + len(value), "password"), looks
-        if not is_secret(Found(name, value, sign, bool(quote), configured=True), announced):
-            return None, looks
-    elif announced is Announces.PERHAPS and is_uuid(value):
-        # A key of a mapping, unless a service was spoken of just before.
-        if not names_a_service(text[max(0, position - _SPOKEN_OF_CHARS) : position]):
-            return None, looks
-    else:
-        if announced is Announces.PASSWORD and not quote and _opens_a_door(text, end - len(name), value):
-            return Span(start, start + len(value), "password"), looks
-        configured = not quote and _is_setting(text, end - len(name), start + len(value), sign)
-        if not is_secret(Found(name, value, sign, bool(quote), configured), announced):
-            return None, looks
     if len(value) >= _FIRST_CHARS - _MOST_TRIMMED:
         value = _value(text, start, quote, _LONGEST_VALUE)
         if " " in value or "\t" in value:
             return None, looks
     return Span(start, start + len(value), called(name)), looks
+
+
+class _Pair(NamedTuple):
+    name: str
+    operator: str
+    quote: str
+    value: str
+    at: int
+    """Where the value begins."""
+
+
+def _is_taken(text: str, position: int, end: int, pair: _Pair) -> bool:
+    sign, value, quoted = pair.operator.strip(), pair.value, bool(pair.quote)
+    kind = announces(pair.name)
+    if sign in ("", ",", "("):
+        return _is_taken_without_a_sign(text, position, sign, pair, kind)
+    if kind is Announces.PERHAPS and is_uuid(value):
+        # A key of a mapping, unless it is a service's.
+        return is_of_a_service(text, position)
+    name_at = end - len(pair.name)
+    if kind is Announces.PASSWORD and not quoted and opens_a_door(text, name_at, value):
+        return True
+    configured = not quoted and is_setting(text, name_at, pair.at + len(value), sign)
+    return is_secret(Found(pair.name, value, sign, quoted, configured), kind)
+
+
+def _is_taken_without_a_sign(text: str, position: int, sign: str, pair: _Pair, kind: Announces) -> bool:
+    """A blank, a comma or a bracket between name and value: in a sentence that is nothing."""
+    value, quoted = pair.value, bool(pair.quote)
+    if sign == "(" and quoted:
+        return (
+            ":" not in value
+            and TAKES_ONE.search(pair.name) is not None
+            and is_secret(Found(pair.name, value, sign, quoted), kind)
+        )
+    if not gives_a_value(text, position, pair.operator, sign):
+        # Then only what cannot be anything else: `a secret … within`, `key,…,`.
+        return kind >= Announces.SECRET and is_told(pair.name, value) and not stands_for_another(value)
+    if kind is Announces.PASSWORD and any(map(str.isdigit, value)) and in_netrc(text, position, pair.operator):
+        return not is_no_password(value)
+    return is_secret(Found(pair.name, value, sign, quoted, configured=True), kind)
 
 
 def _value(text: str, start: int, quote: str, longest: int) -> str:
@@ -169,67 +193,3 @@ def _value(text: str, start: int, quote: str, longest: int) -> str:
         value = value[: end.start()] if end else value
         value = value.rstrip(".,:!?*")
     return value
-
-
-_SPOKEN_OF_CHARS = 80
-_TAKES_ONE = pattern(r"(?:pass(?:w(?:or)?d|phrase)?|pwd|secret|token|key|credentials?)$", re.IGNORECASE)
-"""Functions that are handed a secret: `setPassword`, `with_api_key`."""
-_BEFORE_A_SETTING = pattern(
-    r"(?:^|[\n;&|\"'`])[ \t]{0,40}(?:(?:export|set|setx|ENV|ARG|-[a-zA-Z]|-|\+|[#]|//|\w{1,20}:)[ \t]{1,4}|--?|\+)?\Z"
-)
-_BEHIND_A_SETTING = pattern(r"[ \t]{0,4}(?:\Z|[\r\n;&\"'`#]|[ \t](?=[\w-]))")
-
-
-def _is_setting(text: str, start: int, end: int, sign: str) -> bool:
-    """Whether a name and its value are all that a line or a part of it says: `DB_PASSWORD=…`, `password: …`."""
-    return (
-        sign in ("=", ":", ">")
-        and _BEFORE_A_SETTING.search(text[max(0, start - 60) : start]) is not None
-        and _BEHIND_A_SETTING.match(text, end) is not None
-    )
-
-
-_CONNECTS = pattern(
-    r"(?:user(?:[ _]?id|name)?|uid|server|data source|host|database|initial catalog|dbname)[ ]?=[^;=\n\"']{1,100};[ ]{0,4}\Z",
-    re.IGNORECASE,
-)
-
-
-def _opens_a_door(text: str, start: int, value: str) -> bool:
-    """`Server=db;User Id=jo;Password=…;`: there whatever stands is one, as in an address."""
-    if text[start - 2 : start - 1] != ";" and text[start - 1 : start] != ";":
-        return False
-    return _CONNECTS.search(text, max(0, start - 160), start) is not None and not is_no_password(value)
-
-
-def _gives_a_value(text: str, at: int, operator: str, sign: str) -> bool:
-    """Whether a name and a value may stand here with nothing but a blank or a comma between them."""
-    return _is_flag(text, at) or _in_netrc(text, at, operator) or _in_statement(text, at, sign)
-
-
-def _is_flag(text: str, at: int) -> bool:
-    """`--api-key`, or such a flag as a quoted word of a list."""
-    before = text[max(0, at - LONGEST_NAME) : at]
-    if "-" not in before:
-        return False
-    found = re.search(r"(?<![\w-])--?[A-Za-z][\w-]*\Z|(?<![\w-])--?\Z", before)
-    return found is not None
-
-
-def _in_netrc(text: str, at: int, operator: str) -> bool:
-    return operator.isspace() and re.search(r"\b(?:login|account)\s+\S+\s+\Z", text[max(0, at - 80) : at]) is not None
-
-
-_GIVES_A_VALUE = {
-    # Of a shell, a Dockerfile, a database: a name, a blank, a value.
-    "": pattern(r"(?:\b(?:ENV|setx|set[ \t]+-\w{1,3}|config)[ \t]+|\b(?:WITH|ENCRYPTED|SET)\s+)[\w-]*\Z", re.ASCII),
-    # Of a program: define('DB_PASSWORD', '…').
-    ",": pattern(
-        r"\b(?:define|setenv|putenv|setItem|setdefault|setProperty|getenv|env|(?:environ|env)\.get)\([ \t]*[\"'][\w.-]*\Z",
-        re.ASCII,
-    ),
-}
-
-
-def _in_statement(text: str, at: int, sign: str) -> bool:
-    return sign in _GIVES_A_VALUE and _GIVES_A_VALUE[sign].search(text[max(0, at - LONGEST_NAME - 20) : at]) is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 from math import log2
 
 from reasoningbank.core.patterns import pattern
@@ -24,7 +25,7 @@ _COMMON = (
     "lo wa ge ie wh ee wi em ad ol rt po we na ul ni ts mo ow pa im mi ai sh ir su id os iv ia am fi ci vi pl ig tu ev "
     "ld ry mp fe bl ab ty op wo sa ay ex ke do ey"
 )
-_PAIRS = frozenset((first, second) for first, second in _COMMON.split())
+_PAIRS = frozenset((pair[0], pair[1]) for pair in _COMMON.split())
 _LETTERS_ONLY = bytes(ord(chr(c).lower()) if chr(c).isalpha() else 32 for c in range(128)) + bytes(b" " * 128)
 _HEX = pattern(r"[0-9a-f]+|[0-9A-F]+")
 _UUID = pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -107,7 +108,7 @@ def wordiness(value: str) -> float:
     runs = value.encode("ascii", "replace").translate(_LETTERS_ONLY).decode("ascii").split()
     pairs = sum(map(len, runs)) - len(runs)
     spaced = " ".join(runs)
-    return sum(map(_PAIRS.__contains__, zip(spaced, spaced[1:], strict=False))) / pairs if pairs else 0.0
+    return sum(map(_PAIRS.__contains__, pairwise(spaced))) / pairs if pairs else 0.0
 
 
 def entropy_bits(value: str) -> float:

@@ -160,6 +160,7 @@ _NAMES_ITSELF = pattern(
     r"(?:\w*_)?(?:pass(?:w(?:or)?d|phrase)?|pwd?|secret|token|key|arg|var|val(?:ue)?|str|text|user|foo|bar)s?_?\d*",
     re.IGNORECASE,
 )
+_NAME = pattern(r"[A-Za-z_][\w.]*")
 _COMPARES = ("==", "===", "!=", "!==")
 
 
@@ -170,19 +171,22 @@ def _is_password(found: Found, value: str) -> bool:
     if found.sign in _COMPARES:
         # A comparison is code, and mostly a test's.
         return found.quoted and len(value) >= 8 and is_written_for_a_password(value)
-    kinds = _kinds(value)
     if found.quoted:
-        return _is_quoted_password(value, kinds)
-    if _CODE.search(value):
-        return False
+        return _is_quoted_password(value, _kinds(value))
+    return _CODE.search(value) is None and _is_bare_password(found, value, _kinds(value))
+
+
+def _is_bare_password(found: Found, value: str, kinds: int) -> bool:
+    digits = sum(map(str.isdigit, value))
     if kinds >= 3:
         return True
-    is_name = re.fullmatch(r"[A-Za-z_][\w.]*", value) is not None
     if found.sign in ("is", "was"):
-        return kinds == 2 and sum(map(str.isdigit, value)) >= 2 and class_changes(value) >= 3
-    if found.configured and kinds == 2 and any(c.isdigit() for c in value):
-        return not (is_name and _NAMES_ITSELF.fullmatch(value))
-    return found.configured and len(value) >= 8 and _is_typed_at_random(value)
+        return kinds == 2 and digits >= 2 and class_changes(value) >= 3
+    if not found.configured:
+        return False
+    if kinds == 2 and digits:
+        return not (_NAME.fullmatch(value) and _NAMES_ITSELF.fullmatch(value))
+    return len(value) >= 8 and _is_typed_at_random(value)
 
 
 def _is_quoted_password(value: str, kinds: int) -> bool:

@@ -1,0 +1,84 @@
+"""What the text around a name and its value says about them.
+
+A flag, a line of settings, a netrc, a connection string, a call: places where a value stands with little or nothing
+between it and its name, and would mean nothing elsewhere. Each looks back a bounded way.
+"""
+
+from __future__ import annotations
+
+import re
+
+from reasoningbank.core.patterns import pattern
+from reasoningbank.guard.addresses import is_no_password
+from reasoningbank.guard.names import names_a_service
+
+LONGEST_NAME = 48
+_SPOKEN_OF_CHARS = 80
+TAKES_ONE = pattern(r"(?:pass(?:w(?:or)?d|phrase)?|pwd|secret|token|key|credentials?)$", re.IGNORECASE)
+"""Functions that are handed a secret: `setPassword`, `with_api_key`."""
+_BEFORE_A_SETTING = pattern(
+    r"(?:^|[\n;&|\"'`])[ \t]{0,40}(?:(?:export|set|setx|ENV|ARG|-[a-zA-Z]|-|\+|[#]|//|\w{1,20}:)[ \t]{1,4}|--?|\+)?\Z"
+)
+_BEHIND_A_SETTING = pattern(r"[ \t]{0,4}(?:\Z|[\r\n;&\"'`#]|[ \t](?=[\w-]))")
+
+
+def is_of_a_service(text: str, at: int) -> bool:
+    """Whether a service was spoken of just before."""
+    return names_a_service(text[max(0, at - _SPOKEN_OF_CHARS) : at])
+
+
+def is_setting(text: str, start: int, end: int, sign: str) -> bool:
+    """Whether a name and its value are all that a line or a part of it says: `DB_PASSWORD=…`, `password: …`."""
+    return (
+        sign in ("=", ":", ">")
+        and _BEFORE_A_SETTING.search(text[max(0, start - 60) : start]) is not None
+        and _BEHIND_A_SETTING.match(text, end) is not None
+    )
+
+
+_CONNECTS = pattern(
+    r"(?:user(?:[ _]?id|name)?|uid|server|data source|host|database|initial catalog|dbname)[ ]?="
+    r"[^;=\n\"']{1,100};[ ]{0,4}\Z",
+    re.IGNORECASE,
+)
+
+
+def opens_a_door(text: str, start: int, value: str) -> bool:
+    """`Server=db;User Id=jo;Password=…;`: there whatever stands is one, as in an address."""
+    if text[start - 2 : start - 1] != ";" and text[start - 1 : start] != ";":
+        return False
+    return _CONNECTS.search(text, max(0, start - 160), start) is not None and not is_no_password(value)
+
+
+def gives_a_value(text: str, at: int, operator: str, sign: str) -> bool:
+    """Whether a name and a value may stand here with nothing but a blank or a comma between them."""
+    return _is_flag(text, at) or in_netrc(text, at, operator) or _in_statement(text, at, sign)
+
+
+def _is_flag(text: str, at: int) -> bool:
+    """`--api-key`, or such a flag as a quoted word of a list."""
+    before = text[max(0, at - LONGEST_NAME) : at]
+    if "-" not in before:
+        return False
+    found = re.search(r"(?<![\w-])--?[A-Za-z][\w-]*\Z|(?<![\w-])--?\Z", before)
+    return found is not None
+
+
+def in_netrc(text: str, at: int, operator: str) -> bool:
+    return operator.isspace() and re.search(r"\b(?:login|account)\s+\S+\s+\Z", text[max(0, at - 80) : at]) is not None
+
+
+_GIVES_A_VALUE = {
+    # Of a shell, a Dockerfile, a database: a name, a blank, a value.
+    "": pattern(r"(?:\b(?:ENV|setx|set[ \t]+-\w{1,3}|config)[ \t]+|\b(?:WITH|ENCRYPTED|SET)\s+)[\w-]*\Z", re.ASCII),
+    # Of a program: define('DB_PASSWORD', '…').
+    ",": pattern(
+        r"\b(?:define|setenv|putenv|setItem|setdefault|setProperty|getenv|env|(?:environ|env)\.get)"
+        r"\([ \t]*[\"'][\w.-]*\Z",
+        re.ASCII,
+    ),
+}
+
+
+def _in_statement(text: str, at: int, sign: str) -> bool:
+    return sign in _GIVES_A_VALUE and _GIVES_A_VALUE[sign].search(text[max(0, at - LONGEST_NAME - 20) : at]) is not None
