@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import pairwise
 from zlib import crc32
@@ -151,17 +151,19 @@ def repeated(reader: Reader, memory: Memory, own: str | None = None) -> list[str
     likeliest = sorted(found, key=lambda memory_id: (-found[memory_id], memory_id))[:MOST_LOOKED_AT]
     candidates = reader.get(Memory, likeliest)
     said, content = {*shingles(text), *shingles(plain)}, memory.content if own is None else own
+    # Another headline makes no other text of it.
+    forms = (bare, _bare(plain_letters(content)))
     return [
         i
         for i in likeliest
-        if i in candidates and (_repeats(said, content, candidates[i]) or _is_disguised_copy(bare, candidates[i]))
+        if i in candidates and (_repeats(said, content, candidates[i]) or _is_disguised_copy(forms, candidates[i]))
     ]
 
 
-def _is_disguised_copy(bare: Sequence[str], earlier: Memory) -> bool:
+def _is_disguised_copy(forms: Iterable[Sequence[str]], earlier: Memory) -> bool:
     """Whether the words of either text that stand side by side stand near each other in the other one."""
     original = _bare(plain_letters(text_of(earlier)))
-    return _holds_pairs_of(bare, original) or _holds_pairs_of(original, bare)
+    return any(_holds_pairs_of(bare, original) or _holds_pairs_of(original, bare) for bare in forms)
 
 
 def _holds_pairs_of(one: Sequence[str], other: Sequence[str]) -> bool:

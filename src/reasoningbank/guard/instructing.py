@@ -32,6 +32,7 @@ _OUGHT = r"(?:must|should|shall|need to|have to|make sure|be sure|remember|want 
 _MASTER = r"(?:user|admin(?:istrator)?|operator|owner|security|system|management)"
 _TELL_SOMEBODY = r"(?:tell|mention|reveal|ask|inform|notify|show)(?:ing)?"
 _TELLS = (
+    rf"(?:ignore|disregard|forget|override|bypass) {_RULES}",
     rf"(?:ignore|disregard|forget|override|bypass|skip)\b[^.\n]{{0,30}}\b{_BEFORE}\b[^.\n]{{0,30}}\b{_RULES}",
     r"(?:ignore|disregard|forget|override|bypass) (?:everything|what|all|it|this|that|previous|prior|above|safety)",
     rf"{_CALL}\b[^.\n]{{0,24}}\b{_READER}",

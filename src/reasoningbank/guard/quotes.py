@@ -147,6 +147,8 @@ def as_one_line(text: str) -> str:
 def is_report(line: str, own: str = "") -> bool:
     """Whether a line is what a program reports, by its words alone."""
     told = _STOCK.sub(" ", _ADDRESS.sub(" ", line))
+    if any(len(address) > LONGEST_NAME_CHARS for address in _ADDRESS.findall(line)):
+        return False
     if not line or "<!--" in line or is_disguised(told) or instructs(told):
         return False
     known = _words(own)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from base64 import b64decode
-from binascii import Error as BadBase64
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
+from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stopwords import STOP_WORDS
 from reasoningbank.guard.hidden import visible
 
@@ -89,14 +88,14 @@ _EVERYDAY = STOP_WORDS | frozenset(
         "cada",
     ]
 )
-_WORD = re.compile(r"[^\W_]+")
-_LEET_WORD = re.compile(
+_WORD = pattern(r"[^\W_]+")
+_LEET_WORD = pattern(
     r"(?<![\w@$!|+-])(?=[\w@$!|+]*[A-Za-z])(?=[\w@$!|+]*[0-9@$!|+][A-Za-z@$!|+]|[A-Za-z]+[013457@$]+\b)"
     r"[A-Za-z0-9@$!|+]{3,24}(?![\w@$-])"
 )
-_SET_APART = re.compile(r"(?<![^\W_])(?:[^\W\d_][ \t.\-_*·|/,]{1,2}){5,}[^\W\d_](?![^\W_])")
-_SIGN_IN_WORD = re.compile(r"[A-Za-z][0-9@$!|+]|[0-9@$!|+][A-Za-z]")
-_BLOB = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{24,}={0,2}(?![\w+/])")
+_SET_APART = pattern(r"(?<![^\W_])(?:[^\W\d_][ \t.\-_*·|/,]{1,2}){5,}[^\W\d_](?![^\W_])")
+_SIGN_IN_WORD = pattern(r"[A-Za-z][0-9@$!|+]|[0-9@$!|+][A-Za-z]")
+_BLOB = pattern(r"(?<![\w+/])[A-Za-z0-9+/]{24,}={0,2}(?![\w+/])")
 FEWEST_IN_A_BLOB = 24
 FEWEST_IN_A_ROW = 5
 MOST_CHARS = 200_000
@@ -189,12 +188,15 @@ def _look_alikes(text: str) -> int:
 
 def _decoded(text: str) -> list[str]:
     """What base64 in it says, where that is words."""
+    # Imported here: few texts have any.
+    from base64 import b64decode
+
     found = []
     for match in _BLOB.finditer(text):
         blob = match[0].rstrip("=")
         try:
             said = b64decode(blob + "=" * (-len(blob) % 4)).decode("utf-8")
-        except (BadBase64, ValueError):
+        except ValueError:
             continue
         if _reads_as_words(said):
             found.append(said)

@@ -7,10 +7,10 @@ and where what was done is, word for word, what the output said. A lesson that q
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from reasoningbank.core.learning import Episode, EpisodeStep, Lesson
+from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.instructing import instructs
 from reasoningbank.guard.quotes import as_one_line, is_report
 from reasoningbank.guard.unmasked import plain_letters, skeleton
@@ -23,10 +23,10 @@ MUCH_SHARED = 6
 READ_AT_EITHER_END_CHARS = 4_000
 MOST_STEPS = 400
 Runs = frozenset[tuple[str, ...]] | set[tuple[str, ...]]
-_QUOTE = re.compile("“[^“”\n]*”")
-_ACTION = re.compile(r"`([^`\n]+)`")
-_WORD = re.compile(r"[^\W_]+")
-_NOT_IN_A_NAME = re.compile(r"[^\w.-]+")
+_QUOTE = pattern("“[^“”\n]*”")
+_ACTION = pattern(r"`([^`\n]+)`")
+_WORD = pattern(r"[^\W_]+")
+_NOT_IN_A_NAME = pattern(r"[^\w.-]+")
 
 
 def as_told(lesson: Lesson, episode: Episode) -> tuple[Lesson, Episode]:
