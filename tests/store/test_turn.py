@@ -175,6 +175,26 @@ def test_a_bank_is_written_where_no_queue_can_be_made(tmp_path):
         assert bank.get(kept.id).memory.title == "storm"
 
 
+def test_a_link_where_the_queue_should_be_is_not_followed(tmp_path):
+    (tmp_path / "precious").write_bytes(b"of somebody else")
+    (tmp_path / "bank.db-turn").symlink_to(tmp_path / "precious")
+    with ReasoningBank.open(tmp_path / "bank.db", embedder="hash") as bank:
+        bank.record(title="storm", content="a link where the queue should be")
+        assert len(bank.list()) == 1
+    turn = WriteTurn(str(tmp_path / "bank.db-turn"))
+    assert not turn.is_free()
+    turn.note_waiting()
+    assert not turn.take(0.0)
+    assert (tmp_path / "precious").read_bytes() == b"of somebody else"
+
+
+def test_a_bank_is_written_where_the_queue_is_no_file(tmp_path):
+    os.mkfifo(tmp_path / "bank.db-turn")
+    with ReasoningBank.open(tmp_path / "bank.db", embedder="hash") as bank:
+        bank.record(title="storm", content="a pipe where the queue should be")
+        assert len(bank.list()) == 1
+
+
 def test_a_forked_child_writes_in_turn_with_its_parent(tmp_path):
     with ReasoningBank.open(tmp_path / "bank.db", embedder="hash") as bank:
         bank.record(title="before", content="the parent was first")

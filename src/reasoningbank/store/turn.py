@@ -85,7 +85,8 @@ class WriteTurn:
         if self._path is None:
             return None
         try:
-            self._queue = _Queue(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            # Never through a link: in a folder of others it could lead to any file of ours, and it is written to.
+            self._queue = _Queue(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
         except OSError:
             self._path = None
         return self._queue
@@ -124,7 +125,11 @@ class _Queue:
         self._call, self._answer = threading.Semaphore(0), threading.Semaphore(0)
 
     def is_free(self) -> bool:
-        noted = os.pread(self.file, _MOMENT.size, 0)
+        try:
+            noted = os.pread(self.file, _MOMENT.size, 0)
+        except OSError:
+            self._has_locks = False
+            return False
         # By the clock that all processes share since the machine was started; from before that, it may lie ahead.
         return len(noted) < _MOMENT.size or not 0.0 <= time.monotonic() - _MOMENT.unpack(noted)[0] < QUEUE_FOR_S
 
