@@ -2,8 +2,8 @@
 
 Three ways by turns: a process whose only thread is interrupted by a signal's handler (once or several times in a row,
 by Ctrl-C or by an error of its own), one with sixteen threads into which errors are thrown from outside, and the
-command line with SIGINT at any time. What a caller is told is a claim: it came back, so it is written; or a sentence says that
-it had been committed, or that nothing was written. Nothing said is no claim.
+command line with SIGINT at any time. What a caller is told is a claim: it came back, so it is written; or a sentence
+says that it had been committed, or that nothing was written. Nothing said is no claim.
 """
 
 from __future__ import annotations
