@@ -168,7 +168,7 @@ class Connections:
                 close(connection)
 
     def writing(self) -> apsw.Connection:
-        self.check_usable()
+        """The caller has made sure that the bank is usable here."""
         if self._is_closed:
             raise self.closed_error()
         if self._path != MEMORY and self._file != _file_at(self._place):
@@ -178,6 +178,7 @@ class Connections:
                 "put it back, or start this process again."
             )
         if self.writer is None:
+            self.check_usable()
             self.writer = self._connect_writer()
         return self.writer
 
