@@ -219,9 +219,11 @@ class Connections:
                 close(connection)
 
     def writing(self) -> apsw.Connection:
-        self.check_usable()
+        """The caller has made sure that the bank is usable here."""
         if self._is_closed:
             raise self.closed_error()
+        if self.writer is None:
+            self.check_usable()
         assert self.writer is not None
         return self.writer
 
