@@ -54,7 +54,7 @@ Pass = Callable[[str], object]
 def storm(weather: Weather) -> list[Promise]:
     passes = rule_sets()
     known = _shapes.pieces(weather.chance)
-    allowed = Promise(f"no shape costs a rule set more than {MOST_S_PER_MB} s a megabyte")
+    allowed = Promise(f"no shape costs a rule set more than {MOST_S_PER_MB} s a megabyte and {FREE_S} s a text")
     growth = Promise("a text of twice the length costs about twice as much")
     speed = _slowness()
     worst: list[tuple[float, str, str]] = []
