@@ -306,10 +306,10 @@ class Bank:
         try:
             if self._engine.index_info() is not None:
                 self._engine.using(lambda searcher: searcher.follower.catch_up(budget_s=60.0, wait_s=10.0))
+            self._engine.drop_left_over()
         except BankFull:
             # To leave something out, an index is written anew: where there is no room for that, it goes altogether.
             self._engine.give_up_index()
-        self._engine.drop_left_over()
 
     def changes(self, *, after: int = 0, limit: int = 1000) -> builtins.list[Change]:
         """The feed: what was committed after a number, of this tenant, in order."""

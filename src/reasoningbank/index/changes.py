@@ -109,8 +109,14 @@ def bury(content: Content, ids: Collection[str]) -> None:
 
 def slots_in_doubt(snapshot: Snapshot) -> Slots:
     """Slots that a batch has changed which never came to count: its writer died, or the power went."""
-    changed = snapshot.rows.blocks("changed") > np.uint64(snapshot.header.applied)
-    return np.flatnonzero(changed.reshape(-1)[: snapshot.header.rows])
+    rows, applied = snapshot.header.rows, np.uint64(snapshot.header.applied)
+    blocks = snapshot.rows.blocks("changed")
+    whole, rest = divmod(rows, BLOCK_ROWS)
+    found = np.flatnonzero(blocks[:whole] > applied)
+    # No further than the last row: on a full disk in memory there may be no page to look at behind it.
+    return (
+        np.concatenate((found, whole * BLOCK_ROWS + np.flatnonzero(blocks[whole, :rest] > applied))) if rest else found
+    )
 
 
 def _put(snapshot: Snapshot, name: str, slots: Slots, value: int) -> None:

@@ -20,6 +20,7 @@ from reasoningbank.core.errors import BankDamaged
 from reasoningbank.index.durable import full_disk_is_an_error, sync
 
 _LEAST_GROWTH_BYTES = 1 << 20
+_LEAST_ROOM_BYTES = 16 << 20
 Bytes = NDArray[np.uint8]
 
 
@@ -85,6 +86,8 @@ class GrowingFile:
         on_disk = os.fstat(self._descriptor).st_size
         if not on_disk:
             return PrivateFile(self.path, np.empty(0, np.uint8))
+        if _is_nearly_full(self._descriptor):
+            return PrivateFile(self.path, _copied(self._descriptor, on_disk))
         mapped = mmap.mmap(self._descriptor, on_disk, access=mmap.ACCESS_COPY)
         return PrivateFile(self.path, np.frombuffer(mapped, np.uint8))
 
@@ -132,6 +135,24 @@ class PrivateFile:
 
 
 File = GrowingFile | PrivateFile
+
+
+def _is_nearly_full(descriptor: int) -> bool:
+    """Whether a disk that is kept in memory may have no page left for a hole that is looked at through a map: the
+    system ends a process that does.
+    """
+    if not hasattr(os, "fstatvfs"):
+        return False
+    room = os.fstatvfs(descriptor)
+    return room.f_bavail * room.f_frsize < _LEAST_ROOM_BYTES
+
+
+def _copied(descriptor: int, size: int) -> Bytes:
+    copy = np.zeros(size, np.uint8)
+    for at, end in _extents(descriptor, 0):
+        piece = os.pread(descriptor, end - at, at)
+        copy[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+    return copy
 
 
 def _with_room(size: int) -> int:
