@@ -346,7 +346,7 @@ def test_an_index_that_is_opened_while_its_segments_are_merged_is_not_taken_for_
 
     monkeypatch.setattr(HeaderFile, "read", read)
     assert open_bench(8).index.info().memories == 10_000
-    assert read_before[0].segments == ((0, 5_000),)
+    assert [segment[:2] for segment in read_before[0].segments] == [(0, 5_000)]
 
 
 def test_clearing_up_after_a_dead_writer_never_shortens_a_file_that_others_may_have_mapped(
@@ -356,7 +356,7 @@ def test_clearing_up_after_a_dead_writer_never_shortens_a_file_that_others_may_h
     bench.apply(added=[memory("mem_1", content="sound")])
     generation = bench.index._latest()
     # As a writer that died leaves it: bytes behind what is committed, and the lock as it was held.
-    for file in generation._files():
+    for file in generation.files.values():
         file.write(os.fstat(file._descriptor).st_size, b"left behind" * 1_000)
     assert bench.index._lock.acquire(1.0)
     bench.index._lock.left_in_disorder()

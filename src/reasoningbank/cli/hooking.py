@@ -16,6 +16,9 @@ VALUED = ("--event", "--bank", "--namespace", "--config")
 CONFIG_FILE = "config.toml"
 MOST_BYTES = 8_000_000
 DEFAULT_AGENT = "claude-code"
+ANSWERS_IN_ANY_CASE = {"cursor": b'{"continue": true}'}
+"""What an agent is told that waits for an answer even when there is none, as its host says; a test holds them together,
+for a hook that is off loads nothing."""
 DEFAULT_DEADLINE_MS = 1_500
 NOTICE_EVERY_S = 3_600.0
 CAPTURE_S = 10.0
@@ -32,7 +35,7 @@ def run(words: list[str]) -> int:
         _alarm(agent, deadline)
         raw = _input()
         if _silenced(hooks):
-            _print(_line(agent))
+            _print(ANSWERS_IN_ANY_CASE.get(agent, b""))
         else:
             _print(_answer(agent, options, raw, hooks, deadline).encode("ascii"))
     except BaseException as error:  # noqa: BLE001 - the outermost door: an agent must never fail over its memory
@@ -225,13 +228,15 @@ def _tell(agent: str, notice: str) -> None:
     try:
         os.write(2, (notice + "\n").encode("utf-8", "backslashreplace"))
         # An agent that waits for an answer in any case gets it; the others hear the notice.
-        line = _line(agent)
-        _print(line or (_line(agent, f"{notice} `reasoningbank doctor` says more.") if _is_due() else b""))
+        if agent in ANSWERS_IN_ANY_CASE:
+            _print(ANSWERS_IN_ANY_CASE[agent])
+        elif _is_due():
+            _print(_line(agent, f"{notice} `reasoningbank doctor` says more."))
     except OSError:
         pass
 
 
-def _line(agent: str, notice: str = "") -> bytes:
+def _line(agent: str, notice: str) -> bytes:
     from reasoningbank.agents.output import printed
 
     return printed(agent, "", notice=notice).encode("ascii")

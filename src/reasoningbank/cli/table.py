@@ -76,7 +76,7 @@ COMMANDS: dict[str, Entry] = {
     "export skill": Entry("keep", "write the best memories as a skill", "written"),
     "backup": Entry("keep", "copy the bank while it is in use", "keeping"),
     "recover": Entry("keep", "put a backup in the place of the bank", "recovering"),
-    "verify": Entry("keep", "check every row against its checksum, and the index against the rows", "keeping"),
+    "verify": Entry("keep", "check every row, and the index against the rows", "keeping"),
     "scrub": Entry("keep", "find secrets in what is kept already, and remove them", "scrub"),
     "reindex": Entry("keep", "build the search index anew", "keeping"),
     "off": Entry("agents", "silence the hooks of coding agents", "switch"),

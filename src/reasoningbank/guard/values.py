@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from reasoningbank.core.ids import is_own
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.entropy import (
@@ -51,7 +52,7 @@ class Found:
 
 def is_secret(found: Found, announced: Announces) -> bool:
     value = found.value
-    if value.startswith("[SECRET:") or " " in value or "\t" in value:
+    if value.startswith("[SECRET:") or " " in value or "\t" in value or is_own(value):
         return False
     # The beginning says it all, and a value may be as long as a text.
     value = value[:_JUDGED_CHARS]

@@ -20,7 +20,7 @@ def peek(directory: Path) -> IndexInfo | None:
             file.close()
     except (OSError, BankDamaged, ValueError):
         # Of one that is being made there is no pointer yet.
-        if not any(directory.glob("gen-*")):
+        if not list(directory.glob("gen-*")):
             return None
         return IndexInfo(kind="embedded", memories=0, awaiting_vectors=0, applied=0, bytes_on_disk=0, is_damaged=True)
     except EmbedderMismatch:

@@ -335,7 +335,7 @@ class EmbeddedEngine:
         from reasoningbank.index.embedded import EmbeddedIndex
         from reasoningbank.recall.mending import find_damage
 
-        if not any(place.glob("gen-*")):
+        if not list(place.glob("gen-*")):
             return []
         try:
             index = EmbeddedIndex.open(place, identity, facets, read_only=True)

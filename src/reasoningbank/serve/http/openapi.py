@@ -15,7 +15,7 @@ from reasoningbank.serve.http.request import NAMESPACE
 from reasoningbank.serve.http.routes import ENDPOINTS
 from reasoningbank.serve.http.streams import LINES
 
-_ALWAYS = (400, 401, 403, 421, 429, 503)
+_ALWAYS = (400, 401, 403, 421, 429, 431, 503)
 _WITH_BODY = (408, 413, 415)
 _KEY_HEADER = {
     "name": "Idempotency-Key",
@@ -202,7 +202,12 @@ _PUBLIC = {"security": [{}], "tags": ["server"]}
 
 def _public(name: str, summary: str, **properties: Any) -> dict[str, Any]:
     ok = {"description": summary, "content": {"application/json": {"schema": schemas.out(**properties)}}}
-    return {**_PUBLIC, "operationId": name, "summary": summary, "responses": {"200": ok, **_problems({400, 421, 503})}}
+    return {
+        **_PUBLIC,
+        "operationId": name,
+        "summary": summary,
+        "responses": {"200": ok, **_problems({400, 421, 431, 503})},
+    }
 
 
 _BY_HAND: dict[str, dict[str, Any]] = {
