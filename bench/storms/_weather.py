@@ -17,6 +17,8 @@ class Promise:
     """What must hold, how often it was tried, and every time it did not hold."""
 
     text: str
+    timed: bool = False
+    """Whether a clock decides: then the storm says it, and the tests do not hold it against a busy machine."""
     tries: int = 0
     broken: int = 0
     violations: list[str] = field(default_factory=list)

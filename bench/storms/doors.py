@@ -42,7 +42,7 @@ def storm(weather: Weather) -> list[Promise]:
     revoked = Promise("the stream of a revoked token ends, and tells nothing that was written after")
     idle = Promise("connections that do nothing lock nobody out")
     kept = Promise("bodies that were answered do not stay in memory")
-    greedy = Promise("a tenant is answered while another hammers")
+    greedy = Promise("a tenant is answered while another hammers", timed=True)
     with serving(weather.folder, "--require-token", "--rate", "0") as served:
         house = _House(served)
         for _ in weather.rounds():

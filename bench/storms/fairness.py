@@ -36,9 +36,9 @@ PATIENCE_S = 60.0
 
 
 def storm(weather: Weather) -> list[Promise]:
-    waits = Promise("a write waits little more than its fair share at p99, eight processes writing")
-    longest = Promise("no write waits many times its share, though a writer is killed")
-    parts = Promise("every process gets at least half of its part of the writes")
+    waits = Promise("a write waits little more than its fair share at p99, eight processes writing", timed=True)
+    longest = Promise("no write waits many times its share, though a writer is killed", timed=True)
+    parts = Promise("every process gets at least half of its part of the writes", timed=True)
     searches = Promise("a search under writers answers")
     round_s = SHORT_ROUND_S if weather.most is not None else ROUND_S
     written: list[list[float]] = []

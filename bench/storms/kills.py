@@ -67,7 +67,7 @@ def storm(weather: Weather) -> list[Promise]:
         JOBS: Promise("no session is lost and none is learned from twice, whoever is killed"),
         BACKUPS: Promise("a backup that was acknowledged is whole"),
         FOUND: Promise("searching finds exactly the active memories after kills"),
-        READY: Promise(f"a bank is ready again within {READY_WITHIN_S:g} s of processor after kills"),
+        READY: Promise(f"a bank is ready again within {READY_WITHIN_S:g} s of processor after kills", timed=True),
     }
     place = _prepared(weather.folder)
     chance = weather.chance

@@ -54,8 +54,10 @@ Pass = Callable[[str], object]
 def storm(weather: Weather) -> list[Promise]:
     passes = rule_sets()
     known = _shapes.pieces(weather.chance)
-    allowed = Promise(f"no shape costs a rule set more than {MOST_S_PER_MB} s a megabyte and {FREE_S} s a text")
-    growth = Promise("a text of twice the length costs about twice as much")
+    allowed = Promise(
+        f"no shape costs a rule set more than {MOST_S_PER_MB} s a megabyte and {FREE_S} s a text", timed=True
+    )
+    growth = Promise("a text of twice the length costs about twice as much", timed=True)
     speed = _slowness()
     worst: list[tuple[float, str, str]] = []
     for _, work in passes:
@@ -131,7 +133,9 @@ def rule_sets() -> list[tuple[str, Pass]]:
 
 
 def _doors(weather: Weather, units: list[str], speed: float) -> Promise:
-    promise = Promise(f"a megabyte of the worst shapes passes any door within {MOST_S_AT_A_DOOR:g} s of processor time")
+    promise = Promise(
+        f"a megabyte of the worst shapes passes any door within {MOST_S_AT_A_DOOR:g} s of processor time", timed=True
+    )
     slowest = 0.0
     with ReasoningBank.open(weather.folder / "bank.db", embedder="hash") as bank:
         bank.search("warm up")

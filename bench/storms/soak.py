@@ -77,7 +77,7 @@ class _Notes:
 def storm(weather: Weather) -> list[Promise]:
     right = Promise("every answer is the right one, on every door")
     lost = Promise("nothing acknowledged is lost, nothing erased comes back")
-    steady = Promise("memory, descriptors, threads, log and latency do not drift")
+    steady = Promise("memory, descriptors, threads, log and latency do not drift", timed=True)
     notes = _Notes()
     with serving(weather.folder, "--require-token", "--rate", "0") as served:
         over = threading.Event()

@@ -214,7 +214,9 @@ class SqliteStore:
                     writers.append(SqliteWriter(pending, unit.tenant, self._path, self._clock))
                     unit.result = unit.change(writers[-1])
                 else:
-                    rows, unit.result = unit.ahead
+                    # Gone before they are taken: run again after an interrupt, the unit makes them anew.
+                    ahead, unit.ahead = unit.ahead, None
+                    rows, unit.result = ahead
                     pending.take(rows)
             for unit in units:
                 unit.commit = commit

@@ -335,7 +335,8 @@ class EmbeddedEngine:
         from reasoningbank.index.embedded import EmbeddedIndex
         from reasoningbank.recall.mending import find_damage
 
-        if not list(place.glob("gen-*")):
+        if not (place / "CURRENT").exists():
+            # None was ever finished: the next search builds it.
             return []
         try:
             index = EmbeddedIndex.open(place, identity, facets, read_only=True)
