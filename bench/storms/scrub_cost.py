@@ -32,9 +32,9 @@ SLICE = 14
 CHARS = 50_000
 DOOR_CHARS = 900_000
 MOST_S_PER_MB = 0.2
-FREE_S = 0.04
+FREE_S = 0.02
 """What a text may cost whatever its length: the looks that every text has free."""
-MOST_GROWTH = 2.6
+MOST_GROWTH = 2.3
 """Of the cost of a text of twice the length, where it costs enough to be measured."""
 MOST_S_AT_A_DOOR = 1.0
 BARE_S_PER_MB = 0.025
