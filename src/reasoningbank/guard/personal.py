@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 
+from reasoningbank.guard.allowance import Allowance, Purse
 from reasoningbank.guard.spans import Span
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])")
@@ -18,6 +19,7 @@ _PHONE = re.compile(
     r"[+(\d](?<![\w.+-].)(?:(?<=\+)(?=\d)|(?:(?<=\()\d{3}\) ?\d{3}[ .-]\d{4}|(?<=\d)\d\d[-.]\d{3}[-.]\d{4})(?![\w-]))"
 )
 """Of a number with the code of a country only the plus."""
+_LOOKS_AT_DIGITS = 5
 _FIRST_DIGITS = re.compile(r"\+(\d{1,24}+)")
 _MORE_DIGITS = re.compile(r"\)?[ .-]?\(?(\d{1,21}+)")
 _GOES_ON = re.compile(r"[\w-]")
@@ -25,13 +27,13 @@ _CODE_DIGITS, _GROUP_DIGITS, _FEWEST_GROUPS, _MOST_GROUPS = 3, 4, 2, 5
 
 
 def _phones(text: str) -> Iterator[tuple[int, int]]:
+    """An empty place stands for a plus that begins no number: it was looked at as well."""
     found = _PHONE.search(text)
     while found is not None:
         start, end = found.span()
         if text[start] == "+":
             end = _end_of_international(text, start) or start
-        if end > start:
-            yield start, end
+        yield start, end
         found = _PHONE.search(text, max(end, start + 1))
 
 
@@ -89,12 +91,16 @@ _KINDS: dict[str, tuple[Callable[[str], Iterator[tuple[int, int]]], Callable[[st
 PERSONAL = tuple(_KINDS)
 
 
-def personal_data(text: str, kinds: Collection[str]) -> Iterator[Span]:
+def personal_data(text: str, kinds: Collection[str], purse: Purse) -> Iterator[Span]:
     for kind in PERSONAL:
-        if kind in kinds:
-            places, fits = _KINDS[kind]
-            if kind == "email" and "@" not in text:
+        if kind not in kinds or (kind == "email" and "@" not in text):
+            continue
+        places, fits = _KINDS[kind]
+        allowance, looks = Allowance(text, purse), 1 if kind == "email" else _LOOKS_AT_DIGITS
+        for start, end in places(text):
+            if start < allowance.cut_to:
                 continue
-            for start, end in places(text):
-                if fits(text[start:end]):
-                    yield Span(start, end, kind)
+            if not allowance.covers(start, looks):
+                yield allowance.stretch(start)
+            elif end > start and fits(text[start:end]):
+                yield Span(start, end, kind)

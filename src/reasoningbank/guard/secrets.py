@@ -220,7 +220,7 @@ def _found(text: str, purse: Purse, personal: Collection[str] = ()) -> tuple[lis
     if personal:
         from reasoningbank.guard.personal import personal_data
 
-        spans += personal_data(reading.text, personal)
+        spans += personal_data(reading.text, personal, purse)
     return spans, reading.text
 
 
