@@ -44,7 +44,9 @@ _BARE = re.compile(r"[a-z]+[0-9]")
 KNOWN = (
     "A1b2C3d4data:password", "password=", "mysql", "pwd", "key: A1b2C3d4E5f6G7h8I9j0 ", "AKIA", "eyJ-", "://a:b",
     "-----BEGIN PRIVATE KEY-----\n", "kind: Secret\ndata:\n  a: ", "PuTTY-User-Key-File-2: x\n", "\u200bkey=",
-    "cookie: a=b; ",
+    "cookie: a=b; ", "K10c942FECB7De62bd6Bc6EdEfaECDB5CfD22dADE04eC12e6A116E6a5C5dAdfbE56::.-:k:.k-",
+    "testsk_-...-.-...-.-kk-...kk--k%41", ":5432:k:k:%41sk-or-kkkkkkkk", "sha256~kkkkkkkkkkkkkkk\\",
+    " +11111111111111111111a",
 )  # fmt: skip
 """Shapes that were slow once."""
 

@@ -56,7 +56,9 @@ def in_addresses(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
         position = lowered.find(sign)
         while position >= 0:
             span = search(text, position)
-            if not allowance.covers(position, 2 if span is None and text.find("@", position, position + 300) < 0 else 10):
+            # Without a user there is little to look at.
+            looks = 2 if span is None and text.find("@", position, position + 300) < 0 else 10
+            if not allowance.covers(position, looks):
                 span = allowance.stretch(position)
             if span is not None:
                 yield span

@@ -16,6 +16,7 @@ UNEXAMINED = "unexamined"
 FREE_LOOKS = 5_000
 CHARS_PER_LOOK = 8
 MOST_LOOKS_AT_ONCE = 160
+"""With fewer left for all, nothing more is begun."""
 _NEAR_CHARS = 1_000
 STRETCH_CHARS = 2_000
 _TO_ITS_END_CHARS = 2_048

@@ -135,7 +135,8 @@ def _matches(text: str, position: int, end: int, anchor: str, rule: Rule, allowa
     while position >= 0:
         start = position - rule.lead
         found = shape.match(text, start) if start >= 0 and not (rule.bounded and is_mid_word(text, start)) else None
-        if not allowance.covers(position, 2 if found is None else 12 + (found.end() - position) // _CHARS_READ_IN_A_LOOK):
+        looks = 2 if found is None else 12 + (found.end() - position) // _CHARS_READ_IN_A_LOOK
+        if not allowance.covers(position, looks):
             yield allowance.stretch(position)
             return
         if found is not None:
