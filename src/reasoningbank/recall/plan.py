@@ -23,13 +23,12 @@ MOST_LINES_READ = 4_000
 """Of more, those at the beginning and those at the end: there stands what is asked, and what went wrong."""
 
 _FRAME = pattern(r"""^\s*(?:File\s+"[^"]+",\s+line\s+\d+|at\s+[\w$.<>/]+\s*\(|\d+:\s+0x|#\d+\s|\.{3}\s*\d+\s+more)""")
-_FAULT_WORDS = (
+FAULT = pattern(
     r"(?:Error|Exception|Failure|Fault)\b|\b(?:error|fatal|panic|failed|cannot|can't|could not|unable to|denied|"
-    r"not found|no such|undefined|unexpected|timed? ?out|refused|segfault|traceback)\b|\bexit(?:ed)? (?:code|status)\b"
+    r"not found|no such|undefined|unexpected|timed? ?out|refused|segfault|traceback)\b|\bexit(?:ed)? (?:code|status)\b",
+    re.IGNORECASE,
 )
-FAULT = pattern(rf"\b\w*{_FAULT_WORDS}", re.IGNORECASE)
-_HAS_FAULT = pattern(_FAULT_WORDS, re.IGNORECASE)
-"""The same, where only whether there is one is asked: without the beginning of its word, which takes long to find."""
+"""Whether there is one, and not where its word begins, which takes long to find."""
 _ASKS = pattern(
     r"\?\s*$|\b(?:how (?:do|to|can)|please|should|must|need(?:s)? to|want(?:s)? to|expected|actual|task|goal|fix|"
     r"implement|add|make sure|instead)\b",
@@ -96,7 +95,7 @@ def _segments(text: str) -> Iterable[tuple[str, float]]:
 
 
 def _worth(segment: str, *, fenced: bool) -> float:
-    if _HAS_FAULT.search(segment):
+    if FAULT.search(segment):
         return _FAULTY if not _CODE.match(segment) else _PLAIN
     if fenced or _CODE.search(segment):
         return _CODED
