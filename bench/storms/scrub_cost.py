@@ -32,9 +32,9 @@ SLICE = 14
 CHARS = 50_000
 DOOR_CHARS = 900_000
 MOST_S_PER_MB = 0.2
-FREE_S = 0.04
+FREE_S = 0.02
 """What a text may cost whatever its length: the looks that every text has free."""
-MOST_GROWTH = 2.6
+MOST_GROWTH = 2.3
 """Of the cost of a text of twice the length, where it costs enough to be measured."""
 MOST_S_AT_A_DOOR = 1.0
 BARE_S_PER_MB = 0.025
@@ -44,7 +44,9 @@ _BARE = re.compile(r"[a-z]+[0-9]")
 KNOWN = (
     "A1b2C3d4data:password", "password=", "mysql", "pwd", "key: A1b2C3d4E5f6G7h8I9j0 ", "AKIA", "eyJ-", "://a:b",
     "-----BEGIN PRIVATE KEY-----\n", "kind: Secret\ndata:\n  a: ", "PuTTY-User-Key-File-2: x\n", "\u200bkey=",
-    "cookie: a=b; ",
+    "cookie: a=b; ", "K10c942FECB7De62bd6Bc6EdEfaECDB5CfD22dADE04eC12e6A116E6a5C5dAdfbE56::.-:k:.k-",
+    "testsk_-...-.-...-.-kk-...kk--k%41", ":5432:k:k:%41sk-or-kkkkkkkk", "sha256~kkkkkkkkkkkkkkk\\",
+    " +11111111111111111111a",
 )  # fmt: skip
 """Shapes that were slow once."""
 
@@ -75,6 +77,12 @@ def storm(weather: Weather) -> list[Promise]:
             allowed.check(seconds <= limit, f"{name}: {seconds:.3f} s for {CHARS:,} characters of {unit!r}")
             if seconds > limit / 4:
                 twice = min(_seconds(work, _text(unit, 2 * CHARS)) for _ in range(2)) / speed
+                if twice > MOST_GROWTH * max(seconds, limit / 4):
+                    # Once more, both in turn.
+                    again = [
+                        (_seconds(work, _text(unit, CHARS)), _seconds(work, _text(unit, 2 * CHARS))) for _ in "123"
+                    ]
+                    seconds, twice = (min(times) / speed for times in zip(*again, strict=True))
                 growth.check(
                     twice <= MOST_GROWTH * max(seconds, limit / 4), f"{name}: ×{twice / seconds:.1f}, {unit!r}"
                 )
@@ -140,7 +148,7 @@ def _doors(weather: Weather, units: list[str], speed: float) -> Promise:
     with ReasoningBank.open(weather.folder / "bank.db", embedder="hash") as bank:
         bank.search("warm up")
         for unit in dict.fromkeys([*KNOWN[:1], *units][: 1 + WORST_AT_DOORS]):
-            text = _text(unit, min(DOOR_CHARS, MAX_CONTENT_CHARS))
+            text = ("Storm: " + _text(unit, min(DOOR_CHARS, MAX_CONTENT_CHARS)))[:MAX_CONTENT_CHARS]
             for door, work in _doors_of(bank, weather.folder):
                 seconds = min(_seconds(work, text) for _ in range(2)) / speed
                 slowest = max(slowest, seconds)

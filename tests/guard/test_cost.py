@@ -13,6 +13,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.guard.allowance import UNEXAMINED
 from reasoningbank.guard.hidden import hidden
+from reasoningbank.guard.personal import PERSONAL
 from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.learn.offline.fixes import fixes
 from reasoningbank.learn.offline.trouble import kind
@@ -21,7 +22,7 @@ from reasoningbank.recall.plan import planned
 
 SCRUBBER = Scrubber()
 CHARS = 60_000
-MOST_TIMES_BARE = 150
+MOST_TIMES_BARE = 60
 """How many times a bare pass a hostile text may take at this length, where the looks that are free weigh most."""
 SECRET = "Zk4!" + "qWe82x"
 
@@ -42,6 +43,28 @@ def times_bare(work: Callable[[str], object], text: str) -> float:
 @pytest.mark.parametrize("unit", KNOWN)
 def test_a_hostile_text_costs_no_more_than_its_length(unit: str) -> None:
     assert times_bare(SCRUBBER.scrub, (unit * CHARS)[:CHARS]) < MOST_TIMES_BARE
+
+
+@pytest.mark.parametrize(
+    "unit", [" +11111111111111111111a", " +1111111.11111111111a", " 4111 1111 1111 1112", "+1(1)1(1)1a "]
+)
+def test_rows_of_digits_are_not_parted_into_groups_in_every_way(unit: str) -> None:
+    assert times_bare(Scrubber(personal=PERSONAL).scrub, (unit * CHARS)[:CHARS]) < MOST_TIMES_BARE
+
+
+def test_what_several_searches_cost_together_is_bounded_as_well() -> None:
+    """Each of them alone would have looks left."""
+    signs = (
+        "password=Xy12!kQz ",
+        "://jo:Xy12kQzz@h ",
+        "cookie: a=A1b2C3d4E5f6G7h8 ",
+        "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6 ",
+    )
+    text = ("".join(signs) * CHARS)[:CHARS]
+    assert times_bare(SCRUBBER.scrub, text) < MOST_TIMES_BARE
+    done = SCRUBBER.scrub(text)
+    assert done.found[UNEXAMINED] >= 1
+    assert "Xy12" not in done.text
 
 
 @pytest.mark.parametrize("unit", ["glimt-", "_OD", "eyJ-", "aA\r", "k_kkk_"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from reasoningbank.guard.allowance import Allowance
+from reasoningbank.guard.allowance import Allowance, Purse
 from reasoningbank.guard.entropy import by_lot, is_hex, stands_for_another
 from reasoningbank.guard.spans import Span
 
@@ -50,13 +50,15 @@ _OF_A_WEBHOOK = re.compile(
 )
 
 
-def in_addresses(text: str, lowered: str) -> Iterator[Span]:
-    allowance = Allowance(text)
+def in_addresses(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
+    allowance = Allowance(text, purse)
     for sign, search in _SEARCHES:
         position = lowered.find(sign)
         while position >= 0:
             span = search(text, position)
-            if not allowance.covers(position, 2 if span is None else 6):
+            # Without a user there is little to look at.
+            looks = 2 if span is None and text.find("@", position, position + 300) < 0 else 10
+            if not allowance.covers(position, looks):
                 span = allowance.stretch(position)
             if span is not None:
                 yield span

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.addresses import is_no_password
-from reasoningbank.guard.allowance import Allowance
+from reasoningbank.guard.allowance import Allowance, Purse
 from reasoningbank.guard.entropy import is_uuid, stands_for_another
 from reasoningbank.guard.names import STEMS, Announces, announces, called
 from reasoningbank.guard.spans import Span
@@ -74,9 +74,9 @@ again, from every word in it that could announce one."""
 _ENCODED_END = pattern(r"%(?:22|26|3[Bb]|20)|&(?:quot;|amp;)|&(?=[\w.-]{1,40}=)")
 
 
-def announced(text: str, lowered: str) -> Iterator[Span]:
+def announced(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
     """Every value that a word in its neighbourhood calls a secret."""
-    allowance, passed, end = Allowance(text), 0, 0
+    allowance, passed, end = Allowance(text, purse), 0, 0
     for position in _stems_in(lowered):
         if position < passed:
             continue

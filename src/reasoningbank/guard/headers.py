@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from reasoningbank.core.patterns import pattern
-from reasoningbank.guard.allowance import Allowance
+from reasoningbank.guard.allowance import Allowance, Purse
 from reasoningbank.guard.entropy import by_lot, is_hex, is_uuid, stands_for_another
 from reasoningbank.guard.names import Announces
 from reasoningbank.guard.spans import Span
@@ -18,13 +18,13 @@ _JUDGED_CHARS = 200
 _ESCAPED = pattern(r"%[0-9A-Fa-f]{2}")
 
 
-def in_headers(text: str, lowered: str) -> Iterator[Span]:
-    allowance = Allowance(text)
-    for sign, search in _SEARCHES:
+def in_headers(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
+    allowance = Allowance(text, purse)
+    for sign, search, looks in _SEARCHES:
         position = lowered.find(sign)
         while position >= 0:
             span = search(text, lowered, position)
-            if not allowance.covers(position, 1 if span is None else 8):
+            if not allowance.covers(position, looks if span is None else 12):
                 span = allowance.stretch(position)
             if span is not None:
                 yield span
@@ -166,25 +166,26 @@ def _handed_over(text: str, _: str, position: int) -> Span | None:
 
 
 _SEARCHES = (
-    ("bearer", _scheme),
-    ("basic", _scheme),
-    ("-u ", _curl_user),
-    ("--user", _curl_user),
-    ("sig=", _signed),
-    ("sig%3d", _signed),
-    ("sshpass", _command_password),
-    ("htpasswd", _command_password),
-    ("psexec", _command_password),
-    ("snmp-server", _command_password),
-    ("enable password", _command_password),
-    ("enable secret", _command_password),
-    ("credential", _handed_over),
-    ("auth", _handed_over),
-    ("login(", _handed_over),
-    ("directoryentry(", _handed_over),
-    ("mysql", _command_password),
-    ("docker login", _command_password),
-    ("redis-cli", _command_password),
-    ("mongo", _command_password),
-    ("identified by", _command_password),
+    ("bearer", _scheme, 6),
+    ("basic", _scheme, 6),
+    ("-u ", _curl_user, 3),
+    ("--user", _curl_user, 3),
+    ("sig=", _signed, 4),
+    ("sig%3d", _signed, 4),
+    ("sshpass", _command_password, 1),
+    ("htpasswd", _command_password, 1),
+    ("psexec", _command_password, 1),
+    ("snmp-server", _command_password, 1),
+    ("enable password", _command_password, 1),
+    ("enable secret", _command_password, 1),
+    ("credential", _handed_over, 1),
+    ("auth", _handed_over, 1),
+    ("login(", _handed_over, 1),
+    ("directoryentry(", _handed_over, 1),
+    ("mysql", _command_password, 1),
+    ("docker login", _command_password, 1),
+    ("redis-cli", _command_password, 1),
+    ("mongo", _command_password, 1),
+    ("identified by", _command_password, 1),
 )
+"""What is looked for, how it is read, and the looks that it takes where it is no secret."""

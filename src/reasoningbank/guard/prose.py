@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from reasoningbank.core.patterns import pattern
-from reasoningbank.guard.allowance import Allowance
+from reasoningbank.guard.allowance import Allowance, Purse
 from reasoningbank.guard.spans import Span
 from reasoningbank.guard.values import is_written_for_a_password
 
@@ -40,8 +40,8 @@ _CALLED_SO = pattern(
 )
 
 
-def in_prose(text: str, lowered: str) -> Iterator[Span]:
-    allowance = Allowance(text)
+def in_prose(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
+    allowance = Allowance(text, purse)
     for word in _WORDS:
         position = lowered.find(word)
         while position >= 0:
@@ -58,9 +58,14 @@ def in_prose(text: str, lowered: str) -> Iterator[Span]:
         if len(folded) == len(text):
             for word in _OTHER_LANGUAGES:
                 position = folded.find(word)
-                while position >= 0 and allowance.covers(position, 8):
-                    yield from _told(text, position + len(word))
-                    position = folded.find(word, position + len(word))
+                while position >= 0:
+                    end = position + len(word)
+                    if allowance.covers(position, 8):
+                        yield from _told(text, end)
+                    else:
+                        yield allowance.stretch(position)
+                        end = allowance.cut_to
+                    position = folded.find(word, end)
 
 
 def _is_near(text: str, position: int, end: int) -> bool:

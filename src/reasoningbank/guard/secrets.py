@@ -20,6 +20,7 @@ from reasoningbank.core.values import dataclass, field
 from reasoningbank.guard.runs import NAME_RUNS, has_run, runs
 
 if TYPE_CHECKING:
+    from reasoningbank.guard.allowance import Purse
     from reasoningbank.guard.spans import Span
 
 MOST_PASSES = 4
@@ -83,15 +84,23 @@ class Scrubber:
     def scrub(self, text: str) -> Scrubbed:
         if self.passes(text):
             return Scrubbed(text=text, found=_NOTHING)
+        spans = self.places(text)
+        if not spans:
+            return Scrubbed(text=text, found=_NOTHING)
+        from reasoningbank.guard.allowance import Purse, unblanked_near
+
         found: Counter[str] = Counter()
         # What a pass takes away may have hidden another secret's surroundings.
-        for _ in range(MOST_PASSES if len(text) < LONG_CHARS else 2):
-            spans = self.places(text)
-            if not spans:
-                break
+        passes = MOST_PASSES if len(text) < LONG_CHARS else 2
+        while spans:
             found.update(span.name for span in spans)
-            text = _replaced(text, spans)
-        return Scrubbed(text=text, found=dict(found) if found else _NOTHING)
+            text, left = _replaced(text, spans)
+            passes -= 1
+            if not passes:
+                break
+            read = text if len(text) < LONG_CHARS else unblanked_near(text, left)
+            spans = self._places_in(read, Purse.of_a_further_pass(len(text))) if left else []
+        return Scrubbed(text=text, found=dict(found))
 
     def scrub_value(self, name: str, value: str) -> Scrubbed:
         """A value that stands under a name, as in metadata; the name may say what the value alone does not."""
@@ -107,31 +116,43 @@ class Scrubber:
 
     def places(self, text: str) -> list[Span]:
         """Where the secrets are, in order."""
+        from reasoningbank.guard.allowance import Purse
+
+        return self._places_in(text, Purse.of_the_first_pass(len(text)))
+
+    def _places_in(self, text: str, purse: Purse) -> list[Span]:
+        from reasoningbank.guard.allowance import blanked
         from reasoningbank.guard.spans import apart
         from reasoningbank.guard.unwrapped import without_invisible
 
-        visible = without_invisible(text)
+        visible = without_invisible(text, purse)
         if visible is None:
-            return self._places(text)
+            return self._places(text, purse)
         if len(text) >= LONG_CHARS and len(text) - len(visible.text) > len(text) // 100:
             # So full of what is not seen that only what is seen is read.
-            return apart(map(visible.place, self._places(visible.text)))
-        return apart([*self._places(text), *map(visible.place, self._places(visible.text))])
+            return apart(map(visible.place, self._places(visible.text, purse)))
+        spans = self._places(text, purse)
+        rest = blanked(text, spans)
+        visible = visible if rest is text else without_invisible(rest, purse)
+        return spans if visible is None else apart([*spans, *map(visible.place, self._places(visible.text, purse))])
 
-    def _places(self, text: str) -> list[Span]:
+    def _places(self, text: str, purse: Purse) -> list[Span]:
         from reasoningbank.guard.spans import apart
         from reasoningbank.guard.tokens import broken_tokens_in
         from reasoningbank.guard.unwrapped import without_breaks, without_escapes
 
-        spans = list(self._allowed(text, _found(text, self.personal)))
-        joined = without_breaks(text)
+        found, rest = _found(text, purse, self.personal)
+        spans = list(self._allowed(text, found))
+        joined = without_breaks(rest, purse)
         if joined is not None:
             # What does not cross a break was seen above; reading on over every break would only make tokens longer.
-            whole = broken_tokens_in(joined)
+            whole = broken_tokens_in(joined, purse)
             spans += _beyond(spans, map(joined.place, self._allowed(joined.text, whole)))
-        plain = without_escapes(text)
+        plain, beyond = without_escapes(rest, purse)
+        spans += beyond
         if plain is not None:
-            spans += map(plain.place, self._allowed(plain.text, _found(plain.text)))
+            found, _ = _found(plain.text, purse)
+            spans += map(plain.place, self._allowed(plain.text, found))
         return apart(spans)
 
     def _allowed(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
@@ -149,48 +170,114 @@ def _beyond(known: list[Span], others: Iterable[Span]) -> list[Span]:
     return [s for s in others if not ((at := bisect_left(starts, s.end)) and ends[at - 1].end > s.start)]
 
 
-def _replaced(text: str, spans: Iterable[Span]) -> str:
+def _replaced(text: str, spans: Iterable[Span]) -> tuple[str, list[tuple[int, int]]]:
+    """With the kinds of what was taken out, and where these stand; around what was not examined all was seen."""
+    from reasoningbank.guard.allowance import UNEXAMINED
+
     parts: list[str] = []
-    last = 0
-    for span in spans:
-        parts += (text[last : span.start], f"[SECRET:{span.name}]")
-        last = span.end
+    places: list[tuple[int, int]] = []
+    last = size = 0
+    for start, end, name in spans:
+        placeholder = f"[SECRET:{name}]"
+        parts += (text[last:start], placeholder)
+        size += start - last + len(placeholder)
+        if name != UNEXAMINED:
+            places.append((size - len(placeholder), size))
+        last = end
     parts.append(text[last:])
-    return "".join(parts)
+    return "".join(parts), places
 
 
-def _found(text: str, personal: Collection[str] = ()) -> Iterator[Span]:
-    """Specific kinds first: where two overlap, the first gives the name."""
-    from reasoningbank.guard.assigned import announced
-    from reasoningbank.guard.headers import in_headers
-    from reasoningbank.guard.service_settings import under_services
-    from reasoningbank.guard.tokens import tokens_in
+class _Reading:
+    """A text as the searches want it."""
 
-    # Letter for letter: some beyond ASCII grow in lower case, and then positions would no longer agree.
-    lowered = text.lower() if text.isascii() else text.encode("ascii", "replace").decode("ascii").lower()
-    if "private key" in lowered or "putty" in lowered:
-        from reasoningbank.guard.blocks import key_blocks
+    __slots__ = ("lowered", "rows", "text")
 
-        yield from key_blocks(text)
-    if "secret" in lowered and "data:" in lowered:
-        from reasoningbank.guard.blocks import secret_manifests
+    def __init__(self, text: str) -> None:
+        self.text = text
+        # Letter for letter: some beyond ASCII grow in lower case, and then positions would no longer agree.
+        self.lowered = text.lower() if text.isascii() else text.encode("ascii", "replace").decode("ascii").lower()
+        self.rows = list(runs(text, NAME_RUNS))
+        """Where the characters of a name stand in a row."""
 
-        yield from secret_manifests(text)
-    rows = list(runs(text, NAME_RUNS))
-    yield from tokens_in(text, rows)
-    if "://" in lowered or "%3a%2f%2f" in lowered or ":5432:" in lowered:
-        from reasoningbank.guard.addresses import in_addresses
 
-        yield from in_addresses(text, lowered)
-    yield from in_headers(text, lowered)
-    yield from announced(text, lowered)
-    if rows:
-        yield from under_services(text, rows)
-    if "pass" in lowered or "pw" in lowered or not text.isascii():
-        from reasoningbank.guard.prose import in_prose
+def _found(text: str, purse: Purse, personal: Collection[str] = ()) -> tuple[list[Span], str]:
+    """What every search finds, and the text with blanks for what was taken out unexamined.
 
-        yield from in_prose(text, lowered)
+    Specific kinds first: where two overlap, the first gives the name.
+    """
+    spans: list[Span] = []
+    reading = _Reading(text)
+    for search in _SEARCHES:
+        taken = purse.taken
+        new = search(reading, purse)
+        if new is not None:
+            spans += new
+        if purse.taken != taken:
+            from reasoningbank.guard.allowance import blanked
+
+            reading = _Reading(blanked(reading.text, spans))
     if personal:
         from reasoningbank.guard.personal import personal_data
 
-        yield from personal_data(text, personal)
+        spans += personal_data(reading.text, personal, purse)
+    return spans, reading.text
+
+
+def _in_blocks(reading: _Reading, _: Purse) -> Iterable[Span] | None:
+    lowered, spans = reading.lowered, None
+    if "private key" in lowered or "putty" in lowered:
+        from reasoningbank.guard.blocks import key_blocks
+
+        spans = list(key_blocks(reading.text))
+    if "secret" in lowered and "data:" in lowered:
+        from reasoningbank.guard.blocks import secret_manifests
+
+        spans = [*(spans or ()), *secret_manifests(reading.text)]
+    return spans
+
+
+def _by_shape(reading: _Reading, purse: Purse) -> Iterable[Span]:
+    from reasoningbank.guard.tokens import tokens_in
+
+    return tokens_in(reading.text, reading.rows, purse)
+
+
+def _in_addresses(reading: _Reading, purse: Purse) -> Iterable[Span] | None:
+    lowered = reading.lowered
+    if "://" not in lowered and "%3a%2f%2f" not in lowered and ":5432:" not in lowered:
+        return None
+    from reasoningbank.guard.addresses import in_addresses
+
+    return in_addresses(reading.text, lowered, purse)
+
+
+def _in_headers(reading: _Reading, purse: Purse) -> Iterable[Span]:
+    from reasoningbank.guard.headers import in_headers
+
+    return in_headers(reading.text, reading.lowered, purse)
+
+
+def _announced(reading: _Reading, purse: Purse) -> Iterable[Span]:
+    from reasoningbank.guard.assigned import announced
+
+    return announced(reading.text, reading.lowered, purse)
+
+
+def _under_services(reading: _Reading, purse: Purse) -> Iterable[Span] | None:
+    if not reading.rows:
+        return None
+    from reasoningbank.guard.service_settings import under_services
+
+    return under_services(reading.text, reading.rows, purse)
+
+
+def _in_prose(reading: _Reading, purse: Purse) -> Iterable[Span] | None:
+    if "pass" not in reading.lowered and "pw" not in reading.lowered and reading.text.isascii():
+        return None
+    from reasoningbank.guard.prose import in_prose
+
+    return in_prose(reading.text, reading.lowered, purse)
+
+
+_SEARCHES = (_in_blocks, _by_shape, _in_addresses, _in_headers, _announced, _under_services, _in_prose)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from reasoningbank.core.patterns import pattern
-from reasoningbank.guard.allowance import Allowance
+from reasoningbank.guard.allowance import Allowance, Purse
 from reasoningbank.guard.entropy import stands_for_another
 from reasoningbank.guard.names import names_a_service
 from reasoningbank.guard.spans import Span
@@ -20,9 +20,9 @@ _ASSIGNS = frozenset("=:>")
 _GIVEN = pattern(r"""(?P<name>[\w.-]{2,40}+)["'`]?\]?[ \t]{0,3}(?:[=:?+]=|={1,2}>|[=:])[ \t]{0,3}["'`]\Z""", re.ASCII)
 
 
-def under_services(text: str, rows: Sequence[tuple[int, int]]) -> Iterator[Span]:
+def under_services(text: str, rows: Sequence[tuple[int, int]], purse: Purse) -> Iterator[Span]:
     """`rows` are where the characters of a name stand in a row."""
-    allowance = Allowance(text)
+    allowance = Allowance(text, purse)
     for start, end in rows:
         if end <= allowance.cut_to or text[start - 1 : start] not in ("'", '"', "`"):
             continue

@@ -55,17 +55,27 @@ def gives_a_value(text: str, at: int, operator: str, sign: str) -> bool:
     return _is_flag(text, at) or in_netrc(text, at, operator) or _in_statement(text, at, sign)
 
 
+_FLAG = pattern(r"--?(?:[A-Za-z][\w-]*)?")
+_FLAG_BEFORE = pattern(r"(?<![\w-])--?[A-Za-z][\w-]*\Z|(?<![\w-])--?\Z")
+_FLAG_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
+
 def _is_flag(text: str, at: int) -> bool:
     """`--api-key`, or such a flag as a quoted word of a list."""
     before = text[max(0, at - LONGEST_NAME) : at]
     if "-" not in before:
         return False
-    found = re.search(r"(?<![\w-])--?[A-Za-z][\w-]*\Z|(?<![\w-])--?\Z", before)
-    return found is not None
+    rest = before.rstrip(_FLAG_CHARS)
+    if rest and rest[-1].isalnum():
+        return _FLAG_BEFORE.search(before) is not None
+    return _FLAG.fullmatch(before, len(rest)) is not None
 
 
 def in_netrc(text: str, at: int, operator: str) -> bool:
-    return operator.isspace() and re.search(r"\b(?:login|account)\s+\S+\s+\Z", text[max(0, at - 80) : at]) is not None
+    before = text[max(0, at - 80) : at]
+    if not operator.isspace() or not ("login" in before or "account" in before):
+        return False
+    return re.search(r"\b(?:login|account)\s+\S+\s+\Z", before) is not None
 
 
 _GIVES_A_VALUE = {

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reasoningbank.core.patterns import pattern
-from reasoningbank.guard.allowance import Allowance
+from reasoningbank.guard.allowance import Allowance, Purse
 from reasoningbank.guard.entropy import (
     JUDGED_CHARS,
     MOST_WORDINESS,
@@ -43,6 +43,9 @@ _IN_PIECES = ("Q~", "+ASt", "ACDb", "+AMC", "glc_", "django-insecure-")
 _UUID_CHARS = 36
 _TRUSTED_ANCHOR_CHARS = 4
 _BEGINNING = 3
+_CHARS_READ_IN_A_LOOK = 64
+_CHARS_SIFTED_IN_A_LOOK = 20
+_LONGEST_ANCHOR = max(len(anchor) for anchor, _ in ANCHORS)
 
 
 class _Anchored(NamedTuple):
@@ -77,27 +80,27 @@ _EVERY = _by_beginning(1)
 _TRUSTED = _by_beginning(_TRUSTED_ANCHOR_CHARS)
 
 
-def tokens_in(text: str, rows: Sequence[tuple[int, int]]) -> Iterator[Span]:
+def tokens_in(text: str, rows: Sequence[tuple[int, int]], purse: Purse) -> Iterator[Span]:
     """Tokens of every format, and what has no prefix but the shape of a cloud key.
 
     `rows` are where the characters of a name stand in a row.
     """
     found = [run for run in rows if _may_be_token(text[run[0] : run[1]])]
-    allowance = Allowance(text)
+    allowance = Allowance(text, purse)
     yield from _anchored(text, found, _EVERY, allowance)
     for anchor in _IN_PIECES:
         position = text.find(anchor)
         if position >= 0:
             rule = next(rule for known, rule in ANCHORS if known == anchor)
-            yield from _matches(text, position, len(text), anchor, rule, Allowance(text))
+            yield from _matches(text, position, len(text), anchor, rule, Allowance(text, purse))
     yield from _cloud_keys(text)
 
 
-def broken_tokens_in(joined: Unwrapped) -> Iterator[Span]:
+def broken_tokens_in(joined: Unwrapped, purse: Purse) -> Iterator[Span]:
     """Those that a line end cut in two; only with prefixes that are long enough to be trusted."""
     text = joined.text
     found = [run for run in runs(text, NAME_RUNS) if joined.crosses(*run) and _may_be_token(text[run[0] : run[1]])]
-    tokens = _anchored(text, found, _TRUSTED, Allowance(text))
+    tokens = _anchored(text, found, _TRUSTED, Allowance(text, purse))
     yield from (span for span in tokens if joined.crosses(span.start, span.end))
 
 
@@ -114,7 +117,7 @@ def _anchored(text: str, found: Sequence[tuple[int, int]], anchors: _Anchored, a
         if end <= allowance.cut_to:
             continue
         begin = max(begin, start - BEFORE_RUN, allowance.cut_to)
-        if not allowance.covers(start, 2):
+        if not allowance.covers(start, 2 + (end - begin) // _CHARS_SIFTED_IN_A_LOOK):
             yield allowance.stretch(begin)
             continue
         for place in anchors.within(text[begin:end]):
@@ -122,7 +125,8 @@ def _anchored(text: str, found: Sequence[tuple[int, int]], anchors: _Anchored, a
             position = text.find(anchor, begin, end)
             if position >= 0:
                 yield from _matches(text, position, end, anchor, rule, allowance)
-        begin = start
+        # All anchors up to here were met; only one that goes on over the end of the row was not.
+        begin = end - _LONGEST_ANCHOR
 
 
 def _matches(text: str, position: int, end: int, anchor: str, rule: Rule, allowance: Allowance) -> Iterator[Span]:
@@ -131,7 +135,8 @@ def _matches(text: str, position: int, end: int, anchor: str, rule: Rule, allowa
     while position >= 0:
         start = position - rule.lead
         found = shape.match(text, start) if start >= 0 and not (rule.bounded and is_mid_word(text, start)) else None
-        if not allowance.covers(position, 1 if found is None else 4):
+        looks = 2 if found is None else 12 + (found.end() - position) // _CHARS_READ_IN_A_LOOK
+        if not allowance.covers(position, looks):
             yield allowance.stretch(position)
             return
         if found is not None:

@@ -10,9 +10,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
+from operator import sub
 
 from reasoningbank.core.patterns import pattern
+from reasoningbank.guard.allowance import UNEXAMINED, Purse
 from reasoningbank.guard.spans import Span
 
 _MARKS = (
@@ -46,18 +48,12 @@ class Unwrapped:
 
     __slots__ = ("_removed", "_starts", "text")
 
-    def __init__(self, text: str, removed: Sequence[tuple[int, int]]) -> None:
-        kept: list[str] = []
-        last = 0
-        for start, end in removed:
-            kept.append(text[last:start])
-            last = end
-        kept.append(text[last:])
-        self.text = "".join(kept)
-        sizes = [end - start for start, end in removed]
-        self._removed = list(accumulate(sizes))
+    def __init__(self, text: str, starts: Sequence[int], ends: Sequence[int]) -> None:
+        """`text` is what remains; the places of what was taken out are those of the original."""
+        self.text = text
+        self._removed = list(accumulate(map(sub, ends, starts)))
         # Where each hole is in the text that remains.
-        self._starts = [start - before for (start, _), before in zip(removed, [0, *self._removed], strict=False)]
+        self._starts = list(map(sub, starts, chain((0,), self._removed)))
 
     def place(self, span: Span) -> Span:
         """Where a span of `text` lies in the original."""
@@ -72,22 +68,32 @@ class Unwrapped:
         return position + (self._removed[holes - 1] if holes else 0)
 
 
-def without_invisible(text: str) -> Unwrapped | None:
+def without_invisible(text: str, purse: Purse) -> Unwrapped | None:
     """None when there is nothing hidden in it."""
     if text.isascii():
         return None
     raw = text.encode("utf-8", "replace")
     if not any(mark in raw for mark in _MARKS):
         return None
-    removed = [found.span() for found in _invisible().finditer(text)]
+    starts: list[int] = []
+    ends: list[int] = []
+    for found in _invisible().finditer(text):
+        start, end = found.span()
+        starts.append(start)
+        ends.append(end)
+    purse.left -= len(starts) / 2
     narrowed = text.translate(_full_width()) if b"\xef\xbc" in raw or b"\xef\xbd" in raw else text
-    return Unwrapped(narrowed, removed) if removed or narrowed != text else None
+    return Unwrapped(_invisible().sub("", narrowed), starts, ends) if starts or narrowed != text else None
 
 
-def without_breaks(text: str) -> Unwrapped | None:
+def without_breaks(text: str, purse: Purse) -> Unwrapped | None:
     """Read on over line ends: after a backslash, across quotes that close and open again, or in the middle of a run."""
-    removed = sorted({*_line_ends(text), *_joints(text)})
-    return Unwrapped(text, removed) if removed else None
+    removed = sorted({*_line_ends(text, purse), *_joints(text, purse)})
+    if not removed:
+        return None
+    starts, ends = [start for start, _ in removed], [end for _, end in removed]
+    kept = [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
+    return Unwrapped("".join(kept), starts, ends)
 
 
 _OPENS_AGAIN = pattern(r"\n[ \t]{0,80}[+.&]?[ \t]{0,8}[bruf]?[\"']")
@@ -100,8 +106,9 @@ _JOINT = pattern(r"[\"'][ \t]{0,4}\+[ \t]{0,4}[\"']")
 _MAY_JOIN = pattern(r"\+(?=[ \t]{0,4}[\"'])")
 
 
-def _line_ends(text: str) -> Iterator[tuple[int, int]]:
+def _line_ends(text: str, purse: Purse) -> Iterator[tuple[int, int]]:
     for line_end in _MAY_GO_ON.finditer(text):
+        purse.left -= 2
         position = line_end.start()
         end = position - 1 if text[position - 1] == "\r" else position
         last = text[end - 1]
@@ -116,8 +123,9 @@ def _line_ends(text: str) -> Iterator[tuple[int, int]]:
                 yield end - 1 if last in ("\\", "=") else end, found.end()
 
 
-def _joints(text: str) -> Iterator[tuple[int, int]]:
+def _joints(text: str, purse: Purse) -> Iterator[tuple[int, int]]:
     for plus in _MAY_JOIN.finditer(text):
+        purse.left -= 1
         found = _JOINT.search(text, max(0, plus.start() - 5), plus.start() + 6)
         if found is not None:
             yield found.span()
@@ -125,22 +133,37 @@ def _joints(text: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _escapes() -> re.Pattern[str]:
-    return re.compile(
-        r"%(?P<url>0[AaDd]|[2-7][0-9A-Fa-f])|\\u00(?P<json>[2-7][0-9A-Fa-f])|\\x(?P<c>[2-7][0-9A-Fa-f])|\\(?P<sign>/)"
-    )
+    return re.compile(r"%(?:0[AaDd]|[2-7][0-9A-Fa-f])|\\u00[2-7][0-9A-Fa-f]|\\x[2-7][0-9A-Fa-f]|\\/")
 
 
-def without_escapes(text: str) -> Unwrapped | None:
-    """Read as a URL or a quoted string is, where a slash may be written in four ways."""
+@cache
+def _said(escape: str) -> str:
+    return "/" if escape == "\\/" else chr(int(escape[-2:], 16))
+
+
+def without_escapes(text: str, purse: Purse) -> tuple[Unwrapped | None, list[Span]]:
+    """Read as a URL or a quoted string is, where a slash may be written in four ways.
+
+    Where more is escaped than there are looks for, the rest is to be taken out unexamined.
+    """
     if "%" not in text and "\\" not in text:
-        return None
-    removed: list[tuple[int, int]] = []
+        return None, []
     parts: list[str] = []
     last = 0
-    for found in _escapes().finditer(text):
-        code = found["url"] or found["json"] or found["c"]
-        parts += (text[last : found.start()], chr(int(code, 16)) if code else "/", " " * (len(found[0]) - 1))
-        removed.append((found.start() + 1, found.end()))
-        last = found.end()
+    starts: list[int] = []
+    ends: list[int] = []
+    beyond: list[Span] = []
+    most = purse.left
+    for escape in _escapes().finditer(text):
+        start, end = escape.span()
+        if len(starts) >= most:
+            beyond = [Span(start, len(text), UNEXAMINED)]
+            text = text[:start]
+            break
+        parts += (text[last:start], _said(escape[0]))
+        starts.append(start + 1)
+        ends.append(end)
+        last = end
+    purse.left -= len(starts)
     parts.append(text[last:])
-    return Unwrapped("".join(parts), removed) if removed else None
+    return Unwrapped("".join(parts), starts, ends) if starts else None, beyond

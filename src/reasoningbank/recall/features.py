@@ -18,6 +18,8 @@ _QUESTION = pattern(
     r"\?\s*$|^\s*(?:how|what|why|where|when|who|which|can|could|should|may|must|is|are|does|do|did|will)\b",
     re.IGNORECASE,
 )
+_MOST_CHARS_FOR_NAMES = 20_000
+"""A question of more is one word without end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,7 @@ def features_of(text: str) -> Features:
     keywords = [word for word in dict.fromkeys(words) if word not in ASKING and any(map(str.isalnum, word))]
     return Features(
         keywords=tuple(keywords[:MOST_KEYWORDS]),
-        names=tuple(dict.fromkeys(NAME.findall(asked))),
+        names=tuple(dict.fromkeys(NAME.findall(asked[:_MOST_CHARS_FOR_NAMES]))),
         kind=_kind(asked),
         is_cut=asked != text,
     )

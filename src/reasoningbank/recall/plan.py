@@ -24,10 +24,11 @@ MOST_LINES_READ = 4_000
 
 _FRAME = pattern(r"""^\s*(?:File\s+"[^"]+",\s+line\s+\d+|at\s+[\w$.<>/]+\s*\(|\d+:\s+0x|#\d+\s|\.{3}\s*\d+\s+more)""")
 FAULT = pattern(
-    r"\b\w*(?:Error|Exception|Failure|Fault)\b|\b(?:error|fatal|panic|failed|cannot|can't|could not|unable to|denied|"
+    r"(?:Error|Exception|Failure|Fault)\b|\b(?:error|fatal|panic|failed|cannot|can't|could not|unable to|denied|"
     r"not found|no such|undefined|unexpected|timed? ?out|refused|segfault|traceback)\b|\bexit(?:ed)? (?:code|status)\b",
     re.IGNORECASE,
 )
+"""Whether there is one, and not where its word begins, which takes long to find."""
 _ASKS = pattern(
     r"\?\s*$|\b(?:how (?:do|to|can)|please|should|must|need(?:s)? to|want(?:s)? to|expected|actual|task|goal|fix|"
     r"implement|add|make sure|instead)\b",
@@ -73,7 +74,8 @@ def _segments(text: str) -> Iterable[tuple[str, float]]:
     for line in lines:
         if _FENCE.match(line):
             fenced = not fenced
-        if _FENCE.match(line) or _TRACE.match(line) or not line.strip():
+            continue
+        if _TRACE.match(line) or not line.strip():
             continue
         if _FRAME.match(line):
             traced = True
@@ -122,5 +124,10 @@ def _chosen(segments: list[tuple[str, float]]) -> list[int]:
 def _names(kept: list[str], everything: Iterable[str]) -> list[str]:
     """Names outside what was kept, the commonest first: identifiers, paths, flags and codes are matched exactly."""
     known = set(NAME.findall("\n".join(kept)))
-    counted = Counter(name for segment in everything for name in NAME.findall(segment) if name not in known)
+    counted: Counter[str] = Counter()
+    # Each line once, however often it is repeated, as a log does.
+    for segment, times in Counter(everything).items():
+        for name in NAME.findall(segment):
+            if name not in known:
+                counted[name] += times
     return [name for name, _ in counted.most_common(MOST_NAMES)]

@@ -166,7 +166,7 @@ def _definitions(text: str) -> list[Listing]:
     followed by another such word (PRIMARY KEY, FOREIGN KEY) is a rule, not a name.
     """
     found = []
-    for match in _DEFINITION.finditer(text):
+    for match in _DEFINITION.finditer(text) if "(" in text else ():
         parts = [_PART.match(part) for part in re.split(r",(?![^(]*\))", match.group(2))]
         rule = re.compile(r"\s*[A-Z]+ (KEY|INDEX)\b|\s*(CONSTRAINT|UNIQUE|CHECK|KEY)\b")
         found_parts = dict.fromkeys(m.group(1) for m in parts if m is not None and not rule.match(m.string))
@@ -229,8 +229,10 @@ def _separated(lines: Sequence[str]) -> list[Listing]:
     """Cells between bars or tabs, without a drawing around them: at least three in a row, as many in each."""
     rows = [line.rstrip() for line in lines if line.strip()]
     for mark in "|\t":
+        if rows[0].count(mark) + 1 < _FEWEST_CELLS:
+            continue
         cells = [tuple(cell.strip() for cell in row.split(mark)) for row in rows]
-        if len(cells[0]) >= _FEWEST_CELLS and all(len(row) == len(cells[0]) for row in cells):
+        if all(len(row) == len(cells[0]) for row in cells):
             return _named(cells)
     return []
 
@@ -268,8 +270,11 @@ def _names_in_line(line: str) -> list[str]:
 
 def _columns(lines: Sequence[str]) -> list[Listing]:
     """Columns that stand under a heading in capitals, as many tools print them."""
+    heading = next((line for line in lines if line.strip()), "")
+    if not heading.isupper():
+        return []
     rows = [re.split(r"\s{2,}|\t", line.strip()) for line in lines if line.strip()]
-    if len(rows) < 2 or len(rows[0]) < 2 or not "".join(rows[0]).isupper():
+    if len(rows) < 2 or len(rows[0]) < 2:
         return []
     width = len(rows[0])
     return _named([tuple(row[:width]) for row in rows[1:] if len(row) >= width]) if len(rows[1]) >= width else []
