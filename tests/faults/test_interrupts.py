@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
@@ -21,6 +22,14 @@ from reasoningbank.store.sqlite import SqliteStore
 
 WITHIN_S = 30.0
 LATEST_STEP = 2_000
+
+
+@pytest.fixture(autouse=True)
+def nothing_else_to_interrupt() -> Iterator[None]:
+    """Other tests' libraries may have themselves called when garbage is collected; an interrupt there is not ours."""
+    called, gc.callbacks[:] = list(gc.callbacks), []
+    yield
+    gc.callbacks[:] = called
 
 
 class Interrupt:
