@@ -14,7 +14,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.offline.trouble import kind, message, sealed
 from reasoningbank.learn.offline.words import called, head, one_line
 
-_PART_ENDS = pattern(r"\s*(?:&&|\|\||[;|\n])\s*")
+_PART_ENDS = pattern(r"&&|\|\||[;|\n]")
 _BEFORE_COMMAND = pattern(r"(?:(?:sudo|time|nohup|exec|command|then|do|else)\s+|\w+=(?:'[^']*'|\"[^\"]*\"|\S*)\s+)*")
 _TOKEN = pattern(r"'[^']*'|\"[^\"]*\"|\S+")
 _LETTERS = pattern(r"[^\W\d_]{2,}")
@@ -80,7 +80,7 @@ def says_something(signature: str) -> bool:
 def _parts(command: str) -> Iterator[tuple[str, ...]]:
     """The commands of a line, each as its words, without what only stands before one."""
     for part in _PART_ENDS.split(command[:LONGEST_COMMAND_CHARS])[:MOST_PARTS]:
-        words = tuple(_TOKEN.findall(_BEFORE_COMMAND.sub("", one_line(part), count=1)))
+        words = tuple(_TOKEN.findall(_BEFORE_COMMAND.sub("", one_line(part.strip()), count=1)))
         if words and words[0] != "cd":
             yield words
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from reasoningbank.agents.matching import after_failure, before_command, before_edit, was_followed
@@ -211,3 +213,14 @@ def test_whoever_is_not_trusted_cannot_warn(desktop) -> None:
 )
 def test_advice_was_used_when_its_way_was_taken(trouble, action, followed) -> None:
     assert was_followed(["ls", action], trouble) is followed
+
+
+def test_a_command_of_blanks_costs_about_as_much_as_one_of_words() -> None:
+    def cost(command: str) -> float:
+        began = time.process_time()
+        before_command(command, ())
+        return time.process_time() - began
+
+    words = min(cost("word " * 1_600) for _ in range(5))
+    blanks = min(cost("\t  " * 2_600) for _ in range(5))
+    assert blanks < 20 * words
