@@ -73,6 +73,7 @@ def run(path: Path, child: Callable[..., subprocess.Popen[str]]) -> Run:
         process = child(PRELUDE + code, path, *arguments)
         out, err = process.communicate(timeout=90)
         assert process.returncode == 0, err
+        assert "Exception ignored" not in err, err
         return out.split("\n")[:-1]
 
     return ran
@@ -443,3 +444,25 @@ os._exit(0)
 def test_looking_into_a_file_that_is_open_does_not_tell_others_that_it_is_not(path: Path, run: Run, deed: str) -> None:
     told = run(TWICE, deed)
     assert kept(path) == set(told)
+
+
+AFTER_A_CLOSE = """
+closed = opened(PATH + "-other")
+write(closed, 1)
+still_known = closed.desk.store._connections.writer
+closed.close()
+bank = opened()
+write(bank)
+
+def act():
+    write(bank)
+
+wait_for(forked(act))
+bank.close()
+"""
+
+
+def test_a_bank_that_was_closed_before_the_fork_keeps_no_other_from_working(path: Path, run: Run) -> None:
+    ids = run(AFTER_A_CLOSE)
+    assert len(ids) == 11
+    assert set(ids[1:]) == kept(path)

@@ -161,7 +161,9 @@ class Connections:
             if forking.is_torn():
                 never_close(connection)
             else:
-                leave(connection)
+                # One that was closed a moment ago may still be known here.
+                with suppress(apsw.ConnectionClosedError):
+                    leave(connection)
         self._made = WeakSet()
         if watch is not None and forking.is_torn():
             never_close(watch)
