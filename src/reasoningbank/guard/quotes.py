@@ -14,6 +14,7 @@ from functools import lru_cache
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.hidden import visible
 from reasoningbank.guard.instructing import instructs
+from reasoningbank.guard.joining_words import FOREIGN_JOINING_WORDS
 from reasoningbank.guard.report_words import report_words
 from reasoningbank.guard.unmasked import is_disguised
 
@@ -25,89 +26,12 @@ MOST_STRANGE_WORDS = 1
 SHARE_OF_STRANGE = 0.34
 MOST_STRANGE_IN_NAMES = 10
 MOST_JOINING = 2
-_JOINING = frozenset(
-    [
-        "the",
-        "and",
-        "a",
-        "an",
-        "of",
-        "that",
-        "this",
-        "these",
-        "those",
-        "it",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "must",
-        "should",
-        "shall",
-        "would",
-        "could",
-        "you",
-        "your",
-        "we",
-        "our",
-        "their",
-        "them",
-        "they",
-        "then",
-        "than",
-        "with",
-        "before",
-        "after",
-        "whenever",
-        "always",
-        "never",
-        "not",
-        "into",
-        "there",
-        "here",
-        "to",
-        "for",
-        "in",
-        "on",
-        "has",
-        "have",
-        "do",
-        "der",
-        "die",
-        "das",
-        "und",
-        "zu",
-        "mit",
-        "von",
-        "vor",
-        "nach",
-        "jedem",
-        "danach",
-        "erst",
-        "le",
-        "la",
-        "les",
-        "des",
-        "du",
-        "et",
-        "vers",
-        "sans",
-        "avant",
-        "el",
-        "los",
-        "las",
-        "del",
-        "de",
-        "y",
-        "cada",
-        "sin",
-        "hacia",
-        "antes",
-        "siempre",
-    ]
-)
+_JOINING = FOREIGN_JOINING_WORDS | frozenset({
+    "the", "and", "a", "an", "of", "that", "this", "these", "those", "it", "are", "was", "were", "be", "been",
+    "being", "must", "should", "shall", "would", "could", "you", "your", "we", "our", "their", "them", "they",
+    "then", "than", "with", "before", "after", "whenever", "always", "never", "not", "into", "there", "here",
+    "to", "for", "in", "on", "has", "have", "do", "danach", "erst",
+})  # fmt: skip
 """Words that join others: one of them may be a column's name."""
 ADDRESS = "(an address)"
 LEFT_OUT = "a message that is left out here: it does not read like a report"

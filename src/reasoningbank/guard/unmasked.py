@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stopwords import STOP_WORDS
 from reasoningbank.guard.hidden import visible
+from reasoningbank.guard.joining_words import FOREIGN_JOINING_WORDS
 
 _LOOK_ALIKES = {
     "a": "аαɑａ@ạąàáâãäåā", "b": "ЬвƄｂ", "c": "сϲᴄｃ¢ςçć", "d": "ԁɗｄđ", "e": "еҽєｅ℮ėęèéêë", "f": "ſƒｆғ",
@@ -34,60 +35,10 @@ _CAPITALS = {
 _FOLDED: dict[int, str | int] = {**_LETTERS, **_CAPITALS}
 _LEET = str.maketrans("0134578@$!|+", "oieastbasilt")
 _SAME = str.maketrans("l105347869z2", "iioseatbggss")
-_EVERYDAY = STOP_WORDS | frozenset(
-    [
-        "der",
-        "die",
-        "das",
-        "den",
-        "dem",
-        "und",
-        "zu",
-        "mit",
-        "von",
-        "vor",
-        "nach",
-        "jedem",
-        "immer",
-        "nicht",
-        "le",
-        "la",
-        "les",
-        "des",
-        "du",
-        "et",
-        "vers",
-        "sans",
-        "avant",
-        "chaque",
-        "que",
-        "el",
-        "los",
-        "las",
-        "del",
-        "de",
-        "y",
-        "cada",
-        "sin",
-        "hacia",
-        "antes",
-        "siempre",
-        "il",
-        "lo",
-        "gli",
-        "con",
-        "per",
-        "prima",
-        "ogni",
-        "o",
-        "os",
-        "das",
-        "dos",
-        "para",
-        "antes",
-        "cada",
-    ]
-)
+_EVERYDAY = STOP_WORDS | FOREIGN_JOINING_WORDS | frozenset({
+    "den", "dem", "immer", "nicht", "chaque", "que", "il", "lo", "gli", "con", "per", "prima", "ogni", "o",
+    "os", "dos", "para",
+})  # fmt: skip
 _WORD = pattern(r"[^\W_]+")
 _LEET_WORD = pattern(
     r"(?<![\w@$!|+-])(?=[\w@$!|+]*[A-Za-z])(?=[\w@$!|+]*[0-9@$!|+][A-Za-z@$!|+]|[A-Za-z]+[013457@$]+\b)"
