@@ -26,6 +26,7 @@ from pathlib import Path
 
 from bench.storms._weather import Promise, Weather
 from reasoningbank.bank import Bank
+from reasoningbank.core.interrupts import was_written
 from reasoningbank.core.types import Memory, Signal, Trajectory
 from reasoningbank.wiring import ReasoningBank
 
@@ -155,10 +156,7 @@ def _claim(act: Callable[[], None]) -> bool | None:
     try:
         act()
     except BaseException as error:  # noqa: BLE001 - the interrupt itself, too
-        said = " ".join([str(error), *getattr(error, "__notes__", [])])
-        if "Nothing was written" in said:
-            return False
-        return True if "had been committed" in said else None
+        return was_written(error)
     return True
 
 
