@@ -28,7 +28,7 @@ from reasoningbank.serve.workers import MakeWay, Staffing, Workers
 
 if TYPE_CHECKING:
     from reasoningbank.bank import Bank
-    from reasoningbank.serve.mcp.stdio import Line
+    from reasoningbank.serve.mcp.line import Line
 
 CALM_S = 1.0
 """For so long nothing must have been asked before a job is begun."""
