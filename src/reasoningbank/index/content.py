@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ class Snapshot:
     """Kept with the commit that they are of."""
 
 
-class Content:
+class Content(ABC):
     def __init__(self, directory: Path, shape: Shape, rotation: Rotation, files: Mapping[str, File]) -> None:
         self.directory, self.shape, self.rotation = directory, shape, rotation
         self.number = int(directory.name.removeprefix("gen-"))
@@ -73,8 +74,8 @@ class Content:
 
     # ------------------------------------------------------------ reading
 
-    def snapshot(self) -> Snapshot:
-        raise NotImplementedError
+    @abstractmethod
+    def snapshot(self) -> Snapshot: ...
 
     def _snapshot_at(self, header: Header) -> Snapshot:
         rows = self._rows_at(header)
@@ -169,9 +170,9 @@ class Content:
         row_file.write_column(self._rows, header.embedded, "vectors", checks)
         return replace(header, embedded=header.embedded + count)
 
+    @abstractmethod
     def commit(self, header: Header) -> Snapshot:
         """Make what was appended count."""
-        raise NotImplementedError
 
     def bytes_on_disk(self) -> int:
         return 0

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from reasoningbank.core.errors import (
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import EmbedderIdentity, Memory, Standing
 from reasoningbank.forking import renew_in_child
-from reasoningbank.index.changes import change, copy_live, find, slots_in_doubt
+from reasoningbank.index.changes import bury, change, copy_live, find, slots_in_doubt
 from reasoningbank.index.codes import encode, widened
 from reasoningbank.index.comparing import differences
 from reasoningbank.index.content import Content, Shape, Snapshot
@@ -44,9 +44,6 @@ from reasoningbank.index.policy import COMPACTION
 from reasoningbank.index.search import Scratch, search
 from reasoningbank.index.vectors import present
 from reasoningbank.ports import Candidates, Damage, IndexBatch, IndexInfo, Probe
-
-if TYPE_CHECKING:
-    from reasoningbank.index.ahead import IndexAhead
 
 Floats = NDArray[np.float32]
 _CREATE_WAIT_S = 10.0
@@ -263,8 +260,6 @@ class EmbeddedIndex:
             self._lock.release(in_order=in_order)
 
     def ahead(self) -> IndexAhead:
-        from reasoningbank.index.ahead import IndexAhead
-
         with self._switching, damage_is_named(self._directory):
             return IndexAhead(self._directory, self._shape, Continuation(self._latest()))
 
@@ -442,6 +437,42 @@ class EmbeddedIndex:
             if self._generation is not None:
                 self._generation.close()
                 self._generation = None
+
+
+class IndexAhead(EmbeddedIndex):
+    """An index continued in memory: for a search that must know every change and may wait for nobody.
+
+    Nobody else sees it, so it needs no lock, no sync and no compaction; whoever made it writes to it from one thread at
+    a time. Everything else it does as the index it continues.
+    """
+
+    def __init__(self, directory: Path, shape: Shape, content: Continuation) -> None:
+        super().__init__(directory, shape, read_only=True)
+        self._continuation = content
+
+    def _content(self) -> Content:
+        return self._continuation
+
+    def _writer(self) -> Content:
+        return self._continuation
+
+    @contextmanager
+    def writing(self, *, wait_s: float) -> Iterator[bool]:  # noqa: ARG002 - nobody is waited for
+        yield True
+
+    def apply(self, batch: IndexBatch) -> None:
+        with damage_is_named(self._directory):
+            bury(self._continuation, batch.erased)
+            change(self._continuation, batch)
+
+    def heal(self, restored: Callable[[Sequence[str]], Iterable[IndexBatch]]) -> None:
+        with damage_is_named(self._directory):
+            self._continuation.heal()
+            for batch in restored(self.ids()):
+                change(self._continuation, batch)
+
+    def close(self) -> None:
+        self._continuation.close()
 
 
 def _remove(directory: Path) -> None:
