@@ -25,7 +25,7 @@ from bench.corpus import Corpus
 from bench.installed import environment, fresh_venv
 from bench.report import Report
 from bench.timing import Times
-from reasoningbank.agents.lock import held
+from reasoningbank.agents.lock import hold
 from reasoningbank.agents.place import place_of
 
 SCALE = 100_000
@@ -126,7 +126,7 @@ class Hooks:
     def _settle(self) -> None:
         lock = place_of(str(self.bank.path)).work_lock
         if lock.exists():
-            descriptor = held(lock, PATIENCE_S)
+            descriptor = hold(lock, PATIENCE_S)
             with suppress(TypeError):
                 os.close(descriptor)
 

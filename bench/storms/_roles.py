@@ -18,7 +18,7 @@ from typing import Any
 from bench.storms._teaching import teacher
 from reasoningbank.agents import notes
 from reasoningbank.agents.cold import answer
-from reasoningbank.agents.lock import held
+from reasoningbank.agents.lock import hold
 from reasoningbank.agents.place import make_room, place_of
 from reasoningbank.agents.work import work
 from reasoningbank.cli.main import main as command
@@ -293,7 +293,7 @@ def read_once(place: Place) -> None:
     location = str(place.bank)
     hooks = place_of(location)
     make_room(hooks.work_lock)
-    lock = held(hooks.work_lock, 1.0)
+    lock = hold(hooks.work_lock, 1.0)
     if lock is not None:
         try:
             work(location, hooks, clock=lambda: 1e9, over=lambda: False)

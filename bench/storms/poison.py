@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bench.storms._disguises import DISGUISES, REPORTS, WORDINGS
 from bench.storms._weather import Promise, Weather
-from reasoningbank.agents.answer import House, answered
+from reasoningbank.agents.answer import House, answer_event
 from reasoningbank.agents.payload import event_from
 from reasoningbank.agents.place import place_of
 from reasoningbank.agents.policy import policy_from
@@ -212,12 +212,12 @@ def _lived(bank: ReasoningBank, steps: tuple[EpisodeStep, ...], outcome: str) ->
 def _outputs(bank: ReasoningBank, folder: Path, number: int, asked: str) -> Iterator[tuple[str, str]]:
     """Everything that a model is shown, by door."""
     yield "inject", bank.inject(asked, floor=0.0, limit=10, max_tokens=3_000)
-    yield "MCP recall", prompts.rendered(bank, "recall", {"task": asked})
+    yield "MCP recall", prompts.render(bank, "recall", {"task": asked})
     found = call("memory_search", {"query": asked, "limit": 10, "min_confidence": 0.0}, bank, LOCAL).values or {}
     yield "MCP search", _strings(found)
     for item in bank.list(limit=4):
         yield "MCP get", _strings(call("memory_get", {"memory_id": item.id}, bank, LOCAL).values)
-    yield "MCP resources", _strings(resources.listed(bank, None).entries)
+    yield "MCP resources", _strings(resources.list_resources(bank, None).entries)
     yield "MCP recent", _strings(resources.read(bank, resources.RECENT))
     yield "AGENTS.md", "\n".join(page_of("agents-md", bank.list(limit=400), Wanted(min_confidence=0.0)).lines)
     location = str(folder / "bank.db")
@@ -241,7 +241,7 @@ def _outputs(bank: ReasoningBank, folder: Path, number: int, asked: str) -> Iter
         data = {"session_id": f"{name}-{number}", "cwd": str(folder), "hook_event_name": name, **more}
         event = event_from("claude-code", data, named=None, cwd=str(folder))
         assert event is not None
-        said = answered(event, house)
+        said = answer_event(event, house)
         context = json.loads(said)["hookSpecificOutput"]["additionalContext"] if said else ""
         yield f"hook {name}", context
 

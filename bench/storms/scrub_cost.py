@@ -19,7 +19,7 @@ from bench.storms._weather import Promise, Weather
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS
 from reasoningbank.core.learning import Episode, EpisodeStep, Finding, Verdict
 from reasoningbank.guard.echo import marks
-from reasoningbank.guard.envelope import enveloped
+from reasoningbank.guard.envelope import envelope
 from reasoningbank.guard.hidden import hidden, visible
 from reasoningbank.guard.personal import PERSONAL
 from reasoningbank.guard.secrets import Scrubber
@@ -101,9 +101,9 @@ def rule_sets() -> list[tuple[str, Pass]]:
     from reasoningbank.learn.ingest.plain import notes_in
     from reasoningbank.learn.ingest.text import own_words_out
     from reasoningbank.learn.offline.distiller import OfflineDistiller
-    from reasoningbank.learn.rules import judged
+    from reasoningbank.learn.rules import judge
     from reasoningbank.recall.features import features_of
-    from reasoningbank.recall.plan import planned
+    from reasoningbank.recall.plan import plan_query
 
     plain, personal, distiller = Scrubber(), Scrubber(personal=PERSONAL), OfflineDistiller()
     trouble = Trouble(memory_id="m", action="make all", signature="no rule to make target", worked="make")
@@ -114,7 +114,7 @@ def rule_sets() -> list[tuple[str, Pass]]:
             EpisodeStep(action=text[:1_900], result=text, ok=True),
         )
         episode = Episode(task=text[:4_000], namespace="n", steps=steps, messages=({"role": "user", "content": text},))
-        return distiller.distill(episode, judged(episode) or Verdict(outcome=Finding.FAILURE))
+        return distiller.distill(episode, judge(episode) or Verdict(outcome=Finding.FAILURE))
 
     def hook(text: str) -> object:
         data = {"hook_event_name": "PostToolUse", "tool_input": {"command": text}, "tool_response": text}
@@ -129,8 +129,8 @@ def rule_sets() -> list[tuple[str, Pass]]:
         ("hidden text", hidden),
         ("visible text", visible),
         ("marks", marks),
-        ("envelope", lambda text: enveloped(text, "tool:web")),
-        ("query plan", planned),
+        ("envelope", lambda text: envelope(text, "tool:web")),
+        ("query plan", plan_query),
         ("query features", features_of),
         ("distiller", distilled),
         ("own words of a transcript", own_words_out),

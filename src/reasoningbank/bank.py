@@ -261,7 +261,7 @@ class Bank:
         (`core.recency.position_of`), which holds when that memory is gone. `where` may name tags, outcome, scope,
         agent, task_type, origin, key, or a team: then of every namespace in it.
         """
-        return records.listed(self._desk, where, namespace=namespace, state=state, limit=limit, before=before)
+        return records.list_memories(self._desk, where, namespace=namespace, state=state, limit=limit, before=before)
 
     def edit(
         self,

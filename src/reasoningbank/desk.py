@@ -104,7 +104,7 @@ class Desk:
         levels = levels_of(reader, memories)
         uses = self.uses(reader)
         return [
-            self._weighed(
+            self._weigh(
                 memory,
                 evidence[memory.id],
                 shown.get(memory.id, 0),
@@ -122,7 +122,7 @@ class Desk:
         """A memory that nobody has said anything about yet."""
         trust = level_of(memory.origin) if trust is None else trust
         if abs(self.clock() - memory.created_at) > 1.0:
-            return replace(self._weighed(memory, (), 0, trust), scrubbed=scrubbed)
+            return replace(self._weigh(memory, (), 0, trust), scrubbed=scrubbed)
         # By the policy itself, not by its name: another setting of its parameters is another policy.
         policy: Any = self.policy
         prior = _prior(policy, memory.initial_confidence)
@@ -136,7 +136,7 @@ class Desk:
             scrubbed=scrubbed,
         )
 
-    def _weighed(
+    def _weigh(
         self, memory: Memory, signals: Sequence[Signal], shown: int, trust: Trust, all_uses: int = 0
     ) -> Remembered:
         counted = evidence_for(memory, signals)

@@ -72,7 +72,7 @@ def search(desk: Desk, engine: Engine, learning: Learning, query: Query, choice:
         return choice([_shown_hit(desk, hit) for hit in hits])
 
     if asked.rerank:
-        return _reranked(desk, engine, learning, asked, chosen)
+        return _search_reranked(desk, engine, learning, asked, chosen)
     found = engine.using(
         lambda searcher: searcher.search(
             asked, tenant=desk.tenant, namespace=desk.namespace, noted=asked.noted, choice=chosen
@@ -81,9 +81,9 @@ def search(desk: Desk, engine: Engine, learning: Learning, query: Query, choice:
     return found if asked.noted else replace(found, memories=tuple(chosen(found.memories)))
 
 
-def _reranked(desk: Desk, engine: Engine, learning: Learning, asked: Query, choice: Choice) -> Found:
+def _search_reranked(desk: Desk, engine: Engine, learning: Learning, asked: Query, choice: Choice) -> Found:
     """As `search`, with the best hits in the order in which the configured model finds them of use."""
-    from reasoningbank.recall.rerank import LOOKED_AT, reordered
+    from reasoningbank.recall.rerank import LOOKED_AT, reorder
 
     llm = learning.model()
     wider = replace(asked, limit=max(asked.limit, LOOKED_AT))
@@ -94,7 +94,7 @@ def _reranked(desk: Desk, engine: Engine, learning: Learning, asked: Query, choi
             # Asked again, so that the question is noted as one in vain.
             return searcher.search(asked, tenant=desk.tenant, namespace=desk.namespace)
         shown = [_shown_hit(desk, hit) for hit in found.memories]
-        order = reordered(asked.text, shown, llm, learning.scrub)
+        order = reorder(asked.text, shown, llm, learning.scrub)
         hits = searcher.show(asked, order.hits[: asked.limit], desk.tenant, choice)
         return replace(found, memories=hits, reranked_by=order.by, tokens_used=sum(hit.tokens for hit in hits))
 

@@ -58,7 +58,7 @@ class Judging:
         decision = _decision(self._desk, comment, voice)
 
         def change(writer: Writer) -> Ruling:
-            memories = _meant(self._desk, writer, target)
+            memories = _memories_meant(self._desk, writer, target)
             name = memories[0].id if len(memories) == 1 and target != memories[0].origin else target
             return rulings.approve(writer, name, memories, decision)
 
@@ -133,7 +133,7 @@ def _approved_by_origin(reader: Reader) -> Counter[str]:
     return Counter(memory.origin for memory in memories if trust_of(memory, levels) > level_of(memory.origin))
 
 
-def _meant(desk: Desk, reader: Reader, target: str) -> Sequence[Memory]:
+def _memories_meant(desk: Desk, reader: Reader, target: str) -> Sequence[Memory]:
     """A memory by id or key, or everything of an origin."""
     try:
         return [desk.memory(reader, target)]

@@ -20,9 +20,9 @@ from reasoningbank.core.drafts import (
     RESET,
     clean_name,
     clean_namespace,
-    edited,
     evidence_wish,
     memory_from,
+    next_revision,
     required_text,
 )
 from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
@@ -158,7 +158,7 @@ def edit(
 def _revise(
     desk: Desk, writer: Writer, memory: Memory, changes: Mapping[str, Any], editor: str, evidence: str
 ) -> Remembered:
-    revised = edited(memory, changes, desk.clock())
+    revised = next_revision(memory, changes, desk.clock())
     if revised is memory:
         return _recount(desk, writer, memory, editor, evidence)
     revised, scrubbed = desk.clean(revised)
@@ -220,14 +220,14 @@ def get(desk: Desk, reference: str, namespace: str | None = None) -> Remembered:
         return desk.remembered(reader, [desk.memory(reader, reference, namespace)])[0]
 
 
-def listed(
+def list_memories(
     desk: Desk, where: Mapping[str, Any], *, namespace: str | None, state: str | None, limit: int, before: str | None
 ) -> list[Remembered]:
     """Newest first."""
     unknown = sorted(set(where) - LISTABLE)
     if unknown:
         raise InvalidInput(f"{', '.join(unknown)} cannot be listed by: use one of {', '.join(sorted(LISTABLE))}.")
-    conditions = {**_cleaned(desk, where), **in_namespace(desk, namespace)}
+    conditions = {**_clean_filter(desk, where), **in_namespace(desk, namespace)}
     team = conditions.pop("team", None)
     if state is not None:
         conditions["state"] = state
@@ -269,7 +269,7 @@ def in_namespace(desk: Desk, namespace: str | None) -> dict[str, str]:
     return {"namespace": desk.namespace if namespace is None else desk.scrubber.scrub(clean_namespace(namespace)).text}
 
 
-def _cleaned(desk: Desk, where: Mapping[str, Any]) -> dict[str, Any]:
+def _clean_filter(desk: Desk, where: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept without secrets is found without them."""
     return {name: scrubbed_json(desk.scrubber, value)[0] for name, value in where.items()}
 

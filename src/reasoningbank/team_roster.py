@@ -42,19 +42,19 @@ class TeamRoster:
 
     def team_of(self, namespace: str | None = None) -> str | None:
         """The team of a namespace, the bank's own unless one is named; None is the default team."""
-        return self.now().team_of(self._named(namespace))
+        return self.now().team_of(self._namespace(namespace))
 
     def add(self, team: str, *namespaces: str, source: str = USER) -> Team:
         """Put namespaces into a team, the bank's own when none is named; each leaves the team that it was in."""
         name = self._desk.scrubber.scrub(clean_name(team, "team")).text
         if name == EVERY_NAMESPACE:
             raise InvalidInput(f"{EVERY_NAMESPACE!r} is no name for a team.")
-        self._decide([self._named(one) for one in namespaces or (None,)], name, source)
+        self._decide([self._namespace(one) for one in namespaces or (None,)], name, source)
         return Team(name=name, namespaces=self.now().namespaces_of(name))
 
     def remove(self, *namespaces: str, source: str = USER) -> builtins.list[str]:
         """Take namespaces out of their team, the bank's own when none is named; says which team each was in."""
-        named = [self._named(one) for one in namespaces or (None,)]
+        named = [self._namespace(one) for one in namespaces or (None,)]
         teams = self.now()
         for one in named:
             if teams.team_of(one) is None:
@@ -62,7 +62,7 @@ class TeamRoster:
         self._decide(named, None, source)
         return [team for one in named if (team := teams.team_of(one)) is not None]
 
-    def _named(self, namespace: str | None) -> str:
+    def _namespace(self, namespace: str | None) -> str:
         if namespace is None:
             return self._desk.namespace
         return self._desk.scrubber.scrub(clean_namespace(namespace)).text

@@ -15,7 +15,7 @@ from reasoningbank.core.types import DEFAULT_LIST_LIMIT, EVERY_NAMESPACE, Gap
 from reasoningbank.core.values import replace
 from reasoningbank.desk import Desk
 from reasoningbank.engine import Engine
-from reasoningbank.recall.gaps import Gaps, asked_again, listed
+from reasoningbank.recall.gaps import Gaps, asked_again, list_gaps
 from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE
 from reasoningbank.recall.search import Searcher
 
@@ -40,7 +40,7 @@ class Unanswered:
         ]
         if not logged:
             return Gaps(open=(), answered=0, unchecked=0)
-        return self._engine.using(lambda searcher: listed(logged, self._answers(searcher), searcher.embed, most))
+        return self._engine.using(lambda searcher: list_gaps(logged, self._answers(searcher), searcher.embed, most))
 
     def forget(self, gap_id: str) -> int:
         """Drop a gap, with every wording that a listing shows under it; says how many log lines that were."""

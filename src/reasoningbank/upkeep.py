@@ -51,7 +51,7 @@ class Upkeep:
 
     def faded(self, *, namespace: str | None = None) -> list[Faded]:
         """What has lost confidence to age alone, the most first. Nothing is written: the confidence itself forgets."""
-        return run.faded(self._desk, namespace)
+        return run.list_faded(self._desk, namespace)
 
     def undo(self, run_id: str, *, source: str = USER) -> Undone:
         """Put back what a run of `consolidate`, `prune` or `promote` has changed, and say what cannot be."""

@@ -235,7 +235,7 @@ def test_a_run_that_was_interrupted_is_finished_by_the_next(rb, user, repository
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("reasoningbank.cli.commands.backfill._learned", interrupted)
+        patched.setattr("reasoningbank.cli.commands.backfill._lessons", interrupted)
         assert rb("backfill").code == 130
     assert rb("backfill", "--json").json["learned"] != []
     assert rb("backfill", "--json").json["learned"] == []

@@ -41,14 +41,14 @@ def test_safe_text_has_no_character_that_a_terminal_obeys():
 
 def test_wrapping_keeps_every_word_and_the_columns():
     text = "  - some words that go on and on, 日本語のテキスト, and " + "x" * 50
-    lines = plain.wrapped(text, 20, "> ")
+    lines = plain.wrap(text, 20, "> ")
     assert all(plain.width(line) <= 20 for line in lines)
     joined = "".join(line.removeprefix("> ").strip() for line in lines)
     assert joined.replace(" ", "") == text.replace(" ", "")
 
 
 def test_wrapping_without_a_window_changes_nothing():
-    assert plain.wrapped("a  b " * 50, None) == [("a  b " * 50).rstrip()]
+    assert plain.wrap("a  b " * 50, None) == [("a  b " * 50).rstrip()]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoningbank.core.confidence import DAY_SECONDS
-from reasoningbank.core.context import HALF_LIFE_DAYS, MOST_ALIKE, ROOM_PIECES, Evidenced, confidence_here, gathered
+from reasoningbank.core.context import HALF_LIFE_DAYS, MOST_ALIKE, ROOM_PIECES, Evidenced, confidence_here, gather
 
 NOW = 1_790_000_000.0
 
@@ -29,14 +29,14 @@ def said(task: str, *, positive: bool, weight: float = 1.0, at: float = NOW, mem
 
 
 def believed(overall: float, *evidence: Evidenced, likeness: float = 1.0) -> float:
-    here = gathered(evidence, {e.trajectory_id: likeness for e in evidence}, NOW)
+    here = gather(evidence, {e.trajectory_id: likeness for e in evidence}, NOW)
     return float(confidence_here(np.array([overall]), ["m"], here)[0])
 
 
 def test_without_evidence_a_memory_keeps_its_confidence_to_the_last_bit() -> None:
     overall = np.array([0.1 + 0.2, 0.7])
     assert confidence_here(overall, ["a", "b"], {}) is overall
-    of_another = gathered([said("t", positive=False, memory="b")], {"t": 1.0}, NOW)
+    of_another = gather([said("t", positive=False, memory="b")], {"t": 1.0}, NOW)
     assert confidence_here(overall, ["a", "b"], of_another)[0] == 0.1 + 0.2
 
 
@@ -72,7 +72,7 @@ def test_evidence_of_long_ago_has_faded() -> None:
 def test_the_order_in_which_evidence_comes_does_not_matter() -> None:
     evidence = [said(f"t{n}", positive=n % 3 > 0, weight=0.4 + n, at=NOW - n % 2) for n in range(6)]
     likeness = {e.trajectory_id: 0.5 for e in evidence}
-    assert gathered(evidence, likeness, NOW) == gathered(evidence[::-1], likeness, NOW)
+    assert gather(evidence, likeness, NOW) == gather(evidence[::-1], likeness, NOW)
 
 
 _ODD = st.floats(allow_nan=True, allow_infinity=True)

@@ -18,8 +18,8 @@ from reasoningbank.core.drafts import (
     clean_tags,
     clean_text,
     clean_time,
-    edited,
     memory_from,
+    next_revision,
 )
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Draft, Memory
@@ -149,9 +149,9 @@ def test_parents_must_be_a_list() -> None:
 
 def test_an_edit_that_changes_nothing_is_no_revision() -> None:
     memory = made(tags=["a"])
-    assert edited(memory, {"title": "t", "tags": ["a"]}, 200.0) is memory
-    changed = edited(memory, {"title": "u"}, 50.0)
+    assert next_revision(memory, {"title": "t", "tags": ["a"]}, 200.0) is memory
+    changed = next_revision(memory, {"title": "u"}, 50.0)
     assert (changed.revision, changed.title) == (2, "u")
     assert changed.updated_at == 100.0, "a clock that went back does not date an edit before the memory"
     with pytest.raises(InvalidInput, match="cannot be edited"):
-        edited(memory, {"id": "x", "tenant": "y"}, 1.0)
+        next_revision(memory, {"id": "x", "tenant": "y"}, 1.0)

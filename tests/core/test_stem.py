@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.core.stem import _measures, remembered, stem
+from reasoningbank.core.stem import _measures, cache_size, stem
 
 # From the examples in Porter's paper, one or more for each rule.
 PAPER = {
@@ -51,11 +51,11 @@ def test_a_long_run_of_letters_is_stemmed_in_no_time() -> None:
 
 
 def test_a_word_too_long_to_be_one_is_neither_stemmed_nor_remembered() -> None:
-    before = remembered()
+    before = cache_size()
     for number in range(50):
         word = f"{'abc' * 100}{'x' * number}ing"
         assert stem(word) == word
-    assert remembered() == before
+    assert cache_size() == before
 
 
 # Porter's measure as a pattern: how many runs of vowels followed by consonants, the first of them after any consonants.

@@ -18,7 +18,7 @@ from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.learn.offline.fixes import fixes
 from reasoningbank.learn.offline.trouble import kind
 from reasoningbank.recall.features import features_of
-from reasoningbank.recall.plan import planned
+from reasoningbank.recall.plan import plan_query
 
 SCRUBBER = Scrubber()
 CHARS = 60_000
@@ -68,7 +68,7 @@ def test_what_several_searches_cost_together_is_bounded_as_well() -> None:
 
 
 @pytest.mark.parametrize("unit", ["glimt-", "_OD", "eyJ-", "aA\r", "k_kkk_"])
-@pytest.mark.parametrize("work", [planned, features_of, kind], ids=lambda work: work.__name__)
+@pytest.mark.parametrize("work", [plan_query, features_of, kind], ids=lambda work: work.__name__)
 def test_a_hostile_question_or_message_is_read_in_one_pass(work: Callable[[str], object], unit: str) -> None:
     assert times_bare(work, (unit * CHARS)[:CHARS]) < MOST_TIMES_BARE
 

@@ -15,7 +15,7 @@ from reasoningbank.index import embedded
 from reasoningbank.index.changes import _append
 from reasoningbank.index.hashing import id_term, term_keys
 from reasoningbank.index.policy import CompactionPolicy, KeywordPolicy
-from reasoningbank.index.segments import merged
+from reasoningbank.index.segments import merge_ranges
 from reasoningbank.ports import Filter, IndexBatch
 
 
@@ -212,7 +212,7 @@ def test_segments_stay_geometric_and_bounded() -> None:
     policy = KeywordPolicy(tail_rows=10, merge_ratio=2, most_rows_per_segment=200)
     ranges: tuple[tuple[int, int], ...] = ()
     for rows in range(0, 2000, 7):
-        ranges = merged(ranges, rows, policy)
+        ranges = merge_ranges(ranges, rows, policy)
         sealed = ranges[-1][1] if ranges else 0
         assert rows - sealed <= 10
         assert [first for first, _ in ranges[1:]] == [last for _, last in ranges[:-1]]

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from reasoningbank.core.text import LONGEST_TERM
 from reasoningbank.index import forms
-from reasoningbank.index.forms import WORDS, likeness, packed
+from reasoningbank.index.forms import WORDS, likeness, pack
 
 words = st.lists(st.sampled_from(["show", "the", "order", "of", "Ann", "3", "list", "."]), max_size=40).map(" ".join)
 
 
 def alike(query: str, title: str, description: str = "") -> float:
-    return float(likeness(query, packed([(title, description)]))[0][0])
+    return float(likeness(query, pack([(title, description)]))[0][0])
 
 
 def common(one: list[str], other: list[str]) -> int:
@@ -63,7 +63,7 @@ def test_texts_with_nothing_in_common_but_parameters_are_not_alike() -> None:
 
 
 def test_both_texts_must_have_parameters_to_count_as_parametric() -> None:
-    rows = packed([("Mail it to Ann", ""), ("Mail it to them", ""), ("", "Mail it to Bo")])
+    rows = pack([("Mail it to Ann", ""), ("Mail it to them", ""), ("", "Mail it to Bo")])
     assert likeness("Mail it to Cy", rows)[1].tolist() == [True, False, True]
     assert likeness("Mail it to us", rows)[1].tolist() == [False, False, False]
 
@@ -71,12 +71,12 @@ def test_both_texts_must_have_parameters_to_count_as_parametric() -> None:
 def test_nothing_is_alike_to_nothing() -> None:
     assert alike("", "") == 0.0
     assert alike("...", "?!") == 0.0
-    assert len(likeness("anything", packed([]))[0]) == 0
+    assert len(likeness("anything", pack([]))[0]) == 0
 
 
 def test_endless_words_are_known_by_their_beginning_and_take_no_room() -> None:
     before = len(forms._known)
     for number in range(50):
-        packed([("z" * 10_000 + str(number), "")])
+        pack([("z" * 10_000 + str(number), "")])
     assert len(forms._known) <= before + 1
     assert all(len(piece) <= LONGEST_TERM for piece in forms._known)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reasoningbank.core.learning import Finding, Lesson
 from reasoningbank.core.types import Outcome
-from reasoningbank.learn.answers import parsed, problems_of
+from reasoningbank.learn.answers import parse, problems_of
 
 
 def block(number: int = 1, **changes: str) -> str:
@@ -23,7 +23,7 @@ def block(number: int = 1, **changes: str) -> str:
 
 
 def read(text: str, *, finding: Finding = Finding.SUCCESS, most: int = 3) -> tuple[tuple[Lesson, ...], str]:
-    answer = parsed(text, finding=finding, most=most)
+    answer = parse(text, finding=finding, most=most)
     assert not (answer.lessons and answer.problems)
     return answer.lessons, " ".join(answer.problems)
 
@@ -119,9 +119,9 @@ def test_a_contrast_may_give_five() -> None:
 
 
 def test_a_lesson_without_a_word_of_the_record_is_invented() -> None:
-    answer = parsed(block(), finding=Finding.SUCCESS, most=3, grounds=["SELECT age FROM singer"])
+    answer = parse(block(), finding=Finding.SUCCESS, most=3, grounds=["SELECT age FROM singer"])
     assert "not a word in common" in answer.problems[0]
-    grounded = parsed(block(), finding=Finding.SUCCESS, most=3, grounds=["apt install libfoo-dev: package ready"])
+    grounded = parse(block(), finding=Finding.SUCCESS, most=3, grounds=["apt install libfoo-dev: package ready"])
     assert len(grounded.lessons) == 1
 
 
@@ -135,7 +135,7 @@ def test_other_languages_are_as_good_as_any() -> None:
 @given(st.text(max_size=400))
 def test_whatever_a_model_says_is_read_or_refused_and_what_is_read_can_be_kept(text: str) -> None:
     for candidate in (text, block(Content=text), block(Title=text), f"{block()}\n{text}", text + block()):
-        answer = parsed(candidate, finding=Finding.SUCCESS, most=3)
+        answer = parse(candidate, finding=Finding.SUCCESS, most=3)
         assert bool(answer.lessons) + bool(answer.problems) <= 1
         for lesson in answer.lessons:
             assert problems_of(lesson) == []

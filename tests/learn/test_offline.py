@@ -20,7 +20,7 @@ from reasoningbank.core.learning import (
     Verdict,
 )
 from reasoningbank.core.types import Outcome
-from reasoningbank.learn.lessons import checked
+from reasoningbank.learn.lessons import validate
 from reasoningbank.learn.offline.distiller import OfflineDistiller
 
 Steps = Sequence[tuple[str, str]]
@@ -265,7 +265,7 @@ def test_every_lesson_keeps_the_limits_whatever_the_trace(
         assert 0 < len(lesson.title) <= LONGEST_LESSON_TITLE_CHARS
         assert len(lesson.description) <= LONGEST_LESSON_DESCRIPTION_CHARS
         assert 0 < len(lesson.content) <= LONGEST_LESSON_CONTENT_CHARS
-    checked(found, MOST_LESSONS, "offline")
+    validate(found, MOST_LESSONS, "offline")
 
 
 @pytest.mark.parametrize("result", ["a" * 2_000_000, "Error: " + "'" * 200_000, "x: y\n" * 100_000, "/" * 100_000])

@@ -6,7 +6,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.learning import Episode, EpisodeStep
-from reasoningbank.learn.offline.places import Place, joined, kinship, read, written
+from reasoningbank.learn.offline.places import Place, describe, join, kinship, read
 
 SINGERS = ("DESCRIBE singer", "[('Singer_ID', 'int', 'NO'), ('Name', 'text', 'NO'), ('Country', 'text', 'NO')]")
 OTHER_SINGERS = ("DESCRIBE singer", "[('Id', 'int', 'NO'), ('Birth_Year', 'int', 'NO'), ('Worth', 'int', 'NO')]")
@@ -114,5 +114,5 @@ def test_two_accounts_are_of_one_place_when_their_things_agree(
 
 def test_a_place_is_read_back_as_it_was_written() -> None:
     place = Place(things={"a": ("x", "y"), "b": (), "c d": ("z",)}, notes=("A note.",))
-    assert read(written(place)) == Place(things={"a": ("x", "y"), "c d": ("z",), "b": ()}, notes=("A note.",))
-    assert joined(place, place) == place
+    assert read(describe(place)) == Place(things={"a": ("x", "y"), "c d": ("z",), "b": ()}, notes=("A note.",))
+    assert join(place, place) == place

@@ -11,7 +11,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.learning import Episode, EpisodeStep
-from reasoningbank.recall.experience import Taught, spoken, voted
+from reasoningbank.recall.experience import Taught, add_votes, votes_of_tasks
 
 BOATS = "How many boats sail on Sunday from the old harbour?"
 TABLE = "[('xq_id', 'int', 'NO'), ('zz_ref', 'int', 'NO')]"
@@ -104,7 +104,7 @@ def test_to_have_been_shown_while_a_past_task_went_well_is_no_reason_to_be_shown
 
 def test_however_often_a_memory_was_used_it_is_of_use_once() -> None:
     often = [(Taught({"a": 1.0}, {}), 0.8), (Taught({}, {"b": 1.0, "a": 1.0}), 0.8), (Taught({}, {"b": 1.0}), 0.8)]
-    assert spoken(often) == [({"a": 1.0}, 0.8), ({"b": 1.0}, 0.8), ({}, 0.8)]
+    assert votes_of_tasks(often) == [({"a": 1.0}, 0.8), ({"b": 1.0}, 0.8), ({}, 0.8)]
 
 
 def test_the_index_of_tasks_is_a_view_that_may_vanish_or_rot(path: Path, bank: ReasoningBank) -> None:
@@ -162,6 +162,10 @@ def test_a_bank_without_sessions_has_no_index_of_tasks(path: Path, bank: Reasoni
 
 def test_near_tasks_vote_for_their_memories() -> None:
     heard = [({"a": 1.0, "b": 1.0}, 0.8), ({"a": 1.0}, 0.8), ({"c": 0.5}, 0.8)]
-    assert voted(heard) == {"a": pytest.approx(0.8 * 2 / 3), "b": pytest.approx(0.8 / 3), "c": pytest.approx(0.8 / 6)}
-    assert voted([]) == {}
-    assert voted([({"a": 1.0}, 1.0)]) == {"a": pytest.approx(1.0)}
+    assert add_votes(heard) == {
+        "a": pytest.approx(0.8 * 2 / 3),
+        "b": pytest.approx(0.8 / 3),
+        "c": pytest.approx(0.8 / 6),
+    }
+    assert add_votes([]) == {}
+    assert add_votes([({"a": 1.0}, 1.0)]) == {"a": pytest.approx(1.0)}

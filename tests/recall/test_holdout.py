@@ -10,7 +10,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Exposure
-from reasoningbank.recall.holdout import drawn
+from reasoningbank.recall.holdout import draw_share
 
 TASK = "configure the retry policy of the http client"
 
@@ -33,7 +33,7 @@ def test_what_is_withheld_is_not_shown_and_logged_with_its_chance(trying: Reason
     ids = [memory.id for memory in trying.list()]
     # One session in 32 would show all six, or none.
     sessions = (trying.start_session(TASK) for _ in range(40))
-    session = next(each for each in sessions if 0 < sum(drawn(each.id, memory_id) < 0.5 for memory_id in ids) < 6)
+    session = next(each for each in sessions if 0 < sum(draw_share(each.id, memory_id) < 0.5 for memory_id in ids) < 6)
     found = trying.search(TASK, floor=0.0, limit=6, session=session.id)
     lines = logged(trying)
     withheld = {line.memory_id for line in lines if line.withheld}
@@ -109,9 +109,9 @@ def test_a_share_that_makes_no_sense_is_refused(path: Path, share: float) -> Non
 
 
 def test_chance_is_even() -> None:
-    draws = [drawn(f"trj_{n}", f"mem_{m}") for n in range(200) for m in range(50)]
+    draws = [draw_share(f"trj_{n}", f"mem_{m}") for n in range(200) for m in range(50)]
     for share in (0.05, 0.2, 0.5):
         assert sum(draw < share for draw in draws) / len(draws) == pytest.approx(share, abs=0.01)
     # Two memories of one session are withheld independently.
-    pairs = [(drawn(f"trj_{n}", "mem_1") < 0.5, drawn(f"trj_{n}", "mem_2") < 0.5) for n in range(4_000)]
+    pairs = [(draw_share(f"trj_{n}", "mem_1") < 0.5, draw_share(f"trj_{n}", "mem_2") < 0.5) for n in range(4_000)]
     assert sum(a and b for a, b in pairs) / len(pairs) == pytest.approx(0.25, abs=0.03)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.recall.plan import MOST_CHARS_READ, MOST_NAMES, MOST_WORDS, planned
+from reasoningbank.recall.plan import MOST_CHARS_READ, MOST_NAMES, MOST_WORDS, plan_query
 
 ISSUE = """# Search answers 500 while the index is rebuilt
 
@@ -30,11 +30,11 @@ Expected: it keeps answering from the old segments until the new ones are ready.
 
 def test_a_question_is_its_own_plan() -> None:
     for text in ("how do I retry?", "x", "KeyError: 'a'", " ".join(["word"] * 60)):
-        assert planned(text) == text
+        assert plan_query(text) == text
 
 
 def test_a_long_issue_is_reduced_to_what_it_asks_and_what_went_wrong() -> None:
-    plan = planned(ISSUE)
+    plan = plan_query(ISSUE)
     assert "Search answers 500 while the index is rebuilt" in plan
     assert "SegmentMissing: segment 000042.seg was removed while it was read" in plan
     assert "keeps answering from the old segments" in plan
@@ -43,7 +43,7 @@ def test_a_long_issue_is_reduced_to_what_it_asks_and_what_went_wrong() -> None:
 
 
 def test_names_outside_the_chosen_lines_are_kept_for_exact_matching() -> None:
-    assert "requests.get" in planned(ISSUE)
+    assert "requests.get" in plan_query(ISSUE)
 
 
 def test_a_plan_is_short_whatever_it_is_made_from() -> None:
@@ -55,12 +55,12 @@ def test_a_plan_is_short_whatever_it_is_made_from() -> None:
         "a/b" * 90_000,
         "\n" * 999,
     ):
-        assert len(planned(text).split()) <= max(len(text.split()[:1]), MOST_WORDS + MOST_NAMES + 400), text[:20]
+        assert len(plan_query(text).split()) <= max(len(text.split()[:1]), MOST_WORDS + MOST_NAMES + 400), text[:20]
 
 
 def test_a_hostile_text_is_planned_in_one_pass() -> None:
     for text in ("(" * MOST_CHARS_READ, "a_" * MOST_CHARS_READ, "A.b" * MOST_CHARS_READ, "--a" * MOST_CHARS_READ):
-        assert planned(text)
+        assert plan_query(text)
 
 
 @pytest.mark.parametrize("embedder", ["hash", "local"])

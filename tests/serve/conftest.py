@@ -17,7 +17,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.bank import Bank
 from reasoningbank.serve import tokens
-from reasoningbank.serve.http.server import listening, made
+from reasoningbank.serve.http.server import listening, make_server
 from reasoningbank.serve.http.start import Wishes, service_for
 
 JSON = {"content-type": "application/json"}
@@ -94,7 +94,7 @@ def served(bank: Bank, mounted: dict[str, Any] | None = None, **wishes: Any) -> 
     started = threading.Event()
     mcp = (mounted or {}).get("/mcp")
     lifespan = mcp if hasattr(mcp, "running") else None
-    server = made(service, wanted.limits, ready=started.set, lifespan=lifespan)
+    server = make_server(service, wanted.limits, ready=started.set, lifespan=lifespan)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
     thread.start()
     try:

@@ -237,7 +237,7 @@ def test_a_token_never_expires_only_when_asked(bank, rb):
     assert rb("create", "--tenant", "a", "--scope", "read", "--expires", "never")[1]["expires_at"] is None
     assert rb("create", "--tenant", "a", "--scope", "read")[1]["expires_at"] is not None
     with pytest.raises(Unauthenticated):
-        tokens.known(bank.desk.store, "rbk_", 0.0)
+        tokens.find_token(bank.desk.store, "rbk_", 0.0)
 
 
 ALTERATIONS = {

@@ -13,7 +13,7 @@ from typing import Any
 
 from reasoningbank.core.learning import Episode, Finding, Verdict
 from reasoningbank.learn.ingest.benchmarks import tau_runs_in
-from reasoningbank.learn.rules import judged
+from reasoningbank.learn.rules import judge
 from reasoningbank_eval.episodes import tau_sets
 
 BINS = ((0.0, 0.8), (0.8, 0.9), (0.9, 1.01))
@@ -25,7 +25,7 @@ def report(data: Path, most: int | None) -> dict[str, Any]:
 
 
 def told(episodes: Sequence[Episode]) -> dict[str, Any]:
-    verdicts = [(judged(replace(one, outcome=None, reward=None)), one.outcome == "success") for one in episodes]
+    verdicts = [(judge(replace(one, outcome=None, reward=None)), one.outcome == "success") for one in episodes]
     spoken = [(verdict, rewarded) for verdict, rewarded in verdicts if verdict.outcome is not Finding.UNKNOWN]
     rewarded_share = sum(rewarded for _, rewarded in verdicts) / len(verdicts)
     return {

@@ -16,7 +16,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Remembered
 from reasoningbank.core.values import dataclass
-from reasoningbank.recall.holdout import divided, on_trial
+from reasoningbank.recall.holdout import divide, on_trial
 from reasoningbank.recall.render import fitting, render
 
 OPENING, CLOSING = "<reasoningbank>", "</reasoningbank>"
@@ -47,8 +47,8 @@ def say(log: Path, hits: Sequence[Remembered], policy: Policy, moment: Moment) -
         fresh = [hit for hit in hits if hit.id not in speaking.shown]
         room = min(policy.prompt_tokens, policy.session_tokens - speaking.tokens) - _MARKS_TOKENS
         # The log is the session's own, so its name draws the same lots whoever answers the hook.
-        chosen, withheld = divided(fitting(fresh, room, heading=heading), log.stem, moment.holdout)
-        text = _marked(render(chosen, heading=heading)) if chosen else ""
+        chosen, withheld = divide(fitting(fresh, room, heading=heading), log.stem, moment.holdout)
+        text = _mark(render(chosen, heading=heading)) if chosen else ""
         # Taking a mark apart may add a little; what no longer fits is not said.
         if text and count_tokens(text) > room + _MARKS_TOKENS:
             text, chosen, withheld = "", [], []
@@ -67,6 +67,6 @@ def say(log: Path, hits: Sequence[Remembered], policy: Policy, moment: Moment) -
         return text
 
 
-def _marked(text: str) -> str:
+def _mark(text: str) -> str:
     apart = _MARK.sub(r"‹\1", text)
     return f"{OPENING}\n{apart}\n{CLOSING}"

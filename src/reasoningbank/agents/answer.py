@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.agents import events
 from reasoningbank.agents.hosts import host_named
-from reasoningbank.agents.output import printed
+from reasoningbank.agents.output import output_line
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.place import place_of
 from reasoningbank.agents.policy import Policy
@@ -48,10 +48,10 @@ class House:
     """Whether a process may be started from here; a server leaves that to the hooks."""
 
 
-def answered(event: Event, house: House) -> str:
+def answer_event(event: Event, house: House) -> str:
     spaces = spaces_of(event.cwd, house.policy, house.namespace)
     if event.session and not host_named(event.agent).transcripts_tell_results:
-        event = _heard(event, house)
+        event = _write_down(event, house)
     match event.kind:
         case events.SESSION_START:
             context = _at_start(event, house, spaces)
@@ -66,7 +66,7 @@ def answered(event: Event, house: House) -> str:
             context = ""
         case _:
             context = ""
-    return printed(event.agent, event.named, context)
+    return output_line(event.agent, event.named, context)
 
 
 # ---------------------------------------------------------------- speaking
@@ -84,7 +84,7 @@ def _at_start(event: Event, house: House, spaces: Spaces) -> str:
         return ""
     from reasoningbank.agents import recall
 
-    return _said(event, house, bank, AT_START, recall.for_start(bank, spaces))
+    return _advice_text(event, house, bank, AT_START, recall.for_start(bank, spaces))
 
 
 def _at_prompt(event: Event, house: House, spaces: Spaces) -> str:
@@ -96,11 +96,11 @@ def _at_prompt(event: Event, house: House, spaces: Spaces) -> str:
 
     hits = recall.for_prompt(bank, spaces, event.prompt)
     asked = digest_of(" ".join(own_words_out(event.prompt).split()))
-    return _said(event, house, bank, FOR_PROMPT, hits, asked)
+    return _advice_text(event, house, bank, FOR_PROMPT, hits, asked)
 
 
 def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
-    command, path = _command(event), _edited(event)
+    command, path = _command(event), _edited_file(event)
     troubles = _troubles(house, spaces) if command or path else []
     if not troubles:
         return ""
@@ -112,7 +112,7 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
         return ""
     from reasoningbank.agents import recall
 
-    return _said(event, house, bank, BEFORE_TOOL, recall.by_ids(bank, spaces, ids))
+    return _advice_text(event, house, bank, BEFORE_TOOL, recall.by_ids(bank, spaces, ids))
 
 
 def _after_failure(event: Event, house: House, spaces: Spaces) -> str:
@@ -129,10 +129,12 @@ def _after_failure(event: Event, house: House, spaces: Spaces) -> str:
     command = _command(event) or event.tool
     ids = after_failure(command, error, _troubles(house, spaces))
     hits = recall.by_ids(bank, spaces, ids) or recall.for_failure(bank, spaces, command, error)
-    return _said(event, house, bank, AFTER_FAILURE, hits)
+    return _advice_text(event, house, bank, AFTER_FAILURE, hits)
 
 
-def _said(event: Event, house: House, bank: Bank, heading: str, hits: Sequence[Remembered], prompt: str = "") -> str:
+def _advice_text(
+    event: Event, house: House, bank: Bank, heading: str, hits: Sequence[Remembered], prompt: str = ""
+) -> str:
     from reasoningbank.agents.advice import Moment, say
 
     moment = Moment(heading=heading, now=house.now, prompt=prompt, holdout=bank.holdout)
@@ -157,7 +159,7 @@ def _command(event: Event) -> str:
     return ""
 
 
-def _edited(event: Event) -> str:
+def _edited_file(event: Event) -> str:
     """The file that a tool is about to change; reading one is never a mistake."""
     if not _CHANGES_FILES.search(event.tool):
         return ""
@@ -168,7 +170,7 @@ def _edited(event: Event) -> str:
 # ---------------------------------------------------------------- listening
 
 
-def _heard(event: Event, house: House) -> Event:
+def _write_down(event: Event, house: House) -> Event:
     """Write the session down as it happens; the event then names that as its transcript."""
     path = place_of(house.location).heard(event.agent, event.session)
     if event.kind in _TOLD_OF:

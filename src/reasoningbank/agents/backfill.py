@@ -78,12 +78,12 @@ def backfill(
         if progress is not None:
             progress(done, len(files))
         try:
-            transcript = transcripts.opened(agent, path)
+            transcript = transcripts.open_transcript(agent, path)
             if _is_read(place, transcript):
                 known += 1
                 continue
             namespace = asked.namespace or _namespace(transcript)
-            told = _kept(bank, place, transcript, namespace, now)
+            told = _keep_tasks(bank, place, transcript, namespace, now)
         except (ImportRejected, InvalidInput) as error:
             skipped.append(Skipped(path=path, why=str(error)))
             continue
@@ -98,7 +98,7 @@ def backfill(
     return Backfilled(sessions=dict(sessions), tasks=dict(tasks), known=known, skipped=tuple(skipped))
 
 
-def _kept(bank: ReasoningBank | None, place: Place, transcript: Transcript, namespace: str, now: float) -> int:
+def _keep_tasks(bank: ReasoningBank | None, place: Place, transcript: Transcript, namespace: str, now: float) -> int:
     """How many tasks it told; none when all of it was known."""
     if bank is None:
         read = read_transcript(

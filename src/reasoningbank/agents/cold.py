@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.agents.answer import House, answered
-from reasoningbank.agents.output import printed
+from reasoningbank.agents.answer import House, answer_event
+from reasoningbank.agents.output import output_line
 from reasoningbank.agents.payload import event_from
 from reasoningbank.agents.policy import policy_from
 
@@ -25,18 +25,18 @@ def answer(
         data = None
     event = event_from(agent, data, named=named, cwd=cwd)
     if event is None:
-        return printed(agent, "")
+        return output_line(agent, "")
     house = House(
         location=location,
-        bank=lambda: _opened(location),
+        bank=lambda: _open_bank(location),
         policy=policy_from(hooks),
         namespace=namespace,
         now=time.time(),
     )
-    return answered(event, house)
+    return answer_event(event, house)
 
 
-def _opened(location: str) -> Bank | None:
+def _open_bank(location: str) -> Bank | None:
     # The bank belongs to this process and goes with it: nothing was written that a close would have to finish.
     if not Path(location).exists():
         return None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.agents import events
-from reasoningbank.agents.lock import held
+from reasoningbank.agents.lock import hold
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.place import make_room
 from reasoningbank.learn.ingest.text import own_words_out
@@ -27,7 +27,7 @@ INTERRUPTED = "[Request interrupted by user]"
 def write_down(path: Path, event: Event, clean: Callable[[str], str], now: float) -> None:
     """Append what an event tells, as one write; a session that tells too much is not listened to any more."""
     make_room(path)
-    descriptor = held(path, LONGEST_WAIT_S)
+    descriptor = hold(path, LONGEST_WAIT_S)
     if descriptor is None:
         return
     try:
@@ -48,17 +48,17 @@ def write_down(path: Path, event: Event, clean: Callable[[str], str], now: float
 def _records(event: Event, clean: Callable[[str], str], number: str) -> Iterator[dict[str, Any]]:
     match event.kind:
         case events.PROMPT if event.prompt:
-            yield _said("user", clean(event.prompt))
+            yield _message("user", clean(event.prompt))
         case events.AFTER_TOOL | events.AFTER_FAILURE if event.tool:
             call = event.call or f"call-{number}"
             given = {name: clean(value) for name, value in event.tool_input.items() if isinstance(value, str)}
-            yield _said("assistant", [{"type": "tool_use", "id": call, "name": event.tool, "input": given}])
+            yield _message("assistant", [{"type": "tool_use", "id": call, "name": event.tool, "input": given}])
             failed = event.kind == events.AFTER_FAILURE
             text = clean(event.failure or event.output)
-            yield _said("user", [{"type": "tool_result", "tool_use_id": call, "content": text, "is_error": failed}])
+            yield _message("user", [{"type": "tool_result", "tool_use_id": call, "content": text, "is_error": failed}])
         case events.STOP if event.interrupted:
-            yield _said("user", INTERRUPTED)
+            yield _message("user", INTERRUPTED)
 
 
-def _said(role: str, content: Any) -> dict[str, Any]:
+def _message(role: str, content: Any) -> dict[str, Any]:
     return {"type": role, "message": {"role": role, "content": content}}

@@ -18,11 +18,11 @@ else:
 _PAUSE_S = 0.003
 
 
-def held(path: Path, wait_s: float = 0.0) -> int | None:
+def hold(path: Path, wait_s: float = 0.0) -> int | None:
     """The descriptor that holds the lock, or None when somebody else kept it for so long. Close it to let go."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     deadline = time.monotonic() + wait_s
-    while not _taken(descriptor):
+    while not _take(descriptor):
         if time.monotonic() >= deadline:
             os.close(descriptor)
             return None
@@ -30,7 +30,7 @@ def held(path: Path, wait_s: float = 0.0) -> int | None:
     return descriptor
 
 
-def _taken(descriptor: int) -> bool:
+def _take(descriptor: int) -> bool:
     try:
         if sys.platform == "win32":
             os.lseek(descriptor, 1 << 30, os.SEEK_SET)

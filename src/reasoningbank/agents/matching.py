@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from reasoningbank.agents.trouble_file import Trouble
 from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.offline.trouble import kind, message, sealed
-from reasoningbank.learn.offline.words import called, head, one_line
+from reasoningbank.learn.offline.words import called_tool, head, one_line
 
 _PART_ENDS = pattern(r"&&|\|\||[;|\n]")
 _BEFORE_COMMAND = pattern(r"(?:(?:sudo|time|nohup|exec|command|then|do|else)\s+|\w+=(?:'[^']*'|\"[^\"]*\"|\S*)\s+)*")
@@ -30,7 +30,7 @@ def before_command(command: str, troubles: Iterable[Trouble]) -> list[str]:
     exact: list[str] = []
     near: list[str] = []
     for trouble in troubles:
-        if not trouble.action or called(trouble.action):
+        if not trouble.action or called_tool(trouble.action):
             continue
         wrong = next(_parts(trouble.action), ())
         if any(_same(part, wrong) for part in parts):

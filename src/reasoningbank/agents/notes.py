@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from reasoningbank.agents.events import SESSION_END, SESSION_START
-from reasoningbank.agents.lock import held
+from reasoningbank.agents.lock import hold
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.place import Place, make_room, write_whole
 from reasoningbank.core.values import dataclass
@@ -86,7 +86,7 @@ def note_in(path: Path) -> Note | None:
 def start_reader(place: Place, bank: str) -> bool:
     """Start the process that reads, unless one is at it. False when there is one."""
     make_room(place.work_lock)
-    lock = held(place.work_lock)
+    lock = hold(place.work_lock)
     if lock is None:
         return False
     command = [sys.executable, "-m", "reasoningbank.agents.work", bank]

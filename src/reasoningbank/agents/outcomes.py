@@ -33,7 +33,9 @@ def verdict_on(episode: Episode, next_words: str | None) -> Verdict:
     tested = rules.tests_in(episode.steps)
     further = [str(said.get("content", "")) for said in episode.messages if said.get("role") == "user"][1:]
     worked_since = bool(episode.metadata.get("calls_since_words"))
-    spoken = _spoken(next_words or "") or (None if worked_since or not further else _spoken(further[-1]))
+    spoken = _verdict_in_words(next_words or "") or (
+        None if worked_since or not further else _verdict_in_words(further[-1])
+    )
     if spoken is not None:
         if spoken.outcome is Finding.SUCCESS and tested is not None and tested.outcome is Finding.FAILURE:
             return _unknown("The user is content, but the last test run failed.")
@@ -47,14 +49,14 @@ def _by_trace(episode: Episode) -> Verdict:
     back = taken_back(episode.steps)
     if back is not None:
         return _sure(Finding.FAILURE, "What was edited was taken back.", back.action, REVERTED_CERTAINTY)
-    commit = committed(episode.steps)
+    commit = last_commit(episode.steps)
     if commit is not None:
         return _sure(Finding.SUCCESS, "The work was committed.", commit.action, COMMIT_CERTAINTY)
-    judged = rules.judged(episode)
+    judged = rules.judge(episode)
     return judged if judged.certainty >= LEAST_CERTAIN_RULE else _unknown(judged.reason)
 
 
-def _spoken(words: str) -> Verdict | None:
+def _verdict_in_words(words: str) -> Verdict | None:
     if thanks(words):
         return _sure(Finding.SUCCESS, "The user was content.", words, WORDS_CERTAINTY)
     if corrects(words):
@@ -62,11 +64,11 @@ def _spoken(words: str) -> Verdict | None:
     return None
 
 
-def committed(steps: Sequence[EpisodeStep]) -> EpisodeStep | None:
+def last_commit(steps: Sequence[EpisodeStep]) -> EpisodeStep | None:
     """The last commit that worked, if nothing was taken back after it."""
     for step in reversed(steps):
         action = step.action[:_LONGEST_READ_CHARS]
-        if _TAKEN_BACK.search(action) and not rules.failed(step):
+        if _TAKEN_BACK.search(action) and not rules.is_failure(step):
             return None
         if _COMMIT.search(action) and (_COMMITTED.search(step.result[:_LONGEST_READ_CHARS]) or step.ok is True):
             return step
@@ -80,7 +82,7 @@ def taken_back(steps: Sequence[EpisodeStep]) -> EpisodeStep | None:
     for step in steps:
         if step.metadata.get("tool") in _EDITS:
             edited, undone = True, None
-        elif edited and _TAKEN_BACK.search(step.action[:_LONGEST_READ_CHARS]) and not rules.failed(step):
+        elif edited and _TAKEN_BACK.search(step.action[:_LONGEST_READ_CHARS]) and not rules.is_failure(step):
             undone = step
     return undone
 

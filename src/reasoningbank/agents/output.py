@@ -10,7 +10,7 @@ import json
 from reasoningbank.agents.hosts import host_named
 
 
-def printed(agent: str, kind: str, context: str = "", notice: str = "") -> str:
+def output_line(agent: str, kind: str, context: str = "", notice: str = "") -> str:
     """One line of JSON in plain ASCII, whatever the locale; "" prints nothing at all."""
     told = host_named(agent).answer(kind, context, notice)
     return json.dumps(told) if told else ""

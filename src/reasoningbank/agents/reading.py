@@ -20,7 +20,7 @@ from reasoningbank.core.digest import blake2b
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.values import dataclass
 from reasoningbank.learn.ingest import claude_code
-from reasoningbank.learn.ingest.text import LONGEST_LINE_BYTES, parsed, plain, private_in
+from reasoningbank.learn.ingest.text import LONGEST_LINE_BYTES, parse_json, plain, private_in
 from reasoningbank.learn.prompting import prompt
 
 MARK_BYTES = 512
@@ -131,7 +131,7 @@ def _lines(file: Any, start: int) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _record(raw: bytes) -> dict[str, Any] | None:
-    value = parsed(raw.decode("utf-8", "replace").lstrip("\ufeff"))
+    value = parse_json(raw.decode("utf-8", "replace").lstrip("\ufeff"))
     return value if isinstance(value, dict) else None
 
 
@@ -150,12 +150,12 @@ def _hidden(file: Any) -> list[str]:
     while raw := file.readline(LONGEST_LINE_BYTES):
         if b"<private" in raw.lower():
             record = _record(raw)
-            text = "" if record is None else "\n".join(_typed(record))
+            text = "" if record is None else "\n".join(_typed_texts(record))
             found.update(dict.fromkeys(private_in(text)))
     return sorted(found, key=len, reverse=True)
 
 
-def _typed(record: Mapping[str, Any]) -> Iterator[str]:
+def _typed_texts(record: Mapping[str, Any]) -> Iterator[str]:
     """What the user may have typed: the message of a record of either format."""
     for holder in (record.get("message"), record.get("payload")):
         if isinstance(holder, Mapping) and (holder.get("role") == "user" or holder.get("type") == "user_message"):

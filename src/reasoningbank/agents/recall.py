@@ -20,7 +20,7 @@ from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, Signal, State
 from reasoningbank.learn.ingest.text import own_words_out
 from reasoningbank.learn.offline.trouble import FIX, message
-from reasoningbank.learn.offline.words import clipped
+from reasoningbank.learn.offline.words import clip_line
 from reasoningbank.ports import Reader
 from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE, Recalled
 from reasoningbank.recall.render import leading
@@ -86,7 +86,7 @@ def for_prompt(bank: Bank, spaces: Spaces, prompt: str) -> list[Remembered]:
     asked = own_words_out(prompt)[:LONGEST_PROMPT_CHARS]
     if len(asked) < SHORTEST_PROMPT_CHARS:
         return []
-    return list(found_in(bank, spaces, _filled(bank, spaces.read), asked))
+    return list(found_in(bank, spaces, _namespaces_with_memories(bank, spaces.read), asked))
 
 
 def by_ids(bank: Bank, spaces: Spaces, ids: Sequence[str]) -> list[Remembered]:
@@ -113,8 +113,8 @@ def _is_believed(hit: Remembered, least: float) -> bool:
 
 def for_failure(bank: Bank, spaces: Spaces, action: str, error: str) -> list[Remembered]:
     """What was learned from failures like this one, found by its words: for those that no kind fits exactly."""
-    asked = f"{clipped(action, LONGEST_ACTION_CHARS)} fails with: {message(error)}"
-    hits = found_in(bank, spaces, _filled(bank, spaces.read[:-1]), asked)
+    asked = f"{clip_line(action, LONGEST_ACTION_CHARS)} fails with: {message(error)}"
+    hits = found_in(bank, spaces, _namespaces_with_memories(bank, spaces.read[:-1]), asked)
     telling: list[Remembered] = [hit for hit in hits if FIX in hit.tags or hit.outcome is Outcome.FAILURE]
     return telling[:MOST_AFTER_FAILURE]
 
@@ -135,7 +135,7 @@ def found_in(bank: Bank, spaces: Spaces, namespaces: Sequence[str], text: str) -
     return leading(ranked, None)[:PROMPT_LIMIT]
 
 
-def _filled(bank: Bank, namespaces: Sequence[str]) -> list[str]:
+def _namespaces_with_memories(bank: Bank, namespaces: Sequence[str]) -> list[str]:
     """Those that hold anything, and the first where others share what they know: an empty one needs no search."""
     with bank.desk.store.read(bank.tenant) as reader:
         filled = [

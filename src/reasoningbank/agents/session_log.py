@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.agents.lock import held
+from reasoningbank.agents.lock import hold
 from reasoningbank.agents.place import make_room
 from reasoningbank.core.values import dataclass
 from reasoningbank.recall.holdout import LARGEST_SHARE
@@ -61,7 +61,7 @@ class Turn:
 def turn(path: Path) -> Iterator[Turn | None]:
     """None when another hook of the session is speaking for too long, or the session has said more than enough."""
     make_room(path)
-    descriptor = held(path, LONGEST_WAIT_S)
+    descriptor = hold(path, LONGEST_WAIT_S)
     if descriptor is None:
         yield None
         return

@@ -42,7 +42,7 @@ def changed_at(path: Path) -> float:
         return 0.0
 
 
-def opened(agent: str, path: Path) -> Transcript:
+def open_transcript(agent: str, path: Path) -> Transcript:
     """Raises ImportRejected when it is no transcript of this agent."""
     host = host_named(agent)
     records = [record for record in islice(json_lines(path), LINES_LOOKED_AT) if host.reader.is_record(record)]

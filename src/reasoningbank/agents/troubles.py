@@ -73,15 +73,15 @@ def refresh(desk: Desk, place: Place, namespace: str) -> int:
     if told is not None and told[0] == head:
         return len(told[1])
     with desk.store.read(desk.tenant) as reader:
-        followed = None if told is None else _followed(desk, reader, namespace, *told)
-        found = dict(_scanned(reader, namespace)) if followed is None else followed
+        followed = None if told is None else _follow(desk, reader, namespace, *told)
+        found = dict(_scan(reader, namespace)) if followed is None else followed
     newest = dict(islice(found.items(), MOST_TROUBLES))
     rows = [[t.memory_id, t.action, t.signature, t.worked, list(t.files)] for t in newest.values()]
     write_whole(path, json.dumps({"namespace": namespace, "applied": head, "troubles": rows}))
     return len(newest)
 
 
-def _followed(
+def _follow(
     desk: Desk, reader: Reader, namespace: str, applied: int, known: Mapping[str, Trouble]
 ) -> dict[str, Trouble] | None:
     changes = desk.store.changes(applied, MOST_CHANGES)
@@ -95,7 +95,7 @@ def _followed(
     return {i: trouble for i, trouble in changed.items() if i not in kept} | kept
 
 
-def _scanned(reader: Reader, namespace: str) -> Iterator[tuple[str, Trouble]]:
+def _scan(reader: Reader, namespace: str) -> Iterator[tuple[str, Trouble]]:
     after: str | None = None
     where = {"namespace": namespace, "state": State.ACTIVE}
     for _ in range(MOST_SCANNED // PAGE):

@@ -41,7 +41,7 @@ class Warm:
         self._bank = bank
         self._location = location
         self._path = place_of(location).folder / f"warm-{os.getpid()}.sock"
-        self._listener = _bound(self._path)
+        self._listener = _bind(self._path)
         self._loading = threading.Lock()
         self._loaded = False
         for number in range(LISTENERS):
@@ -66,13 +66,13 @@ class Warm:
                     self._talk(connection)
 
     def _talk(self, connection: socket.socket) -> None:
-        asked, raw = _heard(connection)
-        answer = self._answered(asked, raw)
+        asked, raw = _read_request(connection)
+        answer = self._answer(asked, raw)
         connection.settimeout(TALK_S)
         connection.sendall(json.dumps(answer).encode("ascii"))
 
-    def _answered(self, asked: dict[str, Any], raw: bytes) -> dict[str, Any]:
-        from reasoningbank.agents.answer import House, answered
+    def _answer(self, asked: dict[str, Any], raw: bytes) -> dict[str, Any]:
+        from reasoningbank.agents.answer import House, answer_event
         from reasoningbank.agents.events import SESSION_START
         from reasoningbank.agents.payload import event_from
         from reasoningbank.agents.policy import policy_from
@@ -94,7 +94,7 @@ class Warm:
             starts_reader=False,
         )
         try:
-            return {"said": answered(event, house)}
+            return {"said": answer_event(event, house)}
         except (BankError, OSError) as error:
             # The hook meets the same, and knows how to tell.
             return {"failed": str(error)}
@@ -132,7 +132,7 @@ class Warm:
         threading.Thread(target=follow, name="reasoningbank-hooks-troubles", daemon=True).start()
 
 
-def _heard(connection: socket.socket) -> tuple[dict[str, Any], bytes]:
+def _read_request(connection: socket.socket) -> tuple[dict[str, Any], bytes]:
     """What is asked, and the event that it is about."""
     until = time.monotonic() + TALK_S
     said = bytearray()
@@ -154,7 +154,7 @@ def _heard(connection: socket.socket) -> tuple[dict[str, Any], bytes]:
     return asked, bytes(said[:size])
 
 
-def _bound(path: Path) -> socket.socket:
+def _bind(path: Path) -> socket.socket:
     make_room(path)
     for other in path.parent.glob("warm-*.sock"):
         if not _is_alive(other):

@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from reasoningbank.agents import keeping
-from reasoningbank.agents.lock import held
+from reasoningbank.agents.lock import hold
 from reasoningbank.agents.notes import Note, take_notes
 from reasoningbank.agents.place import Place, make_room, place_of, write_whole
 from reasoningbank.agents.reading import Cursor, read_transcript
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
         os.nice(NICENESS)
     place = place_of(location)
     make_room(place.work_lock)
-    lock = int(handed[0]) if handed else held(place.work_lock)
+    lock = int(handed[0]) if handed else hold(place.work_lock)
     began = time.monotonic()
     while lock is not None:
         try:
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
         finally:
             os.close(lock)
         # A hook that saw the lock held has left its note before this look, or finds the lock free after it.
-        lock = held(place.work_lock) if _more_to_do(place) and time.monotonic() - began < SOFT_LIMIT_S else None
+        lock = hold(place.work_lock) if _more_to_do(place) and time.monotonic() - began < SOFT_LIMIT_S else None
     return 0
 
 
@@ -119,7 +119,7 @@ def read_noted(
 def read_left(bank: Bank, place: Place) -> None:
     """Read what hooks noted and nobody has read yet, unless somebody is at it."""
     make_room(place.work_lock)
-    lock = held(place.work_lock)
+    lock = hold(place.work_lock)
     if lock is None:
         return
     try:
@@ -231,14 +231,14 @@ def tidy(place: Place, now: float) -> None:
     """Let go of sessions that nobody will come back to."""
     for name in ("sessions", "cursors", "heard", "troubles"):
         folder = place.folder / name
-        files = sorted(folder.glob("*"), key=_changed) if folder.is_dir() else []
+        files = sorted(folder.glob("*"), key=_changed_at) if folder.is_dir() else []
         surplus = max(0, len(files) - MOST_FILES)
         for number, path in enumerate(files):
-            if number < surplus or now - _changed(path) > KEPT_DAYS * 86_400.0:
+            if number < surplus or now - _changed_at(path) > KEPT_DAYS * 86_400.0:
                 path.unlink(missing_ok=True)
 
 
-def _changed(path: Path) -> float:
+def _changed_at(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:

@@ -30,7 +30,7 @@ class Opened:
 
 
 @contextmanager
-def opened(args: Namespace, *, create: bool = False) -> Iterator[Opened]:
+def open_bank(args: Namespace, *, create: bool = False) -> Iterator[Opened]:
     """`create` for commands that write something new; the others find a bank or an empty stand-in."""
     location = location_of(args)
     # Of those commands only that may choose one; the bank remembers it.
@@ -51,7 +51,7 @@ def opened(args: Namespace, *, create: bool = False) -> Iterator[Opened]:
 @contextmanager
 def existing(args: Namespace) -> Iterator[ReasoningBank]:
     """For commands that make no sense without a file."""
-    with opened(args) as found:
+    with open_bank(args) as found:
         if found.missing:
             raise BankUnavailable(no_bank_at(found.location))
         yield found.bank

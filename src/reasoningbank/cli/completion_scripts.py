@@ -38,7 +38,7 @@ def _after_first() -> Iterator[tuple[str, list[str]]]:
         yield first, [*words, *alone.get(first, ())]
 
 
-def _valued() -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _options_with_values() -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """(command, flag, values) for every option that has a fixed set."""
     for shape in shapes():
         for argument in shape.arguments:
@@ -50,7 +50,7 @@ def _valued() -> Iterator[tuple[str, str, tuple[str, ...]]]:
 def _bash() -> str:
     values = "\n".join(
         f'    "{name}:{flag}") COMPREPLY=($(compgen -W "{" ".join(choices)}" -- "$cur")); return ;;'
-        for name, flag, choices in _valued()
+        for name, flag, choices in _options_with_values()
     )
     after = "\n".join(f'    "{shape.name}") offered="{" ".join(_words(shape))}" ;;' for shape in shapes())
     second = "\n".join(f'    "{first} ") offered="{" ".join(words)}" ;;' for first, words in _after_first())
@@ -89,7 +89,8 @@ def _global_flags() -> list[str]:
 
 def _zsh() -> str:
     values = "\n".join(
-        f'    ("{name}:{flag}") compadd -- {" ".join(choices)}; return ;;' for name, flag, choices in _valued()
+        f'    ("{name}:{flag}") compadd -- {" ".join(choices)}; return ;;'
+        for name, flag, choices in _options_with_values()
     )
     after = "\n".join(f'    ("{shape.name}") compadd -- {" ".join(_words(shape))}; _files ;;' for shape in shapes())
     second = "\n".join(f'    ("{first} ") compadd -- {" ".join(words)} ;;' for first, words in _after_first())
@@ -130,11 +131,11 @@ def _fish() -> str:
     lines.extend(_fish_option("", argument) for argument in global_arguments())
     for first in _first_words():
         summary = COMMANDS[first].summary if first in COMMANDS else f"{', '.join(families()[first])}"
-        lines.append(f"complete -c {PROGRAM} -n __fish_use_subcommand -f -a {first} -d {_quoted(summary)}")
+        lines.append(f"complete -c {PROGRAM} -n __fish_use_subcommand -f -a {first} -d {_quote(summary)}")
     grouped = " ".join(families())
     for first, words in families().items():
         seen = f"__fish_seen_subcommand_from {first}; and not __fish_seen_subcommand_from {' '.join(words)}"
-        lines.append(f"complete -c {PROGRAM} -n {_quoted(seen)} -f -a {_quoted(' '.join(words))}")
+        lines.append(f"complete -c {PROGRAM} -n {_quote(seen)} -f -a {_quote(' '.join(words))}")
     for shape in shapes():
         first, _, second = shape.name.partition(" ")
         condition = f"__fish_seen_subcommand_from {first}; and "
@@ -151,16 +152,16 @@ def _fish() -> str:
 def _fish_option(condition: str, argument: Argument) -> str:
     parts = [f"complete -c {PROGRAM}"]
     if condition:
-        parts.append(f"-n {_quoted(condition)}")
+        parts.append(f"-n {_quote(condition)}")
     parts += [f"-l {flag.removeprefix('--')}" for flag in argument.flags]
     if argument.choices:
-        parts.append(f"{'-f' if argument.positional else '-x'} -a {_quoted(' '.join(argument.choices))}")
+        parts.append(f"{'-f' if argument.positional else '-x'} -a {_quote(' '.join(argument.choices))}")
     elif argument.metavar:
         parts.append("-r")
     if argument.help:
-        parts.append(f"-d {_quoted(argument.help)}")
+        parts.append(f"-d {_quote(argument.help)}")
     return " ".join(parts)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

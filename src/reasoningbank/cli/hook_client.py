@@ -40,14 +40,14 @@ def asked_of_a_server(location: str, raw: bytes, asked: Mapping[str, str | None]
         return None
     request = json.dumps({**asked, "size": len(raw)}).encode("ascii") + b"\n" + raw
     for name in names[:MOST_TRIED]:
-        answer = _asked(os.path.join(folder, name), request, within_s)
+        answer = _ask(os.path.join(folder, name), request, within_s)
         if answer is not None:
             said = answer.get("said")
             return said if isinstance(said, str) else None
     return None
 
 
-def _asked(path: str, request: bytes, within_s: float) -> dict[str, object] | None:
+def _ask(path: str, request: bytes, within_s: float) -> dict[str, object] | None:
     """The answer of one server; None when there is none there."""
     import _socket  # the standard one without what it loads besides
 

@@ -34,7 +34,7 @@ def run(words: list[str]) -> int:
         deadline = time.monotonic() + _deadline_s(hooks)
         _alarm(agent, deadline)
         raw = _input()
-        if _silenced(hooks):
+        if _is_silenced(hooks):
             _print(ANSWERS_IN_ANY_CASE.get(agent, b""))
         else:
             _print(_answer(agent, options, raw, hooks, deadline).encode("ascii"))
@@ -180,7 +180,7 @@ def _deadline_s(hooks: str) -> float:
     return deadline_ms / 1_000
 
 
-def _silenced(hooks: str) -> bool:
+def _is_silenced(hooks: str) -> bool:
     """Off for this process, for good, or for a while."""
     switches = [word for word in hooks.lower().replace(" ", "").split(",") if word in ("on", "off")]
     if switches[-1:] == ["off"]:
@@ -237,9 +237,9 @@ def _tell(agent: str, notice: str) -> None:
 
 
 def _line(agent: str, notice: str) -> bytes:
-    from reasoningbank.agents.output import printed
+    from reasoningbank.agents.output import output_line
 
-    return printed(agent, "", notice=notice).encode("ascii")
+    return output_line(agent, "", notice=notice).encode("ascii")
 
 
 def _is_due() -> bool:

@@ -27,16 +27,16 @@ _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 def main(argv: Sequence[str] | None = None) -> int:
     """Without `argv`, the whole of a process; with it, a call from a program that goes on."""
     if argv is not None:
-        return _guarded(argv)
+        return _run_guarded(argv)
     # A process that ends at once has next to no rubbish: looking for it takes a tenth of its time. So it is looked for
     # seldom, and at the end, when the system takes everything back, not at all.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-    code = _guarded(sys.argv[1:])
+    code = _run_guarded(sys.argv[1:])
     gc.freeze()
     return code
 
 
-def _guarded(argv: Sequence[str]) -> int:
+def _run_guarded(argv: Sequence[str]) -> int:
     words = [_as_utf8(word) for word in argv]
     own_words = _before_dashes(words)
     terminal = Terminal.of_process(as_json="--json" in own_words)
@@ -53,13 +53,13 @@ def _guarded(argv: Sequence[str]) -> int:
             terminal.tell(f"\nInterrupted. {' '.join(said)}")
         return INTERRUPTED
     except BankError as error:
-        return _failed(terminal, error, str(error), error.exit_code)
+        return _fail(terminal, error, str(error), error.exit_code)
     except UnicodeEncodeError as error:
-        return _failed(terminal, error, "a word of this command line is not text (UTF-8).", InvalidInput.exit_code)
+        return _fail(terminal, error, "a word of this command line is not text (UTF-8).", InvalidInput.exit_code)
     except Exception as error:
         if "--traceback" in own_words:
             raise
-        return _failed(terminal, error, _unexpected(error), 1)
+        return _fail(terminal, error, _describe_unexpected(error), 1)
     return code
 
 
@@ -83,11 +83,11 @@ def run(words: list[str], terminal: Terminal) -> int:
         arguments = parser.parse_args(leading)
         arguments.arguments = rest
     else:
-        arguments = _parsed(parser, [*leading, *rest])
+        arguments = _parse(parser, [*leading, *rest])
     return command.run(arguments, terminal)
 
 
-def _parsed(parser: Parser, words: list[str]) -> Namespace:
+def _parse(parser: Parser, words: list[str]) -> Namespace:
     # Options may stand between two positional words; but allowing that lays out the usage each time, needed or not, and
     # forgets a "--" that comes first. The plain way gives the same where it succeeds, except for a second "--".
     if words.count("--") <= 1:
@@ -151,7 +151,7 @@ def _memory(rest: list[str], terminal: Terminal) -> int:
 # ---------------------------------------------------------------- failures
 
 
-def _failed(terminal: Terminal, error: Exception, message: str, code: int) -> int:
+def _fail(terminal: Terminal, error: Exception, message: str, code: int) -> int:
     try:
         if isinstance(error, Misuse) and error.usage:
             terminal.tell(error.usage.rstrip())
@@ -167,7 +167,7 @@ def _failed(terminal: Terminal, error: Exception, message: str, code: int) -> in
     return code
 
 
-def _unexpected(error: Exception) -> str:
+def _describe_unexpected(error: Exception) -> str:
     if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
         return f"{error.strerror or error}{where}."

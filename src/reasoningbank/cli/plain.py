@@ -79,23 +79,23 @@ def cut(text: str, columns: int | None) -> str:
     return "".join(kept).rstrip() + ELLIPSIS if columns > 0 else ""
 
 
-def padded(text: str, columns: int, *, right: bool = False) -> str:
+def pad(text: str, columns: int, *, right: bool = False) -> str:
     blank = " " * max(0, columns - width(text))
     return blank + text if right else text + blank
 
 
-def wrapped(text: str, columns: int | None, indent: str = "") -> list[str]:
+def wrap(text: str, columns: int | None, indent: str = "") -> list[str]:
     """Paragraphs broken at spaces; a word wider than a line is broken anywhere."""
     lines: list[str] = []
     for paragraph in safe(text).rstrip("\n").split("\n"):
         if columns is None:
             lines.append(f"{indent}{paragraph}".rstrip())
         else:
-            lines.extend(f"{indent}{line}".rstrip() for line in _broken(paragraph, max(8, columns - len(indent))))
+            lines.extend(f"{indent}{line}".rstrip() for line in _break_lines(paragraph, max(8, columns - len(indent))))
     return lines
 
 
-def _broken(paragraph: str, columns: int) -> list[str]:
+def _break_lines(paragraph: str, columns: int) -> list[str]:
     if width(paragraph) <= columns:
         return [paragraph]
     margin = paragraph[: len(paragraph) - len(paragraph.lstrip())][: columns // 2]

@@ -66,7 +66,7 @@ def _shrink(widths: list[int], columns: Sequence[Column], room: int) -> None:
 
 def _line(columns: Sequence[Column], widths: Sequence[int], cells: Sequence[str]) -> str:
     parts = [
-        plain.padded(plain.cut(cell, wide), wide, right=column.right)
+        plain.pad(plain.cut(cell, wide), wide, right=column.right)
         for column, wide, cell in zip(columns, widths, cells, strict=True)
     ]
     return _GAP.join(parts).rstrip()

@@ -74,14 +74,14 @@ class Terminal:
 
     def labelled(self, label: str, text: str) -> None:
         """Text beside its label, and beneath it only the text."""
-        lines = plain.wrapped(text, self.width, " " * len(label))
+        lines = plain.wrap(text, self.width, " " * len(label))
         self.say(f"{label}{lines[0].lstrip()}".rstrip())
         for line in lines[1:]:
             self.say(line)
 
     def paragraph(self, text: str, indent: str = "", most: int | None = None, *, dim: bool = False) -> int:
         """Wrapped text; says how many lines were left out."""
-        lines = plain.wrapped(text, self.width, indent)
+        lines = plain.wrap(text, self.width, indent)
         shown = lines if most is None or self.width is None else lines[:most]
         for line in shown:
             self.say(line, dim=dim)
@@ -109,12 +109,12 @@ class Terminal:
     def tell(self, text: str) -> None:
         """Talk: what was done, what to do next, what is wrong."""
         self.out.flush()
-        self.err.write(self._fit("\n".join(plain.wrapped(text, self.width))) + "\n")
+        self.err.write(self._fit("\n".join(plain.wrap(text, self.width))) + "\n")
         self.err.flush()
 
     def tell_labelled(self, label: str, text: str) -> None:
         """Talk beside its label, and beneath it only the talk."""
-        lines = plain.wrapped(text, self.width, " " * len(label))
+        lines = plain.wrap(text, self.width, " " * len(label))
         self.tell("\n".join([f"{label}{lines[0].lstrip()}", *lines[1:]]))
 
     def live(self, text: str) -> None:

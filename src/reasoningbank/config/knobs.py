@@ -341,11 +341,11 @@ def check_value(knob: Knob, value: Any) -> Any:
     """The value of a knob as `core.settings` has it, or an error that says what is allowed."""
     checked = _CHECKS[knob.kind](knob, value)
     if checked is None:
-        raise InvalidInput(f"{knob.name} must be {knob.allowed}, not {_shown(value)}.")
+        raise InvalidInput(f"{knob.name} must be {knob.allowed}, not {_show(value)}.")
     return checked
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     text = (
         '"' + value + '"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
     )

@@ -48,11 +48,15 @@ def template() -> str:
         lines += ["", f"# {about}", f"[{section}]"]
         for knob in KNOBS:
             if knob.section == section:
-                lines += ["", f"# {knob.about} ({_allowed(knob)})", f"#{knob.key} = {_example(knob)}{_note(knob)}"]
+                lines += [
+                    "",
+                    f"# {knob.about} ({_allowed_values(knob)})",
+                    f"#{knob.key} = {_example(knob)}{_note(knob)}",
+                ]
     return "\n".join(lines) + "\n"
 
 
-def _allowed(knob: Knob) -> str:
+def _allowed_values(knob: Knob) -> str:
     return "such as 30m, 24h, 7d" if knob.kind == LENGTH else knob.allowed
 
 

@@ -148,13 +148,13 @@ def _distance(a: str, b: str) -> int:
 
 
 def _is_swapped(before: str, after: str) -> bool:
-    old, new = (_fixed(chain(*_sentences(text))) for text in (before, after))
+    old, new = (_names_and_denials(chain(*_sentences(text))) for text in (before, after))
     gone, come = old - new, new - old
     denied = (sum(n for key, n in words.items() if key in _DENIAL_KEYS) for words in (gone, come))
     return bool(gone and come) or any(denied)
 
 
-def _fixed(words: Iterable[Word]) -> Counter[str]:
+def _names_and_denials(words: Iterable[Word]) -> Counter[str]:
     """The names and denials among them."""
     return Counter(word.key for word in words if word.is_name or word.key in _DENIAL_KEYS)
 

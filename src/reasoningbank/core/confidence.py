@@ -184,7 +184,7 @@ class Bayes:
 
     def means(self, standings: Columns, now: float, contexts: Contexts = ALL_ALONE) -> Means:
         fading = self._fading(now)
-        return _clamped(
+        return _clamp_all(
             self._mean(standings["initial"], standings["positive"] * fading, standings["negative"] * fading)
         )
 
@@ -255,7 +255,7 @@ class Consensus:
         # The decay is linear, so it is kept out: `moved` is how far the signals have moved the memory from where its
         # age alone would have it, and the limits move against it.
         moved = 0.0
-        for at, released in self._applied(ordered):
+        for at, released in self._steps(ordered):
             aged = initial - self.decay_per_month * self._months(created_at, at)
             before = _clamp(aged + moved)
             moved = _clamp(before + math.fsum(self._step(signal) for signal in released)) - aged
@@ -268,7 +268,7 @@ class Consensus:
         import numpy as np
 
         months = np.maximum(0.0, now - standings["created_at"]) / (self.month_days * DAY_SECONDS)
-        return _clamped(standings["initial"] + standings["value"] - self.decay_per_month * months)
+        return _clamp_all(standings["initial"] + standings["value"] - self.decay_per_month * months)
 
     def confidence(self, standing: Standing, now: float, context: Context = ALONE) -> Confidence:
         months = self._months(standing.created_at, now)
@@ -284,7 +284,7 @@ class Consensus:
         up, down = by_kind[signal.kind]
         return (up if signal.positive else down) * _pieces(signal)
 
-    def _applied(self, ordered: Sequence[Signal]) -> list[tuple[float, Sequence[Signal]]]:
+    def _steps(self, ordered: Sequence[Signal]) -> list[tuple[float, Sequence[Signal]]]:
         """When something applied, and what."""
         applied: list[tuple[float, Sequence[Signal]]] = []
         window = self.window_days * DAY_SECONDS
@@ -332,7 +332,7 @@ class Ratchet:
         return _standing(initial, created_at, ordered, value=value)
 
     def means(self, standings: Columns, now: float, contexts: Contexts = ALL_ALONE) -> Means:
-        return _clamped(standings["value"])
+        return _clamp_all(standings["value"])
 
     def confidence(self, standing: Standing, now: float, context: Context = ALONE) -> Confidence:
         return _point(standing.value)
@@ -372,7 +372,7 @@ class Factors:
             + self.recency * np.exp(-self.recency_rate_per_day * idle_days)
             + self.context * np.fmin(np.fmax(contexts.context_match, 0.0), 1.0)
         )
-        return _clamped(np.where(standings["used"] == 0, standings["initial"], earned))
+        return _clamp_all(np.where(standings["used"] == 0, standings["initial"], earned))
 
     def confidence(self, standing: Standing, now: float, context: Context = ALONE) -> Confidence:
         if standing.used == 0:
@@ -486,7 +486,7 @@ def _clamp(value: float) -> float:
     return min(max(0.0, value), 1.0)
 
 
-def _clamped(values: NDArray[Any]) -> Means:
+def _clamp_all(values: NDArray[Any]) -> Means:
     """`_clamp` for a column. NumPy is imported where columns are, since most commands need neither."""
     import numpy as np
 

@@ -54,7 +54,7 @@ class Here(NamedTuple):
 NOTHING_SAID = Here(0.0, 0.0)
 
 
-def gathered(evidence: Iterable[Evidenced], likeness: Mapping[str, float], now: float) -> dict[str, Here]:
+def gather(evidence: Iterable[Evidenced], likeness: Mapping[str, float], now: float) -> dict[str, Here]:
     """What tasks say about each memory, the newest first until there is no more room. `likeness` is 0–1, by task.
 
     What the user says against a memory counts in every task, and of what spoke for it before only a part is left, as in

@@ -222,7 +222,7 @@ def evidence_wish(value: object) -> str:
     return str(value)
 
 
-def edited(memory: Memory, changes: Mapping[str, Any], now: float) -> Memory:
+def next_revision(memory: Memory, changes: Mapping[str, Any], now: float) -> Memory:
     """The next revision, or the memory itself when nothing really changes."""
     unknown = sorted(set(changes) - set(_EDITABLE))
     if unknown:

@@ -157,10 +157,10 @@ def rank(items: Sequence[Item], similarity: Similarity, weights: Weights, limit:
     """
     if limit < 0:
         raise InvalidInput(f"A limit cannot be negative, but it is {limit}.")
-    return list(islice(ranked(items, similarity, weights), limit))
+    return list(islice(iterate_ranked(items, similarity, weights), limit))
 
 
-def ranked(items: Sequence[Item], similarity: Similarity, weights: Weights) -> Iterator[tuple[int, Parts]]:
+def iterate_ranked(items: Sequence[Item], similarity: Similarity, weights: Weights) -> Iterator[tuple[int, Parts]]:
     """What `rank` gives, one after the other: each pick costs a comparison with all that are left."""
     if not items:
         return
@@ -238,17 +238,17 @@ def _base(columns: _Columns, weights: Weights) -> Array:
         (weights.usage, columns.usage),
     ):
         factor = factor * (1.0 - weight + weight * part)
-    return _discounted(match, factor)
+    return _discount(match, factor)
 
 
 def _scores(base: Array, redundancy: Array, scope_weight: Array, weights: Weights) -> Array:
     if weights.combine == "sum":
-        return _discounted(base + weights.diversity * (1.0 - redundancy), scope_weight)
+        return _discount(base + weights.diversity * (1.0 - redundancy), scope_weight)
     repeated = np.maximum(redundancy - weights.redundant_from, 0.0) / (1.0 - weights.redundant_from)
     return weights.mmr_lambda * base - (1.0 - weights.mmr_lambda) * repeated
 
 
-def _discounted(value: Array, factor: Array) -> Array:
+def _discount(value: Array, factor: Array) -> Array:
     """A discount must not lift a negative value, so those stay as they are."""
     return np.where(value > 0.0, value * factor, value)
 

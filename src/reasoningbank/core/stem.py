@@ -40,22 +40,22 @@ def stem(word: str) -> str:
     """The stem of a lower-case word."""
     if not _SHORTEST <= len(word) <= _LONGEST or not (word.isascii() and word.isalpha() and word.islower()):
         return word
-    return _stemmed(word)
+    return _stem(word)
 
 
-def remembered() -> int:
+def cache_size() -> int:
     """How many words are kept with their stems: a bound on memory that a hostile text must not lift."""
-    return _stemmed.cache_info().currsize
+    return _stem.cache_info().currsize
 
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
-def _stemmed(word: str) -> str:
+def _stem(word: str) -> str:
     word = _past_and_progressive(_plural(word))
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = word[:-1] + "i"
-    word = _replaced(word, _SECOND_SUFFIXES, _SECOND)
-    word = _replaced(word, _THIRD_SUFFIXES, _THIRD)
-    return _tidied(_without_ending(word))
+    word = _replace(word, _SECOND_SUFFIXES, _SECOND)
+    word = _replace(word, _THIRD_SUFFIXES, _THIRD)
+    return _tidy(_without_ending(word))
 
 
 def _plural(word: str) -> str:
@@ -78,19 +78,19 @@ def _past_and_progressive(word: str) -> str:
     return word
 
 
-def _replaced(word: str, suffixes: tuple[str, ...], endings: dict[str, str]) -> str:
-    left, suffix = _parted(word, suffixes)
+def _replace(word: str, suffixes: tuple[str, ...], endings: dict[str, str]) -> str:
+    left, suffix = _split_suffix(word, suffixes)
     return left + endings[suffix] if suffix and _measure(left) else word
 
 
 def _without_ending(word: str) -> str:
-    left, suffix = _parted(word, _FOURTH_SUFFIXES)
+    left, suffix = _split_suffix(word, _FOURTH_SUFFIXES)
     if suffix and _measure(left) > 1 and (suffix != "ion" or left.endswith(("s", "t"))):
         return left
     return word
 
 
-def _tidied(word: str) -> str:
+def _tidy(word: str) -> str:
     left = word.removesuffix("e")
     if left != word and ((measure := _measure(left)) > 1 or (measure and not _is_short(left))):
         word = left
@@ -102,7 +102,7 @@ def _tidied(word: str) -> str:
 # ---------------------------------------------------------------- letters
 
 
-def _parted(word: str, suffixes: tuple[str, ...]) -> tuple[str, str]:
+def _split_suffix(word: str, suffixes: tuple[str, ...]) -> tuple[str, str]:
     """The word without the longest of the suffixes that leaves something of it, and that suffix; "" when none does."""
     if word.endswith(suffixes):
         for suffix in suffixes:

@@ -37,12 +37,12 @@ _UNSPACED = (
 )
 
 
-def _joined(letter: str) -> str:
+def _join(letter: str) -> str:
     word = rf"{letter}+(?:['\u2019]{letter}+)*"
     return rf"{word}(?:[./\\:-]{word}){{0,63}}"
 
 
-_ASCII_TOKEN = pattern(_joined(r"\w"), re.ASCII)
+_ASCII_TOKEN = pattern(_join(r"\w"), re.ASCII)
 _APART = bytes(code if chr(code).isalnum() or chr(code) in "_'./\\:-" else 32 for code in range(128)) + bytes(128)
 """From ASCII to what can stand in a token; everything else parts them."""
 _PIECE = pattern(r"[^\W_](?:[^./\\:_-]*[^./\\:_-])?")
@@ -54,7 +54,7 @@ _APOSTROPHES = pattern(r"['\u2019]")
 # Compiled when the first text beyond ASCII comes: they take ten milliseconds, which most starts can spare.
 @cache
 def _any_token() -> re.Pattern[str]:
-    return re.compile(f"[{_UNSPACED}]+|" + _joined(rf"(?:(?![{_UNSPACED}])[\w{_MARKS}])"))
+    return re.compile(f"[{_UNSPACED}]+|" + _join(rf"(?:(?![{_UNSPACED}])[\w{_MARKS}])"))
 
 
 @cache
@@ -63,7 +63,7 @@ def _invisible() -> re.Pattern[str]:
 
 
 @cache
-def _unspaced() -> re.Pattern[str]:
+def _unspaced_pattern() -> re.Pattern[str]:
     return re.compile(f"[{_UNSPACED}]")
 
 
@@ -109,7 +109,7 @@ def forms(token: str, *, stem: Stem | None = None) -> tuple[str, ...]:
     """The terms of one token: an identifier whole and in parts, an unspaced run in pairs, a word as itself."""
     if token.isalpha() and token.isascii() and (token.islower() or token.istitle()):
         return (_term(token, stem),)
-    if not token.isascii() and _unspaced().match(token):
+    if not token.isascii() and _unspaced_pattern().match(token):
         return _pairs(token)
     token = _APOSTROPHES.sub("", _POSSESSIVE.sub("", token[:_LONGEST_TOKEN]))
     parts = [part for piece in _PIECE.findall(token) for part in _HUMP.split(piece)]

@@ -28,10 +28,10 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 def headline(title: str, outcome: str) -> str:
     """A title as a list shows it: one to be avoided says so, once."""
-    return f"AVOID: {avoided(title)}" if outcome == Outcome.FAILURE else title
+    return f"AVOID: {avoid_title(title)}" if outcome == Outcome.FAILURE else title
 
 
-def avoided(title: str) -> str:
+def avoid_title(title: str) -> str:
     """The title of a warning, to stand after the word AVOID."""
     return _rest(_AVOIDING, title)
 

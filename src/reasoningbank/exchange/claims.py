@@ -24,7 +24,7 @@ from reasoningbank.core.types import (
     Trajectory,
 )
 from reasoningbank.core.values import dataclass, replace
-from reasoningbank.guard.admission import admit, examined, put_back, readmit
+from reasoningbank.guard.admission import admit, examine, put_back, readmit
 from reasoningbank.guard.speakers import source_in_file, speaker_in_file
 from reasoningbank.guard.trust import check_may_revise, trust_in
 from reasoningbank.ports import Reader, Writer
@@ -55,7 +55,7 @@ def _own_name(claims: Claims) -> str:
     return f"import:{claims.name or DEFAULT_NAMES.get(claims.layout, claims.layout)}"
 
 
-def received(claims: Claims, item: Record | Sidecar) -> Record | Sidecar:
+def receive(claims: Claims, item: Record | Sidecar) -> Record | Sidecar:
     """What a file gives, as far as a file is believed."""
     if claims.restore:
         return item
@@ -73,7 +73,7 @@ def received(claims: Claims, item: Record | Sidecar) -> Record | Sidecar:
             return item
 
 
-def settled(claims: Claims, there: Record, coming: Record) -> Record:
+def settle(claims: Claims, there: Record, coming: Record) -> Record:
     """What comes in again, with what was decided about it when it first came in."""
     if claims.restore:
         return coming
@@ -85,7 +85,7 @@ def settled(claims: Claims, there: Record, coming: Record) -> Record:
         return coming
     coming = replace(coming, origin=there.origin, parents=there.parents)
     if coming.revision == there.revision:
-        for same in (coming, examined(coming)):
+        for same in (coming, examine(coming)):
             if replace(same, state=there.state) == there:
                 return there
     return coming

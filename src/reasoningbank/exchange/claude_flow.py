@@ -24,9 +24,9 @@ from reasoningbank.exchange.claude_flow_fields import (
     shape_of,
 )
 from reasoningbank.exchange.claude_flow_steps import is_step_table, trajectory_of, trajectory_of_steps
-from reasoningbank.exchange.claude_flow_tables import VECTOR_COLUMNS, Database, Row, opened
+from reasoningbank.exchange.claude_flow_tables import VECTOR_COLUMNS, Database, Row, open_database
 from reasoningbank.exchange.items import IncomingMemory, Item, Skipped
-from reasoningbank.exchange.lenient import clipped, identity_of, text_of
+from reasoningbank.exchange.lenient import clip_title, identity_of, text_of
 
 _MEMORY_TABLES = ("patterns", "memory_entries")
 _EMBEDDINGS = "pattern_embeddings"
@@ -53,14 +53,14 @@ class _Known:
 
 def layouts(path: Path) -> tuple[str, ...]:
     """The claude-flow layouts found in the file; empty for an SQLite file of another kind."""
-    with opened(path) as database:
+    with open_database(path) as database:
         return tuple(_shapes(database).values())
 
 
 def read_claude_flow(path: Path, *, now: float | None = None) -> Iterator[Item]:
     # A reader is called with a path alone, so the clock is read here unless a caller brings the time.
     moment = time.time() if now is None else now
-    with opened(path) as database:
+    with open_database(path) as database:
         shapes = _shapes(database)
         if not shapes:
             raise ImportRejected(
@@ -115,7 +115,7 @@ def _memories(
             continue
         draft = reading.draft
         if draft.key is not None and not _stands(row, table, reading, newest):
-            yield Skipped(what=f"{table} {reading.own_id}", why=f"older duplicate of key '{clipped(draft.key)}'")
+            yield Skipped(what=f"{table} {reading.own_id}", why=f"older duplicate of key '{clip_title(draft.key)}'")
             continue
         identity = identity_of(f"claude-flow:{table}", reading.own_id, draft.title, draft.content)
         if table == "patterns":

@@ -13,7 +13,7 @@ from typing import Any
 from reasoningbank.core.types import Draft, EdgeKind, Outcome
 from reasoningbank.exchange.items import IncomingEdge
 from reasoningbank.exchange.lenient import (
-    clipped,
+    clip_title,
     json_or_text,
     moment_of,
     number_of,
@@ -108,20 +108,20 @@ def shape_of(table: str, columns: frozenset[str]) -> str | None:
 
 def read_memory(row: Mapping[str, Any], shape: str, now: float) -> Reading | Unreadable:
     own_id = text_of(row.get("id")) or text_of(row.get("memory_id")) or f"row-{row.get('')}"
-    fields = _flattened(row)
+    fields = _flatten(row)
     if isinstance(fields, str):
         return Unreadable(own_id=own_id, why=fields)
     advice = _first(fields, _ADVICE)
     if not advice:
         return Unreadable(own_id=own_id, why="it has no content")
-    reason = _retired(row, now)
+    reason = _retirement(row, now)
     if reason:
         return Unreadable(own_id=own_id, why=reason)
     tags = tags_of(fields.get("tags"))
     outcome, told = _outcome(fields, tags)
     if outcome is None:
-        return Unreadable(own_id=own_id, why=f"its outcome '{clipped(told, 40)}' is neither success nor failure")
-    draft = _drafted(fields, shape, advice, outcome, tags)
+        return Unreadable(own_id=own_id, why=f"its outcome '{clip_title(told, 40)}' is neither success nor failure")
+    draft = _draft(fields, shape, advice, outcome, tags)
     created_at = draft.created_at or 0.0
     return Reading(
         own_id=own_id,
@@ -131,9 +131,9 @@ def read_memory(row: Mapping[str, Any], shape: str, now: float) -> Reading | Unr
     )
 
 
-def _drafted(fields: Mapping[str, Any], shape: str, advice: str, outcome: Outcome, tags: tuple[str, ...]) -> Draft:
-    title = clipped(_first(fields, _TITLE), LONGEST_TITLE)
-    subject = title or clipped(_first(fields, _SUBJECT) or advice)
+def _draft(fields: Mapping[str, Any], shape: str, advice: str, outcome: Outcome, tags: tuple[str, ...]) -> Draft:
+    title = clip_title(_first(fields, _TITLE), LONGEST_TITLE)
+    subject = title or clip_title(_first(fields, _SUBJECT) or advice)
     key = text_of(fields.get("original_key")) or text_of(fields.get("key"))
     if shape == "documented":
         key = title  # seed 000: the title is the key under which the value was stored
@@ -160,7 +160,7 @@ def _when(fields: Mapping[str, Any], without: tuple[str, ...]) -> str:
     return next((text for text in told if text and text not in without), "")
 
 
-def _flattened(row: Mapping[str, Any]) -> dict[str, Any] | str:
+def _flatten(row: Mapping[str, Any]) -> dict[str, Any] | str:
     """The row and its JSON documents as one level; a column outranks a document, since it is kept current."""
     fields: dict[str, Any] = {}
     if "pattern_data" in row:
@@ -184,10 +184,10 @@ def _flattened(row: Mapping[str, Any]) -> dict[str, Any] | str:
     return {**fields, **{name: value for name, value in row.items() if value is not None}}
 
 
-def _retired(fields: Mapping[str, Any], now: float) -> str:
+def _retirement(fields: Mapping[str, Any], now: float) -> str:
     status = text_of(fields.get("status")).lower()
     if status and status != "active":
-        return f"its status is '{clipped(status, 40)}', not active"
+        return f"its status is '{clip_title(status, 40)}', not active"
     expires_at = _moment(fields, "expires_at")
     ttl_seconds = number_of(fields.get("ttl"))
     created_at = _moment(fields, "created_at")

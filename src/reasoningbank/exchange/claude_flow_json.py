@@ -13,7 +13,7 @@ from typing import Any
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.exchange.claude_flow_fields import Reading, Unreadable, read_memory
 from reasoningbank.exchange.items import IncomingMemory, Item, Skipped
-from reasoningbank.exchange.lenient import clipped, digest, parse_json, text_of
+from reasoningbank.exchange.lenient import clip_title, digest, parse_json, text_of
 
 STORE_BYTES = 256_000_000
 _SHAPE = "claude-flow-basic"
@@ -47,14 +47,14 @@ def read_claude_flow_json(path: Path) -> Iterator[Item]:
             number,
             namespace,
         ):
-            yield Skipped(what=what, why=f"older duplicate of key '{clipped(draft.key)}'")
+            yield Skipped(what=what, why=f"older duplicate of key '{clip_title(draft.key)}'")
             continue
         name = f"{draft.namespace or ''}/{draft.title}"
         identity = f"claude-flow:memory-store:{name}:{digest(draft.content)}"
         yield IncomingMemory(identity=identity, draft=replace(draft, source=name))
     for namespace, entries in store.items():
         if not isinstance(entries, list):
-            yield Skipped(what=f"namespace {clipped(text_of(namespace))}", why="it is not a list of entries")
+            yield Skipped(what=f"namespace {clip_title(text_of(namespace))}", why="it is not a list of entries")
 
 
 def load_store(path: Path) -> Mapping[str, Any]:

@@ -44,11 +44,11 @@ class Database:
         # Text as bytes: APSW raises in the middle of the walk for text that is not valid UTF-8.
         wanted = ", ".join(
             f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"
-            for name in map(_quoted, columns)
+            for name in map(_quote, columns)
         )
-        sorting = f" ORDER BY {', '.join(map(_quoted, order))}" if order else ""
+        sorting = f" ORDER BY {', '.join(map(_quote, order))}" if order else ""
         try:
-            found = self.connection.execute(f"SELECT {wanted or 'NULL'} FROM {_quoted(table)}{sorting}")
+            found = self.connection.execute(f"SELECT {wanted or 'NULL'} FROM {_quote(table)}{sorting}")
             for number, values in enumerate(found, 1):
                 try:
                     row = {name: _text(value, self.codec) for name, value in zip(columns, values, strict=False)}
@@ -60,20 +60,20 @@ class Database:
             yield Skipped(what=f"the rest of {table}", why=f"the file is damaged there ({error})")
 
     def count(self, table: str, column: str | None = None) -> int:
-        counted = "*" if column is None else _quoted(column)
+        counted = "*" if column is None else _quote(column)
         try:
-            ((number,),) = self.connection.execute(f"SELECT count({counted}) FROM {_quoted(table)}").fetchall()
+            ((number,),) = self.connection.execute(f"SELECT count({counted}) FROM {_quote(table)}").fetchall()
         except apsw.Error:
             return 0  # the walk over the rows has already said that this table is damaged
         return number if isinstance(number, int) else 0
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Database]:
+def open_database(path: Path) -> Iterator[Database]:
     _check(path)
-    connection, immutable = _connected(path)
+    connection, immutable = _connect(path)
     try:
-        yield _described(connection, path, immutable)
+        yield _describe(connection, path, immutable)
     finally:
         connection.close()
 
@@ -95,7 +95,7 @@ def _check(path: Path) -> None:
         raise ImportRejected(f"{path} is not an SQLite file. Name claude-flow's memory.db, or another file to import.")
 
 
-def _connected(path: Path) -> tuple[apsw.Connection, bool]:
+def _connect(path: Path) -> tuple[apsw.Connection, bool]:
     # At rest, a WAL file has no -wal beside it. Opening it plainly would then leave a -wal and a -shm behind.
     attempts = ("mode=ro&immutable=1",) if _at_rest(path) else ("mode=ro", "mode=ro&immutable=1")
     fault: apsw.Error | None = None
@@ -116,7 +116,7 @@ def _connected(path: Path) -> tuple[apsw.Connection, bool]:
         except apsw.Error as error:
             if connection is not None:
                 connection.close()
-            raise _rejected(path, error) from error
+            raise _rejection(path, error) from error
         else:
             return connection, "immutable" in query
     raise ImportRejected(f"{path} cannot be opened ({fault}). Copy it to a folder of your own and import the copy.")
@@ -128,7 +128,7 @@ def _at_rest(path: Path) -> bool:
     return header[18:20] == b"\x02\x02" and not Path(f"{path}-wal").exists()
 
 
-def _rejected(path: Path, error: apsw.Error) -> ImportRejected:
+def _rejection(path: Path, error: apsw.Error) -> ImportRejected:
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return ImportRejected(f"Another program keeps {path} locked. Stop claude-flow, or try again in a moment.")
     return ImportRejected(
@@ -136,7 +136,7 @@ def _rejected(path: Path, error: apsw.Error) -> ImportRejected:
     )
 
 
-def _described(connection: apsw.Connection, path: Path, immutable: bool) -> Database:
+def _describe(connection: apsw.Connection, path: Path, immutable: bool) -> Database:
     try:
         ((encoding,),) = connection.execute("PRAGMA encoding").fetchall()
         names = connection.execute(
@@ -149,7 +149,7 @@ def _described(connection: apsw.Connection, path: Path, immutable: bool) -> Data
             found = connection.execute("SELECT CAST(name AS BLOB) FROM pragma_table_xinfo(?)", (name,))
             tables[name.lower()] = tuple(_name(column, codec).lower() for (column,) in found.fetchall())
     except apsw.Error as error:
-        raise _rejected(path, error) from error
+        raise _rejection(path, error) from error
     wal = Path(f"{path}-wal")
     missed = None
     if immutable and wal.exists() and wal.stat().st_size:
@@ -160,7 +160,7 @@ def _described(connection: apsw.Connection, path: Path, immutable: bool) -> Data
     return Database(connection=connection, codec=codec, tables=tables, missed=missed)
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -20,13 +20,13 @@ def split_front_matter(text: str) -> tuple[dict[str, Value], str]:
         return {}, text
     for end, line in enumerate(lines[1:_HEADER_LINES], 1):
         if line.rstrip() in ("---", "..."):
-            header = _parsed(lines[1:end])
+            header = _parse(lines[1:end])
             # A rule at the top of a text is no header: without a single key, nothing is taken away.
             return (header, "\n".join(lines[end + 1 :])) if header or end == 1 else ({}, text)
     return {}, text
 
 
-def _parsed(lines: list[str]) -> dict[str, Value]:
+def _parse(lines: list[str]) -> dict[str, Value]:
     fields: dict[str, Value] = {}
     key = ""
     folded = False
@@ -37,14 +37,14 @@ def _parsed(lines: list[str]) -> dict[str, Value]:
         name, colon, told = line.partition(":")
         if colon and told[:1] in ("", " ", "\t") and _KEY.fullmatch(name):
             key = name.strip().lower().replace("-", "_").replace(" ", "_")
-            value = _uncommented(told.strip())
+            value = _strip_comment(told.strip())
             folded = value in ("|", ">", "|-", ">-")
             fields[key] = "" if folded else _scalar_or_list(value)
         elif key and bare.startswith("- ") and not folded:
             before = fields[key]
             fields[key] = [
                 *(before if isinstance(before, list) else []),
-                _unquoted(_uncommented(bare[2:].strip())),
+                _unquote(_strip_comment(bare[2:].strip())),
             ]
         elif key and folded and line[:1].isspace():
             fields[key] = f"{fields[key]}\n{bare}".strip()
@@ -53,17 +53,17 @@ def _parsed(lines: list[str]) -> dict[str, Value]:
 
 def _scalar_or_list(value: str) -> Value:
     if value.startswith("[") and value.endswith("]"):
-        return [entry for entry in (_unquoted(part.strip()) for part in value[1:-1].split(",")) if entry]
-    return _unquoted(value)
+        return [entry for entry in (_unquote(part.strip()) for part in value[1:-1].split(",")) if entry]
+    return _unquote(value)
 
 
-def _uncommented(value: str) -> str:
+def _strip_comment(value: str) -> str:
     if value[:1] in "\"'" and value.count(value[:1]) > 1:
         return value[: value.rindex(value[0]) + 1]
     return value.split(" #", 1)[0].rstrip()
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         return value[1:-1]
     return value

@@ -57,18 +57,18 @@ def text_of(value: object) -> str:
     elif isinstance(value, bool | int | float):
         plain = json.dumps(value)
     else:
-        plain = _dumped(value)
+        plain = _dump(value)
     return plain.replace("\x00", "").encode("utf-8", "replace").decode("utf-8").strip()
 
 
-def _dumped(value: object) -> str:
+def _dump(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):
         return ""
 
 
-def clipped(text: str, limit: int = TITLE_CHARACTERS) -> str:
+def clip_title(text: str, limit: int = TITLE_CHARACTERS) -> str:
     """The first line, cut at a word when it is too long for a title."""
     line = text.strip().splitlines()[0].strip() if text.strip() else ""
     if len(line) <= limit:
@@ -119,7 +119,9 @@ def tags_of(value: object) -> tuple[str, ...]:
         plain = plain.split(",")
     if not isinstance(plain, list | tuple):
         return ()
-    tags = (clipped(text_of(tag), TAG_CHARACTERS).strip("#\"' ") for tag in plain if isinstance(tag, str | int | float))
+    tags = (
+        clip_title(text_of(tag), TAG_CHARACTERS).strip("#\"' ") for tag in plain if isinstance(tag, str | int | float)
+    )
     return tuple(dict.fromkeys(tag for tag in tags if tag))[:TAGS]
 
 

@@ -16,7 +16,7 @@ from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.types import Draft, Outcome
 from reasoningbank.exchange.front_matter import Value, split_front_matter
 from reasoningbank.exchange.items import IncomingMemory, Item, Skipped
-from reasoningbank.exchange.lenient import clipped, moment_of, outcome_of, small, tags_of, text_of
+from reasoningbank.exchange.lenient import clip_title, moment_of, outcome_of, small, tags_of, text_of
 from reasoningbank.exchange.memory_blocks import Blocks, MemoryBlock, parse_blocks
 
 ORIGIN = "import:markdown"
@@ -68,7 +68,7 @@ def _note(note: Path, root: Path) -> Iterator[Item]:
     header, body = split_front_matter(text)
     told = text_of(header.get("outcome"))
     if told and outcome_of(told) is None:
-        yield Skipped(what=place, why=f"its outcome '{clipped(told, 40)}' is neither success nor failure")
+        yield Skipped(what=place, why=f"its outcome '{clip_title(told, 40)}' is neither success nor failure")
         return
     folder = text_of(os.fsencode(root.resolve().name).decode("utf-8", "replace"))
     identity = f"markdown:{folder}/{place}"
@@ -104,7 +104,7 @@ def _several(blocks: Blocks, header: Mapping[str, Value], place: str, identity: 
         yield Skipped(what=place, why=why)
     for number, block in enumerate(blocks.whole, 1):
         if block.outcome and outcome_of(block.outcome) is None:
-            told = clipped(block.outcome, 40)
+            told = clip_title(block.outcome, 40)
             yield Skipped(what=f"{place} memory {number}", why=f"its outcome '{told}' is neither success nor failure")
         else:
             yield IncomingMemory(identity=f"{identity}#{number}", draft=_block_draft(block, header, place))
@@ -112,7 +112,7 @@ def _several(blocks: Blocks, header: Mapping[str, Value], place: str, identity: 
 
 def _block_draft(block: MemoryBlock, header: Mapping[str, Value], place: str) -> Draft:
     return Draft(
-        title=clipped(text_of(block.title), LONGEST_TITLE),
+        title=clip_title(text_of(block.title), LONGEST_TITLE),
         description=text_of(block.description),
         content=text_of(block.content),
         outcome=outcome_of(block.outcome) or outcome_of(header.get("outcome")) or Outcome.SUCCESS,
@@ -134,7 +134,7 @@ def _draft(header: Mapping[str, Value], body: str, stem: str, place: str) -> Dra
         return None
     described = _word(header, "description")
     return Draft(
-        title=clipped(_word(header, "title") or _heading(lines) or text_of(stem) or place, LONGEST_TITLE),
+        title=clip_title(_word(header, "title") or _heading(lines) or text_of(stem) or place, LONGEST_TITLE),
         description=first_paragraph(lines) if described is None else described,
         content=content,
         outcome=outcome_of(header.get("outcome")) or Outcome.SUCCESS,

@@ -115,7 +115,7 @@ def _split(lines: list[str]) -> tuple[list[_Draft], list[str]]:
             continue
         # A fence that was never closed must not swallow the memories after it.
         quoting = quoting ^ bool(fence) and _header(line) is None
-        started = None if quoting else _started(line, current)
+        started = None if quoting else _start_block(line, current)
         if started is not None:
             current = started
             drafts.append(current)
@@ -124,7 +124,7 @@ def _split(lines: list[str]) -> tuple[list[_Draft], list[str]]:
     return drafts, stray
 
 
-def _started(line: str, current: _Draft | None) -> _Draft | None:
+def _start_block(line: str, current: _Draft | None) -> _Draft | None:
     """The block that this line opens: a numbered heading does, and so does a title where one is not expected."""
     heading = _header(line)
     if heading is not None:

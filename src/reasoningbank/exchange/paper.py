@@ -17,7 +17,7 @@ from reasoningbank.core.types import Draft, Outcome
 from reasoningbank.core.wording import counted
 from reasoningbank.exchange.items import IncomingMemory, IncomingStep, IncomingTrajectory, Item, Skipped
 from reasoningbank.exchange.lenient import (
-    clipped,
+    clip_title,
     digest,
     lines_of,
     object_of,
@@ -58,17 +58,17 @@ def read_paper(path: Path) -> Iterator[Item]:
 
 def _task(record: Mapping[str, Any], site: str, number: int) -> Iterator[Item]:
     task_id = text_of(record.get("task_id")) or f"line-{number}"
-    what = f"line {number} (task {clipped(task_id, 40)})"
+    what = f"line {number} (task {clip_title(task_id, 40)})"
     outcome = outcome_of(record.get("status"))
     trajectory = _trajectory(record, site, task_id, outcome)
     yield trajectory
     blocks, faults, stray = _items(record.get("memory_items"))
     if stray:
-        yield Skipped(what=f"{what}: '{clipped(stray, 60)}'", why="not a memory: it has no title and content")
+        yield Skipped(what=f"{what}: '{clip_title(stray, 60)}'", why="not a memory: it has no title and content")
     for fault in faults:
         yield Skipped(what=what, why=fault)
     if blocks and outcome is None:
-        told = clipped(text_of(record.get("status")), 40) or "missing"
+        told = clip_title(text_of(record.get("status")), 40) or "missing"
         yield Skipped(
             what=f"{what}: {counted(len(blocks), 'memory', 'memories')}",
             why=f"the status is {told}: whether to follow or to avoid them is not known",
@@ -86,7 +86,7 @@ def _task(record: Mapping[str, Any], site: str, number: int) -> Iterator[Item]:
 
 def _draft(block: MemoryBlock, outcome: Outcome, site: str, source: str, record: Mapping[str, Any]) -> Draft:
     return Draft(
-        title=clipped(text_of(block.title), 300),
+        title=clip_title(text_of(block.title), 300),
         description=text_of(block.description),
         content=text_of(block.content),
         outcome=outcome,
@@ -113,14 +113,14 @@ def _trajectory(record: Mapping[str, Any], site: str, task_id: str, outcome: Out
 
 
 def _steps(thoughts: object, actions: object) -> Iterator[IncomingStep]:
-    for thought, action in zip_longest(_listed(thoughts), _listed(actions), fillvalue=""):
+    for thought, action in zip_longest(_as_list(thoughts), _as_list(actions), fillvalue=""):
         if action:
             yield IncomingStep(action=action, metadata={"think": thought[:_THOUGHT_CHARACTERS]} if thought else {})
         elif thought:
             yield IncomingStep(action=thought, metadata={"kind": "think"})
 
 
-def _listed(value: object) -> list[str]:
+def _as_list(value: object) -> list[str]:
     if isinstance(value, list):
         return [text_of(entry) for entry in value]
     return [text_of(value)] if text_of(value) else []
@@ -129,14 +129,14 @@ def _listed(value: object) -> list[str]:
 def _items(value: object) -> tuple[list[MemoryBlock], list[str], str]:
     """The paper's code split the model's answer on blank lines, wherever they fell: join it again first."""
     entries = value if isinstance(value, list) else [value]
-    named = [_named(entry) for entry in entries if isinstance(entry, dict)]
+    named = [_parse_named(entry) for entry in entries if isinstance(entry, dict)]
     parsed = parse_blocks("\n\n".join(text_of(entry) for entry in entries if isinstance(entry, str)))
     blocks = [block for block in named if block is not None]
     faults = ["a memory has no title or no content" for block in named if block is None]
     return [*blocks, *parsed.whole], [*faults, *parsed.broken], text_of(parsed.stray)
 
 
-def _named(entry: Mapping[str, Any]) -> MemoryBlock | None:
+def _parse_named(entry: Mapping[str, Any]) -> MemoryBlock | None:
     parts = {str(name).lower(): value for name, value in entry.items()}
     title, content = text_of(parts.get("title")), text_of(parts.get("content"))
     if not title or not content:

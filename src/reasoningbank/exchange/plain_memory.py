@@ -20,7 +20,7 @@ from reasoningbank.core.ids import derived_id
 from reasoningbank.core.types import Draft, Outcome, Scope
 from reasoningbank.exchange.extra_fields import extra_fields, whole_tags
 from reasoningbank.exchange.items import IncomingMemory, Skipped
-from reasoningbank.exchange.lenient import clipped, identity_of, moment_of, outcome_of, share_of, text_of
+from reasoningbank.exchange.lenient import clip_title, identity_of, moment_of, outcome_of, share_of, text_of
 
 LESSON, WHEN, LESSON_ID = "key_lesson", "context_to_prefer", "rb_id"
 LESSON_ORIGIN = "import:lessons"
@@ -123,7 +123,7 @@ def _lesson(what: str, values: Mapping[str, Any]) -> IncomingMemory | Skipped:
     given = values.get("metadata")
     metadata, left_out = extra_fields(values, used | {namespace_name or ""}, given if isinstance(given, dict) else None)
     draft = Draft(
-        title=text_of(values.get("title")) or clipped(lesson, LESSON_TITLE_CHARS),
+        title=text_of(values.get("title")) or clip_title(lesson, LESSON_TITLE_CHARS),
         description=when,
         content=lesson,
         key=text_of(values.get("key")) or own_id or None,

@@ -17,7 +17,7 @@ from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, State
 from reasoningbank.desk import Desk
-from reasoningbank.exchange.lenient import clipped
+from reasoningbank.exchange.lenient import clip_title
 from reasoningbank.exchange.plain_memory import LESSON, LESSON_ID, LESSON_TITLE_CHARS, WHEN
 from reasoningbank.guard.trust import WARNINGS
 
@@ -56,7 +56,7 @@ def _lesson(item: Remembered) -> dict[str, Any]:
         WHEN: memory.description,
         "tags": list(memory.tags),
     }
-    if memory.title != clipped(memory.content, LESSON_TITLE_CHARS):
+    if memory.title != clip_title(memory.content, LESSON_TITLE_CHARS):
         told["title"] = memory.title
     if memory.key is not None and str(told[LESSON_ID]) != memory.key:
         told["key"] = memory.key

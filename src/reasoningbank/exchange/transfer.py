@@ -35,8 +35,8 @@ from reasoningbank.exchange.claims import (
     Claims,
     add_earlier,
     reason_against,
-    received,
-    settled,
+    receive,
+    settle,
 )
 from reasoningbank.exchange.foreign import records_of
 from reasoningbank.exchange.here import Here
@@ -193,7 +193,7 @@ def _coming(desk: Desk, claims: Claims, item: Line | Item, tally: Imported) -> C
         else:
             records = records_of(desk, item)
         tally.elsewhere += sum(isinstance(one, Memory) and one.namespace != desk.namespace for one in records)
-        return item, [_clean(desk, received(claims, record), tally) for record in records]
+        return item, [_clean(desk, receive(claims, record), tally) for record in records]
     except BankError as error:
         return Skipped(what=_name(item), why=str(error)), ()
 
@@ -260,7 +260,7 @@ def _take_line(here: Here, line: Line, record: Record | Sidecar, tally: Imported
             tally.added["revision"] += 1
         return
     if there is not None:
-        _take_again(here, there, settled(here.claims, there, record), line, tally)
+        _take_again(here, there, settle(here.claims, there, record), line, tally)
         return
     reason = _reason_against(here, record) or reason_against(here.claims, here.writer, record)
     if reason is not None:

@@ -65,7 +65,7 @@ def in_addresses(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
             position = lowered.find(sign, position + len(sign) if span is None else max(span.end, position + 1))
 
 
-def _encoded(text: str, position: int) -> Span | None:
+def _encoded_secret(text: str, position: int) -> Span | None:
     found = _ENCODED.match(text, position)
     if found is None or is_no_password(found["password"]):
         return None
@@ -98,7 +98,7 @@ def _plain(text: str, position: int) -> Span | None:
     return None
 
 
-_SEARCHES = (("://", _plain), ("%3a%2f%2f", _encoded), (":5432:", _pgpass))
+_SEARCHES = (("://", _plain), ("%3a%2f%2f", _encoded_secret), (":5432:", _pgpass))
 
 
 def _is_lesson(password: str, host: str) -> bool:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from reasoningbank.core.origins import USER, Trust, kind_of, level_of
 from reasoningbank.core.types import Memory, Ruling, RulingKind, State
 from reasoningbank.core.values import dataclass, replace
-from reasoningbank.guard.echo import IMPORT, marks_of, repeated, text_of
+from reasoningbank.guard.echo import IMPORT, marks_of, repeated_ids, text_of
 from reasoningbank.guard.hidden import hidden, visible
 from reasoningbank.guard.trust import (
     DISGUISED,
@@ -51,13 +51,13 @@ def admit(writer: Writer, memory: Memory, own: str | None = None) -> Admitted:
     `own` are the words in it that are its maker's, where that is known: only those can repeat a stranger's.
     """
     if is_admitted_at_once(memory):
-        memory = _flagged(memory, ())
+        memory = _flag(memory, ())
         writer.add(memory)
         return Admitted(memory=memory, trust=Trust.TRUSTED)
     memory = _with_parents(writer, memory, own)
     ways = _disguises(memory)
     level = Trust.UNTRUSTED if ways else least(writer, memory.origin, memory.parents)
-    memory = _examined(writer, memory, level, ways)
+    memory = _examine_at(writer, memory, level, ways)
     writer.add(memory)
     writer.keep_trust(memory, level, marks_of(memory) if level is Trust.UNTRUSTED else ())
     return Admitted(memory=memory, trust=level)
@@ -75,12 +75,12 @@ def readmit(writer: Writer, before: Memory, after: Memory, editor: str) -> Admit
         after = replace(after, state=State.QUARANTINED)
     if kind_of(editor) == USER:
         # The user's own words: the memory stays what it is, and is only looked over again.
-        after = _flagged(after, ())
+        after = _flag(after, ())
     else:
         after = _with_parents(writer, after)
         ways = _disguises(after)
         level = Trust.UNTRUSTED if ways else min(level, least(writer, editor, after.parents))
-        after = _examined(writer, after, level, ways)
+        after = _examine_at(writer, after, level, ways)
     writer.revise(after)
     if level is not Trust.TRUSTED or after.parents or before.parents:
         writer.keep_trust(after, level, marks_of(after) if level is Trust.UNTRUSTED else ())
@@ -110,7 +110,7 @@ def _origins_above(reader: Reader, memory: Memory) -> set[str]:
 def _with_parents(reader: Reader, memory: Memory, own: str | None = None) -> Memory:
     """With what it repeats, and with what was shown to whoever learned it and cannot be believed."""
     # A file that the user chose is a source of its own, and has no more to lose.
-    found = [] if kind_of(memory.origin) == IMPORT else repeated(reader, memory, own)
+    found = [] if kind_of(memory.origin) == IMPORT else repeated_ids(reader, memory, own)
     if not found and memory.source is None and not memory.parents:
         return memory
     if memory.source is not None:
@@ -131,12 +131,12 @@ def _disguises(memory: Memory) -> tuple[str, ...]:
     return tuple(f"{DISGUISED}: {way} ×{count}" for way, count in disguises(text_of(memory)).items())
 
 
-def examined(memory: Memory, ways: Sequence[str] = ()) -> Memory:
+def examine(memory: Memory, ways: Sequence[str] = ()) -> Memory:
     """An untrusted memory with its warnings and without its hidden text; quarantined when the advice is against it."""
     from reasoningbank.guard.suspicion import suspicion
 
     advice = suspicion(text_of(memory))
-    memory = _flagged(memory, (*ways, *advice.sentences))
+    memory = _flag(memory, (*ways, *advice.sentences))
     blank = False
     if WARNINGS in memory.metadata:
         title, description, content = (visible(getattr(memory, name)) for name in _TEXTS)
@@ -148,10 +148,10 @@ def examined(memory: Memory, ways: Sequence[str] = ()) -> Memory:
     return memory
 
 
-def _examined(reader: Reader, memory: Memory, level: Trust, ways: Sequence[str]) -> Memory:
+def _examine_at(reader: Reader, memory: Memory, level: Trust, ways: Sequence[str]) -> Memory:
     if level is not Trust.UNTRUSTED:
-        return _flagged(memory, ())
-    memory = examined(memory, ways)
+        return _flag(memory, ())
+    memory = examine(memory, ways)
     if memory.state is State.ACTIVE and _belongs_out(reader, memory):
         memory = replace(memory, state=State.QUARANTINED)
     return memory
@@ -191,7 +191,7 @@ def _revoked_in(reader: Reader) -> frozenset[str]:
     return known
 
 
-def _flagged(memory: Memory, advice: Sequence[str]) -> Memory:
+def _flag(memory: Memory, advice: Sequence[str]) -> Memory:
     """With its warnings in the metadata, and with none that somebody else put there."""
     ways: dict[str, int] = {}
     for name in _TEXTS:

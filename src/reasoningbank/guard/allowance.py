@@ -82,7 +82,7 @@ class Allowance:
         return Span(position, self.cut_to, UNEXAMINED)
 
 
-def blanked(text: str, spans: Iterable[Span]) -> str:
+def blank(text: str, spans: Iterable[Span]) -> str:
     """With blanks for what was taken out unexamined, so that no further search looks at it."""
     parts: list[str] = []
     last = 0

@@ -15,7 +15,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.addresses import is_no_password
 from reasoningbank.guard.allowance import Allowance, Purse
 from reasoningbank.guard.entropy import is_uuid, stands_for_another
-from reasoningbank.guard.names import STEMS, Announces, announces, called
+from reasoningbank.guard.names import STEMS, Announces, announces, secret_kind
 from reasoningbank.guard.spans import Span
 from reasoningbank.guard.surroundings import (
     LONGEST_NAME,
@@ -74,7 +74,7 @@ again, from every word in it that could announce one."""
 _ENCODED_END = pattern(r"%(?:22|26|3[Bb]|20)|&(?:quot;|amp;)|&(?=[\w.-]{1,40}=)")
 
 
-def announced(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
+def find_announced(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
     """Every value that a word in its neighbourhood calls a secret."""
     allowance, passed, end = Allowance(text, purse), 0, 0
     for position in _stems_in(lowered):
@@ -87,7 +87,7 @@ def announced(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
         # Once for a name, whichever of its parts was found.
         passed, looks, span = end, 1, None
         if text[end : end + 1] in _MAY_FOLLOW and announces(name := text[_start_of_name(text, position) : end]):
-            span, looks = _named(text, name, position, end)
+            span, looks = _find_named(text, name, position, end)
         if not allowance.covers(position, looks):
             span = allowance.stretch(position)
             passed = span.end
@@ -116,10 +116,10 @@ def kind_under(name: str, value: str) -> str | None:
     announced = announces(name)
     if announced is Announces.NOTHING:
         return None
-    return called(name) if is_secret(Found(name, value, "=", quoted=True), announced) else None
+    return secret_kind(name) if is_secret(Found(name, value, "=", quoted=True), announced) else None
 
 
-def _named(text: str, name: str, position: int, end: int) -> tuple[Span | None, int]:
+def _find_named(text: str, name: str, position: int, end: int) -> tuple[Span | None, int]:
     """The value of a name that announces one, if it is a secret; and what the look at it cost."""
     follows = _OPERATOR.match(text, end)
     if follows is None:
@@ -137,7 +137,7 @@ def _named(text: str, name: str, position: int, end: int) -> tuple[Span | None, 
         value = _value(text, start, quote, _LONGEST_VALUE)
         if " " in value or "\t" in value:
             return None, looks
-    return Span(start, start + len(value), called(name)), looks
+    return Span(start, start + len(value), secret_kind(name)), looks
 
 
 class _Pair(NamedTuple):

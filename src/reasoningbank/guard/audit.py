@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from reasoningbank.core.origins import USER, Trust, kind_of, level_of
 from reasoningbank.core.types import Memory, Ruling, RulingKind
-from reasoningbank.guard.trust import levels_of, trust_of, vouched
+from reasoningbank.guard.trust import levels_of, trust_of, vouched_trust
 from reasoningbank.ports import Damage, Reader, Store
 
 ROWS_PER_PAGE = 500
@@ -44,6 +44,6 @@ def _too_high(reader: Reader, memories: Sequence[Memory]) -> Iterator[str]:
     approvals = reader.select(Ruling, {"kind": (RulingKind.APPROVE.value, RulingKind.UNDO.value)})
     for memory in memories:
         bounds = [trust_of(parents[parent], levels) for parent in memory.parents if parent in parents]
-        allowed = max(min([level_of(memory.origin), *bounds]), vouched(approvals, memory) or Trust.UNTRUSTED)
+        allowed = max(min([level_of(memory.origin), *bounds]), vouched_trust(approvals, memory) or Trust.UNTRUSTED)
         if trust_of(memory, levels) > allowed:
             yield memory.id

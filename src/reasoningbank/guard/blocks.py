@@ -38,7 +38,7 @@ def key_blocks(text: str) -> Iterator[Span]:
         whole = at < len(ends) and ends[at].end() <= limit
         stop = ends[at].end() if whole else _cut_off(text, begin.end(), limit)
         if len(_NO_BASE64.sub("", text[begin.end() : ends[at].start() if whole else stop])) >= FEWEST_KEY_CHARS:
-            yield Span(begin.start(), stop, _called(begin["kind"], pgp=begin["pgp"] is not None))
+            yield Span(begin.start(), stop, _block_kind(begin["kind"], pgp=begin["pgp"] is not None))
     for found in _PUTTY.finditer(text):
         yield Span(found.start(), found.end(), "putty-private-key")
 
@@ -71,7 +71,7 @@ def _cut_off(text: str, start: int, limit: int) -> int:
     return start if rest is None else rest.end()
 
 
-def _called(kind: str, *, pgp: bool) -> str:
+def _block_kind(kind: str, *, pgp: bool) -> str:
     if pgp:
         return "pgp-private-key"
     return "ssh-private-key" if "OPENSSH" in kind else "private-key"

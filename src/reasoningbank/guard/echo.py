@@ -79,10 +79,10 @@ def _pattern(source: str) -> re.Pattern[str]:
 
 
 def marks(text: str) -> list[int]:
-    return sorted(_thinned(shingles(text)))
+    return sorted(_thin(shingles(text)))
 
 
-def _thinned(hashes: Sequence[int]) -> set[int]:
+def _thin(hashes: Sequence[int]) -> set[int]:
     if len(hashes) <= WINDOW:
         return {min(hashes)} if hashes else set()
     least, at = _last_least(hashes, 0)
@@ -119,7 +119,7 @@ def _marks_in_a_row(memory: Memory) -> set[int]:
     """By the whole and by the content alone, so that another headline makes no other text of it."""
     own = shingles(memory.content)
     whole = shingles(f"{memory.title}\n{memory.description}\n{memory.content[:_SEAM_CHARS]}")
-    return _thinned(own) | _thinned(whole)
+    return _thin(own) | _thin(whole)
 
 
 def _bare(plain: str) -> list[str]:
@@ -133,7 +133,7 @@ def _marks_of_words(bare: Sequence[str]) -> list[int]:
     return [crc32(word.encode(), 1) for word in longest]
 
 
-def repeated(reader: Reader, memory: Memory, own: str | None = None) -> list[str]:
+def repeated_ids(reader: Reader, memory: Memory, own: str | None = None) -> list[str]:
     """The ids of the marked memories that this one repeats, whole or in good part, in whatever spelling.
 
     `own` is what to compare instead of all its text, where its maker knows which words are its own.
@@ -141,9 +141,9 @@ def repeated(reader: Reader, memory: Memory, own: str | None = None) -> list[str
     text = text_of(memory) if own is None else own
     plain = plain_letters(text)
     bare = _bare(plain)
-    in_a_row = _marks_in_a_row(memory) if own is None else _thinned(shingles(own))
+    in_a_row = _marks_in_a_row(memory) if own is None else _thin(shingles(own))
     if plain != text:
-        in_a_row |= _thinned(shingles(plain))
+        in_a_row |= _thin(shingles(plain))
     found = reader.alike(list(in_a_row), _marks_of_words(bare))
     found.pop(memory.id, None)
     if not found:

@@ -135,7 +135,7 @@ def is_uuid(value: str) -> bool:
     return _UUID.fullmatch(value) is not None
 
 
-def varied(value: str) -> bool:
+def is_varied(value: str) -> bool:
     """Not a drawing and not a run of words: all that is asked of a token whose prefix and shape say the rest."""
     if len(set(value)) < FEWEST_DISTINCT:
         return False

@@ -42,12 +42,12 @@ def scrubbed_record(scrubber: Scrubber, record: V) -> tuple[V, Mapping[str, int]
     """The record without secrets, and how many of which kind it held."""
     names, values_of = _plan(record.__class__)
     values = values_of(record)
-    if not scrubber.suspects(_joined(values)):
+    if not scrubber.suspects(_join(values)):
         return record, _NOTHING
     found: Counter[str] = Counter()
     changes: dict[str, Any] = {}
     for name, value in zip(names, values, strict=True):
-        clean = _scrubbed(scrubber, "", value, found)
+        clean = _scrub(scrubber, "", value, found)
         if clean != value:
             changes[name] = _within(name, clean, value)
     return (replace(record, **changes), dict(found)) if changes else (record, _NOTHING)  # type: ignore[type-var]  # V is a value
@@ -61,7 +61,7 @@ def outgoing(scrubber: Scrubber, record: V) -> V:
 def scrubbed_json(scrubber: Scrubber, value: Any) -> tuple[Any, Mapping[str, int]]:
     """Any JSON value, keys and all."""
     found: Counter[str] = Counter()
-    return _scrubbed(scrubber, "", value, found), dict(found)
+    return _scrub(scrubber, "", value, found), dict(found)
 
 
 @cache
@@ -77,7 +77,7 @@ def _holds_text(kind: str) -> bool:
     return kind.partition("[")[0].partition(" ")[0] in _TEXT_TYPES
 
 
-def _joined(values: tuple[Any, ...]) -> str:
+def _join(values: tuple[Any, ...]) -> str:
     """All text of a record in one, so that a clean one costs one look."""
     parts: list[str] = []
     for value in values:
@@ -95,7 +95,7 @@ def _joined(values: tuple[Any, ...]) -> str:
     return "\n".join(parts)
 
 
-def _scrubbed(scrubber: Scrubber, name: str, value: Any, found: Counter[str]) -> Any:
+def _scrub(scrubber: Scrubber, name: str, value: Any, found: Counter[str]) -> Any:
     kind = type(value)
     if value is None or (kind is str and not name and scrubber.passes(value)):
         # Most of what stands beside the one field that made the whole suspect.
@@ -107,10 +107,10 @@ def _scrubbed(scrubber: Scrubber, name: str, value: Any, found: Counter[str]) ->
         found.update(clean.found)
         return clean.text
     if isinstance(value, (list, tuple)):
-        return kind([_scrubbed(scrubber, name, inner, found) for inner in value])
+        return kind([_scrub(scrubber, name, inner, found) for inner in value])
     if isinstance(value, Mapping):
         return {
-            _scrubbed(scrubber, "", key, found): _scrubbed(scrubber, key if isinstance(key, str) else "", inner, found)
+            _scrub(scrubber, "", key, found): _scrub(scrubber, key if isinstance(key, str) else "", inner, found)
             for key, inner in value.items()
         }
     return value

@@ -110,7 +110,7 @@ def _asks_a_server(lowered: str, position: int) -> bool:
 _SIGNED = pattern(r"sig(?:=|%3[dD])(?P<value>[A-Za-z0-9%+/_-]{40,128}(?:={0,2}|(?:%3[dD]){0,2}))", re.IGNORECASE)
 
 
-def _signed(text: str, _: str, position: int) -> Span | None:
+def _signatures(text: str, _: str, position: int) -> Span | None:
     """The signature of an Azure link, with which anybody may use it."""
     found = _SIGNED.match(text, position)
     if found is None or not re.search(r"s[vepr]=|s[vepr]%3[dD]", text[max(0, position - 400) : found.end() + 400]):
@@ -170,8 +170,8 @@ _SEARCHES = (
     ("basic", _scheme, 6),
     ("-u ", _curl_user, 3),
     ("--user", _curl_user, 3),
-    ("sig=", _signed, 4),
-    ("sig%3d", _signed, 4),
+    ("sig=", _signatures, 4),
+    ("sig%3d", _signatures, 4),
     ("sshpass", _command_password, 1),
     ("htpasswd", _command_password, 1),
     ("psexec", _command_password, 1),

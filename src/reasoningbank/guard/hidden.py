@@ -61,7 +61,7 @@ def hidden(text: str) -> Mapping[str, int]:
     if marked:
         for name, pattern in _markup():
             found[name] += sum(1 for _ in pattern.finditer(text))
-        for _, _, name in _concealed(text):
+        for _, _, name in _concealed_spans(text):
             found[name] += 1
     if not ascii_only:
         for start, stop, name in _invisible_runs(text):
@@ -77,7 +77,7 @@ def visible(text: str, *, markup: bool = True) -> str:
         return text
     text = _pattern(_CONTROLS).sub("", text)
     if markup:
-        text = _without(text, _concealed(text))
+        text = _without(text, _concealed_spans(text))
         for name, pattern in _markup():
             text = pattern.sub(r"\1" if name == "link-title" else "", text)
     if text.isascii():
@@ -93,7 +93,7 @@ def _without(text: str, spans: list[tuple[int, int, str]]) -> str:
     return "".join((*kept, text[at:]))
 
 
-def _concealed(text: str) -> list[tuple[int, int, str]]:
+def _concealed_spans(text: str) -> list[tuple[int, int, str]]:
     """(start, stop, kind) of the comments and the elements that a page does not show, with what stands in them."""
     if "<" not in text:
         return []
@@ -131,14 +131,14 @@ def _invisible_runs(text: str) -> list[tuple[int, int, str]]:
     for match in _pattern(f"[{_INVISIBLE}]+").finditer(text):
         at = match.start()
         before = text[at - 1] if at else ""
-        needed = _needed(before, match[0], text[match.end() : match.end() + 1], rightward=rightward)
+        needed = _needed_count(before, match[0], text[match.end() : match.end() + 1], rightward=rightward)
         if needed < len(match[0]):
             rest = match[0][needed:]
             runs.append((at + needed, match.end(), _kind(rest[0])))
     return runs
 
 
-def _needed(before: str, run: str, after: str, *, rightward: bool) -> int:  # noqa: PLR0911 - one for each custom of writing
+def _needed_count(before: str, run: str, after: str, *, rightward: bool) -> int:  # noqa: PLR0911 - one for each custom of writing
     """How many characters at the start of an invisible run belong to the writing around it."""
     if before and run[0] in "\ufe0e\ufe0f" and _pattern(f"[{_EMOJI}0-9#*]").match(before):
         # A glyph or an emoji, perhaps joined to the next one.

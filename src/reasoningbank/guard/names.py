@@ -120,7 +120,7 @@ _VENDORS = (
 )  # fmt: skip
 
 
-def called(name: str) -> str:
+def secret_kind(name: str) -> str:
     """The kind of a secret under this name."""
     folded = name.lower()
     if "aws" in folded and "secret" in folded:

@@ -61,7 +61,7 @@ def in_prose(text: str, lowered: str, purse: Purse) -> Iterator[Span]:
                 while position >= 0:
                     end = position + len(word)
                     if allowance.covers(position, 8):
-                        yield from _told(text, end)
+                        yield from _told_secrets(text, end)
                     else:
                         yield allowance.stretch(position)
                         end = allowance.cut_to
@@ -84,13 +84,13 @@ def _end_of_name(text: str, position: int, end: int) -> int | None:
 
 
 def _around(text: str, position: int, end: int) -> Iterator[Span]:
-    yield from _told(text, end)
+    yield from _told_secrets(text, end)
     called = _CALLED_SO.search(text, max(0, position - _BEHIND_CHARS), position)
     if called is not None and is_written_for_a_password(called["value"]):
         yield Span(called.start("value"), called.end("value"), "password")
 
 
-def _told(text: str, start: int) -> Iterator[Span]:
+def _told_secrets(text: str, start: int) -> Iterator[Span]:
     line_end = text.find("\n", start, start + _AHEAD_CHARS)
     stop = start + _AHEAD_CHARS if line_end < 0 else line_end
     for found in _CANDIDATE.finditer(text, start, stop):

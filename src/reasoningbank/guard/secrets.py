@@ -94,7 +94,7 @@ class Scrubber:
         passes = MOST_PASSES if len(text) < LONG_CHARS else 2
         while spans:
             found.update(span.name for span in spans)
-            text, left = _replaced(text, spans)
+            text, left = _replace(text, spans)
             passes -= 1
             if not passes:
                 break
@@ -121,7 +121,7 @@ class Scrubber:
         return self._places_in(text, Purse.of_the_first_pass(len(text)))
 
     def _places_in(self, text: str, purse: Purse) -> list[Span]:
-        from reasoningbank.guard.allowance import blanked
+        from reasoningbank.guard.allowance import blank
         from reasoningbank.guard.spans import apart
         from reasoningbank.guard.unwrapped import without_invisible
 
@@ -132,7 +132,7 @@ class Scrubber:
             # So full of what is not seen that only what is seen is read.
             return apart(map(visible.place, self._places(visible.text, purse)))
         spans = self._places(text, purse)
-        rest = blanked(text, spans)
+        rest = blank(text, spans)
         visible = visible if rest is text else without_invisible(rest, purse)
         return spans if visible is None else apart([*spans, *map(visible.place, self._places(visible.text, purse))])
 
@@ -142,20 +142,20 @@ class Scrubber:
         from reasoningbank.guard.unwrapped import without_breaks, without_escapes
 
         found, rest = _found(text, purse, self.personal)
-        spans = list(self._allowed(text, found))
+        spans = list(self._without_allowed(text, found))
         joined = without_breaks(rest, purse)
         if joined is not None:
             # What does not cross a break was seen above; reading on over every break would only make tokens longer.
             whole = broken_tokens_in(joined, purse)
-            spans += _beyond(spans, map(joined.place, self._allowed(joined.text, whole)))
+            spans += _beyond(spans, map(joined.place, self._without_allowed(joined.text, whole)))
         plain, beyond = without_escapes(rest, purse)
         spans += beyond
         if plain is not None:
             found, _ = _found(plain.text, purse)
-            spans += map(plain.place, self._allowed(plain.text, found))
+            spans += map(plain.place, self._without_allowed(plain.text, found))
         return apart(spans)
 
-    def _allowed(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
+    def _without_allowed(self, text: str, spans: Iterable[Span]) -> Iterator[Span]:
         for span in spans:
             if not self.allow or fingerprint(text[span.start : span.end]) not in self.allow:
                 yield span
@@ -170,7 +170,7 @@ def _beyond(known: list[Span], others: Iterable[Span]) -> list[Span]:
     return [s for s in others if not ((at := bisect_left(starts, s.end)) and ends[at - 1].end > s.start)]
 
 
-def _replaced(text: str, spans: Iterable[Span]) -> tuple[str, list[tuple[int, int]]]:
+def _replace(text: str, spans: Iterable[Span]) -> tuple[str, list[tuple[int, int]]]:
     """With the kinds of what was taken out, and where these stand; around what was not examined all was seen."""
     from reasoningbank.guard.allowance import UNEXAMINED
 
@@ -214,9 +214,9 @@ def _found(text: str, purse: Purse, personal: Collection[str] = ()) -> tuple[lis
         if new is not None:
             spans += new
         if purse.taken != taken:
-            from reasoningbank.guard.allowance import blanked
+            from reasoningbank.guard.allowance import blank
 
-            reading = _Reading(blanked(reading.text, spans))
+            reading = _Reading(blank(reading.text, spans))
     if personal:
         from reasoningbank.guard.personal import personal_data
 
@@ -258,10 +258,10 @@ def _in_headers(reading: _Reading, purse: Purse) -> Iterable[Span]:
     return in_headers(reading.text, reading.lowered, purse)
 
 
-def _announced(reading: _Reading, purse: Purse) -> Iterable[Span]:
-    from reasoningbank.guard.assigned import announced
+def _announced_secrets(reading: _Reading, purse: Purse) -> Iterable[Span]:
+    from reasoningbank.guard.assigned import find_announced
 
-    return announced(reading.text, reading.lowered, purse)
+    return find_announced(reading.text, reading.lowered, purse)
 
 
 def _under_services(reading: _Reading, purse: Purse) -> Iterable[Span] | None:
@@ -280,4 +280,4 @@ def _in_prose(reading: _Reading, purse: Purse) -> Iterable[Span] | None:
     return in_prose(reading.text, reading.lowered, purse)
 
 
-_SEARCHES = (_in_blocks, _by_shape, _in_addresses, _in_headers, _announced, _under_services, _in_prose)
+_SEARCHES = (_in_blocks, _by_shape, _in_addresses, _in_headers, _announced_secrets, _under_services, _in_prose)

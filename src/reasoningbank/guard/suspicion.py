@@ -51,7 +51,7 @@ def suspicion(text: str) -> Advice:
     best: float = 0.0
     why: tuple[str, ...] = ()
     for window, lower, words in _read(text):
-        score, reasons = _scored(model, window, lower, words)
+        score, reasons = _score(model, window, lower, words)
         if score > best:
             best, why = score, reasons
     if best < model.threshold:
@@ -96,10 +96,10 @@ def _words(text: str) -> list[bytes]:
     words = spaced.split()
     if b"'" not in spaced:
         return words
-    return [part for word in words for part in (_parted(word) if b"'" in word else (word,))]
+    return [part for word in words for part in (_split(word) if b"'" in word else (word,))]
 
 
-def _parted(word: bytes) -> list[bytes]:
+def _split(word: bytes) -> list[bytes]:
     return [part.encode("ascii") for part in _WORD.findall(word.decode("ascii"))]
 
 
@@ -134,7 +134,7 @@ def _tells(text: str, lower: str, words: Sequence[bytes]) -> list[int]:
     return [*found, len(FEATURES) - 1] if hidden(text) else found
 
 
-def _scored(model: _Model, text: str, lower: str, words: Sequence[bytes]) -> tuple[float, tuple[str, ...]]:
+def _score(model: _Model, text: str, lower: str, words: Sequence[bytes]) -> tuple[float, tuple[str, ...]]:
     folded = lower if text.isascii() else text.casefold()
     buckets = _buckets(words if folded == lower else _words(folded))
     found = _tells(text, lower, words)

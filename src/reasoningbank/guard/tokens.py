@@ -19,7 +19,7 @@ from reasoningbank.guard.entropy import (
     is_drawing,
     is_hex,
     is_uuid,
-    varied,
+    is_varied,
     wordiness,
 )
 from reasoningbank.guard.rule import Rule
@@ -87,7 +87,7 @@ def tokens_in(text: str, rows: Sequence[tuple[int, int]], purse: Purse) -> Itera
     """
     found = [run for run in rows if _may_be_token(text[run[0] : run[1]])]
     allowance = Allowance(text, purse)
-    yield from _anchored(text, found, _EVERY, allowance)
+    yield from _find_anchored(text, found, _EVERY, allowance)
     for anchor in _IN_PIECES:
         position = text.find(anchor)
         if position >= 0:
@@ -100,7 +100,7 @@ def broken_tokens_in(joined: Unwrapped, purse: Purse) -> Iterator[Span]:
     """Those that a line end cut in two; only with prefixes that are long enough to be trusted."""
     text = joined.text
     found = [run for run in runs(text, NAME_RUNS) if joined.crosses(*run) and _may_be_token(text[run[0] : run[1]])]
-    tokens = _anchored(text, found, _TRUSTED, Allowance(text, purse))
+    tokens = _find_anchored(text, found, _TRUSTED, Allowance(text, purse))
     yield from (span for span in tokens if joined.crosses(span.start, span.end))
 
 
@@ -111,7 +111,9 @@ def _may_be_token(run: str) -> bool:
     )
 
 
-def _anchored(text: str, found: Sequence[tuple[int, int]], anchors: _Anchored, allowance: Allowance) -> Iterator[Span]:
+def _find_anchored(
+    text: str, found: Sequence[tuple[int, int]], anchors: _Anchored, allowance: Allowance
+) -> Iterator[Span]:
     begin = 0
     for start, end in found:
         if end <= allowance.cut_to:
@@ -141,7 +143,7 @@ def _matches(text: str, position: int, end: int, anchor: str, rule: Rule, allowa
             return
         if found is not None:
             body = (found["body"] if "body" in shape.groupindex else found[0])[:JUDGED_CHARS]
-            if varied(body) and not is_drawing(body):
+            if is_varied(body) and not is_drawing(body):
                 yield Span(start, found.end(), rule.name)
         # Behind the whole match, kept or not: else a run of a thousand anchors would be read a thousand times.
         position = text.find(anchor, position + len(anchor) if found is None else max(found.end(), position + 1), end)

@@ -90,7 +90,7 @@ def revoked_origins(reader: Reader) -> frozenset[str]:
     return frozenset(ruling.target for ruling in in_force(rulings))
 
 
-def vouched(rulings: Sequence[Ruling], memory: Memory) -> Trust | None:
+def vouched_trust(rulings: Sequence[Ruling], memory: Memory) -> Trust | None:
     """What approvals make of a memory: the user's word alone is enough, agents must be two."""
     voices = {r.source for r in in_force(rulings) if r.kind is RulingKind.APPROVE and memory.id in r.memories}
     if any(kind_of(voice) == USER for voice in voices):
@@ -109,12 +109,12 @@ def refold(writer: Writer, roots: Sequence[str]) -> int:
     known = writer.get(Memory, sorted(outside))
     kept = writer.levels([*memories, *known])
     approvals = writer.select(Ruling, {"kind": (RulingKind.APPROVE.value, RulingKind.UNDO.value)})
-    granted = {i: vouched(approvals, memory) for i, memory in memories.items()}
+    granted = {i: vouched_trust(approvals, memory) for i, memory in memories.items()}
     levels = {i: _at_most(memory, kept, known, memories) for i, memory in memories.items()}
     for i, level in granted.items():
         levels[i] = max(levels[i], level) if level is not None else levels[i]
     altered = {
-        i for i, m in memories.items() if any(p in memories and _changed(writer, memories[p], m) for p in m.parents)
+        i for i, m in memories.items() if any(p in memories and _has_changed(writer, memories[p], m) for p in m.parents)
     }
     moving = True
     while moving:
@@ -132,7 +132,7 @@ def refold(writer: Writer, roots: Sequence[str]) -> int:
     return len(changed)
 
 
-def _changed(reader: Reader, parent: Memory, child: Memory) -> bool:
+def _has_changed(reader: Reader, parent: Memory, child: Memory) -> bool:
     """Whether a parent says something else now than when the child was made: then its new trust is not the child's."""
     if parent.revision == 1 or parent.updated_at < child.created_at:
         return False

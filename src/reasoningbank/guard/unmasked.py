@@ -59,7 +59,7 @@ FEWEST_APART = 12
 """Letters in a row with something between each two: a list of columns has fewer."""
 
 
-def folded(text: str) -> str:
+def fold_look_alikes(text: str) -> str:
     """With look-alikes made the letters that they are taken for. Writing in one other alphabet stays what it is."""
     if text.isascii():
         return text
@@ -98,7 +98,7 @@ def _read(text: str) -> tuple[str, Mapping[str, int]]:
     ways: dict[str, int] = {}
     plain = text
     if not text.isascii():
-        plain = folded(text)
+        plain = fold_look_alikes(text)
         alike = _look_alikes(text)
         if alike >= FEWEST_LOOK_ALIKES:
             ways["look-alike letters"] = alike
@@ -107,7 +107,7 @@ def _read(text: str) -> tuple[str, Mapping[str, int]]:
     if lengths.count(1) > FEWEST_IN_A_ROW or longest > 2 * FEWEST_IN_A_ROW:
         runs = [match[0] for match in _SET_APART.finditer(plain)]
         if runs:
-            plain = _SET_APART.sub(_joined, plain)
+            plain = _SET_APART.sub(_join_letters, plain)
             if (apart := sum(map(len, map(_letters_of, runs)))) >= FEWEST_APART:
                 ways["letters set apart"] = apart
     if _SIGN_IN_WORD.search(plain):
@@ -115,16 +115,16 @@ def _read(text: str) -> tuple[str, Mapping[str, int]]:
         plain = _LEET_WORD.sub(lambda match: match[0].translate(_LEET), plain)
         if leet >= FEWEST_LEET_WORDS and leet >= SHARE_OF_WORDS * len(lengths):
             ways["digits for letters"] = leet
-    decoded = _decoded(text) if longest >= FEWEST_IN_A_BLOB else []
+    decoded = _decode_base64(text) if longest >= FEWEST_IN_A_BLOB else []
     if decoded:
         ways["words in base64"] = len(decoded)
-    turned = _turned(plain)
+    turned = _turn_back(plain)
     if turned:
         ways["words turned around"] = len(turned)
     return "\n".join((plain, *decoded, *turned)), ways
 
 
-def _joined(match: re.Match[str]) -> str:
+def _join_letters(match: re.Match[str]) -> str:
     return _letters_of(match[0])
 
 
@@ -137,7 +137,7 @@ def _look_alikes(text: str) -> int:
     return sum(1 for word in _WORD.findall(text) if _is_look_alike(word, whole=whole))
 
 
-def _decoded(text: str) -> list[str]:
+def _decode_base64(text: str) -> list[str]:
     """What base64 in it says, where that is words."""
     # Imported here: few texts have any.
     from base64 import b64decode
@@ -159,7 +159,7 @@ def _reads_as_words(text: str) -> bool:
     return len(words) >= 3 and text.isprintable() and sum(map(str.isalpha, text)) >= 0.6 * len(text)
 
 
-def _turned(text: str) -> list[str]:
+def _turn_back(text: str) -> list[str]:
     """The lines of it that have everyday words only backwards, or by the half alphabet."""
     found = []
     for line in text.splitlines():

@@ -137,7 +137,7 @@ def _escapes() -> re.Pattern[str]:
 
 
 @cache
-def _said(escape: str) -> str:
+def _unescape(escape: str) -> str:
     return "/" if escape == "\\/" else chr(int(escape[-2:], 16))
 
 
@@ -160,7 +160,7 @@ def without_escapes(text: str, purse: Purse) -> tuple[Unwrapped | None, list[Spa
             beyond = [Span(start, len(text), UNEXAMINED)]
             text = text[:start]
             break
-        parts += (text[last:start], _said(escape[0]))
+        parts += (text[last:start], _unescape(escape[0]))
         starts.append(start + 1)
         ends.append(end)
         last = end

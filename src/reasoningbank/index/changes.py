@@ -22,7 +22,7 @@ from reasoningbank.core.values import replace
 from reasoningbank.index.content import Content, Snapshot
 from reasoningbank.index.entries import Entries, entries_of
 from reasoningbank.index.examine import examine_slots
-from reasoningbank.index.forms import packed as packed_forms
+from reasoningbank.index.forms import pack as packed_forms
 from reasoningbank.index.hashing import ABSENT, id_term, name_key, text_key
 from reasoningbank.index.header import Header
 from reasoningbank.index.masks import OUTCOMES, SCOPES, STATES

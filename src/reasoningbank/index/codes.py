@@ -99,7 +99,7 @@ def encode(vectors: Floats, rotation: Rotation) -> Encoded:
     return signs, finer, unit.astype(np.float16)
 
 
-def widened(halves: Halves) -> Floats:
+def widen(halves: Halves) -> Floats:
     """The same in single precision, for finite numbers. NumPy does it a number at a time, in four times as long."""
     raw = halves.view(np.uint16).astype(np.uint32)
     sign = raw & np.uint32(0x8000)

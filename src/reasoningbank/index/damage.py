@@ -37,7 +37,7 @@ class damage_is_named:  # noqa: N801 - reads as a phrase after `with`
             ) from error
 
 
-def told(snapshot: Snapshot, examined: Examined, small: list[str]) -> list[Damage]:
+def describe(snapshot: Snapshot, examined: Examined, small: list[str]) -> list[Damage]:
     """Everything that an examination found, each slot once."""
     found = [Damage(kind="index", id="", problem=problem) for problem in small]
     found += [Damage(kind="index", id="", problem=f"{name} does not match its checksum") for name in examined.segments]

@@ -19,12 +19,12 @@ def names_faults(kind: type[T]) -> type[T]:
         if name.startswith("_"):
             continue
         if isinstance(offered, property) and offered.fget is not None:
-            setattr(kind, name, property(_named(offered.fget)))
+            setattr(kind, name, property(_name_errors(offered.fget)))
         elif isinstance(offered, classmethod):
-            setattr(kind, name, classmethod(_named(offered.__func__)))
+            setattr(kind, name, classmethod(_name_errors(offered.__func__)))
         elif inspect.isfunction(offered):
             generator = inspect.isgeneratorfunction(inspect.unwrap(offered))
-            setattr(kind, name, _named_block(offered) if generator else _named(offered))
+            setattr(kind, name, _named_block(offered) if generator else _name_errors(offered))
     return kind
 
 
@@ -32,7 +32,7 @@ def _what(subject: Any, arguments: tuple[Any, ...]) -> str:
     return f"the index {arguments[0] if isinstance(subject, type) else subject.directory}"
 
 
-def _named(act: Callable[..., Any]) -> Callable[..., Any]:
+def _name_errors(act: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(act)
     def call(subject: Any, *arguments: Any, **named: Any) -> Any:
         try:

@@ -29,11 +29,11 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import EmbedderIdentity, Memory, Standing
 from reasoningbank.forking import renew_in_child
 from reasoningbank.index.changes import bury, change, copy_live, find, slots_in_doubt
-from reasoningbank.index.codes import encode, widened
+from reasoningbank.index.codes import encode, widen
 from reasoningbank.index.comparing import differences
 from reasoningbank.index.content import Content, Shape, Snapshot
 from reasoningbank.index.continuation import Continuation
-from reasoningbank.index.damage import damage_is_named, told
+from reasoningbank.index.damage import damage_is_named, describe
 from reasoningbank.index.door import names_faults
 from reasoningbank.index.durable import full_disk_is_an_error, sync_directory, write_durably
 from reasoningbank.index.examine import are_in_doubt, examine, examine_slots
@@ -358,12 +358,12 @@ class EmbeddedIndex:
         slots = handles & _SLOT_OF_HANDLE
         known = (handles >> _SLOT_BITS == content.number) & (slots < snapshot.header.embedded)
         if known.all() and present(snapshot.facets[0].signs, slots).all():
-            return widened(snapshot.facets[0].full[slots])
+            return widen(snapshot.facets[0].full[slots])
         found = np.zeros((len(handles), self.identity.dimension), np.float32)
         lacking = np.flatnonzero(known)
         for facet in snapshot.facets:
             there = present(facet.signs, slots[lacking])
-            found[lacking[there]] = widened(facet.full[slots[lacking[there]]])
+            found[lacking[there]] = widen(facet.full[slots[lacking[there]]])
             lacking = lacking[~there]
         return found
 
@@ -408,7 +408,7 @@ class EmbeddedIndex:
             generation = self._latest()
             snapshot = generation.snapshot()
             small = generation.problems()
-        return told(snapshot, examine(generation, snapshot), small)
+        return describe(snapshot, examine(generation, snapshot), small)
 
     def differences(self, known: Sequence[tuple[Memory, Standing]]) -> dict[str, str]:
         _, snapshot = self._now()

@@ -87,7 +87,7 @@ class GrowingFile:
         if not on_disk:
             return PrivateFile(self.path, np.empty(0, np.uint8))
         if _is_nearly_full(self._descriptor):
-            return PrivateFile(self.path, _copied(self._descriptor, on_disk))
+            return PrivateFile(self.path, _copy(self._descriptor, on_disk))
         mapped = mmap.mmap(self._descriptor, on_disk, access=mmap.ACCESS_COPY)
         return PrivateFile(self.path, np.frombuffer(mapped, np.uint8))
 
@@ -147,7 +147,7 @@ def _is_nearly_full(descriptor: int) -> bool:
     return room.f_bavail * room.f_frsize < _LEAST_ROOM_BYTES
 
 
-def _copied(descriptor: int, size: int) -> Bytes:
+def _copy(descriptor: int, size: int) -> Bytes:
     copy = np.zeros(size, np.uint8)
     for at, end in _extents(descriptor, 0):
         piece = os.pread(descriptor, end - at, at)

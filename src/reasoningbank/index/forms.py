@@ -31,7 +31,7 @@ _known: dict[str, tuple[int, int]] = {}
 Codes = NDArray[np.uint16]
 
 
-def packed(texts: list[tuple[str, str]]) -> NDArray[np.void]:
+def pack(texts: list[tuple[str, str]]) -> NDArray[np.void]:
     """The column for titles and descriptions."""
     codes = array("H")
     for pair in texts:
@@ -88,14 +88,14 @@ def _codes(text: str) -> list[int]:
     first = True
     known = _known.get
     for piece in pieces(text):
-        code = (known(piece) or _remembered(piece[:LONGEST_TERM]))[first]
+        code = (known(piece) or _pack_piece(piece[:LONGEST_TERM]))[first]
         first = code == _END
         if code > _SLOT or (code == _SLOT and (not found or found[-1] != _SLOT)):
             found.append(code)
     return found[:WORDS]
 
 
-def _remembered(piece: str) -> tuple[int, int]:
+def _pack_piece(piece: str) -> tuple[int, int]:
     if piece in SENTENCE_ENDS:
         codes = _END, _END
     else:

@@ -19,16 +19,16 @@ from reasoningbank.index.durable import sync_directory, write_durably
 from reasoningbank.index.entries import ENTRY
 from reasoningbank.index.files import GrowingFile, PrivateFile
 from reasoningbank.index.header import Header, HeaderFile
-from reasoningbank.index.segments import merged, seal, segment_name
+from reasoningbank.index.segments import merge_ranges, seal, segment_name
 
 _HEADER, _ABOUT, _ROTATION = "header", "about.json", "rotation"
 
 
 class Generation(Content):
     def __init__(self, directory: Path, shape: Shape, *, writable: bool) -> None:
-        if checked(directory / _ABOUT) != shape.about:
+        if read_checked(directory / _ABOUT) != shape.about:
             raise EmbedderMismatch(f"The index {directory} was made for another embedder or other facets.")
-        rotation = rotations.from_bytes(checked(directory / _ROTATION))
+        rotation = rotations.from_bytes(read_checked(directory / _ROTATION))
         self._header = HeaderFile(directory / _HEADER, writable=writable)
         self._growing = {name: GrowingFile(directory / name, writable=writable) for name in file_names(shape)}
         super().__init__(directory, shape, rotation, self._growing)
@@ -77,7 +77,7 @@ class Generation(Content):
         found = []
         for name in (_ABOUT, _ROTATION):
             try:
-                checked(self.directory / name)
+                read_checked(self.directory / name)
             except (BankDamaged, OSError):
                 found.append(f"{name} does not match its checksum")
         if self._header.whole_copies() < 2:
@@ -91,7 +91,7 @@ class Generation(Content):
         for file in self._growing.values():
             file.sync()
         before = self._snapshot.header.segments
-        header = replace(header, sequence=self._header.read().sequence + 1, segments=self._sealed(header))
+        header = replace(header, sequence=self._header.read().sequence + 1, segments=self._seal(header))
         self._header.write(header)
         with self._mapping:
             self._snapshot = self._take_snapshot()
@@ -99,9 +99,9 @@ class Generation(Content):
             (self.directory / segment_name(first, last)).unlink(missing_ok=True)
         return self._snapshot
 
-    def _sealed(self, header: Header) -> tuple[tuple[int, int, int], ...]:
+    def _seal(self, header: Header) -> tuple[tuple[int, int, int], ...]:
         known = {(first, last): check for first, last, check in header.segments}
-        wanted = merged(tuple(known), header.rows)
+        wanted = merge_ranges(tuple(known), header.rows)
         fresh = [span for span in wanted if span not in known]
         if fresh:
             rows = self._rows_at(header)
@@ -134,7 +134,7 @@ class Generation(Content):
         super().close()
 
 
-def checked(path: Path) -> bytes:
+def read_checked(path: Path) -> bytes:
     checksum, _, body = path.read_bytes().partition(b"\n")
     if checksum != b"%08x" % zlib.crc32(body):
         raise BankDamaged(f"The index file {path} is damaged; build the index again.")

@@ -30,11 +30,11 @@ def peek(directory: Path) -> IndexInfo | None:
         memories=header.rows,
         awaiting_vectors=header.rows - header.embedded,
         applied=header.applied,
-        bytes_on_disk=sum(_taken(file) for file in (directory / name).iterdir()),
+        bytes_on_disk=sum(_bytes_taken(file) for file in (directory / name).iterdir()),
     )
 
 
-def _taken(file: Path) -> int:
+def _bytes_taken(file: Path) -> int:
     """What a file takes on disk: the columns are sparse files, so their length says little."""
     stat = file.stat()
     return getattr(stat, "st_blocks", stat.st_size // 512) * 512

@@ -145,7 +145,7 @@ def _slots_exact(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
     return held[: probe.depth]
 
 
-def _asked(vector: Floats | None, snapshot: Snapshot) -> Asked | None:
+def _vector_query(vector: Floats | None, snapshot: Snapshot) -> Asked | None:
     """None when nothing is asked that has a direction."""
     if vector is None:
         return None
@@ -155,7 +155,7 @@ def _asked(vector: Floats | None, snapshot: Snapshot) -> Asked | None:
 
 
 def _asked_by_facet(probe: Probe, snapshot: Snapshot) -> tuple[Asked | None, ...]:
-    first = _asked(probe.vector, snapshot)
+    first = _vector_query(probe.vector, snapshot)
     return tuple(first for _ in snapshot.facets)
 
 

@@ -98,7 +98,7 @@ def seal(path: Path, entries: NDArray[Any], counts: NDArray[np.int64], lengths: 
     return check
 
 
-def merged(ranges: Ranges, rows: int, policy: KeywordPolicy = KEYWORDS) -> Ranges:
+def merge_ranges(ranges: Ranges, rows: int, policy: KeywordPolicy = KEYWORDS) -> Ranges:
     """The ranges that segments should cover once `rows` rows exist: geometric in size, none too large to rebuild."""
     stack = list(ranges)
     sealed = stack[-1][1] if stack else 0
@@ -154,18 +154,18 @@ class Tail:
         wanted = np.zeros(1 << _LOW_BITS, np.bool_)
         wanted[terms & _LOW] = True
         near = done + np.flatnonzero(wanted[self.terms[done:] & _LOW])
-        later = _runs(*_ordered(self.terms[near], near), terms)
+        later = _runs(*_order_by_term(self.terms[near], near), terms)
         return [np.concatenate(both) if len(both[1]) else both[0] for both in zip(found, later, strict=True)]
 
     def _in_order(self) -> tuple[Keys, NDArray[np.int64]]:
         if self._scanned > _SCANS_WORTH_SORTING * len(self.terms):
-            self._sorted = _ordered(self.terms, np.arange(len(self.terms)))
+            self._sorted = _order_by_term(self.terms, np.arange(len(self.terms)))
             self._scanned = 0
         self._scanned += len(self.terms) - len(self._sorted[0])
         return self._sorted
 
 
-def _ordered(terms: Keys, positions: NDArray[np.int64]) -> tuple[Keys, NDArray[np.int64]]:
+def _order_by_term(terms: Keys, positions: NDArray[np.int64]) -> tuple[Keys, NDArray[np.int64]]:
     """Both by term; among equals the positions keep their order.
 
     By the low half, then by the high one: NumPy counts halves instead of comparing them, in half of the time.

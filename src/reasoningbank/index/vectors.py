@@ -80,7 +80,7 @@ def gather_room() -> Codes:
     return np.empty(_STEP_BYTES, np.uint8)
 
 
-def _gathered(source: NDArray[Any], slots: Slots, room: Codes) -> Iterator[tuple[slice, NDArray[Any]]]:
+def _gather(source: NDArray[Any], slots: Slots, room: Codes) -> Iterator[tuple[slice, NDArray[Any]]]:
     """The rows of `source` at `slots`, some at a time; each piece is good until the next."""
     width = source.shape[1] * source.itemsize
     step = max(1, len(room) // width)
@@ -104,7 +104,7 @@ def _in_order(source: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
 def cosines(facet: Facet, slots: Slots, query: Halves, room: Codes) -> Floats:
     """Exact up to half precision; NaN where there is no vector."""
     found = np.empty(len(slots), np.float32)
-    for piece, rows in _gathered(facet.full, slots, room):
+    for piece, rows in _gather(facet.full, slots, room):
         found[piece] = _flat(simsimd.cdist(rows, query[None], metric="dot"))
     # Only an absent vector, or one at a right angle, gives zero exactly.
     zero = np.flatnonzero(found == 0)
@@ -134,7 +134,7 @@ def nearest(
         else:
             slots, apart = _first_pass(facet.signs, mask, rows, asked.turned, second, distances, room)
         guesses = _second_pass(facet.signs, slots, apart, asked.bits, room)
-        slots, found = _scored(facet, slots, guesses, asked, depth, room, policy)
+        slots, found = _score(facet, slots, guesses, asked, depth, room, policy)
     there = ~np.isnan(found)
     slots, found = slots[there], found[there]
     if len(found) > depth:
@@ -158,7 +158,7 @@ def _first_pass(
     if rows * _SCAN_WORTH < len(codes):
         slots = np.flatnonzero(mask)
         distance = distances[:rows]
-        for piece, part in _gathered(codes, slots, room):
+        for piece, part in _gather(codes, slots, room):
             _hamming(part, bits, distance[piece])
         near = _closest(distance, want, turned.size)
         return slots[near], distance[near]
@@ -208,7 +208,7 @@ def _agreement(codes: Codes, slots: Slots | None, asked: AskedBits, room: Codes,
     planes, weights = asked.planes[first_plane:], asked.weights[first_plane:]
     more = np.empty(len(codes) if slots is None else len(slots), np.float32)
     piece_room = room[: _ROWS_PER_PRODUCT * codes.shape[1]]
-    for piece, part in _in_order(codes) if slots is None else _gathered(codes, slots, piece_room):
+    for piece, part in _in_order(codes) if slots is None else _gather(codes, slots, piece_room):
         by_plane = np.asarray(simsimd.cdist(part, planes, metric="hamming", dtype="bin8", out_dtype="float32"))
         np.dot(by_plane, weights, out=more[piece])
     more *= -2
@@ -216,7 +216,7 @@ def _agreement(codes: Codes, slots: Slots | None, asked: AskedBits, room: Codes,
     return more
 
 
-def _scored(
+def _score(
     facet: Facet, slots: Slots, guesses: Floats, asked: Asked, depth: int, room: Codes, policy: VectorPolicy
 ) -> tuple[Slots, Floats]:
     """Slots with their true cosines: of the best guesses, and of every guess that may be wrong by enough.

@@ -40,7 +40,7 @@ class Answer:
     """In words for whoever answered; empty when the answer is good."""
 
 
-def parsed(text: str, *, finding: Finding, most: int, grounds: Iterable[str] = ()) -> Answer:
+def parse(text: str, *, finding: Finding, most: int, grounds: Iterable[str] = ()) -> Answer:
     """`finding` is how the episode went: a lesson must agree with it. A lesson must have come from `grounds`."""
     if len(text) > LONGEST_ANSWER_CHARS:
         return Answer(problems=(f"It has {len(text):,} characters; the limit is {LONGEST_ANSWER_CHARS:,}.",))
@@ -64,7 +64,7 @@ def parsed(text: str, *, finding: Finding, most: int, grounds: Iterable[str] = (
             lesson, wrong = _lesson(fields, finding)
             problems += [f"Memory {number}: {problem}" for problem in wrong]
             lessons += [lesson] if lesson is not None else []
-    problems += repeated(lessons)
+    problems += find_repeated(lessons)
     known = frozenset(term for ground in grounds for term in terms(ground) if len(term) > 2)
     if known:
         problems += [f'"{lesson.title}" has not a word in common with the record.' for lesson in lessons
@@ -138,7 +138,7 @@ def problems_of(lesson: Lesson) -> list[str]:
     return wrong
 
 
-def repeated(lessons: Sequence[Lesson]) -> list[str]:
+def find_repeated(lessons: Sequence[Lesson]) -> list[str]:
     seen: dict[str, int] = {}
     wrong = []
     for number, lesson in enumerate(lessons, 1):

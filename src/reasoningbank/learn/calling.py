@@ -51,13 +51,13 @@ class _Call:
         try:
             given = self._agent(*self._arguments)
             if inspect.isawaitable(given):
-                given = asyncio.run(self._awaited(given))
-            called = Called(acted=_acted(given))
+                given = asyncio.run(self._await(given))
+            called = Called(acted=_as_acted(given))
         except BaseException as error:  # noqa: BLE001 - whatever an agent raises is the end of this run, not of the others
             called = Called(acted=None, error=f"{type(error).__name__}: {error}".rstrip(": "), raised=error)
         self._settle(called)
 
-    async def _awaited(self, given: Awaitable[Any]) -> Any:
+    async def _await(self, given: Awaitable[Any]) -> Any:
         with self._lock:
             self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
             if self._called_off:
@@ -137,7 +137,7 @@ def _call_off(calls: Any, why: str) -> None:
         one.call_off(why)
 
 
-def _acted(given: object) -> Acted:
+def _as_acted(given: object) -> Acted:
     if isinstance(given, Acted):
         return given
     if isinstance(given, str):

@@ -21,7 +21,7 @@ from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
 from reasoningbank.core.learning import OF_A_SESSION, Verdict
 from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Trajectory
 from reasoningbank.desk import Desk, full_id
-from reasoningbank.learn.credit import surprise_of, told, usual_before, weight_of
+from reasoningbank.learn.credit import describe, surprise_of, usual_before, weight_of
 from reasoningbank.learn.episodes import verdict_metadata
 from reasoningbank.learn.evidence import Evidence, signal_for, standing_for, subject_of
 from reasoningbank.learn.queue import enqueue
@@ -168,7 +168,7 @@ def _credit(
 ) -> tuple[Signal, ...]:
     used_ones = [desk.memory(reader, reference, trajectory.namespace) for reference in used]
     named = {standing_for(reader, memory).id for memory in used_ones}
-    memories, ranks, advice = _shown(reader, trajectory.id)
+    memories, ranks, advice = _shown_memories(reader, trajectory.id)
     memories |= reader.get(Memory, sorted(named.difference(memories)))
     if not memories:
         return ()
@@ -185,7 +185,7 @@ def _credit(
                 used=memory.id in named,
                 source=OF_A_SESSION,
                 trajectory_id=trajectory.id,
-                comment=told(usual),
+                comment=describe(usual),
                 advice_id=advice.get(memory.id),
             ),
         )
@@ -194,7 +194,7 @@ def _credit(
     )
 
 
-def _shown(reader: Reader, trajectory_id: str) -> tuple[dict[str, Memory], dict[str, int], dict[str, str]]:
+def _shown_memories(reader: Reader, trajectory_id: str) -> tuple[dict[str, Memory], dict[str, int], dict[str, str]]:
     """What was shown, or what stands for it since, with the best rank of each and the advice that it gave."""
     memories: dict[str, Memory] = {}
     ranks: dict[str, int] = {}

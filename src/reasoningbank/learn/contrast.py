@@ -20,7 +20,7 @@ from reasoningbank.core.learning import (
     Verdict,
 )
 from reasoningbank.core.types import Memory, Outcome
-from reasoningbank.learn.rules import failed
+from reasoningbank.learn.rules import is_failure
 from reasoningbank.ports import Distiller, Reader
 
 MOST_NAMED = 3
@@ -53,8 +53,8 @@ class Contrasting:
 
 
 def difference(episodes: Sequence[tuple[Episode, Verdict]]) -> Lesson | None:
-    good = [_worked(episode) for episode, verdict in episodes if verdict.outcome is Finding.SUCCESS]
-    bad = [_tried(episode) for episode, verdict in episodes if verdict.outcome is Finding.FAILURE]
+    good = [_actions_that_worked(episode) for episode, verdict in episodes if verdict.outcome is Finding.SUCCESS]
+    bad = [_actions_tried(episode) for episode, verdict in episodes if verdict.outcome is Finding.FAILURE]
     if not good or not bad:
         return None
     others = {action for actions in bad for action in actions}
@@ -79,11 +79,11 @@ def difference(episodes: Sequence[tuple[Episode, Verdict]]) -> Lesson | None:
     )
 
 
-def _worked(episode: Episode) -> dict[str, None]:
-    return dict.fromkeys(_plain(step.action) for step in episode.steps if step.action.strip() and not failed(step))
+def _actions_that_worked(episode: Episode) -> dict[str, None]:
+    return dict.fromkeys(_plain(step.action) for step in episode.steps if step.action.strip() and not is_failure(step))
 
 
-def _tried(episode: Episode) -> dict[str, None]:
+def _actions_tried(episode: Episode) -> dict[str, None]:
     return dict.fromkeys(_plain(step.action) for step in episode.steps if step.action.strip())
 
 

@@ -67,7 +67,7 @@ def surprise_of(usual: Usual, *, positive: bool) -> float:
     return 0.5 / (rate if positive else 1.0 - rate)
 
 
-def told(usual: Usual) -> str:
+def describe(usual: Usual) -> str:
     """Why a signal weighs what it weighs, for its comment."""
     of = f"{usual.tasks} like {'task' if usual.tasks == 1 else 'tasks'}" if usual.tasks else "other tasks"
     return f"expected {usual.rate:.2f} from {of}"

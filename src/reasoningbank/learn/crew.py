@@ -161,26 +161,26 @@ class Crew:
         self._look(now)
         if self._stale and not self._proven and not self._hands:
             # Where workers die young, from without, the jobs of the dead wait for one that has lived through another.
-            self._take(queue.claim(self._desk, self._owner(), min(1, self._left())))
+            self._take(queue.claim(self._desk, self._owner(), min(1, self._jobs_left())))
             if self._hands:
                 return True
         if self._stale:
             # First let the others end, then run it alone.
             return bool(self._hands) or self._take_over()
-        while (wanted := self._wanted(slots)) > 0:
+        while (wanted := self._jobs_to_claim(slots)) > 0:
             claimed = queue.claim(self._desk, self._owner(), wanted)
             self._take(claimed)
             if len(claimed) < wanted:
                 break
         return bool(self._hands)
 
-    def _wanted(self, slots: int) -> int:
+    def _jobs_to_claim(self, slots: int) -> int:
         """How many jobs to claim now: whole batches, or half a batch to keep the hands full, and not one by one."""
         if self._resume_at:
             # After an outage one job shows whether it is over.
-            return 0 if self._hands else min(1, self._left())
-        wanted = min(slots - len(self._hands), self._shift.batch, self._left())
-        return wanted if not self._hands or wanted >= min(max(1, self._shift.batch // 2), self._left()) else 0
+            return 0 if self._hands else min(1, self._jobs_left())
+        wanted = min(slots - len(self._hands), self._shift.batch, self._jobs_left())
+        return wanted if not self._hands or wanted >= min(max(1, self._shift.batch // 2), self._jobs_left()) else 0
 
     def _look(self, now: float) -> None:
         if self._hands and now - self._looked_at < POLL_S:
@@ -208,11 +208,11 @@ class Crew:
     def _owner(self) -> str:
         return f"{self._me}{next(self._claims)}"
 
-    def _left(self) -> int:
+    def _jobs_left(self) -> int:
         return (1 << 30) if self._shift.most is None else max(0, self._shift.most - self._taken)
 
     def _is_full(self) -> bool:
-        return self._left() == 0
+        return self._jobs_left() == 0
 
     # ------------------------------------------------------------ working
 

@@ -16,10 +16,10 @@ from reasoningbank.core.text import terms
 from reasoningbank.core.types import Memory
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.answers import Answer, parsed
+from reasoningbank.learn.answers import Answer, parse
 from reasoningbank.learn.offline.trouble import message
 from reasoningbank.learn.prompting import Prompt, prompt
-from reasoningbank.learn.traces import TRACE_TOKENS, cut_middle, fenced, trace_of
+from reasoningbank.learn.traces import TRACE_TOKENS, cut_middle, fence, trace_of
 from reasoningbank.ports import LLM, Reader
 
 ANSWER_TOKENS = 1_500
@@ -49,11 +49,11 @@ class LLMDistiller:
 
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
         asked = request(episode, verdict, scrub=self._scrub, trace_tokens=self._trace_tokens, most=self._most)
-        return self._answered(asked, [(episode, verdict)], verdict.outcome, self._most)
+        return self._ask_model(asked, [(episode, verdict)], verdict.outcome, self._most)
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         asked = contrast_request(episodes, scrub=self._scrub, trace_tokens=self._trace_tokens)
-        return self._answered(asked, episodes, Finding.UNKNOWN, MOST_CONTRAST_LESSONS)
+        return self._ask_model(asked, episodes, Finding.UNKNOWN, MOST_CONTRAST_LESSONS)
 
     def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
         del reader, namespace
@@ -64,7 +64,7 @@ class LLMDistiller:
         del known, lesson
         return None
 
-    def _answered(
+    def _ask_model(
         self, asked: Request, episodes: Sequence[tuple[Episode, Verdict]], finding: Finding, most: int
     ) -> Sequence[Lesson]:
         messages = list(asked.messages)
@@ -83,7 +83,7 @@ class LLMDistiller:
     def _ask(self, messages: list[Message], finding: Finding, most: int, grounds: Sequence[str]) -> Answer:
         """Ask, and if the answer is of no use add it and what is wrong with it to `messages`."""
         completion = self._llm.complete(messages, max_tokens=ANSWER_TOKENS, temperature=TEMPERATURE)
-        answer = parsed(completion.text, finding=finding, most=most, grounds=grounds)
+        answer = parse(completion.text, finding=finding, most=most, grounds=grounds)
         if completion.cut_short and (answer.problems or answer.lessons):
             answer = Answer(problems=("It was cut off. Be briefer.", *answer.problems))
         if answer.problems:
@@ -132,8 +132,8 @@ def contrast_request(
 
 
 def _record(episode: Episode, scrub: Callable[[str], str], trace_tokens: int) -> str:
-    task = fenced(cut_middle(scrub(episode.task), TASK_TOKENS), "task")
-    trace = fenced(trace_of(episode, tokens=trace_tokens, scrub=scrub) or "(no steps)", "trace")
+    task = fence(cut_middle(scrub(episode.task), TASK_TOKENS), "task")
+    trace = fence(trace_of(episode, tokens=trace_tokens, scrub=scrub) or "(no steps)", "trace")
     return f"Task:\n{task}\n\nSession Trace:\n{trace}"
 
 

@@ -16,7 +16,7 @@ from reasoningbank.core.types import Job, JobState, Lease, Memory
 from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.learn import queue
-from reasoningbank.learn.answers import parsed
+from reasoningbank.learn.answers import parse
 from reasoningbank.learn.extract import Request, contrast_request, evidence_for, request
 from reasoningbank.learn.lessons import Lecture, keep
 from reasoningbank.learn.watch import HOST, HOST_LEASE_S
@@ -76,7 +76,7 @@ def hand_out(
     if job_id is not None:
         claimed = [queue.claim_one(desk, owner, job_id)]
     else:
-        claimed = queue.claim(desk, owner, 1) or _lapsed(desk, owner)
+        claimed = queue.claim(desk, owner, 1) or _unanswered_jobs(desk, owner)
     if not claimed:
         return None
     job = claimed[0].job
@@ -105,7 +105,7 @@ def answer(desk: Desk, judge: Judge, job_id: str, text: str, *, scrub: Callable[
     verdicts = [judge.judge(episode) for episode in material.episodes]
     most = desk.settings.distillation.max_extractions_per_session
     asked = _request(material, verdicts, scrub, most)
-    read = parsed(
+    read = parse(
         text,
         finding=Finding.UNKNOWN if material.contrast else verdicts[0].outcome,
         most=MOST_CONTRAST_LESSONS if material.contrast else most,
@@ -175,7 +175,7 @@ def _set_due(desk: Desk, claimed: queue.Claimed) -> None:
     desk.store.write(desk.tenant, change)
 
 
-def _lapsed(desk: Desk, owner: str) -> list[queue.Claimed]:
+def _unanswered_jobs(desk: Desk, owner: str) -> list[queue.Claimed]:
     """A job that was handed out and never answered."""
     now = desk.clock()
 

@@ -92,7 +92,7 @@ class Jobs:
             where["state"] = JobState.WAITING if state == "running" else state
         if namespace is not None and namespace != EVERY_NAMESPACE:
             where["namespace"] = clean_namespace(namespace)
-        found = queue.listed(self._desk, where, limit=limit)
+        found = queue.list_jobs(self._desk, where, limit=limit)
         return [queued for queued in found if state is None or queued.standing == state]
 
     def get(self, job_id: str) -> queue.Queued:

@@ -15,7 +15,7 @@ from reasoningbank.core.learning import Episode, Finding, JudgedBy, Message, Ver
 from reasoningbank.learn import rules
 from reasoningbank.learn.episodes import LONGEST_REASON_CHARS, kept_verdict
 from reasoningbank.learn.prompting import prompt
-from reasoningbank.learn.traces import TRACE_TOKENS, cut_middle, fenced, trace_of
+from reasoningbank.learn.traces import TRACE_TOKENS, cut_middle, fence, trace_of
 from reasoningbank.ports import LLM, Judge
 
 SUCCESS_REWARD = 1.0
@@ -59,7 +59,7 @@ class RulesJudge:
     name = "rules"
 
     def judge(self, episode: Episode) -> Verdict:
-        return rules.judged(episode)
+        return rules.judge(episode)
 
 
 class LLMJudge:
@@ -73,11 +73,11 @@ class LLMJudge:
         return f"llm ({self._llm.name})"
 
     def judge(self, episode: Episode) -> Verdict:
-        task = fenced(cut_middle(self._scrub(episode.task), TASK_TOKENS), "task")
+        task = fence(cut_middle(self._scrub(episode.task), TASK_TOKENS), "task")
         trace = trace_of(episode, tokens=self._trace_tokens, scrub=self._scrub) or "(no steps)"
         messages = [
             Message(role="system", text=prompt("judge").text),
-            Message(role="user", text=f"Task:\n{task}\n\nSession Trace:\n{fenced(trace, 'trace')}"),
+            Message(role="user", text=f"Task:\n{task}\n\nSession Trace:\n{fence(trace, 'trace')}"),
         ]
         try:
             completion = self._llm.complete(messages, max_tokens=ANSWER_TOKENS, temperature=0.0)

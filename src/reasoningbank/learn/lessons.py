@@ -24,7 +24,7 @@ from reasoningbank.core.values import dataclass
 from reasoningbank.desk import LIVE_STATES, Desk
 from reasoningbank.guard.admission import admit, readmit
 from reasoningbank.guard.trust import trust_in
-from reasoningbank.learn.answers import problems_of, repeated
+from reasoningbank.learn.answers import find_repeated, problems_of
 from reasoningbank.learn.offline.trouble import FIX
 from reasoningbank.learn.offline.warnings import WARNING
 from reasoningbank.learn.tool_voice import as_told
@@ -55,9 +55,9 @@ class Lecture:
     """Memories that were shown in the session."""
 
 
-def checked(lessons: Sequence[Lesson], most: int, maker: str) -> tuple[Lesson, ...]:
+def validate(lessons: Sequence[Lesson], most: int, maker: str) -> tuple[Lesson, ...]:
     """The same limits for every distiller, plugins included."""
-    problems = [problem for lesson in lessons for problem in problems_of(lesson)] + repeated(lessons)
+    problems = [problem for lesson in lessons for problem in problems_of(lesson)] + find_repeated(lessons)
     if len(lessons) > most:
         problems.append(f"there are {len(lessons)} lessons; the limit is {most}.")
     if problems:
@@ -67,10 +67,10 @@ def checked(lessons: Sequence[Lesson], most: int, maker: str) -> tuple[Lesson, .
 
 def keep(desk: Desk, writer: Writer, lecture: Lecture, lessons: Sequence[Lesson]) -> list[str]:
     """The ids of the memories that now hold these lessons, new ones and revised ones."""
-    return [_kept(desk, writer, lecture, number, lesson) for number, lesson in enumerate(lessons, 1)]
+    return [_keep(desk, writer, lecture, number, lesson) for number, lesson in enumerate(lessons, 1)]
 
 
-def _kept(desk: Desk, writer: Writer, lecture: Lecture, number: int, lesson: Lesson) -> str:
+def _keep(desk: Desk, writer: Writer, lecture: Lecture, number: int, lesson: Lesson) -> str:
     lesson, episode = as_told(lesson, lecture.episode)
     lecture = lecture if episode is lecture.episode else replace(lecture, episode=episode)
     namespace = _home_of(lecture, lesson)
@@ -86,8 +86,8 @@ def _kept(desk: Desk, writer: Writer, lecture: Lecture, number: int, lesson: Les
     known = there[0]
     merged = lecture.distiller.merge(known, lesson)
     if merged is not None:
-        checked([merged], 1, lecture.distiller.name)
-        revised, _ = desk.clean(_revised(desk, lecture, known, merged))
+        validate([merged], 1, lecture.distiller.name)
+        revised, _ = desk.clean(_revise(desk, lecture, known, merged))
         if revised.revision != known.revision:
             readmit(writer, known, revised, lecture.episode.origin)
     confirmed = _seen_again(desk, lecture, known)
@@ -134,7 +134,7 @@ def _memory(desk: Desk, lecture: Lecture, lesson: Lesson, *, namespace: str, key
         origin=lecture.episode.origin,
         parents=lecture.parents,
         source=lecture.episode.source,
-        metadata=_told(lecture, lesson),
+        metadata=_provenance(lecture, lesson),
         initial_confidence=_initial(desk, lesson.outcome) if judged else desk.settings.confidence.initial_stored,
     )
     return memory_from(
@@ -158,7 +158,7 @@ def _id_of(job_id: str, identity: str) -> str:
     return f"mem_{time}{derived_id('', identity)[1 + len(time) :]}"
 
 
-def _told(lecture: Lecture, lesson: Lesson) -> dict[str, Any]:
+def _provenance(lecture: Lecture, lesson: Lesson) -> dict[str, Any]:
     """Where a lesson came from, so that a reader can check it."""
     told: dict[str, Any] = {
         **lesson.metadata,
@@ -172,7 +172,7 @@ def _told(lecture: Lecture, lesson: Lesson) -> dict[str, Any]:
     return told
 
 
-def _revised(desk: Desk, lecture: Lecture, known: Memory, lesson: Lesson) -> Memory:
+def _revise(desk: Desk, lecture: Lecture, known: Memory, lesson: Lesson) -> Memory:
     changed = replace(
         known,
         title=lesson.title,
@@ -181,7 +181,7 @@ def _revised(desk: Desk, lecture: Lecture, known: Memory, lesson: Lesson) -> Mem
         tags=tuple(dict.fromkeys((*known.tags, *lesson.tags))),
         # A memory that takes something over from untrusted ones is their child from now on.
         parents=tuple(dict.fromkeys((*known.parents, *lecture.parents))),
-        metadata={**known.metadata, **_told(lecture, lesson)},
+        metadata={**known.metadata, **_provenance(lecture, lesson)},
     )
     said = (changed.title, changed.description, changed.content, changed.tags, changed.parents)
     if said == (known.title, known.description, known.content, known.tags, known.parents):

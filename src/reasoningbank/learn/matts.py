@@ -21,7 +21,7 @@ from reasoningbank.learn.calling import Agent, Called, call_all
 from reasoningbank.learn.extract import contrast_request
 from reasoningbank.learn.loop import ADVICE_TOKENS, Begun, Finished, Teachable, begin, fail, finish
 from reasoningbank.learn.prompting import prompt
-from reasoningbank.learn.rules import failed
+from reasoningbank.learn.rules import is_failure
 from reasoningbank.ports import LLM
 
 MOST_RUNS = 32
@@ -81,7 +81,7 @@ def parallel(  # noqa: PLR0913 - what bounds a bundle of runs, said once
     begun = [begin(bank, task, namespace, ADVICE_TOKENS) for _ in range(k)]
     advice = begun[0].advice
     called = call_all(agent, [(task, advice)] * k, at_once=at_once, timeout_s=timeout_s, cancel=cancel)
-    pairs = [_ended(bank, run, one) for run, one in zip(begun, called, strict=True)]
+    pairs = [_end(bank, run, one) for run, one in zip(begun, called, strict=True)]
     runs = [run for run, _ in pairs]
     finished = {run.session: end for run, end in pairs if end is not None}
     best = _best([run for run in runs if run.acted is not None], finished, choose_by)
@@ -114,13 +114,13 @@ def sequential(
             error = "It was called off."
             break
         [called] = call_all(
-            agent, [(_asked(task, rounds, number), begun.advice)], at_once=1, timeout_s=timeout_s, cancel=cancel
+            agent, [(_prompt(task, rounds, number), begun.advice)], at_once=1, timeout_s=timeout_s, cancel=cancel
         )
         if called.acted is None:
             error = called.error
             break
         rounds.append(called.acted)
-    run, end = _ended(bank, begun, Called(acted=_joined(rounds), error=error), distil=True)
+    run, end = _end(bank, begun, Called(acted=_join_rounds(rounds), error=error), distil=True)
     learned: tuple[str, ...] = ()
     if end is not None and end.job_id is not None:
         attempt = bank.jobs.work(end.job_id)
@@ -135,7 +135,7 @@ def _check(k: int) -> None:
         raise InvalidInput(f"k must be a whole number from 1 to {MOST_RUNS}, not {k!r}.")
 
 
-def _ended(bank: Teachable, begun: Begun, called: Called, *, distil: bool = False) -> tuple[Run, Finished | None]:
+def _end(bank: Teachable, begun: Begun, called: Called, *, distil: bool = False) -> tuple[Run, Finished | None]:
     if called.acted is None:
         fail(bank, begun, called.error)
         unknown = Verdict(outcome=Finding.UNKNOWN, reason="It came to no answer.")
@@ -144,14 +144,14 @@ def _ended(bank: Teachable, begun: Begun, called: Called, *, distil: bool = Fals
     return Run(session=begun.trajectory.id, acted=called.acted, verdict=end.verdict), end
 
 
-def _asked(task: str, rounds: Sequence[Acted], number: int) -> str:
+def _prompt(task: str, rounds: Sequence[Acted], number: int) -> str:
     if not rounds:
         return task
     check = prompt("refine" if number == 1 else "again").text.replace("{answer}", rounds[-1].answer)
     return f"{task}\n\n{check}"
 
 
-def _joined(rounds: Sequence[Acted]) -> Acted | None:
+def _join_rounds(rounds: Sequence[Acted]) -> Acted | None:
     """All rounds as one run: the last answer counts, the steps of all are kept."""
     if not rounds:
         return None
@@ -181,7 +181,7 @@ def _best(runs: Sequence[Run], finished: dict[str, Finished], choose_by: LLM | N
 def _merit(run: Run) -> tuple[float, ...]:
     acted = run.acted or Acted(answer="")
     reward = acted.reward if acted.reward is not None else 0.0
-    errors = sum(failed(step) for step in acted.steps)
+    errors = sum(is_failure(step) for step in acted.steps)
     return (_RANK[run.verdict.outcome], -reward, -run.verdict.certainty, errors, len(acted.steps))
 
 

@@ -19,7 +19,7 @@ _START_FIELD = 19
 def this_process() -> str:
     """Ends in a mark, so that no name is the beginning of another one."""
     pid = os.getpid()
-    return f"{_place()}/{pid}/{_started(pid) or '?'}@"
+    return f"{_place()}/{pid}/{_started_at(pid) or '?'}@"
 
 
 def is_gone(owner: str) -> bool:
@@ -27,7 +27,7 @@ def is_gone(owner: str) -> bool:
     name = owner.partition("@")[0].split("/")
     if len(name) != 3 or name[0] == "?" or name[0] != _place() or name[2] == "?" or not name[1].isdigit():
         return False
-    return _started(int(name[1])) != name[2]
+    return _started_at(int(name[1])) != name[2]
 
 
 def _place() -> str:
@@ -38,7 +38,7 @@ def _place() -> str:
         return "?"
 
 
-def _started(pid: int) -> str | None:
+def _started_at(pid: int) -> str | None:
     """When a process started, in ticks of the machine; None when there is none, or it is dead and only not buried."""
     try:
         words = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()

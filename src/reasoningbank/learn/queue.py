@@ -123,7 +123,7 @@ def claim_one(desk: Desk, owner: str, job_id: str) -> Claimed:
     """A job by name, for whoever answers in person; waits for no due time."""
 
     def change(writer: Writer) -> list[Claimed]:
-        queued = _queued(writer, job_id)
+        queued = _get_queued(writer, job_id)
         free = queued.lease
         if free is None or free.owner is not None:
             raise Conflict(f"The job {job_id!r} cannot be claimed: it is {queued.standing}.")
@@ -194,7 +194,7 @@ def fail(desk: Desk, claimed: Claimed, error: str, rng: Random) -> Job:
 
     def change(writer: Writer) -> Job:
         lease = still_held(writer, claimed)
-        noted = replace(lease, error=_told(desk, error))
+        noted = replace(lease, error=_scrub_error(desk, error))
         if lease.attempts >= MOST_ATTEMPTS:
             return bury(desk, writer, claimed.job, noted, lease)
         ready_at = desk.clock() + waiting_s(lease.attempts, rng)
@@ -214,14 +214,14 @@ def put_off(desk: Desk, claimed: Claimed, reason: str, wait_s: float) -> None:
             owner=None,
             attempts=max(0, lease.attempts - 1),
             ready_at=desk.clock() + min(wait_s, LONGEST_WAIT_S) if wait_s else AT_ONCE,
-            error=_told(desk, reason),
+            error=_scrub_error(desk, reason),
         )
         writer.change_lease(lease, free)
 
     desk.store.write(desk.tenant, change)
 
 
-def _told(desk: Desk, error: str) -> str:
+def _scrub_error(desk: Desk, error: str) -> str:
     # A plugin's error may quote what it was given.
     return desk.scrubber.scrub(error).text[:LONGEST_ERROR_CHARS]
 
@@ -254,7 +254,7 @@ def retry(desk: Desk, job_id: str) -> Queued:
     """Start anew, with all attempts, at once: a dead or discarded job, or one that waits for its next turn."""
 
     def change(writer: Writer) -> Queued:
-        queued = _queued(writer, job_id)
+        queued = _get_queued(writer, job_id)
         if queued.standing in (JobState.DONE, "running"):
             raise Conflict(f"The job {job_id!r} is {queued.standing}: there is nothing to retry.")
         job = replace(queued.job, state=JobState.WAITING, attempts=0, ended_at=None)
@@ -271,7 +271,7 @@ def discard(desk: Desk, job_id: str) -> Queued:
     """Never do it. Whoever is at it now will find its answer refused."""
 
     def change(writer: Writer) -> Queued:
-        queued = _queued(writer, job_id)
+        queued = _get_queued(writer, job_id)
         if queued.standing == JobState.DONE:
             raise Conflict(f"The job {job_id!r} is done: forget its memories instead.")
         attempts = queued.lease.attempts if queued.lease else queued.job.attempts
@@ -286,10 +286,10 @@ def discard(desk: Desk, job_id: str) -> Queued:
 
 def find(desk: Desk, job_id: str) -> Queued:
     with desk.store.read(desk.tenant) as reader:
-        return _queued(reader, job_id)
+        return _get_queued(reader, job_id)
 
 
-def listed(desk: Desk, where: Mapping[str, Any], *, limit: int, newest_first: bool = True) -> list[Queued]:
+def list_jobs(desk: Desk, where: Mapping[str, Any], *, limit: int, newest_first: bool = True) -> list[Queued]:
     with desk.store.read(desk.tenant) as reader:
         jobs = reader.select(Job, where, newest_first=newest_first, limit=limit)
         leases = {lease.job_id: lease for lease in reader.leases([job.id for job in jobs])} if jobs else {}
@@ -306,7 +306,7 @@ def tally(reader: Reader) -> dict[str, int]:
     return {standing: number for standing, number in counts.items() if number > 0}
 
 
-def _queued(reader: Reader, job_id: str) -> Queued:
+def _get_queued(reader: Reader, job_id: str) -> Queued:
     job = reader.get(Job, [job_id]).get(job_id)
     if job is None and (whole := full_id(reader, Job, "job", job_id)) is not None:
         job = reader.get(Job, [whole]).get(whole)

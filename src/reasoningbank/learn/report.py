@@ -106,7 +106,7 @@ def report(desk: Desk, *, namespace: str | None = None, since: float | None, lim
             )
             for one in desk.remembered(reader, [*{m.id: m for m in (*active, *idle[:limit])}.values()])
         }
-        named = _named(desk, reader, kinds[:MOST_KINDS])
+        named = _name_kinds(desk, reader, kinds[:MOST_KINDS])
     here = [tallies[memory.id] for memory in memories if memory.id in tallies]
     return Report(
         lines=tuple(told[memory.id] for memory in active),
@@ -139,7 +139,7 @@ def _dead(tally: Tally, uplift: Uplift | None, *, there_since: float, now: float
     return f"not shown for {unseen_days:,.0f} days" if unseen_days >= UNSEEN_DAYS else ""
 
 
-def _named(desk: Desk, reader: Reader, kinds: Sequence[KindRate]) -> list[Kind]:
+def _name_kinds(desk: Desk, reader: Reader, kinds: Sequence[KindRate]) -> list[Kind]:
     examples: Mapping[str, Trajectory] = reader.get(Trajectory, [kind.example for kind in kinds]) if kinds else {}
     return [Kind(name=_name(desk, kind, examples), sessions=kind.sessions, succeeded=kind.succeeded) for kind in kinds]
 

@@ -60,7 +60,7 @@ class Sign:
     certainty: float
 
 
-def judged(episode: Episode) -> Verdict:
+def judge(episode: Episode) -> Verdict:
     tested = tests_in(episode.steps)
     if tested is not None:
         return tested
@@ -97,7 +97,7 @@ def tests_in(steps: Sequence[EpisodeStep]) -> Verdict | None:
     return None
 
 
-def failed(step: EpisodeStep) -> bool:
+def is_failure(step: EpisodeStep) -> bool:
     """Whether an action went wrong, by its own mark or by what came back."""
     if step.ok is not None:
         return not step.ok
@@ -110,7 +110,7 @@ def _signs(steps: Sequence[EpisodeStep]) -> list[Sign]:
     acted = [step for step in steps if step.result]
     # Often the very last thing is the report on an action that failed.
     last = acted[-2] if len(acted) > 1 and _is_spoken(acted[-1]) else acted[-1] if acted else None
-    if last is not None and failed(last):
+    if last is not None and is_failure(last):
         quote = _ends(last.result)[:_QUOTE_CHARS]
         signs.append(Sign(reason="The last action failed.", evidence=quote, certainty=0.8))
     for step in steps[-2:]:

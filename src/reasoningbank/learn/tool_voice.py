@@ -14,7 +14,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.instructing import instructs
 from reasoningbank.guard.quotes import as_one_line, is_report
 from reasoningbank.guard.unmasked import plain_letters, skeleton
-from reasoningbank.learn.offline.words import called, head
+from reasoningbank.learn.offline.words import called_tool, head
 
 FEWEST_SHARED = 3
 """Runs of three words: five words in a row are nobody's own."""
@@ -47,7 +47,7 @@ def _telling_tool(lesson: Lesson, episode: Episode) -> str | None:
         # What an output repeats of the actions before it was theirs first.
         done |= _runs(step.action)
         if any(_is_repeated(line, said - done, acted - done) for line in _lines(step)):
-            name = _NOT_IN_A_NAME.sub("_", called(step.action) or head(step.action))[:60]
+            name = _NOT_IN_A_NAME.sub("_", called_tool(step.action) or head(step.action))[:60]
             return f"tool:{name or 'output'}"
     return None
 

@@ -67,6 +67,6 @@ def cut_middle(text: str, tokens: int) -> str:
     return f"{text[:half]} [… {len(text) - 2 * half} characters …] {text[-half:]}"
 
 
-def fenced(text: str, name: str) -> str:
+def fence(text: str, name: str) -> str:
     mark = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return f"<<<{name} {mark}\n{text}\n{name} {mark}>>>"

@@ -69,7 +69,7 @@ def keep_episode(desk: Desk, episode: Episode, *, dry_run: bool = False) -> Kept
         if known is None:
             writer.add(coming)
         else:
-            writer.revise(_grown(known, coming))
+            writer.revise(_grow(known, coming))
         for step in fresh:
             writer.add(step)
         return replace(kept, job_id=enqueue(desk, writer, namespace=coming.namespace, subject=coming.id).id)
@@ -77,7 +77,7 @@ def keep_episode(desk: Desk, episode: Episode, *, dry_run: bool = False) -> Kept
     return desk.store.write(desk.tenant, change)
 
 
-def _grown(known: Trajectory, coming: Trajectory) -> Trajectory:
+def _grow(known: Trajectory, coming: Trajectory) -> Trajectory:
     """As it is told now; how it ended stays as it is known, unless it is told too."""
     if coming.outcome != "unknown":
         return replace(coming, started_at=known.started_at)

@@ -18,7 +18,7 @@ from reasoningbank.core.values import dataclass
 from reasoningbank.desk import Desk
 from reasoningbank.learn import queue
 from reasoningbank.learn.episodes import episode_of, verdict_metadata
-from reasoningbank.learn.lessons import Lecture, checked, keep
+from reasoningbank.learn.lessons import Lecture, keep, validate
 from reasoningbank.ports import Distiller, Judge, Writer
 
 
@@ -65,7 +65,7 @@ class Material:
 def work(desk: Desk, claimed: queue.Claimed, teachers: Sequence[Teacher], rng: Random) -> Attempt:
     job_id = claimed.job.id
     try:
-        return _worked(desk, claimed, teachers)
+        return _work(desk, claimed, teachers)
     except LeaseLost as error:
         return Attempt(job_id=job_id, end=End.LOST, error=str(error))
     except (LLMUnavailable, MissingExtra) as error:
@@ -74,7 +74,7 @@ def work(desk: Desk, claimed: queue.Claimed, teachers: Sequence[Teacher], rng: R
         # The bank itself fails: nothing can be said about the job, not even that it failed. Its lease runs out.
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the door of a job: a plugin may raise whatever it likes
-        return _failed(desk, claimed, f"{type(error).__name__}: {error}", rng)
+        return _fail(desk, claimed, f"{type(error).__name__}: {error}", rng)
 
 
 def _put_off(desk: Desk, claimed: queue.Claimed, error: LLMUnavailable | MissingExtra, rng: Random) -> Attempt:
@@ -87,7 +87,7 @@ def _put_off(desk: Desk, claimed: queue.Claimed, error: LLMUnavailable | Missing
     return Attempt(job_id=claimed.job.id, end=End.PUT_OFF, error=str(error), retry_after_s=wait_s)
 
 
-def _failed(desk: Desk, claimed: queue.Claimed, error: str, rng: Random) -> Attempt:
+def _fail(desk: Desk, claimed: queue.Claimed, error: str, rng: Random) -> Attempt:
     try:
         job = queue.fail(desk, claimed, error, rng)
     except LeaseLost as lost:
@@ -96,13 +96,13 @@ def _failed(desk: Desk, claimed: queue.Claimed, error: str, rng: Random) -> Atte
     return Attempt(job_id=claimed.job.id, end=end, error=error)
 
 
-def _worked(desk: Desk, claimed: queue.Claimed, teachers: Sequence[Teacher]) -> Attempt:
+def _work(desk: Desk, claimed: queue.Claimed, teachers: Sequence[Teacher]) -> Attempt:
     material = material_of(desk, claimed.job)
     if not material.episodes:
         # Erased since: there is nothing to learn, and nothing to try again.
-        return _ended(desk, claimed, None, ())
+        return _end(desk, claimed, None, ())
     most = desk.settings.distillation.max_extractions_per_session
-    verdict, lessons, distiller = taught(material, teachers, most)
+    verdict, lessons, distiller = teach(material, teachers, most)
     lecture = Lecture(
         job_id=claimed.job.id,
         episode=material.episodes[0],
@@ -110,7 +110,7 @@ def _worked(desk: Desk, claimed: queue.Claimed, teachers: Sequence[Teacher]) -> 
         distiller=distiller,
         parents=material.shown,
     )
-    return _ended(desk, claimed, lecture, lessons)
+    return _end(desk, claimed, lecture, lessons)
 
 
 def material_of(desk: Desk, job: Job) -> Material:
@@ -125,7 +125,7 @@ def material_of(desk: Desk, job: Job) -> Material:
     return Material(episodes=tuple(episodes), shown=tuple(shown), contrast=job.kind == queue.CONTRAST)
 
 
-def taught(
+def teach(
     material: Material, teachers: Sequence[Teacher], most: int = MOST_LESSONS
 ) -> tuple[Verdict, tuple[Lesson, ...], Distiller]:
     """By the first teacher that can be reached; the last one's outage is the outage."""
@@ -143,14 +143,14 @@ def _taught_by(material: Material, teacher: Teacher, most: int) -> tuple[Verdict
     if not material.contrast:
         [(episode, verdict)] = judged
         # A distiller of somebody's own knows the usual limit, not this bank's.
-        lessons = checked(teacher.distiller.distill(episode, verdict), max(most, MOST_LESSONS), name)[:most]
+        lessons = validate(teacher.distiller.distill(episode, verdict), max(most, MOST_LESSONS), name)[:most]
         return verdict, lessons, teacher.distiller
-    lessons = checked(teacher.distiller.contrast(judged), MOST_CONTRAST_LESSONS, name)
+    lessons = validate(teacher.distiller.contrast(judged), MOST_CONTRAST_LESSONS, name)
     known = [verdict for _, verdict in judged if verdict.outcome is not Finding.UNKNOWN]
     return (known or [judged[0][1]])[0], lessons, teacher.distiller
 
 
-def _ended(desk: Desk, claimed: queue.Claimed, lecture: Lecture | None, lessons: Sequence[Lesson]) -> Attempt:
+def _end(desk: Desk, claimed: queue.Claimed, lecture: Lecture | None, lessons: Sequence[Lesson]) -> Attempt:
     """The effect and the acknowledgement, in one transaction."""
 
     def change(writer: Writer) -> list[str]:

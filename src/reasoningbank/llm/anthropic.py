@@ -12,7 +12,7 @@ from typing import Any, Final
 from reasoningbank.core.learning import Completion, Message
 from reasoningbank.core.text import encodable
 from reasoningbank.llm import failures
-from reasoningbank.llm.connection import Connection, counted
+from reasoningbank.llm.connection import Connection, count_tokens
 
 _DEFAULT_ENDPOINT: Final = "https://api.anthropic.com"
 _WITHOUT_KEY: Final = "The Anthropic model has no API key. Set ANTHROPIC_API_KEY."
@@ -65,8 +65,8 @@ class AnthropicLLM:
             raise failures.unreadable(self._endpoint)
         return Completion(
             text="".join(texts),
-            tokens_in=counted(usage, "input_tokens"),
-            tokens_out=counted(usage, "output_tokens"),
+            tokens_in=count_tokens(usage, "input_tokens"),
+            tokens_out=count_tokens(usage, "output_tokens"),
             model=self._model,
             cut_short=getattr(reply, "stop_reason", None) == "max_tokens",
         )

@@ -70,7 +70,7 @@ class Connection:
             raise failures.unreadable(self.endpoint) from None
 
 
-def counted(usage: object, name: str) -> int:
+def count_tokens(usage: object, name: str) -> int:
     """A number of tokens as a server tells it; 0 when it tells nothing that makes sense."""
     value = getattr(usage, name, 0)
     return value if isinstance(value, int) and value >= 0 else 0

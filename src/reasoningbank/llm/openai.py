@@ -12,7 +12,7 @@ from typing import Any, Final
 from reasoningbank.core.learning import Completion, Message
 from reasoningbank.core.text import encodable
 from reasoningbank.llm import failures
-from reasoningbank.llm.connection import Connection, counted
+from reasoningbank.llm.connection import Connection, count_tokens
 
 _DEFAULT_ENDPOINT: Final = "https://api.openai.com/v1"
 _WITHOUT_KEY: Final = (
@@ -77,8 +77,8 @@ class OpenAILLM:
             raise failures.unreadable(self._endpoint)
         return Completion(
             text=text or "",
-            tokens_in=counted(usage, "prompt_tokens"),
-            tokens_out=counted(usage, "completion_tokens"),
+            tokens_in=count_tokens(usage, "prompt_tokens"),
+            tokens_out=count_tokens(usage, "completion_tokens"),
             model=self._model,
             cut_short=choice.finish_reason == "length",
         )

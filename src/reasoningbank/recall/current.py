@@ -19,7 +19,7 @@ from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Index
 from reasoningbank.recall.follow import Follower
-from reasoningbank.recall.mending import restored
+from reasoningbank.recall.mending import batches_to_restore
 
 AHEAD_BUDGET_S = 0.1
 """How long a search works on what the index lacks while somebody else is at the index."""
@@ -62,7 +62,7 @@ class Current:
     def view(self, budget_s: float) -> View:
         stamp = self._index.stamp
         if stamp == self._damaged:
-            return self._continued(budget_s)
+            return self._continue(budget_s)
         if stamp != self._known:
             if self._known is not None:
                 self._rest_until = time.monotonic() + OTHERS_TURN_S
@@ -73,13 +73,13 @@ class Current:
             folded: View | None = None
             with suppress(BankReadOnly, BankFull), self._follower.writing(0.0) as granted:
                 if granted:
-                    folded = self._folded(budget_s)
+                    folded = self._fold(budget_s)
             if folded is not None:
                 # A little with each fold, so that damage which hides something is found though nobody comes across it.
                 if not self._index.is_sound_at(self._index.applied):
                     raise BankDamaged("A part of the index does not match its checksum.")
                 return folded
-        return self._continued(budget_s)
+        return self._continue(budget_s)
 
     def distrust(self) -> None:
         """Search without the parts that are damaged, until the index is another."""
@@ -87,21 +87,21 @@ class Current:
         with self._lock:
             self._ahead = None
 
-    def _folded(self, budget_s: float) -> View:
+    def _fold(self, budget_s: float) -> View:
         began = time.monotonic()
         seen = self._follower.follow(lambda: time.monotonic() > began + budget_s)
         now, self._known = time.monotonic(), self._index.stamp
         # Not while something is owed that no search can make up for in memory.
         self._rest_until = now + min(MOST_REST_S, REST_PER_FOLD * (now - began)) if seen is not None else now
         if seen is None and self._index.applied < self._follower.store.head():
-            return self._continued(0.0)
+            return self._continue(0.0)
         return View(self._index, seen, 0 if seen is not None else self._follower.lag())
 
-    def _continued(self, budget_s: float) -> View:
+    def _continue(self, budget_s: float) -> View:
         if not self._lock.acquire(timeout=THREAD_WAIT_S):
             return View(self._index, None, self._follower.lag())
         try:
-            follower = self._begun()
+            follower = self._begin()
             deadline = time.monotonic() + min(budget_s, AHEAD_BUDGET_S)
             self._newest_first(follower)
             seen = follower.follow(lambda: time.monotonic() > deadline, most_vectors=AHEAD_VECTORS)
@@ -114,12 +114,12 @@ class Current:
         finally:
             self._lock.release()
 
-    def _begun(self) -> Follower:
+    def _begin(self) -> Follower:
         if self._ahead is None or self._ahead[0] != self._index.stamp:
             ahead = self._index.ahead()
             stamp, follower = ahead.stamp, self._follower.on(ahead, AHEAD_CHANGES_PER_BATCH)
             if stamp == self._damaged:
-                ahead.heal(lambda whole: restored(follower, whole))
+                ahead.heal(lambda whole: batches_to_restore(follower, whole))
             self._ahead, self._newest = (stamp, follower), 0
         return self._ahead[1]
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from reasoningbank.core.confidence import Policy
-from reasoningbank.core.context import Evidenced, Here, gathered
+from reasoningbank.core.context import Evidenced, Here, gather
 from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch, StoreError
 from reasoningbank.core.learning import OF_A_SESSION
 from reasoningbank.core.types import Change, Memory, Outcome, Scope, SignalKind, State, Trajectory
@@ -100,8 +100,8 @@ class Experience:
             return NOTHING_LIVED
         with self._store.read(where.tenant) as reader:
             evidence = reader.evidence_in([task for task, _ in near])
-            heard = _heard(reader, near[:TASKS_ASKED], evidence)
-        return Lived(voted(spoken(heard)), gathered(evidence, dict(near), now))
+            heard = _nearest_tasks_with_lessons(reader, near[:TASKS_ASKED], evidence)
+        return Lived(add_votes(votes_of_tasks(heard)), gather(evidence, dict(near), now))
 
     def catch_up(
         self,
@@ -216,7 +216,7 @@ class Taught(NamedTuple):
     """These were used in it, and it went well."""
 
 
-def _heard(
+def _nearest_tasks_with_lessons(
     reader: Reader, near: Sequence[tuple[str, float]], evidence: Sequence[Evidenced]
 ) -> list[tuple[Taught, float]]:
     """Of the near tasks, the nearest that taught something, with how alike they are."""
@@ -242,7 +242,7 @@ def _bystander(evidence: Evidenced) -> bool:
     return evidence.kind == SignalKind.COMPLETION and not evidence.used and evidence.source == OF_A_SESSION
 
 
-def spoken(heard: Sequence[tuple[Taught, float]]) -> list[tuple[Mapping[str, float], float]]:
+def votes_of_tasks(heard: Sequence[tuple[Taught, float]]) -> list[tuple[Mapping[str, float], float]]:
     """What each task says, the nearest first: all that it taught, and of what was used in it that which no other task
     has spoken for. However often a memory was used, it is of use once; how well it did is its confidence's business.
     """
@@ -255,7 +255,7 @@ def spoken(heard: Sequence[tuple[Taught, float]]) -> list[tuple[Mapping[str, flo
     return speeches
 
 
-def voted(heard: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, float]:
+def add_votes(heard: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, float]:
     """Each task speaks for its memories with the root of the odds that it is alike, so that a twin of this task is not
     the only one heard; what all speak for is as likely to be of use as the nearest task is to be alike.
     """

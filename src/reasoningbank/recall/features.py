@@ -11,7 +11,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.text import tokens
 from reasoningbank.core.values import dataclass
 from reasoningbank.recall.gaps import ASKING
-from reasoningbank.recall.plan import FAULT, NAME, planned
+from reasoningbank.recall.plan import FAULT, NAME, plan_query
 
 MOST_KEYWORDS = 24
 _QUESTION = pattern(
@@ -35,7 +35,7 @@ class Features:
 
 
 def features_of(text: str) -> Features:
-    asked = planned(text)
+    asked = plan_query(text)
     words = [word.casefold() for word in tokens(asked)]
     keywords = [word for word in dict.fromkeys(words) if word not in ASKING and any(map(str.isalnum, word))]
     return Features(

@@ -41,10 +41,10 @@ GiveWay = Callable[[], bool]
 
 def facet_text(memory: Memory, facet: str) -> str:  # noqa: ARG001 - one facet of all embedders so far
     """What the vector of a memory is made from: all that it says."""
-    return _joined(memory.title, memory.description, memory.content)
+    return _join(memory.title, memory.description, memory.content)
 
 
-def _joined(*parts: str) -> str:
+def _join(*parts: str) -> str:
     """Each part but those that a later one begins with, as a title often is the beginning of its content."""
     kept = [
         part for i, part in enumerate(parts) if part and not any(later.startswith(part) for later in parts[i + 1 :])
@@ -328,7 +328,9 @@ class Follower:
         facets = self._facets(embedder)
         # A caller gives the first facet alone. Without it, what was kept is of another version and says nothing here.
         whole = 4 * dimension
-        kept = {i: blobs for i, blobs in self._kept(memories).items() if len(blobs.get(facets[0], b"")) == whole}
+        kept = {
+            i: blobs for i, blobs in self._kept_vectors(memories).items() if len(blobs.get(facets[0], b"")) == whole
+        }
         made: dict[str, Floats] = {}
         lacking = [i for i in ids if i in memories and i not in kept]
         texts = {facet: [facet_text(memories[i], facet) for i in lacking] for facet in facets}
@@ -349,7 +351,7 @@ class Follower:
             self._keep(embedder, memories, lacking, ids, made)
         return made
 
-    def _kept(self, memories: dict[str, Memory]) -> dict[str, dict[str, bytes]]:
+    def _kept_vectors(self, memories: dict[str, Memory]) -> dict[str, dict[str, bytes]]:
         kept: dict[str, dict[str, bytes]] = {}
         for tenant in {memory.tenant for memory in memories.values()}:
             with self.store.read(tenant) as reader:

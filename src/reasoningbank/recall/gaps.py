@@ -100,14 +100,14 @@ def subject_of(question: str) -> tuple[str, ...]:
     return tuple(sorted(there - ASKING or there or {question.casefold()}))
 
 
-def listed(
+def list_gaps(
     gaps: Sequence[Gap], found_for: Callable[[Gap], bool], embed: Callable[[Sequence[str]], Floats], limit: int
 ) -> Gaps:
     """`found_for` searches again without leaving a trace, `embed` gives the vectors of the questions."""
     by_weight = sorted(gaps, key=lambda gap: (-gap.times, -gap.last_at, gap.id))
     looked_at = by_weight[:MOST_CHECKED]
     still = [gap for gap in looked_at if not found_for(gap)]
-    merged = sorted(_merged(still, embed), key=lambda gap: (-gap.times, -gap.last_at, gap.id))
+    merged = sorted(_merge(still, embed), key=lambda gap: (-gap.times, -gap.last_at, gap.id))
     return Gaps(
         open=tuple(merged[:limit]),
         answered=len(looked_at) - len(still),
@@ -115,7 +115,7 @@ def listed(
     )
 
 
-def _merged(gaps: Sequence[Gap], embed: Callable[[Sequence[str]], Floats]) -> Iterator[OpenGap]:
+def _merge(gaps: Sequence[Gap], embed: Callable[[Sequence[str]], Floats]) -> Iterator[OpenGap]:
     """Gaps of the same words, or nearly the same meaning, as one."""
     if not gaps:
         return

@@ -32,11 +32,11 @@ def checked_share(value: object) -> float:
     return share
 
 
-def divided(hits: Sequence[H], session: str | None, share: float) -> tuple[list[H], list[H]]:
+def divide(hits: Sequence[H], session: str | None, share: float) -> tuple[list[H], list[H]]:
     """What is shown, and what would have been. Outside a session no outcome could tell, so nothing is withheld."""
     if session is None or not share:
         return list(hits), []
-    held = {hit.id for hit in hits if on_trial(hit) and drawn(session, hit.id) < share}
+    held = {hit.id for hit in hits if on_trial(hit) and draw_share(session, hit.id) < share}
     return [hit for hit in hits if hit.id not in held], [hit for hit in hits if hit.id in held]
 
 
@@ -44,7 +44,7 @@ def on_trial(hit: Remembered) -> bool:
     return NEVER_WITHHELD not in hit.tags
 
 
-def drawn(session: str, memory_id: str) -> float:
+def draw_share(session: str, memory_id: str) -> float:
     """Evenly between 0 and 1; a session's id is random enough to make it so."""
     digest = blake2b(f"{session} {memory_id}".encode("utf-8", "surrogatepass"), digest_size=7).digest()
     return int.from_bytes(digest, "big") / (1 << 56)

@@ -43,15 +43,15 @@ def with_links(reader: Reader, hits: Sequence[Recalled], where: Filter) -> list[
         for one, other in ((edge.source_id, edge.target_id), (edge.target_id, edge.source_id)):
             if one in by_hit:
                 by_hit[one].setdefault(other, edge)
-    others = _known(reader, hits, {other for found in by_hit.values() for other in found})
-    return _side_by_side([_linked(hit, by_hit[hit.id], others, where) for hit in hits])
+    others = _known_memories(reader, hits, {other for found in by_hit.values() for other in found})
+    return _side_by_side([_with_links(hit, by_hit[hit.id], others, where) for hit in hits])
 
 
 def _is_strong(edge: Edge) -> bool:
     return edge.weight >= STRONG_FROM and edge.kind not in _LINEAGE
 
 
-def _linked(hit: Recalled, edges: Mapping[str, Edge], others: Mapping[str, Memory], where: Filter) -> Recalled:
+def _with_links(hit: Recalled, edges: Mapping[str, Edge], others: Mapping[str, Memory], where: Filter) -> Recalled:
     there = [(edge, others[other]) for other, edge in edges.items() if other in others]
     clashes = (memory for edge, memory in there if edge.kind is EdgeKind.CONFLICTS and _concerns(memory, hit, where))
     bonds = (pair for pair in there if pair[0].kind is not EdgeKind.CONFLICTS and is_referred_to(pair[1], where))
@@ -75,7 +75,7 @@ def _first(found: Iterable[T]) -> list[T]:
     return list(found)[:MOST_NAMED]
 
 
-def _known(reader: Reader, hits: Sequence[Recalled], ids: set[str]) -> Mapping[str, Memory]:
+def _known_memories(reader: Reader, hits: Sequence[Recalled], ids: set[str]) -> Mapping[str, Memory]:
     there = {hit.id: hit.memory for hit in hits if hit.id in ids and hit.trust > Trust.UNTRUSTED}
     unseen = ids - {hit.id for hit in hits}
     rest = reader.get(Memory, sorted(unseen)) if unseen else {}

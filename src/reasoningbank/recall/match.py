@@ -51,7 +51,7 @@ class Match:
     used: NDArray[np.int64]
 
 
-def matched(
+def match_candidates(
     candidates: Candidates, calibration: Calibration, policy: Policy, now: float, lived: Lived, company: Context = ALONE
 ) -> Match:
     standings = _columns(candidates.standings)

@@ -18,12 +18,12 @@ LOOKS = 3
 """Somebody may be writing: what is wrong is found each time."""
 
 
-def restored(follower: Follower, whole: Sequence[str]) -> Iterator[IndexBatch]:
+def batches_to_restore(follower: Follower, whole: Sequence[str]) -> Iterator[IndexBatch]:
     """What an index lacks that has only the `whole` ids left."""
     there = ids_as_of(follower, follower.index.applied)
     held = set(whole)
     applied, mark = follower.index.applied, follower.index.mark
-    for ids in _paged([i for i in there if i not in held]):
+    for ids in _pages([i for i in there if i not in held]):
         rows = follower.rows(ids)
         standings = follower.standings(rows)
         added = [(row, standings[i]) for i, row in rows.items()]
@@ -43,7 +43,7 @@ def mend(follower: Follower, wait_s: float, *, thorough: bool = False) -> bool:
             return True
         damaged = bool(follower.index.damage())
         if damaged:
-            follower.index.heal(lambda whole: restored(follower, whole))
+            follower.index.heal(lambda whole: batches_to_restore(follower, whole))
         return (thorough and _correct(follower)) or damaged
 
 
@@ -74,7 +74,7 @@ def _unlike(follower: Follower) -> dict[str, str]:
     index = follower.index
     there = ids_as_of(follower, index.applied)
     found: dict[str, str] = {}
-    for ids in _paged(there):
+    for ids in _pages(there):
         rows = follower.rows(ids)
         standings = follower.standings(rows)
         found.update(index.differences([(row, standings[i]) for i, row in rows.items()]))
@@ -87,7 +87,7 @@ def _unlike(follower: Follower) -> dict[str, str]:
 def _correct(follower: Follower) -> bool:
     """Let the index know what the records say, where it is whole and yet says otherwise; whether it was."""
     wrong = list(_unlike(follower))
-    for ids in _paged(wrong):
+    for ids in _pages(wrong):
         follower.index.apply(follower.as_they_are(ids))
     return bool(wrong)
 
@@ -119,5 +119,5 @@ def _changed_since(follower: Follower, applied: int) -> set[str]:
     return changed
 
 
-def _paged(ids: Sequence[str]) -> Iterable[list[str]]:
+def _pages(ids: Sequence[str]) -> Iterable[list[str]]:
     return (list(ids[start : start + ROWS_PER_BATCH]) for start in range(0, len(ids), ROWS_PER_BATCH))

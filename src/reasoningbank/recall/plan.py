@@ -53,12 +53,12 @@ NAME = pattern(
 _ASKED, _FAULTY, _HEADED, _PLAIN, _CODED = 4, 5, 3, 1, 0
 
 
-def planned(text: str) -> str:
+def plan_query(text: str) -> str:
     """The part of a text to look for, in its own order and its own words."""
     if len(text) <= SHORT_WORDS * 4 or len(text.split(None, SHORT_WORDS)) <= SHORT_WORDS:
         return text
     segments = list(_segments(text[:MOST_CHARS_READ]))
-    chosen = _chosen(segments)
+    chosen = _choose(segments)
     kept = [segments[i][0] for i in sorted(chosen)]
     names = _names(kept, (segment for segment, _ in segments))
     return "\n".join((*kept, " ".join(names))) if names else "\n".join(kept)
@@ -104,7 +104,7 @@ def _worth(segment: str, *, fenced: bool) -> float:
     return _ASKED if _ASKS.search(segment) else _PLAIN
 
 
-def _chosen(segments: list[tuple[str, float]]) -> list[int]:
+def _choose(segments: list[tuple[str, float]]) -> list[int]:
     """The worthiest that fit; of two faults the later one, for a trace ends with what matters."""
     order = sorted(range(len(segments)), key=lambda i: (-segments[i][1], -i if segments[i][1] == _FAULTY else i))
     taken: list[int] = []

@@ -125,7 +125,7 @@ class Found:
         return len(self.memories)
 
 
-def checked(query: Query) -> Query:
+def validate(query: Query) -> Query:
     text = clean_text(query.text, "query", MAX_QUERY_CHARS)
     if not text.strip():
         raise InvalidInput("The query is empty: say what you want to do or know.")

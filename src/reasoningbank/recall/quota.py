@@ -34,12 +34,12 @@ class Quota:
             return passed
         self._levels = self._reader.levels([ids[row] for row in passed])
         if not self._levels:
-            self._free = self._allowed(len(passed))
+            self._free = self._places_left(len(passed))
             return passed
         levels = [self._levels.get(ids[row], Trust.TRUSTED) for row in passed]
         wanted = [row for row, level in zip(passed, levels, strict=True) if level >= self._least]
         reasons["trust"] = len(passed) - len(wanted)
-        self._free = left = self._allowed(sum(level > Trust.UNTRUSTED for level in levels))
+        self._free = left = self._places_left(sum(level > Trust.UNTRUSTED for level in levels))
         kept = []
         for row in wanted:
             if self._levels.get(ids[row], Trust.TRUSTED) == Trust.UNTRUSTED:
@@ -50,7 +50,7 @@ class Quota:
         reasons["trust_quota"] = len(wanted) - len(kept)
         return kept
 
-    def _allowed(self, others: int) -> int:
+    def _places_left(self, others: int) -> int:
         if self._limit >= PLACES_PER_UNTRUSTED:
             return self._limit // PLACES_PER_UNTRUSTED
         # One in five of fewer than five is none; but a place that nobody else wants may be had.

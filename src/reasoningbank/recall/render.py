@@ -14,8 +14,8 @@ from reasoningbank.core.confidence import track_record
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Outcome, Remembered
-from reasoningbank.core.wording import avoided, occasion
-from reasoningbank.guard.envelope import enveloped, is_unmarked, plain_origin
+from reasoningbank.core.wording import avoid_title, occasion
+from reasoningbank.guard.envelope import envelope, is_unmarked, plain_origin
 from reasoningbank.guard.hidden import visible
 from reasoningbank.recall.query import Recalled
 
@@ -58,7 +58,7 @@ def _odds(relevance: float) -> float:
 
 
 def _entry(hit: Remembered) -> str:
-    advice, title = ("AVOID", avoided(hit.title)) if hit.outcome is Outcome.FAILURE else ("DO", hit.title)
+    advice, title = ("AVOID", avoid_title(hit.title)) if hit.outcome is Outcome.FAILURE else ("DO", hit.title)
     record = track_record(hit.usage_count, hit.succeeded)
     confidence = f"confidence {hit.confidence.mean:.2f}{record and f', {record}'}"
     if hit.trust is Trust.UNTRUSTED or is_unmarked(hit.memory.metadata, hit.content):
@@ -69,24 +69,24 @@ def _entry(hit: Remembered) -> str:
             hit.content,
             *_clashes(hit),
         ]
-        return enveloped("\n".join(lines), hit.memory.origin, f"{kind}, {confidence}")
+        return envelope("\n".join(lines), hit.memory.origin, f"{kind}, {confidence}")
     # Comments and hidden elements stay where the words are believed: here they hide nothing.
     if FACT in hit.tags:
         told = ", names as they were listed" if hit.memory.metadata.get("kind") == FACT else ""
-        return f"[KNOWN] {confidence}, from {plain_origin(hit.memory.origin)}{told}\n{_shown(hit.content)}"
-    lines = [f"[{advice}] {_shown(title)} ({confidence}, from {plain_origin(hit.memory.origin)})"]
+        return f"[KNOWN] {confidence}, from {plain_origin(hit.memory.origin)}{told}\n{_show(hit.content)}"
+    lines = [f"[{advice}] {_show(title)} ({confidence}, from {plain_origin(hit.memory.origin)})"]
     if hit.description:
-        lines.append(f"When: {_shown(occasion(hit.description))}")
-    lines += [_shown(hit.content), *_clashes(hit)]
+        lines.append(f"When: {_show(occasion(hit.description))}")
+    lines += [_show(hit.content), *_clashes(hit)]
     return "\n".join(lines)
 
 
 def _clashes(hit: Remembered) -> list[str]:
     if not isinstance(hit, Recalled) or not hit.conflicts:
         return []
-    titles = ", ".join(f"“{_shown(clash.title)}”" for clash in hit.conflicts)
+    titles = ", ".join(f"“{_show(clash.title)}”" for clash in hit.conflicts)
     return [f"Conflicts with {titles}: weigh them against each other."]
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     return visible(text, markup=False)

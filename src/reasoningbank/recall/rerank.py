@@ -35,7 +35,7 @@ class Reordered:
     """The model, or why there was none: "" when nothing was changed."""
 
 
-def reordered(query: str, hits: Sequence[Recalled], llm: LLM, scrub: Callable[[str], str]) -> Reordered:
+def reorder(query: str, hits: Sequence[Recalled], llm: LLM, scrub: Callable[[str], str]) -> Reordered:
     looked_at, rest = list(hits[:LOOKED_AT]), list(hits[LOOKED_AT:])
     if len(looked_at) < 2:
         return Reordered(hits=tuple(hits), by="")
@@ -48,7 +48,7 @@ def reordered(query: str, hits: Sequence[Recalled], llm: LLM, scrub: Callable[[s
     except LLMError:
         # What was found is as good as before: a model that is away must not take the answer with it.
         return Reordered(hits=tuple(hits), by="")
-    order = _named(said.text, len(looked_at))
+    order = _positions_named(said.text, len(looked_at))
     if not order:
         return Reordered(hits=tuple(hits), by="")
     left = [number for number in range(len(looked_at)) if number not in order]
@@ -60,7 +60,7 @@ def _note(hit: Recalled) -> str:
     return " ".join(f"{memory.title}. {memory.description} {memory.content}".split())[:MOST_CHARS_EACH]
 
 
-def _named(answer: str, count: int) -> list[int]:
+def _positions_named(answer: str, count: int) -> list[int]:
     """Positions in the order in which they are named, each once; none when the answer names anything else."""
     numbers = [int(number) for number in _NUMBERS.findall(answer)[: 2 * count]]
     if any(not 1 <= number <= count for number in numbers):

@@ -22,7 +22,7 @@ from reasoningbank.core.confidence import ALONE, Context, Policy
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.origins import Trust
-from reasoningbank.core.ranking import Parts, profile_named, ranked
+from reasoningbank.core.ranking import Parts, iterate_ranked, profile_named
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Confidence, Edge, Exposure, Memory, Standing
@@ -32,14 +32,14 @@ from reasoningbank.recall.absence import Absence
 from reasoningbank.recall.current import Current
 from reasoningbank.recall.experience import NOTHING_LIVED, Experience, Lived, least_likeness
 from reasoningbank.recall.follow import Follower, GiveWay
-from reasoningbank.recall.holdout import divided, on_trial
+from reasoningbank.recall.holdout import divide, on_trial
 from reasoningbank.recall.index_progress import Progress
 from reasoningbank.recall.links import with_links
-from reasoningbank.recall.match import Match, items_of, matched, passing
+from reasoningbank.recall.match import Match, items_of, match_candidates, passing
 from reasoningbank.recall.mending import mend
 from reasoningbank.recall.owed import is_told_by_words
-from reasoningbank.recall.plan import planned
-from reasoningbank.recall.query import Found, Query, Recalled, checked, filter_for
+from reasoningbank.recall.plan import plan_query
+from reasoningbank.recall.query import Found, Query, Recalled, filter_for, validate
 from reasoningbank.recall.quota import Quota
 from reasoningbank.recall.reach import KnownTeams, is_in_reach
 from reasoningbank.recall.relevance import calibration_for, floor_among, passes_floor
@@ -99,7 +99,7 @@ class Searcher:
         choice: Choice = tuple,
     ) -> Found:
         """With `noted` false it leaves no trace: neither in the log of what was shown nor in that of the gaps."""
-        query = checked(query)
+        query = validate(query)
         where = filter_for(query, tenant, namespace)
         by_scope = self._scope_weights
         weights = replace(profile_named(query.profile), project=by_scope.project, team=by_scope.team, org=by_scope.org)
@@ -119,11 +119,11 @@ class Searcher:
             )
             chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
             items = items_of(candidates, match, chosen)
-            best = ranked(items, lambda: _similarity(index, candidates.handles[chosen]), weights)
+            best = iterate_ranked(items, lambda: _similarity(index, candidates.handles[chosen]), weights)
             rows = ((chosen[i], parts) for i, parts in best)
             looked_at: list[int] = []
             hits, tokens_used = self._fetch(
-                reader, query, where, candidates, _noted(rows, looked_at), reasons, now, quota
+                reader, query, where, candidates, _note_taken(rows, looked_at), reasons, now, quota
             )
             if looked_at and not index.are_sound(candidates.handles[looked_at]):
                 raise BankDamaged("What the index says of a memory does not match its checksum.")
@@ -179,7 +179,7 @@ class Searcher:
 
     def candidates(self, query: Query, *, tenant: str, namespace: str, depth: int) -> Candidates:
         """What each side finds on its own, before anything is fused, judged or left out."""
-        query = checked(query)
+        query = validate(query)
         view = self._current.view(CATCH_UP_BUDGET_S)
         where = self._teams.narrow(filter_for(query, tenant, namespace), query.asked_from, view.seen)
         return view.index.search(self._probe(query, where, depth))
@@ -242,11 +242,13 @@ class Searcher:
         While the index is `owing` vectors, what only words can find yet is measured by its words.
         """
         calibration = calibration_for(self._index.identity.name)
-        excluded = _excluded(reader, query)
+        excluded = _excluded_ids(reader, query)
         probe = replace(probe, also=tuple(lived.vouched)) if lived.vouched else probe
         while True:
             candidates = index.search(probe)
-            match = matched(candidates, calibration, self._policy, now, lived, self._company(reader, probe.where))
+            match = match_candidates(
+                candidates, calibration, self._policy, now, lived, self._company(reader, probe.where)
+            )
             passed, reasons = passing(query, excluded, candidates, match, self._fits(query, candidates, match, owing))
             passed = quota.trimmed(passed, candidates.ids, reasons)
             enough = len(passed) >= query.limit or not any(reasons[reason] for reason in _DUG_BEHIND)
@@ -271,7 +273,7 @@ class Searcher:
 
     def _probe(self, query: Query, where: Filter, depth: int) -> Probe:
         """What to look for: the part of the query that asks, and its vector."""
-        asked = planned(query.text)
+        asked = plan_query(query.text)
         return Probe(vector=self._embedder().embed([asked])[0], text=asked, where=where, depth=depth)
 
     # ------------------------------------------------------------ rows
@@ -295,7 +297,7 @@ class Searcher:
             rows = _intact(reader, [candidates.ids[row] for row, _ in wanted], reasons)
             for row, parts in wanted:
                 memory = rows.get(candidates.ids[row])
-                if memory is None or not _allowed(memory, where):
+                if memory is None or not _is_allowed(memory, where):
                     continue
                 tokens = count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}")
                 if query.max_tokens is not None and tokens_used + tokens > query.max_tokens:
@@ -306,7 +308,7 @@ class Searcher:
                 tokens_used += tokens
                 standing = candidates.standings[row]
                 believed = self._policy.confidence(standing, now, replace(company, context_match=parts.relevance))
-                hits.append(_recalled(memory, standing, believed, parts, tokens, trust))
+                hits.append(_make_recalled(memory, standing, believed, parts, tokens, trust))
         return hits, tokens_used
 
     def _company(self, reader: Reader, where: Filter) -> Context:
@@ -321,7 +323,7 @@ class Searcher:
 
         `search` does so by itself, unless it is told not to.
         """
-        shown, withheld = divided(choice(hits), query.session, self._holdout)
+        shown, withheld = divide(choice(hits), query.session, self._holdout)
         now = self._clock()
         digest = blake2b(query.text.encode("utf-8", "replace"), digest_size=8).hexdigest()
         held_out = 0.0 if query.session is None else self._holdout
@@ -353,14 +355,14 @@ def _similarity(index: Index, handles: NDArray[np.int64]) -> Floats:
     return products
 
 
-def _noted(rows: Iterable[tuple[int, Parts]], taken: list[int]) -> Iterator[tuple[int, Parts]]:
+def _note_taken(rows: Iterable[tuple[int, Parts]], taken: list[int]) -> Iterator[tuple[int, Parts]]:
     """The same, noting which were taken: evidence and rank come from the index, and must be as they were written."""
     for row, parts in rows:
         taken.append(row)
         yield row, parts
 
 
-def _recalled(
+def _make_recalled(
     memory: Memory, standing: Standing, confidence: Confidence, parts: Parts, tokens: int, trust: Trust
 ) -> Recalled:
     return Recalled(
@@ -378,7 +380,7 @@ def _recalled(
     )
 
 
-def _excluded(reader: Reader, query: Query) -> frozenset[str]:
+def _excluded_ids(reader: Reader, query: Query) -> frozenset[str]:
     if not query.exclude:
         return frozenset()
     return frozenset((*query.exclude, *(m.id for m in reader.select(Memory, {"source": query.exclude}))))
@@ -398,7 +400,7 @@ def _intact(reader: Reader, ids: Sequence[str], reasons: Counter[str]) -> dict[s
         return found
 
 
-def _allowed(memory: Memory, where: Filter) -> bool:
+def _is_allowed(memory: Memory, where: Filter) -> bool:
     return (
         memory.tenant == where.tenant
         and memory.state in where.states

@@ -51,7 +51,7 @@ class JwtReader(Protocol):
         ...
 
 
-def granted(scopes: Iterable[str]) -> frozenset[str]:
+def grant(scopes: Iterable[str]) -> frozenset[str]:
     """The scopes with all that they include."""
     named = set(scopes)
     unknown = sorted(named - set(SCOPES))
@@ -118,8 +118,8 @@ class Resolver:
         return now.tenant == principal.tenant and "read" in now.scopes
 
     def _of_token(self, text: str) -> Principal:
-        token = tokens.known(self._store, text, self._clock())
-        scopes = granted(token.scopes)
+        token = tokens.find_token(self._store, text, self._clock())
+        scopes = grant(token.scopes)
         return Principal(
             tenant=token.tenant,
             scopes=scopes,

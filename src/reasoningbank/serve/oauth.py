@@ -23,7 +23,7 @@ from reasoningbank.core.errors import BankError, InvalidInput, MissingExtra, Ref
 from reasoningbank.core.origins import AGENT
 from reasoningbank.core.types import DEFAULT_TENANT
 from reasoningbank.core.values import dataclass
-from reasoningbank.serve.identity import SCOPES, Principal, granted
+from reasoningbank.serve.identity import SCOPES, Principal, grant
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Public keys only. A shared secret is not among them, so a public key can never be taken for one."""
@@ -156,7 +156,7 @@ def _scopes(claims: dict[str, Any]) -> frozenset[str]:
     text = claims.get("scope", claims.get("scp", ""))
     named = text.split() if isinstance(text, str) else [word for word in text if isinstance(word, str)]
     ours = {word.removeprefix(SCOPE_PREFIX) for word in named}
-    return granted(ours.intersection(SCOPES))
+    return grant(ours.intersection(SCOPES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +191,7 @@ class KeySet:
     def fetching(self, kid: object) -> Future[None] | None:
         """Begin to fetch if it is time to. What to wait for when the key is not at hand, else None."""
         with self._lock:
-            there = self._named(kid) is not None
+            there = self._key_named(kid) is not None
             age = float("inf") if self._fetched_at is None else time.monotonic() - self._fetched_at
             if self._fetching is None and (age > KEYS_LAST_S or (not there and age > KEYS_AGAIN_AFTER_S)):
                 # Noted before the attempt: an issuer that does not answer is not asked by every request.
@@ -210,12 +210,12 @@ class KeySet:
             done.set_result(None)
 
     def key(self, kid: object, algorithm: str) -> Any:
-        found = self._named(kid)
+        found = self._key_named(kid)
         if found is None or found.algorithm_name != algorithm:
             raise Unauthenticated(BAD)
         return found
 
-    def _named(self, kid: object) -> Any:
+    def _key_named(self, kid: object) -> Any:
         keys = self.current
         if kid is None and len(keys) == 1:
             return next(iter(keys.values()))
@@ -223,7 +223,7 @@ class KeySet:
 
     def _read(self) -> dict[str | None, Any]:
         try:
-            text = _fetched(self._location) if "://" in self._location else Path(self._location).read_bytes()
+            text = _download(self._location) if "://" in self._location else Path(self._location).read_bytes()
             listed = json.loads(text)["keys"]
         except (OSError, HTTPException, ValueError, KeyError, TypeError, BankError, RecursionError) as error:
             _log.warning(
@@ -240,7 +240,7 @@ class KeySet:
         return found
 
 
-def _fetched(address: str) -> bytes:
+def _download(address: str) -> bytes:
     from urllib.request import HTTPRedirectHandler, Request, build_opener
 
     class _Stay(HTTPRedirectHandler):

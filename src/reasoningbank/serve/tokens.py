@@ -62,7 +62,7 @@ def create(
     return f"{PREFIX}{token_id}_{secret}", token
 
 
-def known(store: Store, text: str, now: float) -> AccessToken:
+def find_token(store: Store, text: str, now: float) -> AccessToken:
     shape = _SHAPE.fullmatch(text)
     if shape is None:
         raise Unauthenticated(UNKNOWN)

@@ -67,7 +67,7 @@ class UnforkedCursor(apsw.Cursor):
             return _fetchall(self)
 
 
-def connected(name: str, flags: int | None = None) -> apsw.Connection:
+def connect(name: str, flags: int | None = None) -> apsw.Connection:
     with unforked():
         return apsw.Connection(name) if flags is None else apsw.Connection(name, flags=flags)
 

@@ -25,7 +25,7 @@ import apsw
 from reasoningbank import forking
 from reasoningbank.core.errors import BankReplaced, StoreError
 from reasoningbank.store.acknowledged import WATCHABLE, read_head
-from reasoningbank.store.calls import UnforkedCursor, check_not_torn, close, connected, forbid, leave, never_close
+from reasoningbank.store.calls import UnforkedCursor, check_not_torn, close, connect, forbid, leave, never_close
 from reasoningbank.store.holders import note_closed, note_opened
 from reasoningbank.store.opening import access_to, bring_up_to_date, stamp_and_head_of
 from reasoningbank.store.pairing import check_head, check_log_is_not_alone, check_pair
@@ -95,15 +95,15 @@ class Connections:
             check_log_is_not_alone(self._place)
             if WATCHABLE and not self._immutable:
                 check_pair(self._place)
-            connection = self._opened()
+            connection = self._open()
             self._inodes = inodes_of(self._place)
             if before in (0, self._inodes[0]):
                 return connection
             # Put in place by a recovery while this process waited: what was opened is the bank from before.
             leave(connection)
-        raise self._gone()
+        raise self._gone_error()
 
-    def _opened(self) -> apsw.Connection:
+    def _open(self) -> apsw.Connection:
         # Read first: whoever writes meanwhile goes on from there.
         note = read_head(self._place)
         connection = self._connect() if self.read_only else self._connect_writer()
@@ -118,7 +118,7 @@ class Connections:
 
     def _connect(self) -> apsw.Connection:
         with forking.unforked():
-            connection = connected(*self._name_and_flags())
+            connection = connect(*self._name_and_flags())
             self._made.add(connection)
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.execute(f"PRAGMA synchronous = {self._durability}")
@@ -189,7 +189,7 @@ class Connections:
                 connection = self._open_file()
                 if self._inodes[0] != bank:
                     leave(connection)
-                    raise self._gone()
+                    raise self._gone_error()
                 self._keep(connection)
                 self._is_inherited = False
 
@@ -253,11 +253,11 @@ class Connections:
         if self._watch is None and WATCHABLE and all(self._inodes):
             # SQLite would go on writing to a file that has no name any more, and say that all is well.
             if inodes_of(self._place) != self._inodes:
-                raise self._gone()
+                raise self._gone_error()
             self._watch = Watch(self._place, self._path, self._inodes, self._stamp, self._connect())
         return self._watch
 
-    def _gone(self) -> BankReplaced:
+    def _gone_error(self) -> BankReplaced:
         return BankReplaced(
             f"{self._path} or its log was moved, replaced or deleted while this process had it open. Nothing was "
             "written: put it back, or start this process again."

@@ -16,7 +16,7 @@ import apsw
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.forking import unforked
-from reasoningbank.store.calls import close, connected
+from reasoningbank.store.calls import close, connect
 from reasoningbank.store.durable import sync_file, sync_folder
 from reasoningbank.store.opening import number_from
 from reasoningbank.store.schema import STAMPED_SINCE
@@ -42,7 +42,7 @@ def copy_to(source: apsw.Connection, target: Path, progress: Progress | None) ->
 
 def fill(partial: Path, source: apsw.Connection, progress: Progress | None) -> None:
     """All that a bank holds, with a stamp that no log knows."""
-    copy = connected(str(partial))
+    copy = connect(str(partial))
     try:
         # Inside a read transaction the source stands still, so that busy writers cannot make the copy start over.
         source.execute("BEGIN")

@@ -29,7 +29,7 @@ NAMED = (apsw.Error, UnicodeError, OSError)
 on the way between Python and SQLite. What lies beside the file is reached without SQLite."""
 
 
-def translated(  # noqa: C901, PLR0911 - one case for each kind of fault
+def translate(  # noqa: C901, PLR0911 - one case for each kind of fault
     error: Exception, location: str
 ) -> StoreError | Conflict | InvalidInput:
     match error:
@@ -92,4 +92,4 @@ def faults_named(location: str) -> Iterator[None]:
     try:
         yield
     except NAMED as error:
-        raise translated(error, location) from error
+        raise translate(error, location) from error

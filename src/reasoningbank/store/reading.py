@@ -39,7 +39,7 @@ class SqliteReader:
         self._tenant = tenant
         self._location = location
 
-    def _decoded(self, table: Table[R], row: Sequence[Any]) -> R:
+    def _decode(self, table: Table[R], row: Sequence[Any]) -> R:
         if not table.intact(row):
             raise BankDamaged(
                 f"The {table.noun} {row[0]!r} in {self._location} does not match its checksum. "
@@ -59,7 +59,7 @@ class SqliteReader:
                 f"SELECT {table.listed} FROM {table.name} WHERE id IN (SELECT value FROM json_each(?)) AND +tenant = ?",
                 (json.dumps(list(ids)), self._tenant),
             )
-        return {row[0]: self._decoded(table, row) for row in rows}
+        return {row[0]: self._decode(table, row) for row in rows}
 
     def select(
         self,
@@ -85,7 +85,7 @@ class SqliteReader:
             # The ids alone come from an index, which has them in order or has to be sorted; then the rows of one page.
             chosen = f"WHERE id IN (SELECT id FROM {table.name} {chosen}) {order}"
         rows = self._connection.execute(f"SELECT {table.listed} FROM {table.name} {chosen}", values)
-        return [self._decoded(table, row) for row in rows]
+        return [self._decode(table, row) for row in rows]
 
     def _following(
         self, table: Table[Any], made_at: str | None, after: str, *, newest_first: bool
@@ -165,7 +165,7 @@ class SqliteReader:
             f"SELECT {table.listed} FROM revisions WHERE id = ? AND tenant = ? ORDER BY revision",
             (memory_id, self._tenant),
         )
-        return [self._decoded(table, row) for row in rows]
+        return [self._decode(table, row) for row in rows]
 
     def vectors(self, identity: EmbedderIdentity, ids: Sequence[str]) -> dict[str, dict[str, bytes]]:
         found: dict[str, dict[str, bytes]] = {}

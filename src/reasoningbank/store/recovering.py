@@ -22,7 +22,7 @@ from reasoningbank.ports import Contents, Recovered
 from reasoningbank.store.acknowledged import note_beside
 from reasoningbank.store.copying import Progress, fill, passing_file
 from reasoningbank.store.durable import sync_file, sync_folder
-from reasoningbank.store.faults import NAMED, faults_named, translated
+from reasoningbank.store.faults import NAMED, faults_named, translate
 from reasoningbank.store.holders import check_not_open_here, held_alone
 from reasoningbank.store.keeping import damage_in
 from reasoningbank.store.opening import bring_up_to_date, known_version, number_from
@@ -59,12 +59,12 @@ def _recover(
     _check_places(place, backup)
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with passing_file(place) as staged:
-        after = _staged(backup, staged, settings, progress)
+        after = _stage(backup, staged, settings, progress)
         before, trouble = _present(place, settle=not dry_run)
         if dry_run:
             return Recovered(bank=place, before=before, trouble=trouble, after=after, kept=None)
         with held_alone(place):
-            kept = _swapped(place, staged, kept_as)
+            kept = _swap(place, staged, kept_as)
     return Recovered(bank=place, before=before, trouble=trouble, after=after, kept=kept)
 
 
@@ -81,7 +81,7 @@ def _check_places(place: Path, backup: Path) -> None:
 # ---------------------------------------------------------------- the backup
 
 
-def _staged(
+def _stage(
     backup: Path, staged: Path, settings: Mapping[str, Callable[[str], str]], progress: Progress | None
 ) -> Contents:
     """A whole and checked bank under the passing name; whatever is wrong with the backup is said here."""
@@ -155,14 +155,14 @@ def _present(place: Path, *, settle: bool) -> tuple[Contents | None, str]:
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             return contents, ""
     except NAMED as error:
-        return None, str(translated(error, str(place)))
+        return None, str(translate(error, str(place)))
     except StoreError as error:
         if isinstance(error, BankForeign) and "other program" in str(error):
             raise
         return None, str(error)
 
 
-def _swapped(place: Path, staged: Path, kept_as: str) -> Path | None:
+def _swap(place: Path, staged: Path, kept_as: str) -> Path | None:
     """The lock is held. Names only change from here on."""
     kept: Path | None = None
     if place.exists():

@@ -31,7 +31,7 @@ from reasoningbank.store.calls import check_not_torn, in_transaction
 from reasoningbank.store.connections import BUSY_TIMEOUT_MS, MEMORY, Connections
 from reasoningbank.store.copying import copy_to
 from reasoningbank.store.durable import sync_file
-from reasoningbank.store.faults import NAMED, faults_named, remedy, translated
+from reasoningbank.store.faults import NAMED, faults_named, remedy, translate
 from reasoningbank.store.gap_rows import add_gaps, gaps_of, remove_gaps
 from reasoningbank.store.group_commit import GroupCommit, Unit
 from reasoningbank.store.keeping import damage_in
@@ -74,7 +74,7 @@ class SqliteStore:
         self._clock = clock
         with faults_named(self._path):
             self._connections = Connections(self._path, durability=durability, create=create, read_only=read_only)
-            self._commits = GroupCommit(self._committed, self._path)
+            self._commits = GroupCommit(self._commit, self._path)
             renew_in_child(self._begin_in_child)
             self._connections.open_first()
         self._read_only = self._connections.read_only
@@ -97,11 +97,11 @@ class SqliteStore:
 
     def _begin_in_child(self) -> None:
         midway = self._commits.is_committing_here
-        self._commits = GroupCommit(self._committed, self._path)
+        self._commits = GroupCommit(self._commit, self._path)
         self._connections.leave_to_parent(midway=midway)
 
     @contextmanager
-    def _borrowed(self) -> Iterator[apsw.Connection]:
+    def _borrow(self) -> Iterator[apsw.Connection]:
         with faults_named(self._path), self._connections.lent() as connection:
             yield connection
 
@@ -132,7 +132,7 @@ class SqliteStore:
     @contextmanager
     def read(self, tenant: str) -> Iterator[Reader]:
         self._check_tenant(tenant)
-        with self._borrowed() as connection:
+        with self._borrow() as connection:
             connection.execute("BEGIN")
             try:
                 yield SqliteReader(connection, tenant, self._path)
@@ -146,11 +146,11 @@ class SqliteStore:
             raise InvalidInput("A tenant is needed for every read and write.")
 
     def head(self) -> int:
-        with self._borrowed() as connection:
+        with self._borrow() as connection:
             return number_from(connection, "SELECT coalesce(max(seq), 0) FROM feed")
 
     def changes(self, after: int, limit: int) -> list[Change]:
-        with self._borrowed() as connection:
+        with self._borrow() as connection:
             rows: list[Any] = connection.execute(
                 "SELECT seq, kind, op, id, tenant, at FROM feed WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)
             ).fetchall()
@@ -166,7 +166,7 @@ class SqliteStore:
         table = table_of(kind)
         sql = f"SELECT {table.listed} FROM {table.name} WHERE id IN (SELECT value FROM json_each(?))"
         rows: list[Any] = []
-        with self._borrowed() as connection:
+        with self._borrow() as connection:
             try:
                 rows = connection.execute(sql, (json.dumps(list(ids)),)).fetchall()
             except UnicodeDecodeError:
@@ -177,7 +177,7 @@ class SqliteStore:
         return {row[0]: table.decode(row) for row in rows if table.intact(row)}
 
     def setting(self, name: str) -> str | None:
-        with self._borrowed() as connection:
+        with self._borrow() as connection:
             row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
@@ -194,7 +194,7 @@ class SqliteStore:
             unit.ahead = rows, change(SqliteWriter(rows, tenant, self._path, self._clock))
         return self._commits.submit(unit)
 
-    def _committed(self, units: Sequence[Unit[Any]], at_once: bool) -> bool:
+    def _commit(self, units: Sequence[Unit[Any]], at_once: bool) -> bool:
         """Run units in one transaction. False when one failed; run `at_once`, its error is then known."""
         with unforked():
             return self._run_together(units, at_once)
@@ -267,7 +267,7 @@ class SqliteStore:
             error, apsw.ConstraintError
         )
         if of_the_medium or at_once:
-            fault = translated(error, self._path) if isinstance(error, NAMED) else error
+            fault = translate(error, self._path) if isinstance(error, NAMED) else error
             for unit in units:
                 unit.error = fault
         elif not isinstance(error, (BankError, *NAMED)):
@@ -305,19 +305,19 @@ class SqliteStore:
         return self.setting(name) or value
 
     def tenants_with_jobs(self) -> list[str]:
-        with self._borrowed() as connection:
+        with self._borrow() as connection:
             return tenants_with_jobs(connection)
 
     def jobs_in_queue(self) -> int:
-        with self._borrowed() as connection:
+        with self._borrow() as connection:
             return number_from(connection, "SELECT count(*) FROM leases")
 
     def token(self, token_id: str) -> AccessToken | None:
-        with self._borrowed() as connection:
+        with self._borrow() as connection:
             return token_in(connection, token_id)
 
     def tokens(self) -> list[AccessToken]:
-        with self._borrowed() as connection:
+        with self._borrow() as connection:
             return tokens_in(connection)
 
     def keep_token(self, token: AccessToken) -> None:
@@ -357,7 +357,7 @@ class SqliteStore:
 
     @contextmanager
     def _logging(self) -> Iterator[apsw.Connection]:
-        with self._borrowed() as connection, self._commits.turn, unforked():
+        with self._borrow() as connection, self._commits.turn, unforked():
             connection.execute("PRAGMA synchronous = NORMAL")
             try:
                 with self._transaction(connection, LOG_BUSY_TIMEOUT_MS):
@@ -367,7 +367,7 @@ class SqliteStore:
 
     def gaps(self, tenant: str) -> list[Gap]:
         self._check_tenant(tenant)
-        with self._borrowed() as connection:
+        with self._borrow() as connection:
             return gaps_of(connection, tenant)
 
     def drop_gaps(self, tenant: str, ids: Sequence[str]) -> int:
@@ -381,7 +381,7 @@ class SqliteStore:
     # ------------------------------------------------------------ keeping
 
     def verify(self) -> list[Damage]:
-        with self._borrowed() as connection:
+        with self._borrow() as connection:
             return list(damage_in(connection))
 
     def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:

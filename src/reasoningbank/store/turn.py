@@ -55,7 +55,7 @@ class WriteTurn:
         """Whether nobody had to wait lately, so that SQLite may be asked straight away. If it is busy then, say so with
         `note_waiting`.
         """
-        queue = self._queue or self._opened()
+        queue = self._queue or self._open()
         return queue is not None and queue.is_free()
 
     def note_waiting(self) -> None:
@@ -65,7 +65,7 @@ class WriteTurn:
 
     def take(self, patience_s: float = PATIENCE_S) -> bool:
         """Wait for the turn. False: go without it, SQLite will decide."""
-        queue = self._queue or self._opened()
+        queue = self._queue or self._open()
         return queue is not None and queue.take(patience_s)
 
     def give(self) -> None:
@@ -81,7 +81,7 @@ class WriteTurn:
         finally:
             self.give()
 
-    def _opened(self) -> _Queue | None:
+    def _open(self) -> _Queue | None:
         if self._path is None:
             return None
         try:
@@ -140,7 +140,7 @@ class _Queue:
 
     def take(self, patience_s: float) -> bool:
         if self._has_locks:
-            self._is_ours = (not self._is_waiting and self._taken_at_once()) or self._waited(patience_s)
+            self._is_ours = (not self._is_waiting and self._taken_at_once()) or self._wait(patience_s)
         return self._is_ours
 
     def give(self) -> None:
@@ -174,7 +174,7 @@ class _Queue:
             return False
         return True
 
-    def _waited(self, patience_s: float) -> bool:
+    def _wait(self, patience_s: float) -> bool:
         self.note_waiting()
         with self._mutex:
             self._is_wanted = True

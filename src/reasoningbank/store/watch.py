@@ -108,7 +108,7 @@ class Watch:
         """
         self._check_names("What was being stored may not be there")
         if os.pread(self._log_file, 4, 0) == b"\0\0\0\0":
-            raise self._replaced(f"{self._place.name}-wal was emptied", "What was being stored may not be there")
+            raise self._replaced_error(f"{self._place.name}-wal was emptied", "What was being stored may not be there")
         if self.keeps_head and stamp is not None:
             if self._notebook is None:
                 with suppress(OSError):
@@ -126,7 +126,7 @@ class Watch:
         if now != self._inodes:
             names = (self._place.name, f"{self._place.name}-wal", f"{self._place.name}-shm")
             which = next(name for name, old, new in zip(names, self._inodes, now, strict=True) if old != new)
-            raise self._replaced(f"{which} was moved, replaced or deleted", consequence)
+            raise self._replaced_error(f"{which} was moved, replaced or deleted", consequence)
         self._folder_changed = changed
         self._settled = time.time_ns() - changed > _SETTLED_NS
 
@@ -140,29 +140,29 @@ class Watch:
             self._salts, self._seen = self._log.salts, (b"", -1)
         if len(head) < FRAME_HEADER_BYTES or salts != self._salts or ends == b"\0\0\0\0":
             self._salts = b""
-            raise self._replaced(f"{self._place.name}-wal was cut or replaced", "Nothing was written")
+            raise self._replaced_error(f"{self._place.name}-wal was cut or replaced", "Nothing was written")
 
     def _check_file(self, frames: int, copied: int) -> None:
         size = self._file.xFileSize()
         if size < self._size:
-            raise self._replaced(f"{self._place.name} was cut or copied over", "Nothing was written")
+            raise self._replaced_error(f"{self._place.name} was cut or copied over", "Nothing was written")
         self._size = size
-        carried = self._carried(size)
+        carried = self._stamp_on_disk(size)
         if (carried, copied) == self._seen:
             return
         for _ in range(_LOOKS):
             stamp = Stamp.from_bytes(carried)
             own = NOTHING if stamp is None else stamp.own
-            if own in self._allowed(own, frames, copied):
+            if own in self._allowed_stamps(own, frames, copied):
                 self._known.add(own)
                 break
             copied = self.observer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[1]
-            carried = self._carried(self._file.xFileSize())
+            carried = self._stamp_on_disk(self._file.xFileSize())
         else:
-            raise self._replaced(f"{self._place.name} was copied over or replaced", "Nothing was written")
+            raise self._replaced_error(f"{self._place.name} was copied over or replaced", "Nothing was written")
         self._seen = (carried, copied)
 
-    def _carried(self, size: int) -> bytes:
+    def _stamp_on_disk(self, size: int) -> bytes:
         """The stamp of the file as it lies on the disk; nothing where there is none."""
         assert self._page is not None
         start = (self._page - 1) * self._page_bytes
@@ -174,7 +174,7 @@ class Watch:
                 return b""
         return self._file.xRead(STAMP_BYTES, start + self._at)
 
-    def _allowed(self, own: bytes, frames: int, copied: int) -> set[bytes]:
+    def _allowed_stamps(self, own: bytes, frames: int, copied: int) -> set[bytes]:
         """What the file may carry: the last stamp of the log that is in it, or one that is being copied."""
         if not frames or self._log is None:
             return self._known_names(own)
@@ -193,7 +193,7 @@ class Watch:
         noted = read_stamp(self._place)
         return self._known | ({own} if noted is None else set(noted))
 
-    def _replaced(self, what: str, consequence: str) -> BankReplaced:
+    def _replaced_error(self, what: str, consequence: str) -> BankReplaced:
         return BankReplaced(
             f"{what} while this process had {self._location} open. {consequence}: put it back as it was, or recover a "
             f"backup ('reasoningbank recover BACKUP --bank {self._location}'), then start this process again."

@@ -29,7 +29,7 @@ from reasoningbank.core.types import (
 from reasoningbank.core.values import fields
 from reasoningbank.store import leases, task_rows
 from reasoningbank.store.access import drop_replies_about, put_reply, reply_in
-from reasoningbank.store.faults import translated
+from reasoningbank.store.faults import translate
 from reasoningbank.store.pending import Insert, Pending
 from reasoningbank.store.reading import SqliteReader
 from reasoningbank.store.tables import BESIDE, table_of
@@ -88,7 +88,7 @@ class SqliteWriter(SqliteReader):
         try:
             self._pending.add(table.insert, table.encode(record))
         except _NAMED_AT_ONCE as error:
-            raise translated(error, self._location) from error
+            raise translate(error, self._location) from error
         self._note(table.noun, Op.ADD, record.id)
         self._added.add(record.id)
         if isinstance(record, Trajectory) and (row := task_rows.row_of(record)):
@@ -103,7 +103,7 @@ class SqliteWriter(SqliteReader):
         try:
             connection.execute(table.update_sql, (*table.encode(record), record.id, self._tenant))
         except _NAMED_AT_ONCE as error:
-            raise translated(error, self._location) from error
+            raise translate(error, self._location) from error
         if not connection.changes():
             raise NotFound(f"There is no {table.noun} {record.id!r} here.")
         if isinstance(record, Memory) and current is not None:
@@ -152,7 +152,7 @@ class SqliteWriter(SqliteReader):
             else:
                 self._connection.execute(table.update_sql, values)
         except _NAMED_AT_ONCE as error:
-            raise translated(error, self._location) from error
+            raise translate(error, self._location) from error
         if not self._connection.changes():
             raise NotFound(f"There is no {table.noun} {record.id!r} here.")
         if isinstance(record, Memory):

@@ -101,7 +101,7 @@ class ReasoningBank(Bank):
                 namespace=scrubber.scrub(clean_namespace(namespace or environment.namespace)).text,
                 clock=clock,
                 ids=IdSource(clock, _Chance()),
-                policy=_tuned(
+                policy=_tune(
                     policy_named(_agreed_policy(store, policy, settings.confidence.policy)), settings.confidence
                 ),
                 scrubber=scrubber,
@@ -182,7 +182,7 @@ def _asked_embedder(embedder: str | None, dimension: int | None) -> EmbeddingSet
     return asked if dimension is None else replace(asked, dimension=dimension)
 
 
-def _tuned(policy: Policy, settings: ConfidenceSettings) -> Policy:
+def _tune(policy: Policy, settings: ConfidenceSettings) -> Policy:
     """A policy with the parameters that the settings name and that it has."""
     wanted = {"agreeing": settings.consensus_threshold, "decay_per_month": settings.decay_per_month}
     changes: dict[str, Any] = {n: value for n, value in wanted.items() if value is not None and hasattr(policy, n)}

@@ -119,7 +119,7 @@ class EmbeddedEngine:
 
     def agree_on(self, asked: EmbeddingSettings) -> None:
         """The settings choose for a bank that has none yet; what the caller has `asked` for must fit one that has."""
-        kept = self._kept()
+        kept = self._kept_identity()
         if kept is None:
             wanted = find_identity(self._settings.embedding, self._config)
             kept = _read_setting(self._store.agree_setting("index", _index_setting(wanted, _new_build())))
@@ -133,7 +133,7 @@ class EmbeddedEngine:
             )
 
     def require_configured_embedder(self) -> None:
-        identity, _ = self._kept() or (self._identity, 1)
+        identity, _ = self._kept_identity() or (self._identity, 1)
         wish = self._settings.required
         if not wish.fits(identity):
             said = [c for c in self._settings.chosen if c.name.startswith("embedding.") and c.source == "file"]
@@ -144,7 +144,7 @@ class EmbeddedEngine:
                 "models are never compared."
             )
 
-    def _kept(self) -> tuple[EmbedderIdentity, int] | None:
+    def _kept_identity(self) -> tuple[EmbedderIdentity, int] | None:
         # Asked of the records at every search: another process may have built another index.
         text = self._store.setting("index")
         return None if text is None else _read_setting(text)
@@ -173,7 +173,7 @@ class EmbeddedEngine:
     def searcher(self) -> Searcher:
         with self._lock:
             for _ in range(MOST_RENEWALS):
-                identity, build = self._kept() or (self._identity, 1)
+                identity, build = self._kept_identity() or (self._identity, 1)
                 place = self._place(identity, build)
                 if self._searcher is not None and str(place) == self._open_place:
                     return self._searcher
@@ -183,7 +183,7 @@ class EmbeddedEngine:
                 self._open_place = str(self._place(identity, build))
                 self._identity = identity
                 # Another process may have finished a reindex and removed this build just before it was opened.
-                if (self._kept() or (self._identity, 1)) == (identity, build):
+                if (self._kept_identity() or (self._identity, 1)) == (identity, build):
                     return self._searcher
                 self._close_searcher()
                 _remove_folder(place)
@@ -194,7 +194,7 @@ class EmbeddedEngine:
         for attempt in range(MOST_RENEWALS):
             searcher: Searcher | None = None
             try:
-                with self._held() as searcher:
+                with self._hold_searcher() as searcher:
                     return use(searcher)
             except (BankUnavailable, BankDamaged, EmbedderMismatch, FileNotFoundError) as error:
                 if searcher is None and isinstance(error, EmbedderMismatch):
@@ -202,11 +202,11 @@ class EmbeddedEngine:
                 # Asked again once in any case: another process may have mended it meanwhile.
                 if searcher is not None and not self._may_renew(searcher) and attempt:
                     raise
-        with self._held() as searcher:
+        with self._hold_searcher() as searcher:
             return use(searcher)
 
     @contextmanager
-    def _held(self) -> Iterator[Searcher]:
+    def _hold_searcher(self) -> Iterator[Searcher]:
         """The searcher in force. One that is replaced meanwhile is closed by the last thread that lets go of it."""
         with self._lock:
             searcher = self.searcher()
@@ -313,7 +313,7 @@ class EmbeddedEngine:
     def index_info(self) -> IndexInfo | None:
         from reasoningbank.index.peek import peek
 
-        identity, build = self._kept() or (self._identity, 1)
+        identity, build = self._kept_identity() or (self._identity, 1)
         place = self._place(identity, build)
         return peek(place) if place.exists() else None
 
@@ -322,7 +322,7 @@ class EmbeddedEngine:
         from reasoningbank.recall.experience import TASK_FACETS, TaskFollower
         from reasoningbank.recall.follow import Follower
 
-        identity, build = self._kept() or (self._identity, 1)
+        identity, build = self._kept_identity() or (self._identity, 1)
         place = self._place(identity, build)
         return [
             *self._damage_at(place, identity, FACETS, Follower),
@@ -361,11 +361,11 @@ class EmbeddedEngine:
                 raise BankBusy("Another process has been building the index anew for a day; try again when it is done.")
             for _ in range(MOST_RENEWALS):
                 try:
-                    return self._reindexed(embedder, dimension, progress)
+                    return self._reindex(embedder, dimension, progress)
                 except (BankUnavailable, BankDamaged, EmbedderMismatch, FileNotFoundError):
                     # Somebody removed the folder meanwhile, or what was begun is damaged or of another history.
                     self._store.set_setting("reindex", "")
-            return self._reindexed(embedder, dimension, progress)
+            return self._reindex(embedder, dimension, progress)
 
     @contextmanager
     def _reindexing(self, wait_s: float) -> Iterator[bool]:
@@ -377,7 +377,7 @@ class EmbeddedEngine:
         from reasoningbank.index.lock import PassingLock
 
         lock = PassingLock(self._folder / "REINDEX")
-        if not _acquired(lock, self._folder, wait_s):
+        if not _acquire(lock, self._folder, wait_s):
             yield False
             return
         try:
@@ -385,8 +385,8 @@ class EmbeddedEngine:
         finally:
             lock.release(in_order=False)
 
-    def _reindexed(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity:
-        current, build = self._kept() or (self._identity, 1)
+    def _reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity:
+        current, build = self._kept_identity() or (self._identity, 1)
         wanted = find_identity(self._wish(embedder, dimension, current), self._config)
         unfinished = self._store.setting("reindex")
         target = _index_setting(wanted, build + 1)
@@ -439,7 +439,7 @@ class EmbeddedEngine:
     def _remove_left_over(self, folder: Path) -> None:
         from reasoningbank.index.lock import WriterLock
 
-        identity, build = self._kept() or (self._identity, 1)
+        identity, build = self._kept_identity() or (self._identity, 1)
         for place in folder.iterdir():
             # Another policy's index of the same build follows the feed like this one.
             if not place.is_dir() or place.name.startswith(f"{build}-{identity.name}-"):
@@ -502,7 +502,7 @@ def _policy_mark(policy: Policy) -> str:
     return f"{policy.name}-{blake2b(repr(policy).encode(), digest_size=4).hexdigest()}"
 
 
-def _acquired(lock: PassingLock, folder: Path, wait_s: float) -> bool:
+def _acquire(lock: PassingLock, folder: Path, wait_s: float) -> bool:
     for _ in range(MOST_RENEWALS):
         # The folder may be removed at any moment.
         with suppress(FileNotFoundError):

@@ -20,7 +20,7 @@ import pytest
 import reasoningbank
 from reasoningbank import ReasoningBank
 from reasoningbank.agents.cold import answer
-from reasoningbank.agents.lock import held
+from reasoningbank.agents.lock import hold
 from reasoningbank.agents.notes import waiting
 from reasoningbank.agents.place import make_room, place_of
 from reasoningbank.agents.work import work
@@ -157,7 +157,7 @@ class Desktop:
     def hook(self, event: str, session: str = "s1", *, agent: str = "claude-code", **more: Any) -> Said:
         """The same in this process, with nobody started to read the session: `read` does that."""
         make_room(self.place.work_lock)
-        lock = held(self.place.work_lock)
+        lock = hold(self.place.work_lock)
         assert lock is not None
         try:
             raw = json.dumps(self.payload(event, session, **more)).encode()
@@ -182,7 +182,7 @@ class Desktop:
         deadline = time.monotonic() + PATIENCE_S
         while waiting(self.place) and time.monotonic() < deadline:
             time.sleep(0.02)
-        lock = held(self.place.work_lock, PATIENCE_S)
+        lock = hold(self.place.work_lock, PATIENCE_S)
         assert lock is not None, "the reader does not end"
         os.close(lock)
         assert waiting(self.place) == 0

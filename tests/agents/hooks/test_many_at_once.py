@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.agents.lock import held
+from reasoningbank.agents.lock import hold
 from reasoningbank.core.types import Job, Step, Trajectory
 
 PATIENCE_S = 120.0
@@ -106,7 +106,7 @@ def test_a_reader_that_is_killed_loses_nothing_and_doubles_nothing(desktop) -> N
         time.sleep(0.08 * attempt)
         for process in readers_of(desktop):
             os.kill(process, signal.SIGKILL)
-        lock = held(desktop.place.work_lock, PATIENCE_S)
+        lock = hold(desktop.place.work_lock, PATIENCE_S)
         assert lock is not None
         os.close(lock)
         if not any((desktop.place.folder / "notes").iterdir()):

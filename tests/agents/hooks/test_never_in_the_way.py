@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from reasoningbank.agents.hosts import NAMES
-from reasoningbank.agents.output import printed
+from reasoningbank.agents.output import output_line
 from reasoningbank.cli.hooking import ANSWERS_IN_ANY_CASE
 from reasoningbank.config import home
 
@@ -307,4 +307,4 @@ def test_a_hook_that_is_off_loads_nothing(desktop) -> None:
 
 @pytest.mark.parametrize("agent", NAMES)
 def test_what_an_agent_hears_in_any_case_is_what_its_host_says(agent) -> None:
-    assert ANSWERS_IN_ANY_CASE.get(agent, b"").decode() == printed(agent, "")
+    assert ANSWERS_IN_ANY_CASE.get(agent, b"").decode() == output_line(agent, "")

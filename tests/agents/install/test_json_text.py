@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.agents.install.json_text import parsed, with_item, with_member, without, without_if_bare
+from reasoningbank.agents.install.json_text import parse, with_item, with_member, without, without_if_bare
 from reasoningbank.core.errors import InvalidInput
 
 COMMENTED = """{
@@ -27,7 +27,7 @@ COMMENTED = """{
 def test_comments_order_and_spacing_of_the_rest_stay():
     changed = with_item(COMMENTED, ["hooks", "Stop"], {"command": "ours"})
     assert changed.replace(',\n      {\n        "command": "ours"\n      }', "") == COMMENTED
-    assert parsed(changed)["hooks"]["Stop"][-1] == {"command": "ours"}
+    assert parse(changed)["hooks"]["Stop"][-1] == {"command": "ours"}
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_comments_order_and_spacing_of_the_rest_stay():
 def test_what_is_added_can_be_taken_out_again_to_the_byte(text):
     changed = with_member(text, ["servers", "ours"], {"command": "é", "args": ["a b"]})
     changed = with_item(changed, ["events", "Stop"], {"n": 1})
-    assert parsed(changed) == {
-        **parsed(text),
+    assert parse(changed) == {
+        **parse(text),
         "servers": {"ours": {"command": "é", "args": ["a b"]}},
         "events": {"Stop": [{"n": 1}]},
     }

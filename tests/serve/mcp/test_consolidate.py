@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reasoningbank.serve.mcp.caller import LOCAL, LocalCaller
-from reasoningbank.serve.mcp.tools import call, offered
+from reasoningbank.serve.mcp.tools import call, offered_tools
 
 
 def done(bank, **arguments):
@@ -56,7 +56,7 @@ def test_no_word_of_a_stranger_reaches_the_model(bank):
 
 def test_whoever_may_only_read_is_not_offered_it(bank):
     reader = LocalCaller(scopes=frozenset({"read"}))
-    assert "memory_consolidate" not in [tool.name for tool in offered(reader)]
+    assert "memory_consolidate" not in [tool.name for tool in offered_tools(reader)]
     assert "write" in call("memory_consolidate", {}, bank, reader).failure
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.serve.mcp.caller import LOCAL
-from reasoningbank.serve.mcp.tools import call, offered
+from reasoningbank.serve.mcp.tools import call, offered_tools
 
 
 def search_tool(client) -> dict:
@@ -16,7 +16,7 @@ def search_tool(client) -> dict:
 
 def test_without_a_file_the_contract_holds(path):
     with ReasoningBank.open(path, embedder="hash") as bank:
-        asked = offered(LOCAL, bank.settings.search)[0].inputs["properties"]
+        asked = offered_tools(LOCAL, bank.settings.search)[0].inputs["properties"]
     assert (asked["limit"]["default"], asked["limit"]["maximum"], asked["min_confidence"]["default"]) == (5, 20, 0.5)
 
 
@@ -32,7 +32,7 @@ def test_without_a_file_the_contract_holds(path):
 def test_what_the_file_says_of_searching_is_what_the_tool_offers(path, text, limits):
     path.with_name("config.toml").write_text(f"[search]\n{text}\n", "utf-8")
     with ReasoningBank.open(path, embedder="hash") as bank:
-        asked = offered(LOCAL, bank.settings.search)[0].inputs["properties"]
+        asked = offered_tools(LOCAL, bank.settings.search)[0].inputs["properties"]
     assert (asked["limit"]["default"], asked["limit"]["maximum"], asked["min_confidence"]["default"]) == limits
 
 

@@ -238,7 +238,7 @@ def test_the_newest_memories_are_listed_in_pages(bank):
     seen: list[str] = []
     cursor, pages = None, 0
     while True:
-        page = resources.listed(bank, cursor)
+        page = resources.list_resources(bank, cursor)
         seen += [entry["uri"] for entry in page.entries]
         pages += 1
         cursor = page.next_cursor
@@ -252,7 +252,7 @@ def test_the_newest_memories_are_listed_in_pages(bank):
 
 
 def test_an_empty_bank_lists_one_page(bank):
-    page = resources.listed(bank, None)
+    page = resources.list_resources(bank, None)
     assert len(page.entries) == 2
     assert page.next_cursor is None
 

@@ -40,13 +40,13 @@ class Followed:
     def __init__(self, how: Following, task: str) -> None:
         self._how = how
         self._finished = False
-        self.task = shortened(task, MOST_TASK_CHARS)
+        self.task = shorten(task, MOST_TASK_CHARS)
         self.advice = ""
         """Prompt-ready text, or "" when nothing fits."""
         self.session: str | None = None
         """The id of the session that this is kept as; None when the bank cannot be used."""
         if self.task.strip():
-            self.session = self._tried(
+            self.session = self._try(
                 lambda: how.bank.start_session(self.task, namespace=how.namespace, agent=how.agent).id
             )
             self.advice = self.ask(self.task, max_tokens=how.max_tokens)
@@ -55,9 +55,9 @@ class Followed:
         """Advice on something that came up in the task; what is shown is charged to it. "" when nothing fits."""
         if not max_tokens or not text.strip():
             return ""
-        how, query = self._how, shortened(text, MOST_TASK_CHARS)
+        how, query = self._how, shorten(text, MOST_TASK_CHARS)
         return (
-            self._tried(
+            self._try(
                 lambda: how.bank.inject(query, max_tokens=max_tokens, namespace=how.namespace, session=self.session)
             )
             or ""
@@ -67,20 +67,20 @@ class Followed:
         session = self.session
         if session is not None and not self._finished and action.strip():
             said = {} if ok is None else {"ok": ok}
-            self._tried(lambda: self._how.bank.add_step(session, shortened(action), shortened(as_text(result)), said))
+            self._try(lambda: self._how.bank.add_step(session, shorten(action), shorten(as_text(result)), said))
 
     def finish(self, outcome: str, *, used: Sequence[str] = ()) -> None:
         """success, failure or unknown. Credits what was shown, and queues the session to be distilled."""
         session = self.session
         if session is not None and not self._finished:
             self._finished = True
-            self._tried(lambda: self._how.bank.end_session(session, outcome, used=used))
+            self._try(lambda: self._how.bank.end_session(session, outcome, used=used))
 
     def failed(self, error: BaseException) -> None:
         self.step("it raised", f"{type(error).__name__}: {error}", ok=False)
         self.finish("failure")
 
-    def _tried(self, act: Callable[[], T]) -> T | None:
+    def _try(self, act: Callable[[], T]) -> T | None:
         try:
             return act()
         except BankError as error:
@@ -116,7 +116,7 @@ def as_text(value: Any) -> str:
         return str(value)
 
 
-def shortened(text: str, most_chars: int = MOST_TEXT_CHARS) -> str:
+def shorten(text: str, most_chars: int = MOST_TEXT_CHARS) -> str:
     """The beginning and the end: how it started, and how it came out."""
     if len(text) <= most_chars:
         return text

@@ -101,14 +101,14 @@ class BankStore(BaseStore):
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         found: list[SearchItem] = []
-        for item in self._ranked(op) if op.query else self._listed(op):
+        for item in self._search_items(op) if op.query else self._list_items(op):
             if passes(item.value, op.filter):
                 found.append(item)
                 if len(found) == op.offset + op.limit:
                     break
         return found[op.offset :]
 
-    def _ranked(self, op: SearchOp) -> Iterator[SearchItem]:
+    def _search_items(self, op: SearchOp) -> Iterator[SearchItem]:
         """The nearest first, further and further while whoever asks goes on: a filter costs no recall."""
         wanted, seen = op.offset + op.limit, set[str]()
         most = self._bank.settings.search.max_limit or MAX_LIMIT
@@ -133,7 +133,7 @@ class BankStore(BaseStore):
                 return
             wanted *= 4
 
-    def _listed(self, op: SearchOp) -> Iterator[SearchItem]:
+    def _list_items(self, op: SearchOp) -> Iterator[SearchItem]:
         for item in self._under(op.namespace_prefix):
             yield _found(item, None)
 
@@ -223,7 +223,7 @@ def _whole(value: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _held(item: Remembered) -> dict[str, Any]:
+def _value_of(item: Remembered) -> dict[str, Any]:
     held: dict[str, Any] = item.memory.metadata[_HELD]
     return {
         "namespace": tuple(held["namespace"]),
@@ -235,8 +235,8 @@ def _held(item: Remembered) -> dict[str, Any]:
 
 
 def _item(item: Remembered) -> Item:
-    return Item(**_held(item))
+    return Item(**_value_of(item))
 
 
 def _found(item: Remembered, score: float | None) -> SearchItem:
-    return SearchItem(**_held(item), score=score)
+    return SearchItem(**_value_of(item), score=score)

@@ -53,12 +53,12 @@ def _compares(value: Any, operator: str, other: Any) -> bool:
         case "$ne":
             return bool(value != other)
         case "$gt" | "$gte" | "$lt" | "$lte":
-            return _ordered(value, operator, other)
+            return _compare(value, operator, other)
         case _:
             raise InvalidInput(f"A filter knows no {operator}: use $eq, $ne, $gt, $gte, $lt or $lte.")
 
 
-def _ordered(value: Any, operator: str, other: Any) -> bool:
+def _compare(value: Any, operator: str, other: Any) -> bool:
     try:
         one, two = float(value), float(other)
     except (TypeError, ValueError):

@@ -37,7 +37,7 @@ async def run(
     followed = await follow(how, _task(task))
     hooks = _Steps(followed, options.pop("hooks", None))
     config = options.pop("run_config", None) or RunConfig()
-    config = replace(config, call_model_input_filter=_advised(followed, config.call_model_input_filter))
+    config = replace(config, call_model_input_filter=_advise_input(followed, config.call_model_input_filter))
     try:
         result = await Runner.run(agent, task, hooks=hooks, run_config=config, **options)
     except BaseException as error:
@@ -49,7 +49,7 @@ async def run(
     return result
 
 
-def _advised(followed: Followed, inner: Any) -> Callable[[CallModelData[Any]], Any]:
+def _advise_input(followed: Followed, inner: Any) -> Callable[[CallModelData[Any]], Any]:
     async def filtered(data: CallModelData[Any]) -> ModelInputData:
         model_data = data.model_data
         if inner is not None:

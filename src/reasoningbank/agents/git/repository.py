@@ -25,7 +25,7 @@ class Repository:
         self.folder = folder
         if not folder.is_dir():
             raise InvalidInput(f"{folder} is not a folder. Name a repository.")
-        if self._asked("rev-parse", "--git-dir") is None:
+        if self._ask_git("rev-parse", "--git-dir") is None:
             raise InvalidInput(f"{folder} is not in a git repository.")
 
     def commit(self, name: str) -> str | None:
@@ -43,7 +43,7 @@ class Repository:
         return tuple(dict.fromkeys(name for name in found if name))
 
     def is_landed(self, commit: str) -> bool:
-        return any(self._asked("merge-base", "--is-ancestor", commit, tip) is not None for tip in self.tips)
+        return any(self._ask_git("merge-base", "--is-ancestor", commit, tip) is not None for tip in self.tips)
 
     @cached_property
     def reverts(self) -> dict[str, tuple[str, ...]]:
@@ -51,7 +51,7 @@ class Repository:
         found: dict[str, list[str]] = {}
         if not self.tips:
             return {}
-        log = self._asked("log", "--no-show-signature", "--fixed-strings", "--grep=This reverts commit",
+        log = self._ask_git("log", "--no-show-signature", "--fixed-strings", "--grep=This reverts commit",
                           "--format=%x01%H%n%B", *self.tips, "--") or ""  # fmt: skip
         for entry in log.split("\x01")[1:]:
             by, _, message = entry.partition("\n")
@@ -80,7 +80,7 @@ class Repository:
                 if self._blobs(tip, [path])[path] is None:
                     return True
                 continue
-            told = self._asked("blame", "--porcelain", "--no-textconv", "-s", tip, "--", path) or ""
+            told = self._ask_git("blame", "--porcelain", "--no-textconv", "-s", tip, "--", path) or ""
             if any(line.startswith(commit) for line in told.splitlines()):
                 return True
             if self._blobs(tip, [path])[path] == blob:
@@ -89,7 +89,7 @@ class Repository:
 
     def _changes(self, commit: str) -> tuple[dict[str, str | None] | None, dict[str, str | None]]:
         """What each changed file was before and after, by content; None for a merge."""
-        told = self._asked("diff-tree", "--root", "-r", "-z", "--no-commit-id", "--no-renames", commit)
+        told = self._ask_git("diff-tree", "--root", "-r", "-z", "--no-commit-id", "--no-renames", commit)
         words = (told or "").split("\0")
         before: dict[str, str | None] = {}
         after: dict[str, str | None] = {}
@@ -101,7 +101,7 @@ class Repository:
     def _blobs(self, tip: str, paths: Sequence[str]) -> dict[str, str | None]:
         found: dict[str, str | None] = dict.fromkeys(paths)
         for start in range(0, len(paths), 200):
-            told = self._asked("ls-tree", "-z", "-r", tip, "--", *paths[start : start + 200]) or ""
+            told = self._ask_git("ls-tree", "-z", "-r", tip, "--", *paths[start : start + 200]) or ""
             for entry in filter(None, told.split("\0")):
                 about, _, path = entry.partition("\t")
                 if path in found:
@@ -109,10 +109,10 @@ class Repository:
         return found
 
     def _line(self, *words: str) -> str | None:
-        told = self._asked(*words)
+        told = self._ask_git(*words)
         return told.strip() or None if told is not None else None
 
-    def _asked(self, *words: str) -> str | None:
+    def _ask_git(self, *words: str) -> str | None:
         """What git says, or None when it says no."""
         command = ["git", "-C", str(self.folder), "--no-pager", "--no-optional-locks", "--literal-pathspecs", *words]
         try:

@@ -101,7 +101,7 @@ def _settings(path: Path, program: Program, places: Places) -> Target:
     server = server_entry(program)
 
     def add(text: str) -> str:
-        there = toml_text.parsed(text)
+        there = toml_text.parse(text)
         features = there.get("features", {})
         # Whoever has decided about hooks, under the old name or the new, has decided.
         decided = isinstance(features, dict) and bool(features.keys() & {"hooks", SWITCH})
@@ -113,7 +113,7 @@ def _settings(path: Path, program: Program, places: Places) -> Target:
         return toml_text.with_table(text, ["mcp_servers", NAME], {**_plain(known), **server})
 
     def remove(text: str) -> str:
-        there = toml_text.parsed(text)
+        there = toml_text.parse(text)
         return toml_text.without_table(text, ["mcp_servers", NAME]) if NAME in there.get("mcp_servers", {}) else text
 
     return Target(path=path, holds="MCP server", blank="", add=add, remove=remove)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reasoningbank.agents.install.targets import Target
-from reasoningbank.agents.install.writing import Seen, back_up, backups_of, put_back, replace_file, seen
+from reasoningbank.agents.install.writing import Seen, back_up, backups_of, put_back, read_seen, replace_file
 from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.values import dataclass
 
@@ -56,16 +56,16 @@ class Written:
 def installing(targets: Sequence[Target]) -> list[Change]:
     changes = []
     for target in targets:
-        was = seen(target.path)
-        changes.append(Change(target=target, was=was, text=_added(target, was.text)))
+        was = read_seen(target.path)
+        changes.append(Change(target=target, was=was, text=_add_entries(target, was.text)))
     return changes
 
 
 def uninstalling(targets: Sequence[Target]) -> list[Change]:
     changes = []
     for target in targets:
-        was = seen(target.path)
-        text, kept = _restored(target, was)
+        was = read_seen(target.path)
+        text, kept = _text_before(target, was)
         changes.append(Change(target=target, was=was, text=text, kept=kept))
     return changes
 
@@ -94,7 +94,7 @@ def write(changes: Sequence[Change], now: float, *, copies: bool = True) -> list
     return written
 
 
-def _added(target: Target, text: str) -> str:
+def _add_entries(target: Target, text: str) -> str:
     try:
         return _with_ours(target, text)
     except InvalidInput as error:
@@ -105,13 +105,13 @@ def _with_ours(target: Target, text: str) -> str:
     return target.add(text if text.strip() else target.blank)
 
 
-def _restored(target: Target, was: Seen) -> tuple[str | None, Path | None]:
+def _text_before(target: Target, was: Seen) -> tuple[str | None, Path | None]:
     """The text from before, with its copy, where nothing is newer; else the text without our entries."""
     if was.data is None or not was.text.strip():
         return (None if was.data is None else was.text), None
     for copy in reversed(backups_of(was.path)):
-        if _is_all_there_was(target, seen(copy).text, was.text):
-            return seen(copy).text, copy
+        if _is_all_there_was(target, read_seen(copy).text, was.text):
+            return read_seen(copy).text, copy
     try:
         if was.text == _with_ours(target, ""):
             return None, None

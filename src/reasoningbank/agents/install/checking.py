@@ -21,7 +21,7 @@ from reasoningbank.agents.install import json_text, toml_text
 from reasoningbank.agents.install.hooks import HOOKS
 from reasoningbank.agents.install.program import NAME, is_ours
 from reasoningbank.agents.install.targets import Target
-from reasoningbank.agents.install.writing import seen
+from reasoningbank.agents.install.writing import read_seen
 from reasoningbank.core.errors import BankError, InvalidInput
 
 MCP_WAIT_S = 20.0
@@ -39,7 +39,7 @@ def findings(agent: str, targets: Sequence[Target], *, session: str, cwd: Path) 
     ours = []
     for target in targets:
         try:
-            text = seen(target.path).text
+            text = read_seen(target.path).text
             if not text.strip() or target.remove(text) == text:
                 continue
             ours.append((target, text))
@@ -59,7 +59,7 @@ def named_option(targets: Sequence[Target], option: str) -> str | None:
     """What the installed hooks were told by an option, such as the bank to use, if they were told."""
     for target in targets:
         try:
-            found = _start_hook(seen(target.path).text) if target.holds == HOOKS else None
+            found = _start_hook(read_seen(target.path).text) if target.holds == HOOKS else None
         except (BankError, KeyError, TypeError, AttributeError):
             continue
         words = shlex.split(found[0]) if found is not None else []
@@ -82,7 +82,7 @@ def _settings(agent: str, target: Target, text: str) -> Finding:
 
 
 def _has_plugin(text: str) -> bool:
-    enabled = json_text.parsed(text).get("enabledPlugins")
+    enabled = json_text.parse(text).get("enabledPlugins")
     return isinstance(enabled, dict) and any(on is True and name.startswith(f"{NAME}@") for name, on in enabled.items())
 
 
@@ -124,7 +124,7 @@ def _problem(agent: str, command: str, done: subprocess.CompletedProcess[bytes])
 
 
 def _start_hook(text: str) -> tuple[str, float] | None:
-    events = json_text.parsed(text)[HOOKS]
+    events = json_text.parse(text)[HOOKS]
     for event, entries in events.items():
         if event.lower() != "sessionstart":
             continue
@@ -160,7 +160,7 @@ def _server(agent: str, target: Target, text: str, cwd: Path) -> Finding:
         },
     }
     try:
-        answer, complaint = _asked(command, json.dumps(request).encode() + b"\n", cwd)
+        answer, complaint = _ask_program(command, json.dumps(request).encode() + b"\n", cwd)
     except OSError as error:
         hint = f"`{NAME} install {agent}` writes it anew"
         return Finding("fail", f"the MCP server cannot be started ({error.strerror}): {' '.join(command)}. {hint}.")
@@ -174,13 +174,13 @@ def _server(agent: str, target: Target, text: str, cwd: Path) -> Finding:
 
 def _server_command(target: Target, text: str) -> list[str]:
     servers = (
-        toml_text.parsed(text)["mcp_servers"] if target.path.suffix == ".toml" else json_text.parsed(text)["mcpServers"]
+        toml_text.parse(text)["mcp_servers"] if target.path.suffix == ".toml" else json_text.parse(text)["mcpServers"]
     )
     entry = servers[NAME]
     return [str(entry.get("command", "")), *map(str, entry.get("args", ()))]
 
 
-def _asked(command: Sequence[str], line: bytes, cwd: Path) -> tuple[str, str]:
+def _ask_program(command: Sequence[str], line: bytes, cwd: Path) -> tuple[str, str]:
     """The first line that comes back, and what was said besides."""
     process = subprocess.Popen(  # noqa: S603 - the very command of the settings
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd

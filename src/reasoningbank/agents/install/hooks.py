@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from reasoningbank.agents.install.json_text import parsed, with_item, with_member, without, without_if_bare
+from reasoningbank.agents.install.json_text import parse, with_item, with_member, without, without_if_bare
 from reasoningbank.agents.install.program import is_ours
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.values import dataclass
@@ -30,14 +30,14 @@ class Hook:
 # ---------------------------------------------------------------- groups of hooks, as Claude Code has them
 
 
-def grouped(hook: Hook) -> dict[str, Any]:
+def hook_group(hook: Hook) -> dict[str, Any]:
     call: dict[str, Any] = {"type": "command", "command": hook.command, "timeout": hook.timeout_s}
     return {**({} if hook.matcher is None else {"matcher": hook.matcher}), HOOKS: [call]}
 
 
 def with_groups(text: str, hooks: Sequence[Hook]) -> str:
     """Exactly these of ours; a text that has them already comes back as it is."""
-    wanted = [(hook.event, grouped(hook)) for hook in hooks]
+    wanted = [(hook.event, hook_group(hook)) for hook in hooks]
     there = [(event, group) for event, _, group in _groups(text) if any(map(_calls_us, group[HOOKS]))]
     if _same(there, wanted):
         return text
@@ -56,9 +56,9 @@ def without_groups(text: str) -> str:
     ]
     for event, index, number in reversed(found):
         text = without(text, [HOOKS, event, index, HOOKS, number])
-        if not parsed(text)[HOOKS][event][index][HOOKS]:
+        if not parse(text)[HOOKS][event][index][HOOKS]:
             text = without(text, [HOOKS, event, index])
-    return _tidied(text, {event for event, _, _ in found})
+    return _drop_empty_lists(text, {event for event, _, _ in found})
 
 
 def _groups(text: str) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
@@ -82,7 +82,7 @@ def with_entries(text: str, hooks: Sequence[Hook]) -> str:
     if _same(there, wanted):
         return text
     text = without_entries(text)
-    if "version" not in parsed(text):
+    if "version" not in parse(text):
         text = with_member(text, ["version"], 1)
     for event, entry in wanted:
         text = with_item(text, [HOOKS, event], entry)
@@ -98,14 +98,14 @@ def without_entries(text: str) -> str:
     ]
     for event, index in reversed(found):
         text = without(text, [HOOKS, event, index])
-    return _tidied(text, {event for event, _ in found})
+    return _drop_empty_lists(text, {event for event, _ in found})
 
 
 # ---------------------------------------------------------------- both
 
 
 def _events(text: str) -> dict[str, list[Any]]:
-    whole = parsed(text)
+    whole = parse(text)
     if not isinstance(whole, dict):
         raise InvalidInput("the whole of it is not an object")
     events = whole.get(HOOKS, {})
@@ -125,7 +125,7 @@ def _same(there: Sequence[tuple[str, Any]], wanted: Sequence[tuple[str, Any]]) -
     return sorted(there, key=lambda pair: pair[0]) == sorted(wanted, key=lambda pair: pair[0])
 
 
-def _tidied(text: str, events: set[str]) -> str:
+def _drop_empty_lists(text: str, events: set[str]) -> str:
     """Without the lists that we leave empty."""
     for event in events:
         text = without_if_bare(text, [HOOKS, event])

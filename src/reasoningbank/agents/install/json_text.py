@@ -42,24 +42,24 @@ class _Broken(Exception):
         self.at = at
 
 
-def parsed(text: str) -> Any:
+def parse(text: str) -> Any:
     return _root(text).value
 
 
 def with_member(text: str, path: Sequence[str], value: object) -> str:
     """The object member at `path` set to `value`; objects on the way are made where they are missing."""
     node, depth = _nearest(text, path)
-    expected = holder = deepcopy(parsed(text))
+    expected = holder = deepcopy(parse(text))
     for name in path[:-1]:
         holder = holder.setdefault(name, {})
     holder[path[-1]] = value
     if depth == len(path):
-        changed = text[: node.start] + _told(value, _indent(text, node.start), text) + text[node.end :]
+        changed = text[: node.start] + _format(value, _indent(text, node.start), text) + text[node.end :]
     else:
         for name in reversed(path[depth + 1 :]):
             value = {name: value}
-        changed = _inserted(text, node, f"{json.dumps(path[depth], ensure_ascii=False)}: ", value)
-    return _checked(changed, expected)
+        changed = _insert(text, node, f"{json.dumps(path[depth], ensure_ascii=False)}: ", value)
+    return _validate(changed, expected)
 
 
 def with_item(text: str, path: Sequence[str], value: object) -> str:
@@ -69,18 +69,18 @@ def with_item(text: str, path: Sequence[str], value: object) -> str:
         return with_member(text, path, [value])
     if node.keys is not None or not isinstance(node.value, list):
         raise InvalidInput(f"{'.'.join(path)} is not a list")
-    expected = deepcopy(parsed(text))
+    expected = deepcopy(parse(text))
     _at(expected, path).append(value)
-    return _checked(_inserted(text, node, "", value), expected)
+    return _validate(_insert(text, node, "", value), expected)
 
 
 def without(text: str, path: Path) -> str:
     """The same text without the member or item at `path`."""
-    expected = deepcopy(parsed(text))
+    expected = deepcopy(parse(text))
     del _at(expected, path[:-1])[path[-1]]
     parent = _found(_root(text), path[:-1])
     index = parent.keys.index(str(path[-1])) if parent.keys is not None else int(path[-1])
-    return _checked(_cut(text, parent, index), expected)
+    return _validate(_cut(text, parent, index), expected)
 
 
 def without_if_bare(text: str, path: Path) -> str:
@@ -196,8 +196,8 @@ def _at(value: Any, path: Path) -> Any:
     return value
 
 
-def _checked(changed: str, expected: Any) -> str:
-    if parsed(changed) != expected:
+def _validate(changed: str, expected: Any) -> str:
+    if parse(changed) != expected:
         raise InvalidInput("it is laid out in a way that cannot be changed safely")
     return changed
 
@@ -205,11 +205,11 @@ def _checked(changed: str, expected: Any) -> str:
 # ---------------------------------------------------------------- changing
 
 
-def _inserted(text: str, node: Node, label: str, value: object) -> str:
+def _insert(text: str, node: Node, label: str, value: object) -> str:
     close = node.end - 1
     if not node.children:
         indent = _indent(text, node.start)
-        told = label + _told(value, indent + _unit(text), text)
+        told = label + _format(value, indent + _unit(text), text)
         held, line = text[node.start + 1 : close].rstrip(), _newline(text)
         return f"{text[: node.start + 1]}{held}{line}{indent}{_unit(text)}{told}{line}{indent}{text[close:]}"
     last = node.children[-1].end
@@ -219,9 +219,9 @@ def _inserted(text: str, node: Node, label: str, value: object) -> str:
     if "\n" not in text[node.start : node.end]:
         return f"{text[:last]}{missing} {label}{json.dumps(value, ensure_ascii=False)}{text[last:]}"
     indent = _indent(text, node.starts[0])
-    told = label + _told(value, indent, text)
+    told = label + _format(value, indent, text)
     # A comment behind the last value stays with it.
-    rest = _ended(_SAME_LINE, text, last)
+    rest = _end_of(_SAME_LINE, text, last)
     return f"{text[:last]}{missing}{text[last:rest]}{_newline(text)}{indent}{told}{text[rest:]}"
 
 
@@ -233,7 +233,7 @@ def _cut(text: str, node: Node, index: int) -> str:
         around = text[node.start + 1 : start] + text[end:close]
         return text[: node.start + 1] + (around if around.strip() else "") + text[close:]
     if not last:
-        return text[:start] + text[_ended(_REST_OF_LINE, text, end) :]
+        return text[:start] + text[_end_of(_REST_OF_LINE, text, end) :]
     before = node.children[index - 1].end
     between = text[before:start]
     comma = _comma_at(between)
@@ -243,10 +243,10 @@ def _cut(text: str, node: Node, index: int) -> str:
 
 def _past(text: str, at: int) -> int:
     """Behind the white space and the comments that begin here."""
-    return _ended(_GAP, text, at)
+    return _end_of(_GAP, text, at)
 
 
-def _ended(pattern: re.Pattern[str], text: str, at: int) -> int:
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
     match = pattern.match(text, at)
     return at if match is None else match.end()
 
@@ -262,7 +262,7 @@ def _after_comma(gap: str) -> int:
     return 0 if comma is None else comma + 1
 
 
-def _told(value: object, indent: str, text: str) -> str:
+def _format(value: object, indent: str, text: str) -> str:
     if "\n" not in text.strip() and len(text.strip()) > len("{}"):
         return json.dumps(value, ensure_ascii=False)
     told = json.dumps(value, ensure_ascii=False, indent=_unit(text))

@@ -32,7 +32,7 @@ class Program:
 
     def line(self, *arguments: str) -> str:
         """As one line for a shell."""
-        return " ".join(_quoted(word, windows=self.windows) for word in self.call(*arguments))
+        return " ".join(_quote(word, windows=self.windows) for word in self.call(*arguments))
 
 
 def program_in(scripts: Path, python: str, *, windows: bool, options: tuple[str, ...] = ()) -> Program:
@@ -47,7 +47,7 @@ def is_ours(command: object) -> bool:
     return isinstance(command, str) and _OURS.search(command) is not None
 
 
-def _quoted(word: str, *, windows: bool) -> str:
+def _quote(word: str, *, windows: bool) -> str:
     if not windows:
         return shlex.quote(word)
     # Slashes and double quotes mean the same to Git Bash, in which hooks run there, and to cmd.

@@ -77,7 +77,7 @@ def server_entry(program: Program) -> dict[str, object]:
 
 
 def _with_json_server(entry: Mapping[str, object], text: str) -> str:
-    there = json_text.parsed(text)
+    there = json_text.parse(text)
     servers = there.get("mcpServers") if isinstance(there, dict) else None
     known = servers.get(NAME) if isinstance(servers, dict) else None
     # What the agent or the user added to the entry, such as `env`, stays.
@@ -88,7 +88,7 @@ def _with_json_server(entry: Mapping[str, object], text: str) -> str:
 
 
 def _without_json_server(text: str) -> str:
-    there = json_text.parsed(text)
+    there = json_text.parse(text)
     servers = there.get("mcpServers") if isinstance(there, dict) else None
     if not isinstance(servers, dict) or NAME not in servers:
         return text

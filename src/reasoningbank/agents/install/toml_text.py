@@ -20,7 +20,7 @@ _LONG_STRINGS = ('"""', "'''")
 _CANNOT = "it is laid out in a way that cannot be changed safely"
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parse(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -29,7 +29,7 @@ def parsed(text: str) -> dict[str, Any]:
 
 def with_table(text: str, name: Sequence[str], values: Mapping[str, object]) -> str:
     """The table `name` holding exactly `values` besides tables of its own, at the end when it is new."""
-    expected = deepcopy(parsed(text))
+    expected = deepcopy(parse(text))
     holder = expected
     for part in name[:-1]:
         holder = holder.setdefault(part, {})
@@ -37,17 +37,17 @@ def with_table(text: str, name: Sequence[str], values: Mapping[str, object]) -> 
     is_new = known is None
     holder[name[-1]] = {**{key: value for key, value in (known or {}).items() if isinstance(value, dict)}, **values}
     line = _newline(text)
-    told = line.join([f"[{'.'.join(name)}]", *(f"{key} = {_told(value)}" for key, value in values.items())])
+    told = line.join([f"[{'.'.join(name)}]", *(f"{key} = {_format(value)}" for key, value in values.items())])
     if is_new:
-        changed = f"{_ended(text, line)}{told}{line}"
+        changed = f"{_end_with_blank_line(text, line)}{told}{line}"
     else:
         start, end = _span(text, name)
         changed = f"{text[:start]}{told}{line}{text[end:]}"
-    return _checked(changed, expected)
+    return _validate(changed, expected)
 
 
 def without_table(text: str, name: Sequence[str]) -> str:
-    expected = deepcopy(parsed(text))
+    expected = deepcopy(parse(text))
     holder = expected
     for part in name[:-1]:
         holder = holder[part]
@@ -56,24 +56,24 @@ def without_table(text: str, name: Sequence[str]) -> str:
     # The empty line before the last table came with it.
     before = text[:start] if text[end:].strip() else re.sub(r"(\r?\n)\r?\n\Z", r"\1", text[:start])
     changed = before + text[end:]
-    remaining = parsed(changed)
+    remaining = parse(changed)
     if name[0] not in remaining and not expected.get(name[0], True):
         del expected[name[0]]
-    return _checked(changed, expected)
+    return _validate(changed, expected)
 
 
 def with_key(text: str, table: str, key: str, value: object) -> str:
     """One key of a top-level table, at the end of the table when it is new."""
-    there = parsed(text).get(table)
+    there = parse(text).get(table)
     if there is None:
         return with_table(text, [table], {key: value})
-    expected = deepcopy(parsed(text))
+    expected = deepcopy(parse(text))
     if not isinstance(expected[table], dict):
         raise InvalidInput(f"{table} is not a table")
     expected[table][key] = value
     start, end = _span(text, [table])
     body = text[start:end]
-    told = f"{key} = {_told(value)}"
+    told = f"{key} = {_format(value)}"
     if key in there:
         body = re.sub(
             rf"(?m)^(\s*){re.escape(key)}\s*=\s*[^\r\n#]*?(?=[ \t]*(?:#|\r?$))", rf"\g<1>{told}", body, count=1
@@ -81,18 +81,18 @@ def with_key(text: str, table: str, key: str, value: object) -> str:
     else:
         kept = body.rstrip()
         body = f"{kept}{_newline(text)}{told}{body[len(kept) :] or _newline(text)}"
-    return _checked(text[:start] + body + text[end:], expected)
+    return _validate(text[:start] + body + text[end:], expected)
 
 
 def without_key(text: str, table: str, key: str) -> str:
     """The table goes too when nothing else is in it."""
-    expected = deepcopy(parsed(text))
+    expected = deepcopy(parse(text))
     del expected[table][key]
     if not expected[table]:
         return without_table(text, [table])
     start, end = _span(text, [table])
     body = re.sub(rf"(?m)^[ \t]*{re.escape(key)}\s*=[^\r\n]*\r?\n?", "", text[start:end], count=1)
-    return _checked(text[:start] + body + text[end:], expected)
+    return _validate(text[:start] + body + text[end:], expected)
 
 
 def _span(text: str, name: Sequence[str]) -> tuple[int, int]:
@@ -132,19 +132,19 @@ def _parts(header: str) -> list[str]:
     return [part.strip().strip("\"'") for part in header.split(".")]
 
 
-def _told(value: object) -> str:
+def _format(value: object) -> str:
     # What JSON says of a string, a number, a boolean and a list of them is TOML too.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _ended(text: str, line: str) -> str:
+def _end_with_blank_line(text: str, line: str) -> str:
     """Ready for another table: with an empty line at its end."""
     if not text:
         return text
     return f"{text}{'' if text.endswith(chr(10)) else line}{line}"
 
 
-def _checked(changed: str, expected: Mapping[str, Any]) -> str:
+def _validate(changed: str, expected: Mapping[str, Any]) -> str:
     try:
         same = tomllib.loads(changed) == expected
     except tomllib.TOMLDecodeError:

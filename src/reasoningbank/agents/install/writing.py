@@ -38,7 +38,7 @@ class Seen:
         return (self.data or b"").decode("utf-8").removeprefix(_BOM)
 
 
-def seen(path: Path) -> Seen:
+def read_seen(path: Path) -> Seen:
     try:
         real = path.resolve()
         data = real.read_bytes() if real.exists() else None
@@ -47,7 +47,7 @@ def seen(path: Path) -> Seen:
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path} is not text in UTF-8. Repair it, or move it away. Nothing was written.") from error
     except (OSError, RuntimeError) as error:
-        raise BankError(f"{path} cannot be read ({_said(error)}). Nothing was written.") from error
+        raise BankError(f"{path} cannot be read ({_reason(error)}). Nothing was written.") from error
     return Seen(path=real, data=data)
 
 
@@ -62,7 +62,7 @@ def replace_file(was: Seen, text: str | None, *, guarded: bool = False) -> None:
             else:
                 _put(was, text)
     except OSError as error:
-        raise BankError(f"{was.path} cannot be written: {_said(error)}.") from error
+        raise BankError(f"{was.path} cannot be written: {_reason(error)}.") from error
 
 
 def put_back(was: Seen) -> None:
@@ -118,16 +118,16 @@ def back_up(was: Seen, now: float) -> Path | None:
         for surplus in backups_of(was.path)[1 : -(MOST_BACKUPS - 1)]:
             surplus.unlink(missing_ok=True)
     except OSError as error:
-        raise BankError(f"{was.path} cannot be backed up: {_said(error)}. Nothing was written to it.") from error
+        raise BankError(f"{was.path} cannot be backed up: {_reason(error)}. Nothing was written to it.") from error
     return copy
 
 
 def backups_of(path: Path) -> list[Path]:
     """Oldest first."""
-    return sorted(path.parent.glob(f"{_escaped(path.name)}{BACKUP}*")) if path.parent.is_dir() else []
+    return sorted(path.parent.glob(f"{_escape(path.name)}{BACKUP}*")) if path.parent.is_dir() else []
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
@@ -159,5 +159,5 @@ def _guard(path: Path) -> Iterator[None]:
             lock.rmdir()
 
 
-def _said(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error)

@@ -63,7 +63,7 @@ def diverse(items: Sequence[Remembered], costs: Sequence[int], wanted: Wanted) -
         if cost > left or cost > max(ALWAYS_SMALL_TOKENS, wanted.max_tokens * LARGEST_SHARE):
             continue
         said = frozenset(terms(f"{item.title} {item.content}", stem=stem))
-        if any(_shared(said, other) >= ALIKE for other in words):
+        if any(_overlap(said, other) >= ALIKE for other in words):
             continue
         taken.append(position)
         words.append(said)
@@ -71,5 +71,5 @@ def diverse(items: Sequence[Remembered], costs: Sequence[int], wanted: Wanted) -
     return taken
 
 
-def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(1, len(one | other))

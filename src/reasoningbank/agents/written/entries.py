@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from reasoningbank.core.types import Outcome, Remembered
-from reasoningbank.core.wording import avoided
+from reasoningbank.core.wording import avoid_title
 from reasoningbank.guard.hidden import visible
 
 _SPACES = re.compile(r"\s+")
@@ -23,14 +23,14 @@ _FACT = "fact"
 
 def entry(item: Remembered) -> str:
     kind = "Avoid" if item.outcome is Outcome.FAILURE else "Known" if _FACT in item.tags else "Do"
-    title = avoided(item.title) if item.outcome is Outcome.FAILURE else item.title
+    title = avoid_title(item.title) if item.outcome is Outcome.FAILURE else item.title
     earned = f"confidence {item.confidence.mean:.2f}"
     if item.usage_count:
         earned += f", used {item.usage_count}×"
     when = in_line(item.description) if _FACT not in item.tags else ""
     label = "" if when.casefold().startswith("when ") else "When: "
-    told = [_ended(in_line(_punctuated(item.content))), f"{label}{_ended(when)}" if when else ""]
-    return f"- **{kind}: {_unmarked(in_line(title))}** {' '.join(filter(None, told))} ({earned})"
+    told = [_end_sentence(in_line(_punctuate(item.content))), f"{label}{_end_sentence(when)}" if when else ""]
+    return f"- **{kind}: {_without_marks(in_line(title))}** {' '.join(filter(None, told))} ({earned})"
 
 
 def in_line(text: str) -> str:
@@ -50,14 +50,14 @@ def _harmless(text: str) -> str:
     return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", fenced)
 
 
-def _unmarked(title: str) -> str:
+def _without_marks(title: str) -> str:
     return title.replace("*", "")
 
 
-def _punctuated(text: str) -> str:
+def _punctuate(text: str) -> str:
     """Lines that stood apart keep apart in one line; a sentence that was only broken at a margin goes on."""
     return _LINE_END.sub(";\\1", text.strip()) if "```" not in text else text
 
 
-def _ended(text: str) -> str:
+def _end_sentence(text: str) -> str:
     return text if not text or text[-1] in ".!?…:;" else f"{text}."

@@ -49,7 +49,7 @@ def page_of(kind: str, memories: Iterable[Remembered], wanted: Wanted) -> Page:
     )
 
 
-def updated(kind: str, text: str, page: Page, namespace: str) -> str:
+def update(kind: str, text: str, page: Page, namespace: str) -> str:
     """The whole file with the page in it; a new skill begins with what a skill must say of itself."""
     if kind == "skill" and not text.strip():
         text = f"---\n{_front_matter(namespace)}\n---\n\n"
@@ -61,7 +61,7 @@ def target_of(kind: str, path: Path, page: Page, namespace: str) -> Target:
         path=path,
         holds="lessons",
         blank="",
-        add=lambda text: updated(kind, text, page, namespace),
+        add=lambda text: update(kind, text, page, namespace),
         remove=without_block,
     )
 

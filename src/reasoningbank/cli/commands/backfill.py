@@ -62,7 +62,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         Bar(terminal, "reading") as bar,
     ):
         told = backfill(bank, place, places(), asked, now=now, progress=bar)
-        learned = _learned(bank, bar) if told.sessions or _is_left_over(bank, args) else []
+        learned = _lessons(bank, bar) if told.sessions or _is_left_over(bank, args) else []
         indexed = index_rest(bank, bar, later=args.index_later)
     _report(terminal, told, learned, indexed, dry_run=False)
     tell_owed(indexed, terminal)
@@ -75,7 +75,7 @@ def _is_left_over(bank: ReasoningBank, args: Namespace) -> bool:
     return usual.llm is None and bool(bank.jobs.tally().get("waiting"))
 
 
-def _learned(bank: ReasoningBank, bar: Bar) -> list[Remembered]:
+def _lessons(bank: ReasoningBank, bar: Bar) -> list[Remembered]:
     """The surest first."""
     waiting = bank.jobs.tally().get("waiting", 0)
     done = 0

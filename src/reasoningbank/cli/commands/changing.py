@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from reasoningbank.cli import plain
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed, text_or_stdin
 from reasoningbank.cli.edit_evidence import add_evidence_wish, tell_evidence
@@ -43,7 +43,7 @@ def _edit(args: Namespace, terminal: Terminal) -> int:
         raise InvalidInput("Nothing to change: name at least one of --title, --content and the others.")
     if "content" in changes:
         changes["content"] = text_or_stdin(changes["content"], terminal)
-    with opened(args) as found:
+    with open_bank(args) as found:
         before = found.bank.get(args.reference)
         item = found.bank.edit(
             args.reference,
@@ -85,7 +85,7 @@ def _dead_or_alive(bank: ReasoningBank, reference: str) -> Remembered:
 
 
 def _delete(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         item = _dead_or_alive(found.bank, args.reference)
         title = plain.cut(plain.one_line(item.title), 60)
         if args.dry_run:
@@ -115,7 +115,7 @@ def _restore_options(parser: ArgumentParser) -> None:
 
 
 def _restore(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         gone = _dead_or_alive(found.bank, args.reference)
         before = gone.memory.state
         item = found.bank.restore(gone.id, editor=speaker())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from reasoningbank.cli import figures, plain
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.indexing import index_before
 from reasoningbank.cli.progress import Bar
@@ -55,7 +55,7 @@ def _consolidate(args: Namespace, terminal: Terminal) -> int:
 
 
 def _upkeep(args: Namespace, terminal: Terminal, only: Sequence[str]) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         if args.undo is not None:
             return _undo(found.bank, args, terminal)
         if_due = getattr(args, "if_due", False)
@@ -182,7 +182,7 @@ def _tell_undone(undone: Undone, terminal: Terminal) -> None:
 
 
 def _history(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         runs = found.bank.upkeep.runs()
     if terminal.as_json:
         terminal.json({"runs": [upkeep_json(run) for run in runs]})
@@ -223,7 +223,7 @@ _AGEING = {
 
 
 def _decay(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         faded = found.bank.upkeep.faded(namespace=EVERY_NAMESPACE if args.all_namespaces else None)
         policy = found.bank.desk.policy.name
     if terminal.as_json:

@@ -70,7 +70,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         for step in _STEPS:
             if step.says:
                 stage.say(step.says, bold=True)
-            stage.paragraph(f"$ {_typed(step)}")
+            stage.paragraph(f"$ {_command_line(step)}")
             _perform(step, bank, stage)
     if args.keep:
         where = f"--bank {shlex.quote(args.keep)} --namespace {_NAMESPACE}"
@@ -78,7 +78,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _typed(step: Step) -> str:
+def _command_line(step: Step) -> str:
     words = [word if plain.one_line(word) == word and shlex.quote(word) == word else f'"{word}"' for word in step.words]
     return " ".join([PROGRAM, *words])
 
@@ -96,7 +96,7 @@ def _as_json(bank: str) -> Iterator[dict[str, Any]]:
     for step in _STEPS:
         out = io.StringIO()
         _perform(step, bank, Terminal(out=out, err=io.StringIO(), as_json=True))
-        yield {"command": _typed(step), "output": json.loads(out.getvalue())}
+        yield {"command": _command_line(step), "output": json.loads(out.getvalue())}
 
 
 COMMANDS = {"demo": Command(run=_run, options=_options)}

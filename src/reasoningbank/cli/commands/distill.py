@@ -10,7 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from reasoningbank.cli import figures, plain
-from reasoningbank.cli.banks import Opened, opened
+from reasoningbank.cli.banks import Opened, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
@@ -49,7 +49,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
             raise InvalidInput(f"--{name} must be from 1 to {_MOST_WORKERS}, not {getattr(args, name)}.")
     if args.limit is not None and args.limit < 1:
         raise InvalidInput(f"--limit must be from 1 on, not {args.limit}.")
-    with opened(args) as found:
+    with open_bank(args) as found:
         shift = _shift(args, found.bank.settings.distillation)
         # A watch on a bank that is not there yet would watch a stand-in that nobody else can write to.
         if found.missing and args.watch:
@@ -57,7 +57,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         if not found.missing:
             _read_left(found)
         with _indexing_meanwhile(found.bank, wanted=shift.watch and not args.index_later):
-            distilled = _distilled(found.bank, shift, terminal)
+            distilled = _distill(found.bank, shift, terminal)
         indexed = Indexed(owed=0)
         if distilled.memories and not shift.watch:
             with Bar(terminal, "indexing") as bar:
@@ -107,7 +107,7 @@ def _read_left(found: Opened) -> None:
         read_left(found.bank, place)
 
 
-def _distilled(bank: ReasoningBank, shift: Shift, terminal: Terminal) -> Distilled:
+def _distill(bank: ReasoningBank, shift: Shift, terminal: Terminal) -> Distilled:
     done = 0
     with Bar(terminal, "distilling") as bar:
 

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from reasoningbank.cli import figures, plain
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import Command, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.memory_page import set_aside_in_words, show_track
@@ -41,12 +41,12 @@ def _feedback(args: Namespace, terminal: Terminal) -> int:
     said = {args.verdict, args.option} - {None}
     if len(said) != 1:
         raise InvalidInput(f"Say once whether {args.reference} helped: --helpful or --unhelpful.")
-    with opened(args) as found:
+    with open_bank(args) as found:
         before = found.bank.get(args.reference)
         helpful = said == {_HELPFUL}
         after = found.bank.feedback(args.reference, helpful=helpful, comment=args.comment, source=speaker())
         scrubbed = found.bank.secrets.found_in(args.comment)
-    _moved(terminal, before, after, scrubbed)
+    _say_moved(terminal, before, after, scrubbed)
     return 0
 
 
@@ -63,7 +63,7 @@ def _outcome_options(parser: ArgumentParser) -> None:
 
 def _outcome(args: Namespace, terminal: Terminal) -> int:
     told = {"session": args.session, "comment": args.comment}
-    with opened(args) as found:
+    with open_bank(args) as found:
         before = found.bank.get(args.reference)
         if args.outcome in _FATES:
             after = found.bank.stability(args.reference, survived=args.outcome == Fate.SURVIVED, **told)
@@ -71,7 +71,7 @@ def _outcome(args: Namespace, terminal: Terminal) -> int:
             after = found.bank.outcome(args.reference, succeeded=args.outcome == Outcome.SUCCESS, **told)
         scrubbed = found.bank.secrets.found_in(args.comment)
         is_label = args.session is not None and not _is_session(found.bank, args.session)
-    _moved(terminal, before, after, scrubbed)
+    _say_moved(terminal, before, after, scrubbed)
     if is_label and not terminal.as_json:
         terminal.tell(f"There is no session {args.session!r} here: kept as a label.")
     return 0
@@ -85,7 +85,7 @@ def _is_session(bank: ReasoningBank, session: str) -> bool:
     return True
 
 
-def _moved(terminal: Terminal, before: Remembered, after: Confidence, scrubbed: Mapping[str, int]) -> None:
+def _say_moved(terminal: Terminal, before: Remembered, after: Confidence, scrubbed: Mapping[str, int]) -> None:
     earlier = before.confidence.mean
     if terminal.as_json:
         moved = {"id": before.id, **confidence_json(after), "confidence_before": round(earlier, 6)}
@@ -110,7 +110,7 @@ def _history_options(parser: ArgumentParser) -> None:
 
 
 def _history(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         history = found.bank.history(args.reference, policy=args.by_policy, context_match=args.context_match)
         steps = found.bank.track_of(history.remembered.id)
     if terminal.as_json:

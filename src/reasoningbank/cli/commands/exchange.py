@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import location_of, opened
+from reasoningbank.cli.banks import location_of, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
@@ -54,7 +54,7 @@ def _import(args: Namespace, terminal: Terminal) -> int:
     # A rehearsal must not leave a bank behind where there was none.
     rehearsal = args.dry_run and not Path(location_of(args)).exists()
     chosen = Namespace(bank=":memory:", namespace=args.namespace, config=args.config) if rehearsal else args
-    with opened(chosen, create=True) as found, Bar(terminal, "importing") as bar:
+    with open_bank(chosen, create=True) as found, Bar(terminal, "importing") as bar:
         tally = found.bank.import_from(
             args.path, layout=args.layout, dry_run=args.dry_run, restore=args.restore, name=args.name, progress=bar
         )
@@ -154,7 +154,7 @@ def _export_options(parser: ArgumentParser) -> None:
 def _export(args: Namespace, terminal: Terminal) -> int:
     if args.path != "-" and Path(args.path).exists() and not args.force:
         raise InvalidInput(f"{args.path} exists already. To replace it, add --force.")
-    with opened(args) as found:
+    with open_bank(args) as found:
         lines = found.bank.export_lines(namespace=args.namespace, layout=args.layout)
         if args.path == "-":
             iterator = iter(lines)

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from reasoningbank.cli import why
-from reasoningbank.cli.banks import Opened, elsewhere, opened
+from reasoningbank.cli.banks import Opened, elsewhere, open_bank
 from reasoningbank.cli.command import Command
 from reasoningbank.cli.commands.storing import text_or_stdin
 from reasoningbank.cli.indexing import index_before
@@ -17,7 +17,7 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Scope
-from reasoningbank.recall.query import ANY, DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Found, Query, checked
+from reasoningbank.recall.query import ANY, DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Found, Query, validate
 from reasoningbank.view import found_json
 
 PROFILES = ("balanced", "four-factor", "semantic", "boosted")
@@ -90,7 +90,7 @@ def _add_filters(parser: ArgumentParser) -> None:
     parser.add_argument("--session", metavar="ID", help="charge what is shown to this session")
 
 
-def _asked(args: Namespace, terminal: Terminal, **more: Any) -> tuple[str, dict[str, Any]]:
+def _read_question(args: Namespace, terminal: Terminal, **more: Any) -> tuple[str, dict[str, Any]]:
     """The question, and what was said about it; what was not said is for the bank's settings to say."""
     options: dict[str, Any] = {name: getattr(args, name) for name in _ASKED if getattr(args, name) is not None}
     if args.reasoningbank:
@@ -98,7 +98,7 @@ def _asked(args: Namespace, terminal: Terminal, **more: Any) -> tuple[str, dict[
     options |= more | {"tags": tuple(args.tag), "namespace": EVERY_NAMESPACE if args.all_namespaces else None}
     text = text_or_stdin(" ".join(args.text), terminal)
     # Before a bank is opened: what makes no sense makes none anywhere.
-    return checked(Query(text=text, **options)).text, options
+    return validate(Query(text=text, **options)).text, options
 
 
 def _found(opened_bank: Opened, text: str, options: dict[str, Any], terminal: Terminal) -> Found:
@@ -137,8 +137,8 @@ def _without_a_pool_of_threads() -> None:
 
 
 def _query(args: Namespace, terminal: Terminal) -> int:
-    text, options = _asked(args, terminal, max_tokens=args.max_tokens)
-    with opened(args) as bank:
+    text, options = _read_question(args, terminal, max_tokens=args.max_tokens)
+    with open_bank(args) as bank:
         started = time.perf_counter()
         found = _found(bank, text, options, terminal)
         took_s = time.perf_counter() - started
@@ -177,9 +177,9 @@ def _question(asked: str) -> dict[str, Any]:
 
 
 def _inject(args: Namespace, terminal: Terminal) -> int:
-    task, options = _asked(args, terminal)
-    checked(Query(text=task, max_tokens=args.max_tokens))
-    with opened(args) as bank:
+    task, options = _read_question(args, terminal)
+    validate(Query(text=task, max_tokens=args.max_tokens))
+    with open_bank(args) as bank:
         options = _ready(bank, options, terminal)
         text, reason, others = "", f"There are no memories yet in namespace {bank.bank.namespace}.", ""
         if not bank.missing:

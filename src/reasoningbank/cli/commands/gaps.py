@@ -6,7 +6,7 @@ import time
 from argparse import ArgumentParser, Namespace
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import Command, add_limit
 from reasoningbank.cli.indexing import index_before
 from reasoningbank.cli.moments import moment
@@ -33,7 +33,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     if args.forget is not None and args.clear:
         raise InvalidInput("--forget drops one gap, --clear all: give one of them.")
     since = None if args.since is None else moment(args.since, time.time())
-    with opened(args) as found:
+    with open_bank(args) as found:
         if not args.clear and found.bank.desk.store.gaps(found.bank.tenant):
             # Each is asked again, and must not be called a gap because the index lags behind.
             index_before(found.bank, terminal)

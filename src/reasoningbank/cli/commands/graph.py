@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from reasoningbank.bank import Bank
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_limit, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.tables import Column, show
@@ -36,7 +36,7 @@ def _link_options(parser: ArgumentParser) -> None:
 
 
 def _link(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         edge = found.bank.link(
             args.source,
             args.target,
@@ -59,7 +59,7 @@ def _unlink_options(parser: ArgumentParser) -> None:
 
 
 def _unlink(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         edge_id = args.edge if args.other is None else _edge_between(found.bank, args.edge, args.other)
         edge = found.bank.unlink(edge_id)
     _report(edge, terminal, "removed")
@@ -95,7 +95,7 @@ def _neighbours_options(parser: ArgumentParser) -> None:
 
 
 def _neighbours(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         near = found.bank.neighbours(args.reference, kind=args.kind, direction=args.direction, depth=args.depth)
     if terminal.as_json:
         terminal.json({"neighbours": [neighbour_json(item) for item in near]})
@@ -137,7 +137,7 @@ def _edges_options(parser: ArgumentParser) -> None:
 
 
 def _edges(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         listed = found.bank.edges(
             kind=args.kind, tags=args.tag, least_weight=args.min_weight, limit=args.limit, before=args.before
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.cli import figures, plain
-from reasoningbank.cli.banks import location_of, opened
+from reasoningbank.cli.banks import location_of, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
@@ -35,7 +35,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     rehearsal = args.dry_run and not Path(location_of(args)).exists()
     chosen = Namespace(bank=":memory:", namespace=args.namespace, config=args.config) if rehearsal else args
     distilled, indexed = None, Indexed(owed=0)
-    with opened(chosen, create=True) as found, Bar(terminal, "reading") as bar:
+    with open_bank(chosen, create=True) as found, Bar(terminal, "reading") as bar:
         taken = found.bank.ingest(*args.paths, layout=args.layout, dry_run=args.dry_run, progress=bar)
         if args.distill and not args.dry_run:
             distilled = found.bank.distill()

@@ -15,7 +15,7 @@ from typing import Any
 from reasoningbank.agents.hosts import NAMES, host_named
 from reasoningbank.agents.install.changing import Change, Written, installing, uninstalling, write
 from reasoningbank.agents.install.targets import Target
-from reasoningbank.agents.lock import held
+from reasoningbank.agents.lock import hold
 from reasoningbank.agents.place import make_room
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.places import add_scope, program, targets
@@ -65,8 +65,8 @@ def _carried_out(args: Namespace, terminal: Terminal, plan: Callable[[], list[Ch
     wanted = [change for change in changes if change.kind != "unchanged"]
     if not terminal.as_json:
         for change in wanted:
-            terminal.say(_shown(change.diff))
-    agreed = bool(wanted) and not args.dry_run and _agreed(args, terminal)
+            terminal.say(_scrubbed_diff(change.diff))
+    agreed = bool(wanted) and not args.dry_run and _is_agreed(args, terminal)
     written = _written_alone(plan) if agreed else []
     if terminal.as_json:
         terminal.json(_as_json(changes, written, notes if agreed else []))
@@ -81,7 +81,7 @@ def _written_alone(plan: Callable[[], list[Change]]) -> list[Written]:
     """One of these at a time: whoever comes second looks again, and never takes back what the first one did."""
     lock_file = home() / "install.lock"
     make_room(lock_file)
-    lock = held(lock_file, _LOCK_WAIT_S)
+    lock = hold(lock_file, _LOCK_WAIT_S)
     if lock is None:
         raise Conflict("Another installation is under way. Run this again when it has ended.")
     try:
@@ -90,12 +90,12 @@ def _written_alone(plan: Callable[[], list[Change]]) -> list[Written]:
         os.close(lock)
 
 
-def _agreed(args: Namespace, terminal: Terminal) -> bool:
+def _is_agreed(args: Namespace, terminal: Terminal) -> bool:
     """A person is asked; a program that calls this has decided already."""
     return args.yes or terminal.as_json or not terminal.attended() or terminal.confirmed("Write this?")
 
 
-def _shown(diff: str) -> str:
+def _scrubbed_diff(diff: str) -> str:
     """The lines around ours are somebody else's and may hold a key."""
     return Scrubber().scrub(diff).text
 
@@ -125,7 +125,7 @@ def _as_json(changes: list[Change], written: list[Written], notes: list[str]) ->
                 "path": str(change.target.path),
                 "holds": change.target.holds,
                 "change": change.kind,
-                "diff": _shown(change.diff),
+                "diff": _scrubbed_diff(change.diff),
                 "backup": str(backup) if (backup := backups.get(change.target.path)) else None,
             }
             for change in changes

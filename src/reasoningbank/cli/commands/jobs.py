@@ -6,7 +6,7 @@ import time
 from argparse import ArgumentParser, Namespace
 
 from reasoningbank.cli import figures, plain
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_limit
 from reasoningbank.cli.commands.storing import text_or_stdin
 from reasoningbank.cli.tables import Column, show
@@ -24,7 +24,7 @@ def _list_options(parser: ArgumentParser) -> None:
 
 
 def _list(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         items = found.bank.jobs.list(state=args.state, namespace=args.namespace, limit=args.limit)
         tally = found.bank.jobs.tally()
     if terminal.as_json:
@@ -64,7 +64,7 @@ def _retry_options(parser: ArgumentParser) -> None:
 
 
 def _retry(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         jobs = found.bank.jobs
         named = [args.job] if args.job else []
         ids = named + ([item.job.id for item in jobs.list(state="dead", limit=1 << 30)] if args.dead else [])
@@ -80,7 +80,7 @@ def _retry(args: Namespace, terminal: Terminal) -> int:
 
 
 def _discard(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         item = found.bank.jobs.discard(args.job)
     if terminal.as_json:
         terminal.json(job_json(item))
@@ -94,7 +94,7 @@ def _next_options(parser: ArgumentParser) -> None:
 
 
 def _next(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         handed = found.bank.jobs.next(args.job)
     if terminal.as_json:
         terminal.json({"job": None if handed is None else handed_json(handed)})
@@ -118,7 +118,7 @@ def _answer_options(parser: ArgumentParser) -> None:
 
 def _answer(args: Namespace, terminal: Terminal) -> int:
     text = text_or_stdin(args.answer, terminal)
-    with opened(args) as found:
+    with open_bank(args) as found:
         memories = found.bank.jobs.answer(args.job, text)
         titles = [found.bank.get(memory).title for memory in memories]
     if terminal.as_json:
@@ -131,7 +131,7 @@ def _answer(args: Namespace, terminal: Terminal) -> int:
 
 
 def _spending(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         items = found.bank.jobs.spending()
         llm = found.bank.learning.llm
     if terminal.as_json:

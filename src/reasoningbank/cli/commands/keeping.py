@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import existing, opened
+from reasoningbank.cli.banks import existing, open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_policy
 from reasoningbank.cli.indexing import exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
@@ -40,7 +40,7 @@ def _verify_options(parser: ArgumentParser) -> None:
 
 
 def _verify(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         damage = found.bank.verify()
     if terminal.as_json:
         terminal.json({"intact": not damage, "damage": [asdict(item) for item in damage]})

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import elsewhere, opened
+from reasoningbank.cli.banks import elsewhere, open_bank
 from reasoningbank.cli.command import Command, add_limit, add_reference
 from reasoningbank.cli.memory_page import show_memory, show_track
 from reasoningbank.cli.tables import Column, show
@@ -39,7 +39,7 @@ def _list(args: Namespace, terminal: Terminal) -> int:
     where = {name: value for name in _NARROWED if (value := getattr(args, name))}
     if args.tag:
         where["tags"] = args.tag
-    with opened(args) as found:
+    with open_bank(args) as found:
         items = found.bank.list(
             namespace=EVERY_NAMESPACE if args.all_namespaces else None,
             state=None if args.state == "all" else args.state,
@@ -107,7 +107,7 @@ def _get_options(parser: ArgumentParser) -> None:
 
 
 def _get(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         if args.revision is None:
             item = found.bank.get(args.reference)
             team, steps = found.bank.teams.team_of(item.namespace), found.bank.track_of(item.id)

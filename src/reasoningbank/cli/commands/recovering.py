@@ -27,11 +27,11 @@ def _options(parser: ArgumentParser) -> None:
 def _run(args: Namespace, terminal: Terminal) -> int:
     location = location_of(args)
     if not args.dry_run and not args.yes and Path(location).exists():
-        would = _recovered(args, terminal, location, dry_run=True)
+        would = _recover(args, terminal, location, dry_run=True)
         _say_both(would, args.path, terminal)
         if not terminal.confirmed(f"Put {args.path} in the place of {location}? The bank there is kept aside."):
             raise InvalidInput("Nothing was changed. To recover without being asked, add --yes.")
-    done = _recovered(args, terminal, location, dry_run=args.dry_run)
+    done = _recover(args, terminal, location, dry_run=args.dry_run)
     if terminal.as_json:
         terminal.json(_json(done, dry_run=args.dry_run))
         return 0
@@ -48,7 +48,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _recovered(args: Namespace, terminal: Terminal, location: str, *, dry_run: bool) -> Recovered:
+def _recover(args: Namespace, terminal: Terminal, location: str, *, dry_run: bool) -> Recovered:
     with Bar(terminal, "copying") as bar:
         return ReasoningBank.recover(args.path, location, dry_run=dry_run, progress=bar)
 

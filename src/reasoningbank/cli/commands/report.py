@@ -6,7 +6,7 @@ import time
 from argparse import ArgumentParser, Namespace
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import Command, add_limit
 from reasoningbank.cli.moments import moment
 from reasoningbank.cli.tables import Column, show
@@ -28,7 +28,7 @@ def _options(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace, terminal: Terminal) -> int:
     since = None if args.since is None else moment(args.since, time.time())
-    with opened(args) as found:
+    with open_bank(args) as found:
         namespace = EVERY_NAMESPACE if args.all_namespaces else None
         report = found.bank.report(namespace=namespace, since=since, limit=args.limit)
         where = "any namespace" if args.all_namespaces else f"namespace {found.bank.namespace}"

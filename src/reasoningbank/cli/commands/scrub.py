@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import existing, opened
+from reasoningbank.cli.banks import existing, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.tables import Column, show
@@ -39,10 +39,10 @@ def _options(parser: ArgumentParser) -> None:
 def _run(args: Namespace, terminal: Terminal) -> int:
     if args.allow is None and args.disallow is None and args.personal is None and not args.allowed:
         return _sweep(args, terminal)
-    with opened(args, create=not args.allowed) as found:
+    with open_bank(args, create=not args.allowed) as found:
         scrubbing = found.bank.secrets.scrubbing
         if not args.allowed:
-            scrubbing = _ruled(args, scrubbing)
+            scrubbing = _apply_rules(args, scrubbing)
             found.bank.secrets.set_scrubbing(scrubbing)
     shown = {"allowed": list(scrubbing.allow), "personal": list(scrubbing.personal)}
     if terminal.as_json:
@@ -55,7 +55,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _ruled(args: Namespace, scrubbing: Scrubbing) -> Scrubbing:
+def _apply_rules(args: Namespace, scrubbing: Scrubbing) -> Scrubbing:
     if args.allow is not None:
         # A value on a command line stays in the shell's history; standard input does not.
         value = sys.stdin.read().strip("\r\n") if args.allow == "-" else args.allow

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import Opened, opened
+from reasoningbank.cli.banks import Opened, open_bank
 from reasoningbank.cli.command import Command, add_policy
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput, MissingExtra
@@ -78,19 +78,19 @@ def _serve_mcp(args: Namespace, terminal: Terminal) -> int:
     from reasoningbank.serve.mcp import stdio
 
     stdio.require_sdk()
-    with opened(args, create=True) as found, _listening_for_hooks(found, after_s=GREETED_BY_S):
+    with open_bank(args, create=True) as found, _listening_for_hooks(found, after_s=GREETED_BY_S):
         stdio.serve(found.bank, workers=_workers(args, found) > 0)
     return 0
 
 
 def _serve_http(args: Namespace, terminal: Terminal) -> int:
-    from reasoningbank.serve.http.server import listening, made, run
+    from reasoningbank.serve.http.server import listening, make_server, run
     from reasoningbank.serve.http.start import address_of, needs_token, service_for
 
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     asked = _wishes(args)
     with (
-        opened(args, create=True) as found,
+        open_bank(args, create=True) as found,
         listening(args.host, args.port) as sock,
         _listening_for_hooks(found),
     ):
@@ -103,7 +103,7 @@ def _serve_http(args: Namespace, terminal: Terminal) -> int:
         def ready() -> None:
             _tell(terminal, bank.status(), address, wishes, mounted, open_to_local=not needs_token(wishes))
 
-        run(made(service, wishes.limits, ready=ready, lifespan=lifespan, tls=wishes.tls), sock)
+        run(make_server(service, wishes.limits, ready=ready, lifespan=lifespan, tls=wishes.tls), sock)
     terminal.tell("Ended; every request that was taken is answered.")
     return 0
 

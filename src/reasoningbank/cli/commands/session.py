@@ -6,7 +6,7 @@ import time
 from argparse import ArgumentParser, Namespace
 
 from reasoningbank.cli import figures, plain
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_limit, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed, text_or_stdin
 from reasoningbank.cli.tables import Column, show
@@ -29,7 +29,7 @@ def _start_options(parser: ArgumentParser) -> None:
 
 
 def _start(args: Namespace, terminal: Terminal) -> int:
-    with opened(args, create=True) as found:
+    with open_bank(args, create=True) as found:
         kind = optional_name(args.task_type, "task_type")
         metadata = {TASK_TYPE: kind} if kind else {}
         trajectory = found.bank.start_session(args.task, agent=args.agent, metadata=metadata)
@@ -59,7 +59,7 @@ def _step_options(parser: ArgumentParser) -> None:
 
 def _step(args: Namespace, terminal: Terminal) -> int:
     result = text_or_stdin(args.result, terminal)
-    with opened(args) as found:
+    with open_bank(args) as found:
         metadata = {} if args.ok is None else {"ok": args.ok}
         step = found.bank.add_step(args.session, args.action, result, metadata)
         scrubbed = found.bank.secrets.found_in([args.action, result])
@@ -84,7 +84,7 @@ def _end_options(parser: ArgumentParser) -> None:
 
 
 def _end(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         ended = found.bank.end_session(args.session, args.outcome, used=args.used)
     if terminal.as_json:
         shown = trajectory_json(ended.trajectory)
@@ -98,7 +98,7 @@ def _end(args: Namespace, terminal: Terminal) -> int:
 
 
 def _show(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         trajectory, steps = found.bank.trajectory(args.session)
     if terminal.as_json:
         terminal.json(trajectory_json(trajectory, steps))
@@ -125,7 +125,7 @@ def _list_options(parser: ArgumentParser) -> None:
 
 
 def _list(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         items = found.bank.sessions(limit=args.limit)
         namespace = found.bank.namespace
     if terminal.as_json:
@@ -159,7 +159,7 @@ def _track_options(parser: ArgumentParser) -> None:
 
 def _track(args: Namespace, terminal: Terminal) -> int:
     result = text_or_stdin(args.result, terminal)
-    with opened(args) as found:
+    with open_bank(args) as found:
         memory = found.bank.get(args.reference)
         step = found.bank.track(memory.id, args.action, result)
         scrubbed = found.bank.secrets.found_in([args.action, result])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.cli import figures, plain
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.switch import hooks_now
 from reasoningbank.cli.settings_page import show_settings
@@ -24,7 +24,7 @@ def _options(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         status, settings = found.bank.status(), found.bank.settings
     if terminal.as_json:
         terminal.json(_as_json(status, found.location, hooks_now(settings), exists=not found.missing))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reasoningbank.cli import figures, plain
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.memory_page import set_aside_in_words
 from reasoningbank.cli.speaker import speaker
@@ -75,7 +75,7 @@ def _store(args: Namespace, terminal: Terminal) -> int:
     fields = _fields(args)
     if args.title is not None:
         fields["title"] = args.title
-    with opened(args, create=True) as found:
+    with open_bank(args, create=True) as found:
         before = {(one.id, one.memory.revision) for one in found.bank.list(key=args.key)}
         kept = found.bank.store(args.key, value, origin=speaker(), **fields)
     _report(kept, terminal, done="Unchanged" if (kept.id, kept.memory.revision) in before else "Stored")
@@ -84,7 +84,7 @@ def _store(args: Namespace, terminal: Terminal) -> int:
 
 def _record(args: Namespace, terminal: Terminal) -> int:
     content = text_or_stdin(args.content, terminal)
-    with opened(args, create=True) as found:
+    with open_bank(args, create=True) as found:
         kept = found.bank.record(title=args.title, content=content, origin=speaker(), **_fields(args))
     _report(kept, terminal)
     return 0

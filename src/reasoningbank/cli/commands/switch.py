@@ -22,11 +22,11 @@ def _pause_options(parser: ArgumentParser) -> None:
 
 def _off(args: Namespace, terminal: Terminal) -> int:
     del args
-    return _told(switch_off(home(), now=time.time()), terminal)
+    return _tell(switch_off(home(), now=time.time()), terminal)
 
 
 def _pause(args: Namespace, terminal: Terminal) -> int:
-    return _told(switch_off(home(), now=time.time(), for_s=seconds_in(args.length)), terminal)
+    return _tell(switch_off(home(), now=time.time(), for_s=seconds_in(args.length)), terminal)
 
 
 def _on(args: Namespace, terminal: Terminal) -> int:
@@ -39,7 +39,7 @@ def _on(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _told(now_silent: Silence, terminal: Terminal) -> int:
+def _tell(now_silent: Silence, terminal: Terminal) -> int:
     if terminal.as_json:
         terminal.json({"hooks": "off", "until": now_silent.until, "changed": True})
     else:

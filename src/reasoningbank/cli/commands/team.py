@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.speaker import speaker
 from reasoningbank.cli.tables import Column, show
@@ -18,7 +18,7 @@ def _no_options(parser: ArgumentParser) -> None:
 
 
 def _list(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         teams = found.bank.teams.list()
         namespace = found.bank.namespace
         counts = {} if found.missing else found.bank.status().namespaces
@@ -51,7 +51,7 @@ def _add_options(parser: ArgumentParser) -> None:
 
 
 def _add(args: Namespace, terminal: Terminal) -> int:
-    with opened(args, create=True) as found:
+    with open_bank(args, create=True) as found:
         team = found.bank.teams.add(args.team, *args.namespaces, source=speaker())
     if terminal.as_json:
         terminal.json(team_json(team))
@@ -62,7 +62,7 @@ def _add(args: Namespace, terminal: Terminal) -> int:
 
 
 def _remove(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         named = args.namespaces or [found.bank.namespace]
         teams = found.bank.teams.remove(*args.namespaces, source=speaker())
     if terminal.as_json:

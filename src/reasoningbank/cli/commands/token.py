@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import existing, opened
+from reasoningbank.cli.banks import existing, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.speaker import check_is_user
 from reasoningbank.cli.tables import Column, show
@@ -37,7 +37,7 @@ def _create(args: Namespace, terminal: Terminal) -> int:
     lifetime = tokens.lifetime_s(args.expires)
     if args.origin == USER:
         check_is_user("make a token that speaks for the user")
-    with opened(args, create=True) as found:
+    with open_bank(args, create=True) as found:
         text, token = tokens.create(
             found.bank.desk.store,
             tenant=args.tenant,
@@ -62,7 +62,7 @@ def _list_options(parser: ArgumentParser) -> None:
 
 def _list(args: Namespace, terminal: Terminal) -> int:
     now = time.time()
-    with opened(args) as found:
+    with open_bank(args) as found:
         listed = [t for t in found.bank.desk.store.tokens() if args.tenant in (None, t.tenant)]
     if terminal.as_json:
         terminal.json({"tokens": [_json(token, now) for token in listed]})

@@ -9,7 +9,7 @@ from typing import Any
 
 from reasoningbank.bank import Bank
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import existing, opened
+from reasoningbank.cli.banks import existing, open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_limit, add_reference
 from reasoningbank.cli.memory_page import show_memory
 from reasoningbank.cli.speaker import check_is_user, speaker
@@ -29,7 +29,7 @@ def _list_options(parser: ArgumentParser) -> None:
 
 
 def _list(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         if args.rulings:
             return _list_rulings(found.bank.trust.rulings(limit=args.limit), terminal)
         if args.quarantined:
@@ -111,7 +111,7 @@ def _show_options(parser: ArgumentParser) -> None:
 
 
 def _show(args: Namespace, terminal: Terminal) -> int:
-    with opened(args) as found:
+    with open_bank(args) as found:
         report = found.bank.trust.why(args.reference)
     if terminal.as_json:
         terminal.json(provenance_json(report))

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.agents.install.changing import Change, installing, uninstalling, write
-from reasoningbank.agents.install.writing import backups_of, seen
+from reasoningbank.agents.install.writing import backups_of, read_seen
 from reasoningbank.agents.written.choosing import Wanted
 from reasoningbank.agents.written.files import PLACES, Page, is_ours_alone, page_of, target_of
 from reasoningbank.agents.written.marked import START
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import opened
+from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import Command
 from reasoningbank.cli.places import repository
 from reasoningbank.cli.terminal import Terminal
@@ -48,9 +48,9 @@ def _run(kind: str, args: Namespace, terminal: Terminal) -> int:
     for name in ("limit", "max_tokens"):
         if getattr(args, name) < 1:
             raise InvalidInput(f"--{name.replace('_', '-')} must be from 1 on, not {getattr(args, name)}.")
-    with opened(args) as found:
+    with open_bank(args) as found:
         namespace = found.bank.namespace
-        page = page_of(kind, () if args.remove else _memories(found.bank), _wanted(args))
+        page = page_of(kind, () if args.remove else _memories(found.bank), _request(args))
     if args.to == "-":
         terminal.verbatim_lines(page.lines)
         return 0
@@ -68,7 +68,7 @@ def _run(kind: str, args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _wanted(args: Namespace) -> Wanted:
+def _request(args: Namespace) -> Wanted:
     least = Trust.TRUSTED if args.trusted else Trust.WORKING
     return Wanted(limit=args.limit, max_tokens=args.max_tokens, least_trust=least)
 
@@ -98,7 +98,7 @@ def _removal(kind: str, change: Change) -> Change:
     if is_ours_alone(kind, change.text):
         return replace(change, text=None)
     for copy in backups_of(change.was.path):
-        before = seen(copy).text
+        before = read_seen(copy).text
         # A last line that was not ended was ended by us.
         if before.rstrip("\r\n") == change.text.rstrip("\r\n"):
             return replace(change, text=before, kept=copy)

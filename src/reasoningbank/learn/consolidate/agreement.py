@@ -49,9 +49,9 @@ def says_the_same(one: Wording, other: Wording, rules: Rules = RULES) -> float |
         return 1.0
     if one.is_cut or other.is_cut or _exactly(one) != _exactly(other):
         return None
-    if opposed(one, other):
+    if opposites_between(one, other):
         return None
-    return _shared(one, other, rules)
+    return _overlap(one, other, rules)
 
 
 def _exactly(wording: Wording) -> tuple[object, ...]:
@@ -63,7 +63,7 @@ def contradiction(one: Wording, other: Wording, rules: Rules = RULES) -> Contrad
     """Why two texts cannot both be followed, if they cannot. It matters not which comes first."""
     if min(len(one.words - other.words), len(other.words - one.words)) > _MOST_OPPOSED:
         return None
-    flipped = (one.denies != other.denies) != (len(opposed(one, other)) % 2 == 1)
+    flipped = (one.denies != other.denies) != (len(opposites_between(one, other)) % 2 == 1)
     if (one.avoids != other.avoids) != flipped:
         return _opposite(one, other, rules)
     if one.avoids == other.avoids and not flipped:
@@ -76,7 +76,7 @@ _MOST_OPPOSED = 3
 _OPPOSED = tuple((one, other, stem(one), stem(other)) for one, other in OPPOSITES)
 
 
-def opposed(one: Wording, other: Wording) -> list[tuple[str, str]]:
+def opposites_between(one: Wording, other: Wording) -> list[tuple[str, str]]:
     """Pairs of opposites of which each text has one and not the other."""
     left, right = one.words - other.words, other.words - one.words
     if not left or not right:
@@ -84,7 +84,7 @@ def opposed(one: Wording, other: Wording) -> list[tuple[str, str]]:
     return [(a, b) for a, b, x, y in _OPPOSED if (x in left and y in right) or (y in left and x in right)]
 
 
-def _shared(one: Wording, other: Wording, rules: Rules) -> float | None:
+def _overlap(one: Wording, other: Wording, rules: Rules) -> float | None:
     rest = _differences(one, other, rules)
     if rest is None:
         return None
@@ -133,7 +133,7 @@ def _likeness(one: str, other: str) -> float:
 
 def _opposite(one: Wording, other: Wording, rules: Rules) -> Contradiction | None:
     another_thing = one.literals - other.literals and other.literals - one.literals
-    pairs = opposed(one, other)
+    pairs = opposites_between(one, other)
     # The same negations in another place: a reason that was moved to a sentence of its own turns nothing around.
     only_moved = not pairs and _negations(one) == _negations(other)
     if another_thing or only_moved or one.qualifiers != other.qualifiers:
@@ -142,7 +142,7 @@ def _opposite(one: Wording, other: Wording, rules: Rules) -> Contradiction | Non
     left, right = one.terms - other.terms - opposites, other.terms - one.terms - opposites
     if left and right:
         left, right = _without_typos(left, right, rules)
-    if (left and right) or _turned(one, other, opposites):
+    if (left and right) or _is_turned(one, other, opposites):
         return None
     common = len((one.terms & other.terms) - opposites)
     if common < max(1 if pairs else rules.fewest_terms, rules.conflict_share * (common + len(left) + len(right))):
@@ -159,7 +159,7 @@ def _negations(wording: Wording) -> tuple[bool, int, int]:
     return wording.is_failure, wording.against, wording.denials
 
 
-def _turned(one: Wording, other: Wording, opposites: AbstractSet[str]) -> bool:
+def _is_turned(one: Wording, other: Wording, opposites: AbstractSet[str]) -> bool:
     """Whether a word of both that makes the order matter is followed by different things."""
     both = {turn for turn, _ in one.turns} & {turn for turn, _ in other.turns} - opposites
     return any(turn in both for turn, _ in one.turns ^ other.turns)
@@ -169,7 +169,7 @@ def _two_values(one: Wording, other: Wording, rules: Rules) -> Contradiction | N
     left, right = one.literals - other.literals, other.literals - one.literals
     if len(left) != 1 or len(right) != 1 or one.qualifiers != other.qualifiers:
         return None
-    if (one.against, one.denials) != (other.against, other.denials) or _shared(one, other, rules) is None:
+    if (one.against, one.denials) != (other.against, other.denials) or _overlap(one, other, rules) is None:
         return None
     mine, theirs = dict(one.values - other.values), dict(other.values - one.values)
     for setting in sorted(mine.keys() & theirs.keys()):

@@ -31,7 +31,7 @@ from reasoningbank.desk import Desk
 from reasoningbank.guard.admission import readmit
 from reasoningbank.guard.trust import levels_of, trust_in, trust_of
 from reasoningbank.learn.consolidate.edges import DISCOVERED
-from reasoningbank.learn.consolidate.inheriting import inherited
+from reasoningbank.learn.consolidate.inheriting import inherit
 from reasoningbank.learn.consolidate.plan import Act, Archival, Link, Merge, Plan, Promotion
 from reasoningbank.ports import Writer
 
@@ -150,11 +150,11 @@ def _do(desk: Desk, writer: Writer, order: Order, act: Act, changes: _Changes) -
         case Link():
             return _link(desk, writer, act, changes)
         case Archival():
-            memory = _unchanged(writer, changes, act.id)
+            memory = _require_unchanged(writer, changes, act.id)
             changes.revised(memory, put(desk, writer, memory, state=State.ARCHIVED))
             return {"act": "archive", "id": act.id, "confidence": round(act.confidence, 4)}
         case Promotion():
-            memory = _unchanged(writer, changes, act.id)
+            memory = _require_unchanged(writer, changes, act.id)
             if trust_in(writer, memory) is Trust.UNTRUSTED or memory.scope is not act.before:
                 raise _Changed(f"{act.id} may not be promoted any more.")
             changes.revised(memory, put(desk, writer, memory, scope=act.after))
@@ -163,11 +163,11 @@ def _do(desk: Desk, writer: Writer, order: Order, act: Act, changes: _Changes) -
 
 
 def _merge(desk: Desk, writer: Writer, order: Order, act: Merge, changes: _Changes) -> dict[str, Any]:
-    kept = _unchanged(writer, changes, act.kept)
+    kept = _require_unchanged(writer, changes, act.kept)
     others = []
     for memory_id in act.merged:
         try:
-            others.append(_unchanged(writer, changes, memory_id))
+            others.append(_require_unchanged(writer, changes, memory_id))
         except _Changed as changed:
             changes.left.append(str(changed))
     levels = levels_of(writer, [kept, *others])
@@ -178,10 +178,10 @@ def _merge(desk: Desk, writer: Writer, order: Order, act: Merge, changes: _Chang
     for signal in writer.select(Signal, {"memory_id": list(signals)}):
         signals[signal.memory_id].append(signal)
     counted = {memory.id: evidence_for(memory, signals[memory.id]) for memory in (kept, *others)}
-    for copy in inherited(kept, others, counted, partial(desk.ids.new, "sig")):
+    for copy in inherit(kept, others, counted, partial(desk.ids.new, "sig")):
         writer.add(copy.signal)
         changes.signals[copy.signal.id] = copy.original
-    changes.revised(kept, _grown(desk, writer, order, act, kept, others))
+    changes.revised(kept, _grow(desk, writer, order, act, kept, others))
     cosines = {memory_id: cosine for memory_id, (cosine, _) in zip(act.merged, act.likeness, strict=True)}
     for other in others:
         changes.revised(other, put(desk, writer, other, state=State.SUPERSEDED))
@@ -208,7 +208,7 @@ def _fitting_tags(tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _grown(desk: Desk, writer: Writer, order: Order, act: Merge, kept: Memory, others: Sequence[Memory]) -> Memory:
+def _grow(desk: Desk, writer: Writer, order: Order, act: Merge, kept: Memory, others: Sequence[Memory]) -> Memory:
     tags = dict.fromkeys((*kept.tags, *(tag for other in others for tag in other.tags)))
     parents = dict.fromkeys((*kept.parents, *(other.id for other in others)))
     fields: dict[str, Any] = {
@@ -283,7 +283,7 @@ def _take_over_edges(desk: Desk, writer: Writer, kept: Memory, others: Sequence[
         changes.edges.append(copy.id)
 
 
-def _unchanged(writer: Writer, changes: _Changes, memory_id: str) -> Memory:
+def _require_unchanged(writer: Writer, changes: _Changes, memory_id: str) -> Memory:
     """A memory as the plan saw it, or as this run has left it."""
     memory = writer.get(Memory, [memory_id]).get(memory_id)
     if memory is None or memory.state is not State.ACTIVE:

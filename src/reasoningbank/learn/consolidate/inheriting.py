@@ -25,7 +25,7 @@ class Copy:
     """The signal that it repeats, or the memory that it stands for."""
 
 
-def inherited(
+def inherit(
     kept: Memory, others: Sequence[Memory], signals: Mapping[str, Sequence[Signal]], new_id: Callable[[], str]
 ) -> list[Copy]:
     """What to add to the signals of `kept`, so that they are those of all, each task counted once.

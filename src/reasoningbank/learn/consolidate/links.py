@@ -21,7 +21,7 @@ from reasoningbank.learn.consolidate.pairs import Pair
 from reasoningbank.learn.consolidate.plan import Link
 from reasoningbank.learn.consolidate.pool import FACT, Member
 from reasoningbank.learn.consolidate.vocabulary import STRUCTURES
-from reasoningbank.learn.consolidate.wording import spelled, terms_of
+from reasoningbank.learn.consolidate.wording import spellings, terms_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,14 +243,14 @@ def _by_purpose(
             kind=EdgeKind.ALTERNATIVE,
             weight=round(0.55 + 0.2 * _share(mine, theirs) * max(0.0, min(1.0, cosine)), 3),
             text="Two ways to reach the same: both apply in the same case and advise differently.",
-            evidence=f"both say when to apply in the same words ({_listed(mine & theirs, one)})",
+            evidence=f"both say when to apply in the same words ({_list_names(mine & theirs, one)})",
             titles=(members[b].memory.title, members[a].memory.title),
         )
 
 
-def _listed(names: frozenset[str] | set[str], member: Member) -> str:
+def _list_names(names: frozenset[str] | set[str], member: Member) -> str:
     memory = member.memory
-    return ", ".join(spelled(names, f"{memory.title}\n{memory.description}\n{memory.content}")[:_NAMED])
+    return ", ".join(spellings(names, f"{memory.title}\n{memory.description}\n{memory.content}")[:_NAMED])
 
 
 def _by_rule(member: Member) -> bool:
@@ -296,7 +296,7 @@ def _by_analogy(
             weight=round((0.55 if strong else 0.25) + 0.2 * min(1.0, max(0.0, cosine)), 3),
             text=f"The same {'structure' if structural else 'approach'} in two projects, "
             f"{one.memory.namespace} and {other.memory.namespace}.",
-            evidence=f"cosine {cosine:.2f}; in common: {_listed(shared & rare, one)}",
+            evidence=f"cosine {cosine:.2f}; in common: {_list_names(shared & rare, one)}",
             titles=(members[b].memory.title, members[a].memory.title),
         )
 

@@ -107,7 +107,7 @@ def _among(vectors: Floats, least: float, apart: NDArray[np.int64] | None, most:
     return list(zip(low[first].tolist(), high[first].tolist(), np.concatenate(cosines)[first].tolist(), strict=True))
 
 
-def crowded(pairs: Sequence[Pair], most: int = MOST_NEIGHBOURS) -> set[int]:
+def crowded_rows(pairs: Sequence[Pair], most: int = MOST_NEIGHBOURS) -> set[int]:
     """Rows with so many near ones that not all of them may be among the pairs. A pair is missed only between two."""
     degree = Counter(row for one, other, _ in pairs for row in (one, other))
     return {row for row, count in degree.items() if count >= most}

@@ -75,12 +75,12 @@ def members(desk: Desk, reader: Reader, namespace: str) -> list[Member]:
     found: list[Member] = []
     after: str | None = None
     while page := reader.select(Memory, where, after=after, limit=ROWS_PER_PAGE):
-        found += _weighed(desk, reader, page)
+        found += _weigh(desk, reader, page)
         after = page[-1].id
     return found
 
 
-def _weighed(desk: Desk, reader: Reader, memories: Sequence[Memory]) -> Iterable[Member]:
+def _weigh(desk: Desk, reader: Reader, memories: Sequence[Memory]) -> Iterable[Member]:
     levels = levels_of(reader, memories)
     signals: dict[str, list[Signal]] = {memory.id: [] for memory in memories}
     for signal in reader.select(Signal, {"memory_id": list(signals)}):
@@ -116,7 +116,7 @@ def units_of(reader: Reader) -> tuple[list[Consolidation], set[str]]:
     return [unit for unit in units if unit.kind is not ConsolidationKind.UNDO], undone
 
 
-def settled(reader: Reader) -> Settled:
+def read_settled(reader: Reader) -> Settled:
     units, undone = units_of(reader)
     apart: set[frozenset[str]] = set()
     unlinked: set[tuple[str, str, str]] = set()

@@ -12,11 +12,11 @@ from reasoningbank.core.errors import LLMError
 from reasoningbank.core.learning import Finding, Lesson, Message
 from reasoningbank.core.types import Memory
 from reasoningbank.core.values import replace
-from reasoningbank.learn.answers import Answer, parsed
+from reasoningbank.learn.answers import Answer, parse
 from reasoningbank.learn.consolidate.plan import Merge, Rewritten
 from reasoningbank.learn.consolidate.wording import wording_of
 from reasoningbank.learn.prompting import prompt
-from reasoningbank.learn.traces import cut_middle, fenced
+from reasoningbank.learn.traces import cut_middle, fence
 from reasoningbank.ports import LLM
 
 MOST_REWRITTEN = 50
@@ -49,7 +49,7 @@ def rewritten(
 
 def _text(notes: Sequence[Memory], llm: LLM, scrub: Callable[[str], str]) -> Rewritten | None:
     told = [scrub(f"{note.title}\n{note.description}\n{note.content}") for note in notes]
-    fences = [fenced(cut_middle(text, NOTE_TOKENS), f"note {number}") for number, text in enumerate(told, 1)]
+    fences = [fence(cut_middle(text, NOTE_TOKENS), f"note {number}") for number, text in enumerate(told, 1)]
     outcome = notes[0].outcome
     messages = [
         Message(role="system", text=prompt("merge").text),
@@ -57,7 +57,7 @@ def _text(notes: Sequence[Memory], llm: LLM, scrub: Callable[[str], str]) -> Rew
     ]
     for _ in range(2):
         completion = llm.complete(messages, max_tokens=ANSWER_TOKENS)
-        answer = parsed(completion.text, finding=Finding(outcome.value), most=1, grounds=told)
+        answer = parse(completion.text, finding=Finding(outcome.value), most=1, grounds=told)
         if completion.cut_short:
             answer = Answer(problems=("It was cut off. Be briefer.",))
         problems = answer.problems or tuple(

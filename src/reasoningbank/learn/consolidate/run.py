@@ -23,12 +23,12 @@ from reasoningbank.learn.consolidate import schedule
 from reasoningbank.learn.consolidate.applying import Order, carry_out
 from reasoningbank.learn.consolidate.conflicts import conflicts_among
 from reasoningbank.learn.consolidate.edges import Web, edges_in
-from reasoningbank.learn.consolidate.inheriting import inherited
+from reasoningbank.learn.consolidate.inheriting import inherit
 from reasoningbank.learn.consolidate.links import links_among
 from reasoningbank.learn.consolidate.merging import merges_among
-from reasoningbank.learn.consolidate.pairs import Pair, Space, crowded, near_pairs
+from reasoningbank.learn.consolidate.pairs import Pair, Space, crowded_rows, near_pairs
 from reasoningbank.learn.consolidate.plan import Consolidated, Link, Merge, Plan, Promotion
-from reasoningbank.learn.consolidate.pool import Member, Settled, member_of, members, settled
+from reasoningbank.learn.consolidate.pool import Member, Settled, member_of, members, read_settled
 from reasoningbank.learn.consolidate.promoting import promotions_among
 from reasoningbank.learn.consolidate.pruning import Faded, archivals_among, faded_among
 
@@ -76,12 +76,12 @@ def consolidate(
     if wish.if_due and not schedule.due(desk, namespace, every_s=desk.settings.confidence.decay_interval_s):
         nothing = Plan(namespace=namespace, at=desk.clock(), considered=0)
         return Consolidated(plan=nothing, run=None, applied=0, due=False)
-    plan = planned(desk, space, namespace, parts)
+    plan = make_plan(desk, space, namespace, parts)
     if wish.dry_run:
         return Consolidated(plan=plan, run=None, applied=0)
     done, left, run = 0, list[str](), desk.ids.new("con")
     if rewrite is not None and plan.merges:
-        plan = replace(plan, merges=tuple(rewrite(plan.merges, _learned(desk, plan.merges))))
+        plan = replace(plan, merges=tuple(rewrite(plan.merges, _learned_memories(desk, plan.merges))))
     if plan.acts:
         order = Order(run=run, kind=_kind(parts), namespace=namespace, source=wish.source)
         done, left = carry_out(desk, plan, order, progress)
@@ -98,7 +98,7 @@ def rewriting(learning: Learning) -> Rewrite:
     return lambda merges, memories: rewritten(merges, memories, llm, learning.scrub)
 
 
-def _learned(desk: Desk, merges: Sequence[Merge]) -> dict[str, Memory]:
+def _learned_memories(desk: Desk, merges: Sequence[Merge]) -> dict[str, Memory]:
     """Those of the merged memories that agents of ours have learned: neither the user's words nor a stranger's."""
     ids = [memory_id for merge in merges for memory_id in (merge.kept, *merge.merged)]
     with desk.store.read(desk.tenant) as reader:
@@ -107,7 +107,7 @@ def _learned(desk: Desk, merges: Sequence[Merge]) -> dict[str, Memory]:
     return {i: memory for i, memory in found.items() if trust_of(memory, levels) is Trust.WORKING}
 
 
-def faded(desk: Desk, namespace: str | None) -> list[Faded]:
+def list_faded(desk: Desk, namespace: str | None) -> list[Faded]:
     """What has lost confidence to age alone. Nothing is written: the confidence itself forgets."""
     return faded_among(_pool(desk, _namespace(desk, namespace)), desk.policy, desk.clock())
 
@@ -117,10 +117,10 @@ def _pool(desk: Desk, namespace: str) -> list[Member]:
         return members(desk, reader, namespace)
 
 
-def planned(desk: Desk, space: Space, namespace: str, parts: frozenset[str]) -> Plan:
+def make_plan(desk: Desk, space: Space, namespace: str, parts: frozenset[str]) -> Plan:
     with desk.store.read(desk.tenant) as reader:
         pool = members(desk, reader, namespace)
-        before, edges = settled(reader), edges_in(reader)
+        before, edges = read_settled(reader), edges_in(reader)
     whole = Plan(
         namespace=namespace,
         at=desk.clock(),
@@ -132,7 +132,7 @@ def planned(desk: Desk, space: Space, namespace: str, parts: frozenset[str]) -> 
     by_meaning = {"merge", "conflicts", "links"} | ({"promote"} if namespace == EVERY_NAMESPACE else set())
     near = _Near(pool, space, wanted=bool(parts & by_meaning))
     if "merge" in parts:
-        merges = _merged(pool, near, before)
+        merges = _plan_merges(pool, near, before)
         pool = _as_merged(desk, pool, merges)
     archivals = (
         archivals_among(pool, before, desk.clock(), desk.settings.confidence.prune_threshold)
@@ -151,7 +151,7 @@ def planned(desk: Desk, space: Space, namespace: str, parts: frozenset[str]) -> 
         links = links_among(pool, pairs, across, web)
     promotions: list[Promotion] = []
     if "promote" in parts:
-        promotions = _promoted(desk, pool, near, edges, conflicts, before)
+        promotions = _plan_promotions(desk, pool, near, edges, conflicts, before)
     return replace(
         whole,
         merges=tuple(merges),
@@ -194,7 +194,7 @@ class _Near:
         return self._known[asked]
 
 
-def _merged(pool: Sequence[Member], near: _Near, before: Settled) -> list[Merge]:
+def _plan_merges(pool: Sequence[Member], near: _Near, before: Settled) -> list[Merge]:
     """First the very same, which need no vector and would crowd out the others; then round by round: of a memory with
     very many near ones only some are seen in each.
     """
@@ -205,7 +205,7 @@ def _merged(pool: Sequence[Member], near: _Near, before: Settled) -> list[Merge]
         for merge in fresh:
             _absorb(found, merge)
         gone = {other for merge in fresh for other in merge.merged}
-        again = crowded(pairs) if number else range(len(left))
+        again = crowded_rows(pairs) if number else range(len(left))
         left = [left[row] for row in sorted(again) if left[row].id not in gone]
         if number and not fresh:
             break
@@ -232,13 +232,13 @@ def _as_merged(desk: Desk, pool: Sequence[Member], merges: Sequence[Merge]) -> l
         kept, others = by_id[merge.kept], [by_id[other] for other in merge.merged]
         signals = {member.id: member.signals for member in (kept, *others)}
         fresh = map("sig_{}".format, count())
-        copies = inherited(kept.memory, [other.memory for other in others], signals, fresh.__next__)
+        copies = inherit(kept.memory, [other.memory for other in others], signals, fresh.__next__)
         grown = (*kept.signals, *(copy.signal for copy in copies))
         by_id[merge.kept] = member_of(desk, kept.memory, kept.wording, kept.trust, grown, kept.all_uses)
     return [member for member in by_id.values() if member.id not in gone]
 
 
-def _promoted(
+def _plan_promotions(
     desk: Desk,
     pool: Sequence[Member],
     near: _Near,

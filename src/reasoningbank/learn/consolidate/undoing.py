@@ -53,7 +53,7 @@ def _undo_unit(desk: Desk, unit: Consolidation, source: str, writer: Writer) -> 
         return Undone(run=unit.run, memories=(), edges=0, signals=0, left=())
     # The merged ones first: what stands for them is judged anew when they are back.
     changed: dict[str, Sequence[int]] = unit.changes.get("touched", {})
-    signals = _removed(writer, Signal, list(unit.changes.get("signals", {})))
+    signals = _remove(writer, Signal, list(unit.changes.get("signals", {})))
     edges = _removed_edges(writer, unit, left)
     for memory_id, (before, after) in sorted(changed.items(), key=lambda entry: entry[1][1] - entry[1][0]):
         if _put_back(desk, writer, memory_id, before, after, left):
@@ -74,7 +74,7 @@ def _undo_unit(desk: Desk, unit: Consolidation, source: str, writer: Writer) -> 
     return Undone(run=unit.run, memories=tuple(restored), edges=edges, signals=signals, left=tuple(left))
 
 
-def _removed(writer: Writer, kind: type[Signal], ids: Sequence[str]) -> int:
+def _remove(writer: Writer, kind: type[Signal], ids: Sequence[str]) -> int:
     there = writer.get(kind, ids) if ids else {}
     for record_id in there:
         writer.remove(kind, record_id)

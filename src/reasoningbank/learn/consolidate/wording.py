@@ -93,7 +93,7 @@ def terms_of(text: str) -> frozenset[str]:
     return frozenset(_bare(name) if literal else name for name, literal in kinds if name)
 
 
-def spelled(names: Iterable[str], text: str) -> list[str]:
+def spellings(names: Iterable[str], text: str) -> list[str]:
     """The words of a text that these names stand for, as they are written there: a stem is not for people to read."""
     wanted = set(names)
     found: dict[str, str] = {}

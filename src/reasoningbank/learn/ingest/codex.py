@@ -11,7 +11,7 @@ from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.replies import goes_on
-from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, own_words_out, parsed, plain
+from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, own_words_out, parse_json, plain
 
 AGENT = "codex"
 _TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
@@ -133,7 +133,7 @@ def _take_event(payload: Mapping[str, Any], heard: list[dict[str, str]]) -> None
 
 def _output(value: object) -> tuple[str, bool | None]:
     """The text, and whether it says that the command ended well."""
-    inner = parsed(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
+    inner = parse_json(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
     code: object = None
     if isinstance(inner, Mapping):
         metadata = inner.get("metadata")

@@ -18,7 +18,7 @@ _USERS = frozenset({"user", "human", "you", "me"})
 
 def notes_in(text: str, namespace: str) -> Iterator[Episode]:
     lines = text.splitlines()
-    said = list(_said(lines))
+    said = list(_messages(lines))
     steps = list(_steps(lines))
     asked = next((entry["content"] for entry in said if entry["role"] == "user"), "")
     task = (asked or _first_words(lines)).strip()
@@ -49,7 +49,7 @@ def _steps(lines: list[str]) -> Iterator[EpisodeStep]:
         yield EpisodeStep(action=action, result="\n".join(result).strip())
 
 
-def _said(lines: list[str]) -> Iterator[dict[str, str]]:
+def _messages(lines: list[str]) -> Iterator[dict[str, str]]:
     speaker, words = "", list[str]()
     for line in lines:
         match = _SPEAKER.match(line)

@@ -13,7 +13,7 @@ from typing import Any
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.learning import Episode
 from reasoningbank.learn.ingest import benchmarks, chat, claude_code, codex, plain
-from reasoningbank.learn.ingest.text import json_lines, parsed, raw_lines, whole
+from reasoningbank.learn.ingest.text import json_lines, parse_json, raw_lines, whole
 
 FORMATS = ("claude-code", "codex", "openai-chat", "tau-bench", "intercode", "text")
 SUFFIXES = frozenset({".jsonl", ".json", ".txt", ".md", ".log"})
@@ -38,12 +38,12 @@ def format_of(path: Path) -> str:
         raise ImportRejected(f"{path} is empty: there is nothing to learn from.")
     if "\x00" in head[0]:
         raise ImportRejected(f"{path} is a binary file, not a transcript.")
-    for value in map(parsed, head):
+    for value in map(parse_json, head):
         known = _sign(value)
         if known:
             return known
     if head[0][0] in "[{":
-        known = next(filter(None, map(_sign, _values(parsed(whole(path))))), None)
+        known = next(filter(None, map(_sign, _values(parse_json(whole(path))))), None)
         if known:
             return known
         raise ImportRejected(f"{path} is JSON in no known format. Known are: {', '.join(FORMATS)}.")
@@ -84,7 +84,7 @@ def episodes_in(path: Path, namespace: str, named: str | None = None) -> Iterato
 
 def _all_values(path: Path) -> Iterable[Any]:
     """Of a JSON Lines file or of one JSON text."""
-    value = parsed(whole(path))
+    value = parse_json(whole(path))
     return json_lines(path) if value is None else _values(value)
 
 

@@ -37,7 +37,7 @@ _SHORTEST_PRIVATE_CHARS = 6
 def json_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a JSON Lines file, in order."""
     for line in raw_lines(path):
-        value = parsed(line)
+        value = parse_json(line)
         if isinstance(value, dict):
             yield value
 
@@ -64,7 +64,7 @@ def whole(path: Path) -> str:
         ) from error
 
 
-def parsed(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """None when it is no JSON."""
     try:
         return json.loads(text)
@@ -114,7 +114,7 @@ def is_own(tool: str, action: str) -> bool:
 
 def action_of(tool: str, arguments: object) -> str:
     """A command as it was typed, any other call as `tool({…})`."""
-    given = parsed(arguments) if isinstance(arguments, str) else arguments
+    given = parse_json(arguments) if isinstance(arguments, str) else arguments
     if not isinstance(given, Mapping):
         return f"{tool}({arguments})" if arguments else f"{tool}({{}})"
     for name in _COMMAND_ARGUMENTS:
@@ -122,11 +122,11 @@ def action_of(tool: str, arguments: object) -> str:
         if isinstance(command, str) and command.strip():
             return command.strip()[:LONGEST_TEXT_CHARS]
         if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
-            return _typed(command)
+            return _command_text(command)
     return f"{tool}({json.dumps(given, ensure_ascii=False)})"[:LONGEST_TEXT_CHARS]
 
 
-def _typed(words: list[str]) -> str:
+def _command_text(words: list[str]) -> str:
     """`["bash", "-lc", "ls"]` is `ls`."""
     if len(words) >= 3 and Path(words[0]).name in _SHELLS and words[1].startswith("-"):
         return words[2].strip()

@@ -25,7 +25,7 @@ from reasoningbank.core.types import Memory
 from reasoningbank.guard.quotes import quote
 from reasoningbank.learn.offline import facts, fixes, remedies, trouble, warnings, wishes
 from reasoningbank.learn.offline.places import read
-from reasoningbank.learn.offline.trouble import failed, message
+from reasoningbank.learn.offline.trouble import is_failure, message
 from reasoningbank.learn.offline.words import all_words
 from reasoningbank.ports import Reader
 
@@ -44,7 +44,7 @@ class OfflineDistiller:
         fact = facts.fact(steps)
         names = _names(fact)
         if fact is not None:
-            guesses = [step for step in steps if failed(step) and fixes.guessed_name(step, names)]
+            guesses = [step for step in steps if is_failure(step) and fixes.guessed_name(step, names)]
             fact = facts.with_guesses(fact, [quote(message(step.result), step.action, 100) for step in guesses])
         mended = fixes.fixes(steps, names)
         found: list[Lesson] = [*said[:1], *([fact] if fact else [])]
@@ -53,7 +53,7 @@ class OfflineDistiller:
         found += [remedies.lesson_of(remedy, steps) for remedy in healed]
         if verdict.outcome is not Finding.SUCCESS:
             known = {fix.kind for fix in mended} | {remedy.kind for remedy in healed}
-            found += [warnings.lesson_of(group, steps) for group in warnings.repeated(steps, known, names)]
+            found += [warnings.lesson_of(group, steps) for group in warnings.repeated_failures(steps, known, names)]
         return [*found, *said[1:]][: self._most]
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
@@ -67,15 +67,15 @@ class OfflineDistiller:
 
     def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
         """The lesson under the key of what it is about, where only the records can tell which that is."""
-        return facts.settled(reader, namespace, lesson) if lesson.kind == facts.FACT else lesson
+        return facts.with_place_key(reader, namespace, lesson) if lesson.kind == facts.FACT else lesson
 
     def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
         """None when what is known says it all: the lesson then confirms it."""
         match lesson.kind:
             case facts.FACT:
-                return facts.merged(known, lesson)
+                return facts.merge(known, lesson)
             case trouble.FIX:
-                return fixes.merged(known, lesson)
+                return fixes.merge(known, lesson)
             case _:
                 return None
 

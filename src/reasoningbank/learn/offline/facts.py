@@ -23,14 +23,14 @@ from reasoningbank.learn.offline.places import (
     LONGEST_PLACE_CHARS,
     Place,
     adds_nothing,
-    joined,
+    describe,
+    join,
     kinship,
     read,
-    written,
 )
 from reasoningbank.learn.offline.survey import survey
 from reasoningbank.learn.offline.trouble import in_room
-from reasoningbank.learn.offline.words import clipped
+from reasoningbank.learn.offline.words import clip_line
 from reasoningbank.ports import Reader
 
 FACT = "fact"
@@ -47,7 +47,7 @@ def fact(steps: Sequence[EpisodeStep]) -> Lesson | None:
     if found is None:
         return None
     place = Place(things={name: parts[:_MOST_PARTS] for name, parts in found.things.items()})
-    said = clipped(
+    said = clip_line(
         f"Use these names instead of guessing. Told by {'; '.join(found.ways)}.", LONGEST_LESSON_DESCRIPTION_CHARS
     )
     return lesson_of(place, description=said, evidence=found.evidence, key=KEY)
@@ -78,18 +78,18 @@ def lesson_of(place: Place, *, description: str, evidence: str, key: str) -> Les
 def _title(place: Place) -> str:
     described = [name for name, parts in place.things.items() if parts]
     names = described or list(place.things)
-    return clipped(f"Names in {', '.join(names)}", LONGEST_LESSON_TITLE_CHARS)
+    return clip_line(f"Names in {', '.join(names)}", LONGEST_LESSON_TITLE_CHARS)
 
 
 def _fitting(place: Place) -> str:
-    text = written(place)
+    text = describe(place)
     return text if len(text) <= LONGEST_LESSON_CONTENT_CHARS else text[:LONGEST_LESSON_CONTENT_CHARS].rsplit(",", 1)[0]
 
 
 # ---------------------------------------------------------------- where it belongs
 
 
-def settled(reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+def with_place_key(reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
     """The lesson under the key of the place that it is about: a known one with room, or the next free number."""
     seen = read(lesson.content)
     known = {memory.key or "": read(memory.content) for memory in _places(reader, namespace)}
@@ -99,12 +99,12 @@ def settled(reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
         return replace(lesson, key=free)
     for key in pages:
         rest = _share_of(key, pages, seen)
-        if rest.things and len(written(joined(known[key], rest))) <= LONGEST_PLACE_CHARS:
+        if rest.things and len(describe(join(known[key], rest))) <= LONGEST_PLACE_CHARS:
             return replace(lesson, key=key, content=_fitting(rest))
     rest = _share_of(free, pages, seen)
     if not rest.things:
         # Everything is said already: the lesson confirms it.
-        return replace(lesson, key=first, content=written(known[first]))
+        return replace(lesson, key=first, content=describe(known[first]))
     # Full, all of them: what they do not say yet begins another page.
     page = Place(things=rest.things, notes=(_more_of(first),))
     return lesson_of(page, description=lesson.description, evidence=lesson.evidence, key=free)
@@ -149,10 +149,10 @@ def _places(reader: Reader, namespace: str) -> Iterator[Memory]:
             return
 
 
-def merged(known: Memory, lesson: Lesson) -> Lesson | None:
+def merge(known: Memory, lesson: Lesson) -> Lesson | None:
     """The known place with what the lesson adds; None when it adds nothing."""
     ours, seen = read(known.content), read(lesson.content)
     if adds_nothing(ours, seen):
         return None
-    whole = joined(ours, seen)
+    whole = join(ours, seen)
     return lesson_of(whole, description=known.description, evidence=lesson.evidence, key=known.key or KEY)

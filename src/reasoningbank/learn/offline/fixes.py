@@ -19,8 +19,16 @@ from reasoningbank.core.learning import (
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline.trouble import FIX, failed, in_room, kind, message, printed, trouble_of
-from reasoningbank.learn.offline.words import all_words, arguments, called, clipped, digest, head, told
+from reasoningbank.learn.offline.trouble import FIX, in_room, is_failure, kind, message, quote_output, trouble_of
+from reasoningbank.learn.offline.words import (
+    all_words,
+    arguments,
+    called_tool,
+    clip_line,
+    describe_action,
+    digest,
+    head,
+)
 
 FURTHEST_STEPS = 6
 """How long after a failure a success still counts as its fix."""
@@ -63,7 +71,7 @@ def fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix]:
     """`names` are those that the session found out by looking; the last try before a success tells most."""
     found: dict[str, Fix] = {}
     for number, step in enumerate(steps):
-        if not failed(step) or guessed_name(step, names):
+        if not is_failure(step) or guessed_name(step, names):
             continue
         later = _success_of(steps, number)
         if later is None:
@@ -71,7 +79,7 @@ def fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix]:
         said = message(step.result)
         change = _change(step.action, steps[later].action, said, names)
         if change:
-            local = bool(_blamed(step) & all_words(step.action))
+            local = bool(_quoted_words(step) & all_words(step.action))
             found[kind(said)] = Fix(
                 failure=number, success=later, said=said, kind=kind(said), change=change, local=local
             )
@@ -82,18 +90,21 @@ def guessed_name(step: EpisodeStep, names: frozenset[str]) -> bool:
     """Whether a failure was about a name that the action guessed, in a session that went and looked the names up."""
     if not names:
         return False
-    return bool((_blamed(step) & all_words(step.action)) - names)
+    return bool((_quoted_words(step) & all_words(step.action)) - names)
 
 
-def _blamed(step: EpisodeStep) -> set[str]:
+def _quoted_words(step: EpisodeStep) -> set[str]:
     """The words that the message quotes."""
     return {word for quoted in _QUOTED.findall(message(step.result)) for word in all_words(quoted)}
 
 
 def lesson_of(fix: Fix, steps: Sequence[EpisodeStep]) -> Lesson:
     wrong, right = steps[fix.failure], steps[fix.success]
-    said = printed(fix.said, wrong.action)
-    failing, working = told(wrong.action, _LONGEST_ACTION_CHARS), told(right.action, _LONGEST_ACTION_CHARS)
+    said = quote_output(fix.said, wrong.action)
+    failing, working = (
+        describe_action(wrong.action, _LONGEST_ACTION_CHARS),
+        describe_action(right.action, _LONGEST_ACTION_CHARS),
+    )
     lines = [f"`{failing}` failed with {said}", f"What worked: `{working}`", f"{_CHANGE}{fix.change}"]
     what = head(wrong.action)
     return Lesson(
@@ -102,14 +113,14 @@ def lesson_of(fix: Fix, steps: Sequence[EpisodeStep]) -> Lesson:
         content="\n".join(lines if failing != working else lines[::2]),
         outcome=Outcome.SUCCESS,
         tags=(FIX,),
-        evidence=f"{clipped(wrong.action, 80)} → {said}",
+        evidence=f"{clip_line(wrong.action, 80)} → {said}",
         kind=FIX,
         key=f"fix {digest(what, fix.kind, fix.change if fix.local else '')}",
         metadata={"trouble": trouble_of(wrong.action, fix.said, right.action)},
     )
 
 
-def merged(known: Memory, lesson: Lesson) -> Lesson | None:
+def merge(known: Memory, lesson: Lesson) -> Lesson | None:
     """Another change that mended the same kind of failure is added, up to a few; one that is there confirms it."""
     change = lesson.content.rsplit(_CHANGE, 1)[-1]
     if change in known.content or known.content.count("\nOr: ") + 1 >= MOST_CHANGES:
@@ -135,7 +146,7 @@ def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
         alike = _alike(action, other)
         if other == action or alike < (LEAST_ALIKE if head(other) == head(action) else LEAST_ALIKE_OTHERWISE):
             continue
-        if failed(steps[later]):
+        if is_failure(steps[later]):
             if kind(message(steps[later].result)) == sort:
                 break
         elif alike >= best:
@@ -144,8 +155,8 @@ def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
 
 
 def _alike(one: str, other: str) -> float:
-    if called(one):
-        return 1.0 if called(one) == called(other) else 0.0
+    if called_tool(one):
+        return 1.0 if called_tool(one) == called_tool(other) else 0.0
     ours, theirs = all_words(one[:_LONGEST_COMPARED_CHARS]), all_words(other[:_LONGEST_COMPARED_CHARS])
     return len(ours & theirs) / (min(len(ours), len(theirs)) or 1)
 
@@ -156,7 +167,7 @@ def _change(wrong: str, right: str, said: str, names: frozenset[str]) -> str:
     if given[0] is not None and given[1] is not None:
         return _changed_arguments(given[0], given[1], said)
     before, after = wrong[:_LONGEST_COMPARED_CHARS], right[:_LONGEST_COMPARED_CHARS]
-    pairs = list(dict.fromkeys(_replaced(before, after)))
+    pairs = list(dict.fromkeys(_replacements(before, after)))
     if not pairs or len(pairs) > MOST_CHANGES:
         return ""
     changed = sum(max(len(old), len(new)) for old, new in pairs)
@@ -172,13 +183,13 @@ def _change(wrong: str, right: str, said: str, names: frozenset[str]) -> str:
 
 def _swap(old: str, new: str) -> str:
     if not old:
-        return f"add `{clipped(new, 80)}`"
+        return f"add `{clip_line(new, 80)}`"
     if not new:
-        return f"leave out `{clipped(old, 80)}`"
-    return f"`{clipped(new, 80)}` instead of `{clipped(old, 80)}`"
+        return f"leave out `{clip_line(old, 80)}`"
+    return f"`{clip_line(new, 80)}` instead of `{clip_line(old, 80)}`"
 
 
-def _replaced(wrong: str, right: str) -> Iterator[tuple[str, str]]:
+def _replacements(wrong: str, right: str) -> Iterator[tuple[str, str]]:
     before, after = list(_TOKEN.finditer(wrong)), list(_TOKEN.finditer(right))
     old, new = [m.group() for m in before], [m.group() for m in after]
     counts = Counter(new)
@@ -211,7 +222,9 @@ def _changed_arguments(wrong: Mapping[str, object], right: Mapping[str, object],
         if name not in wrong or right[name] == wrong[name]:
             continue
         if _shape(right[name]) != _shape(wrong[name]):
-            changes.append(f"`{name}` like `{clipped(str(right[name]), 40)}`, not `{clipped(str(wrong[name]), 40)}`")
+            changes.append(
+                f"`{name}` like `{clip_line(str(right[name]), 40)}`, not `{clip_line(str(wrong[name]), 40)}`"
+            )
         elif _RULE.search(said):
             rule = quote(said, str(wrong[name]), 120)
             changes.append(f"another value for `{name}`{rule and f': {rule}'}")

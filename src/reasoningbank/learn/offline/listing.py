@@ -74,9 +74,9 @@ def _of_value(value: Any) -> list[Listing]:
     if all(isinstance(row, dict) for row in value):
         return _of_object(value[0])
     if all(isinstance(row, str) for row in value):
-        return _named([(row,) for row in value])
+        return _parse_named_rows([(row,) for row in value])
     if all(isinstance(row, Sequence) and not isinstance(row, str | bytes) and row for row in value):
-        return _named([tuple(row) for row in value])
+        return _parse_named_rows([tuple(row) for row in value])
     return []
 
 
@@ -100,26 +100,26 @@ def _can_be_listed(key: str) -> bool:
     return 0 < len(key) <= LONGEST_NAME_CHARS and key.isprintable() and "," not in key and ": " not in key
 
 
-def _named(rows: Sequence[tuple[Any, ...]]) -> list[Listing]:
+def _parse_named_rows(rows: Sequence[tuple[Any, ...]]) -> list[Listing]:
     """Rows of equal width that begin with different names, after a number of the row or what all have in common; or
     rows of things and their parts.
     """
     width = len(rows[0])
     if any(len(row) != width for row in rows):
         return []
-    rows = _uncounted(rows)
+    rows = _without_row_numbers(rows)
     if len(rows) > 1 and len(rows[0]) > 1 and len({_plain(row[0]) for row in rows}) == 1 and _plain(rows[0][0]):
         rows = [row[1:] for row in rows]
     firsts = [_plain(row[0]) for row in rows]
     if sum(map(is_name, firsts)) < FEWEST_SHARE * len(firsts):
         return []
     if len(set(firsts)) < len(firsts):
-        return _grouped(rows)
+        return _parse_grouped_rows(rows)
     details = {first: _short(row[1]) for first, row in zip(firsts, rows, strict=True) if len(row) > 1}
     return [Listing(names=tuple(firsts[:MOST_NAMES]), width=width, details={n: d for n, d in details.items() if d})]
 
 
-def _uncounted(rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+def _without_row_numbers(rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
     """Without a first column that only counts the rows, from 0 or 1 on."""
     counted = [str(row[0]) for row in rows]
     for first in (0, 1):
@@ -128,7 +128,7 @@ def _uncounted(rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
     return rows
 
 
-def _grouped(rows: Sequence[tuple[Any, ...]]) -> list[Listing]:
+def _parse_grouped_rows(rows: Sequence[tuple[Any, ...]]) -> list[Listing]:
     """`(thing, part, …)`: the rows of each thing stand together, and its parts are different names."""
     groups: dict[str, list[str]] = {}
     last = None
@@ -222,10 +222,10 @@ def _table(lines: Sequence[str]) -> list[Listing]:
         return []
     width = len(cells[0])
     body = [tuple(row[:width]) for row in cells[1:] if len(row) >= width]
-    return _named(body) if body else []
+    return _parse_named_rows(body) if body else []
 
 
-def _separated(lines: Sequence[str]) -> list[Listing]:
+def _parse_separated_rows(lines: Sequence[str]) -> list[Listing]:
     """Cells between bars or tabs, without a drawing around them: at least three in a row, as many in each."""
     rows = [line.rstrip() for line in lines if line.strip()]
     for mark in "|\t":
@@ -233,7 +233,7 @@ def _separated(lines: Sequence[str]) -> list[Listing]:
             continue
         cells = [tuple(cell.strip() for cell in row.split(mark)) for row in rows]
         if all(len(row) == len(cells[0]) for row in cells):
-            return _named(cells)
+            return _parse_named_rows(cells)
     return []
 
 
@@ -254,7 +254,7 @@ def _plain_names(lines: Sequence[str]) -> list[Listing]:
         rows = [cell for row in rows for cell in _GAP.split(row)]
     if len(rows) < 2:
         return []
-    return _named([(row,) for row in dict.fromkeys(rows)])
+    return _parse_named_rows([(row,) for row in dict.fromkeys(rows)])
 
 
 def _names_in_line(line: str) -> list[str]:
@@ -277,7 +277,11 @@ def _columns(lines: Sequence[str]) -> list[Listing]:
     if len(rows) < 2 or len(rows[0]) < 2:
         return []
     width = len(rows[0])
-    return _named([tuple(row[:width]) for row in rows[1:] if len(row) >= width]) if len(rows[1]) >= width else []
+    return (
+        _parse_named_rows([tuple(row[:width]) for row in rows[1:] if len(row) >= width])
+        if len(rows[1]) >= width
+        else []
+    )
 
 
 _LINE_READERS: Iterable[Callable[[Sequence[str]], list[Listing]]] = (
@@ -285,7 +289,7 @@ _LINE_READERS: Iterable[Callable[[Sequence[str]], list[Listing]]] = (
     _flags,
     _table,
     _columns,
-    _separated,
+    _parse_separated_rows,
     _pairs,
     _plain_names,
 )

@@ -45,7 +45,7 @@ def read(text: str) -> Place:
     return Place(things={**things, **{name: () for name in listed if name not in things}}, notes=tuple(notes))
 
 
-def written(place: Place) -> str:
+def describe(place: Place) -> str:
     lines = [*place.notes, *(f"{name}: {', '.join(parts)}" for name, parts in place.things.items() if parts)]
     listed = [name for name, parts in place.things.items() if not parts]
     if listed:
@@ -59,7 +59,7 @@ def kinship(known: Place, seen: Place) -> float:
     shared = [(names[name.casefold()], name) for name in seen.things if name.casefold() in names]
     sure = 0.0
     for known_name, name in shared:
-        ours, theirs = _folded(known.things[known_name]), _folded(seen.things[name])
+        ours, theirs = _fold(known.things[known_name]), _fold(seen.things[name])
         if not ours or not theirs:
             continue
         share = len(ours & theirs) / min(len(ours), len(theirs))
@@ -74,13 +74,13 @@ def kinship(known: Place, seen: Place) -> float:
     return sure + alike + len(shared) / max(len(known.things), len(seen.things))
 
 
-def joined(known: Place, seen: Place) -> Place:
+def join(known: Place, seen: Place) -> Place:
     """What both say; of a thing that both describe, the later account."""
     things = dict(known.things)
     names = {name.casefold(): name for name in things}
     for name, parts in seen.things.items():
         there = names.get(name.casefold(), name)
-        if parts and _folded(parts) != _folded(things.get(there, ())):
+        if parts and _fold(parts) != _fold(things.get(there, ())):
             things[there] = parts
         else:
             things.setdefault(there, parts)
@@ -88,12 +88,12 @@ def joined(known: Place, seen: Place) -> Place:
 
 
 def adds_nothing(known: Place, seen: Place) -> bool:
-    ours = {name.casefold(): _folded(parts) for name, parts in known.things.items()}
+    ours = {name.casefold(): _fold(parts) for name, parts in known.things.items()}
     return all(
-        name.casefold() in ours and (not parts or ours[name.casefold()] == _folded(parts))
+        name.casefold() in ours and (not parts or ours[name.casefold()] == _fold(parts))
         for name, parts in seen.things.items()
     )
 
 
-def _folded(parts: Iterable[str]) -> frozenset[str]:
+def _fold(parts: Iterable[str]) -> frozenset[str]:
     return frozenset(part.casefold() for part in parts)

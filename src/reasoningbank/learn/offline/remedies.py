@@ -13,8 +13,8 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
-from reasoningbank.learn.offline.trouble import FIX, failed, in_room, kind, message, printed, trouble_of
-from reasoningbank.learn.offline.words import all_words, clipped, digest, head, told
+from reasoningbank.learn.offline.trouble import FIX, in_room, is_failure, kind, message, quote_output, trouble_of
+from reasoningbank.learn.offline.words import all_words, clip_line, describe_action, digest, head
 
 FURTHEST_STEPS = 12
 MOST_BETWEEN = 3
@@ -32,13 +32,13 @@ class Remedy:
 def remedies(steps: Sequence[EpisodeStep]) -> list[Remedy]:
     found: dict[str, Remedy] = {}
     for number, step in enumerate(steps):
-        if not step.action.strip() or not failed(step):
+        if not step.action.strip() or not is_failure(step):
             continue
         again = next(
             (later for later in range(number + 1, min(len(steps), number + 1 + FURTHEST_STEPS))
              if steps[later].action == step.action), None
         )  # fmt: skip
-        if again is None or failed(steps[again]):
+        if again is None or is_failure(steps[again]):
             continue
         between = _telling(steps, number, again)
         if between:
@@ -49,7 +49,7 @@ def remedies(steps: Sequence[EpisodeStep]) -> list[Remedy]:
 
 def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[int, ...]:
     """What was done between and worked; where some of it speaks of what the message blames, only that."""
-    done = [number for number in range(failure + 1, again) if not failed(steps[number])]
+    done = [number for number in range(failure + 1, again) if not is_failure(steps[number])]
     said = all_words(message(steps[failure].result))
     blamed = {word for word in said if not _PLAIN_WORDS.fullmatch(word)} - all_words(head(steps[failure].action))
     speaking = [number for number in done if blamed & all_words(steps[number].action)]
@@ -58,16 +58,16 @@ def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[in
 
 def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep]) -> Lesson:
     wrong = steps[remedy.failure]
-    said = printed(message(wrong.result), wrong.action)
-    done = [told(steps[number].action, _LONGEST_ACTION_CHARS) for number in remedy.between]
-    action = told(wrong.action, _LONGEST_ACTION_CHARS)
+    said = quote_output(message(wrong.result), wrong.action)
+    done = [describe_action(steps[number].action, _LONGEST_ACTION_CHARS) for number in remedy.between]
+    action = describe_action(wrong.action, _LONGEST_ACTION_CHARS)
     return Lesson(
         title=in_room(f"First {done[0]}", LONGEST_LESSON_TITLE_CHARS),
         description=_when(action, said),
         content=f"`{action}` failed with {said}\nIt worked after: {'; '.join(f'`{one}`' for one in done)}",
         outcome=Outcome.SUCCESS,
         tags=(FIX,),
-        evidence=f"{clipped(wrong.action, 80)} → {said}",
+        evidence=f"{clip_line(wrong.action, 80)} → {said}",
         kind=FIX,
         key=f"remedy {digest(head(wrong.action), remedy.kind, done[0])}",
         metadata={"trouble": trouble_of(wrong.action, message(wrong.result))},
@@ -77,4 +77,4 @@ def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep]) -> Lesson:
 def _when(action: str, said: str) -> str:
     """The action gives way to the program's words, whose closing mark must stand."""
     room = LONGEST_LESSON_DESCRIPTION_CHARS - len(f" fails with {said}")
-    return in_room(f"{clipped(action, max(20, room))} fails with {said}", LONGEST_LESSON_DESCRIPTION_CHARS)
+    return in_room(f"{clip_line(action, max(20, room))} fails with {said}", LONGEST_LESSON_DESCRIPTION_CHARS)

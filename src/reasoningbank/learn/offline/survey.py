@@ -15,8 +15,8 @@ from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.core.values import dataclass, replace
 from reasoningbank.guard.quotes import are_plain_names, is_plain_name
 from reasoningbank.learn.offline.listing import Listing, listings_of
-from reasoningbank.learn.offline.trouble import failed
-from reasoningbank.learn.offline.words import all_words, bare_words, called, clipped, told
+from reasoningbank.learn.offline.trouble import is_failure
+from reasoningbank.learn.offline.words import all_words, bare_words, called_tool, clip_line, describe_action
 
 MOST_WORDS = 4
 """Bare words of an inspection: two to say what, one for the thing, one to join them."""
@@ -67,7 +67,7 @@ def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
             continue
         subject = look.listing.of or (quoted[0] if quoted else _subject(look, speakers))
         if subject is None:
-            wholes[clipped(look.action, LONGEST_WAY_CHARS)] = look.listing.names
+            wholes[clip_line(look.action, LONGEST_WAY_CHARS)] = look.listing.names
         else:
             things[subject] = look.listing.names
             parts.update(name.casefold() for name in look.listing.names)
@@ -79,8 +79,10 @@ def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
         return None
     return Survey(
         things=_with_the_rest(things, wholes, last_used),
-        ways=tuple(dict.fromkeys(told(steps[number].action, LONGEST_WAY_CHARS) for number in numbers))[:MOST_WAYS],
-        evidence=f"{clipped(steps[numbers[0]].action, 80)} → {clipped(_seen_first(ways, versions), 160)}",
+        ways=tuple(dict.fromkeys(describe_action(steps[number].action, LONGEST_WAY_CHARS) for number in numbers))[
+            :MOST_WAYS
+        ],
+        evidence=f"{clip_line(steps[numbers[0]].action, 80)} → {clip_line(_seen_first(ways, versions), 160)}",
     )
 
 
@@ -111,7 +113,7 @@ def _looks(steps: Sequence[EpisodeStep]) -> list[_Look]:
     return [
         _Look(number=number, action=step.action, listing=listing)
         for number, step in enumerate(islice(steps, MOST_STEPS))
-        if (_is_brief(step.action) or _is_longer(step.action)) and not failed(step) and not _is_report(step)
+        if (_is_brief(step.action) or _is_longer(step.action)) and not is_failure(step) and not _is_report(step)
         for listing in map(_named_plainly, listings_of(step.result))
         if listing is not None
     ]
@@ -132,14 +134,14 @@ def _is_report(step: EpisodeStep) -> bool:
 
 
 def _is_brief(action: str) -> bool:
-    if called(action):
+    if called_tool(action):
         return True
     return len(_operands(action)) <= MOST_WORDS and not _CONDITION.search(action) and "\n" not in action.strip()
 
 
 def _is_longer(action: str) -> bool:
     """A longer question that may be about names all the same, such as what a catalogue says of one table."""
-    return not _WIDE.search(action) and not called(action)
+    return not _WIDE.search(action) and not called_tool(action)
 
 
 def _operands(action: str) -> list[str]:
@@ -148,7 +150,7 @@ def _operands(action: str) -> list[str]:
 
 
 def _is_inspection(look: _Look, last_used: Mapping[str, int], parts: set[str], quoted: Sequence[str]) -> bool:
-    if called(look.action):
+    if called_tool(look.action):
         return look.listing.fields
     operands = _operands(look.action)
     words = {word.casefold() for word in operands[:-1]}
@@ -169,7 +171,7 @@ def _subject(look: _Look, speakers: Mapping[str, set[str]]) -> str | None:
     """The thing that was inspected: the last word of the action, if it is spoken of elsewhere or what came back
     describes it; None when the whole place was.
     """
-    tool = called(look.action)
+    tool = called_tool(look.action)
     if tool:
         return tool
     if not _is_brief(look.action):
@@ -186,7 +188,7 @@ def _subject(look: _Look, speakers: Mapping[str, set[str]]) -> str | None:
 def _version_of(step: EpisodeStep) -> tuple[str, str] | None:
     """A program and the version that it has, when that was asked for."""
     words = _operands(step.action)
-    if not words or not _is_brief(step.action) or not _ASKS_VERSION.search(step.action) or failed(step):
+    if not words or not _is_brief(step.action) or not _ASKS_VERSION.search(step.action) or is_failure(step):
         return None
     match = next(filter(None, map(_VERSION.search, step.result[:2000].splitlines())), None)
     asked = [word for word in words if word.casefold() not in ("version", "show")]

@@ -13,7 +13,7 @@ from functools import lru_cache
 from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.quotes import CLOSING, LEFT_OUT, OPENING, quote
-from reasoningbank.learn.offline.words import clipped, digest, one_line
+from reasoningbank.learn.offline.words import clip_line, digest, one_line
 
 FIX = "fix"
 """The tag of a lesson that says how a failure was mended."""
@@ -47,7 +47,7 @@ _CHANGING = (
 )
 
 
-def failed(step: EpisodeStep) -> bool:
+def is_failure(step: EpisodeStep) -> bool:
     if step.ok is not None:
         return not step.ok
     return reads_as_failure(step.result)
@@ -70,7 +70,7 @@ def message(result: str) -> str:
     lines = [one_line(line[:LONGEST_LINE_CHARS]) for line in result[:LONGEST_READ_CHARS].splitlines() if line.strip()]
     if not lines:
         return "no message"
-    raised = _raised(result[:LONGEST_READ_CHARS])
+    raised = _exception_line(result[:LONGEST_READ_CHARS])
     if raised:
         return raised
     telling = [line for line in lines if _LINE_SAYS.search(line) or _OPENS.match(line)]
@@ -78,7 +78,7 @@ def message(result: str) -> str:
     return next((line for line in telling if not _BARE_CODE.fullmatch(line)), telling[0] if telling else lines[0])
 
 
-def _raised(result: str) -> str:
+def _exception_line(result: str) -> str:
     """What the last traceback ends in: the first line after it that is not set in."""
     _, found, after = result.rpartition(_TRACEBACK)
     lines = [line for line in after.splitlines()[1:] if line.strip()]
@@ -86,7 +86,7 @@ def _raised(result: str) -> str:
     return one_line(told[:LONGEST_LINE_CHARS]) if found else ""
 
 
-def printed(said: str, own: str) -> str:
+def quote_output(said: str, own: str) -> str:
     """What a failing action printed, as a lesson tells it: its words between marks, or that they are left out.
 
     `own` is the action, whose words the program may have repeated.
@@ -97,14 +97,14 @@ def printed(said: str, own: str) -> str:
 
 def in_room(text: str, limit_chars: int) -> str:
     """Cut where it is too long, and never without the mark that closes a quote."""
-    cut = clipped(text, limit_chars)
-    return cut if cut.count(OPENING) == cut.count(CLOSING) else clipped(text, limit_chars - 1) + CLOSING
+    cut = clip_line(text, limit_chars)
+    return cut if cut.count(OPENING) == cut.count(CLOSING) else clip_line(text, limit_chars - 1) + CLOSING
 
 
 def trouble_of(action: str, said: str, worked: str = "") -> dict[str, str]:
     """What to know a failure again by, as metadata of the lesson: what was done, the kind of failure, what worked."""
-    known = {"action": clipped(action, LONGEST_KNOWN_CHARS), "signature": signature(said, action)}
-    return {**known, "worked": clipped(worked, LONGEST_KNOWN_CHARS)} if worked else known
+    known = {"action": clip_line(action, LONGEST_KNOWN_CHARS), "signature": signature(said, action)}
+    return {**known, "worked": clip_line(worked, LONGEST_KNOWN_CHARS)} if worked else known
 
 
 def signature(said: str, own: str) -> str:
@@ -123,4 +123,4 @@ def kind(said: str) -> str:
     said = said[:LONGEST_LINE_CHARS]
     for changing, blank in _CHANGING:
         said = changing.sub(blank, said)
-    return clipped(said.casefold(), 160)
+    return clip_line(said.casefold(), 160)

@@ -14,8 +14,8 @@ from reasoningbank.core.types import Outcome
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.quotes import quote
 from reasoningbank.learn.offline.fixes import guessed_name
-from reasoningbank.learn.offline.trouble import failed, in_room, kind, message, printed, trouble_of
-from reasoningbank.learn.offline.words import clipped, digest, head, told
+from reasoningbank.learn.offline.trouble import in_room, is_failure, kind, message, quote_output, trouble_of
+from reasoningbank.learn.offline.words import clip_line, describe_action, digest, head
 
 WARNING = "warning"
 FEWEST_TIMES = 2
@@ -29,14 +29,14 @@ class Repeated:
     numbers: tuple[int, ...]
 
 
-def repeated(steps: Sequence[EpisodeStep], mended: Collection[str], names: frozenset[str]) -> list[Repeated]:
+def repeated_failures(steps: Sequence[EpisodeStep], mended: Collection[str], names: frozenset[str]) -> list[Repeated]:
     """Failures of one kind by one sort of action, the most frequent first.
 
     `mended` are kinds with a known fix, `names` what the session looked up: the facts tell of a wrong guess at those.
     """
     groups: dict[tuple[str, str], list[int]] = {}
     for number, step in enumerate(steps):
-        if failed(step) and not guessed_name(step, names):
+        if is_failure(step) and not guessed_name(step, names):
             groups.setdefault((head(step.action), kind(message(step.result))), []).append(number)
     found = [
         Repeated(what=what, kind=sort, numbers=tuple(numbers))
@@ -48,7 +48,7 @@ def repeated(steps: Sequence[EpisodeStep], mended: Collection[str], names: froze
 
 def lesson_of(group: Repeated, steps: Sequence[EpisodeStep]) -> Lesson:
     last = steps[group.numbers[-1]]
-    said = printed(message(last.result), last.action)
+    said = quote_output(message(last.result), last.action)
     what = group.what or "this action"
     short = quote(
         message(last.result), last.action, max(12, LONGEST_LESSON_TITLE_CHARS - len(f"{what} keeps failing: "))
@@ -57,12 +57,13 @@ def lesson_of(group: Repeated, steps: Sequence[EpisodeStep]) -> Lesson:
         title=in_room(f"{what} keeps failing{short and f': {short}'}", LONGEST_LESSON_TITLE_CHARS),
         description=in_room(f"about to repeat {what} after {said}", LONGEST_LESSON_DESCRIPTION_CHARS),
         content=(
-            f"`{told(last.action, _LONGEST_ACTION_CHARS)}` and {len(group.numbers) - 1} more failed with {said}\n"
+            f"`{describe_action(last.action, _LONGEST_ACTION_CHARS)}` and {len(group.numbers) - 1} more "
+            f"failed with {said}\n"
             f"Do this instead: {_instead(group, steps)}"
         ),
         outcome=Outcome.FAILURE,
         tags=(WARNING,),
-        evidence=f"{clipped(last.action, 80)} → {said}",
+        evidence=f"{clip_line(last.action, 80)} → {said}",
         kind=WARNING,
         key=f"warning {digest(group.what, group.kind)}",
         metadata={"trouble": trouble_of(last.action, message(last.result))},
@@ -75,7 +76,7 @@ def _instead(group: Repeated, steps: Sequence[EpisodeStep]) -> str:
     before = range(group.numbers[0])
     for number in (*after, *reversed(before)):
         step = steps[number]
-        if not failed(step) and step.action.strip():
+        if not is_failure(step) and step.action.strip():
             when = "worked next" if number in after else "had worked before"
-            return f"`{told(step.action, _LONGEST_ACTION_CHARS)}` {when}."
+            return f"`{describe_action(step.action, _LONGEST_ACTION_CHARS)}` {when}."
     return "stop after the first failure, look at what is there, and change the approach rather than the wording."

@@ -17,7 +17,7 @@ from reasoningbank.core.learning import (
     Lesson,
 )
 from reasoningbank.core.types import Outcome
-from reasoningbank.learn.offline.words import clipped, digest, one_line
+from reasoningbank.learn.offline.words import clip_line, digest, one_line
 
 PREFERENCE = "preference"
 LONGEST_WISH_CHARS = 300
@@ -63,11 +63,11 @@ _ABOUT_TODAY = re.compile(r"#?\b[A-Z]{0,3}\d{4,}\b|\bmy (?:order|account|card|ad
 
 def wishes(messages: Sequence[Mapping[str, Any]]) -> list[Lesson]:
     """In the order in which they were said; the same wish once."""
-    found = {_key(wish): (wish, corrects) for wish, corrects in _said(messages)}
+    found = {_key(wish): (wish, corrects) for wish, corrects in _user_texts(messages)}
     return [_lesson(wish, key, corrects=corrects) for key, (wish, corrects) in found.items()]
 
 
-def _said(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
+def _user_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
     answered = False
     for entry in messages[:MOST_MESSAGES]:
         text = entry.get("content")
@@ -75,7 +75,7 @@ def _said(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
             answered = True
         if entry.get("role") != "user" or not isinstance(text, str) or len(text) > 20_000:
             continue
-        for sentence in map(_opened, _SENTENCE.findall(text)):
+        for sentence in map(_without_opening, _SENTENCE.findall(text)):
             if not 8 <= len(sentence) <= LONGEST_WISH_CHARS or _ABOUT_TODAY.search(sentence):
                 continue
             if _LASTING.search(sentence):
@@ -84,7 +84,7 @@ def _said(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
                 yield sentence, True
 
 
-def _opened(said: str) -> str:
+def _without_opening(said: str) -> str:
     """Without the words that only join it to the talk."""
     sentence = _OPENING.sub("", one_line(said))
     return sentence[:1].upper() + sentence[1:]
@@ -98,8 +98,8 @@ def is_about_the_user(wish: str) -> bool:
 def _lesson(wish: str, key: str, *, corrects: bool) -> Lesson:
     what = "corrected the agent" if corrects else "set a rule"
     return Lesson(
-        title=clipped(wish, LONGEST_LESSON_TITLE_CHARS),
-        description=clipped(f"The user {what}; it holds for work like this.", LONGEST_LESSON_DESCRIPTION_CHARS),
+        title=clip_line(wish, LONGEST_LESSON_TITLE_CHARS),
+        description=clip_line(f"The user {what}; it holds for work like this.", LONGEST_LESSON_DESCRIPTION_CHARS),
         content=wish,
         outcome=Outcome.SUCCESS,
         tags=(PREFERENCE,),

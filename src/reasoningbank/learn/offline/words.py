@@ -38,7 +38,7 @@ def all_words(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def called(action: str) -> str | None:
+def called_tool(action: str) -> str | None:
     """The tool of an action written as a call, `tool({…})`."""
     match = _CALL.match(action)
     return match.group(1) if match else None
@@ -47,7 +47,7 @@ def called(action: str) -> str | None:
 def arguments(action: str) -> dict[str, object] | None:
     """Of a call, by name; None for any other action."""
     start, end = action.find("({"), action.rstrip().rfind("})")
-    if start < 0 or end < 0 or not called(action):
+    if start < 0 or end < 0 or not called_tool(action):
         return None
     try:
         value = json.loads(action[start + 1 : end + 1])
@@ -56,16 +56,16 @@ def arguments(action: str) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
-def told(action: str, limit_chars: int) -> str:
+def describe_action(action: str, limit_chars: int) -> str:
     """An action in a lesson: of a call the tool and the names of its arguments, whose values were those of one case."""
     given = arguments(action)
-    return clipped(action if given is None else f"{called(action)}({', '.join(given)})", limit_chars)
+    return clip_line(action if given is None else f"{called_tool(action)}({', '.join(given)})", limit_chars)
 
 
 def head(action: str) -> str:
     """What is done, without what it is done to: the tool, or the first word."""
     words = bare_words(action)
-    return called(action) or (words[0].casefold() if words else "")
+    return called_tool(action) or (words[0].casefold() if words else "")
 
 
 def is_name(text: str) -> bool:
@@ -76,7 +76,7 @@ def one_line(text: str) -> str:
     return _SPACE.sub(" ", text).strip()
 
 
-def clipped(text: str, limit_chars: int) -> str:
+def clip_line(text: str, limit_chars: int) -> str:
     """On one line, cut at a word where it is too long."""
     line = one_line(text)
     if len(line) <= limit_chars:

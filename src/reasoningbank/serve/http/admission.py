@@ -16,7 +16,7 @@ from reasoningbank.core.values import dataclass
 from reasoningbank.serve.http import origins
 from reasoningbank.serve.http.answer import App, Scope
 from reasoningbank.serve.http.lanes import Lane
-from reasoningbank.serve.http.limits import Buckets, Limits, limited
+from reasoningbank.serve.http.limits import Buckets, Limits, too_many_requests
 from reasoningbank.serve.http.origins import Doorplate
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.request import Request
@@ -66,7 +66,7 @@ class Admission:
         if principal is not LOCAL_USER:
             wait = self._rates.wait_s(f"{principal.tenant}\0{principal.name}", time.monotonic())
             if wait:
-                raise limited(wait)
+                raise too_many_requests(wait)
         request.principal, request.admitted_at = principal, time.monotonic()
         # Without the request itself, which would then be kept until the next sweep.
         request.still_stands = partial(
@@ -79,11 +79,11 @@ class Admission:
         address = (scope.get("client") or ("unknown", 0))[0]
         try:
             if credentials is None or credentials[_BEARER_CHARS:].startswith(PREFIX):
-                return self._resolved(request)
+                return self._resolve(request)
             return await self._of_issuer(request, credentials[_BEARER_CHARS:], address)
         except BankError as error:
             wait = self._refusals.wait_s(address, time.monotonic()) if credentials is not None else 0.0
-            raise (limited(wait) if wait else error) from None
+            raise (too_many_requests(wait) if wait else error) from None
 
     async def _of_issuer(self, request: Request, token: str, address: str) -> Principal:
         """A signature takes a while and its key may have to be fetched: neither keeps anybody else waiting."""
@@ -97,10 +97,10 @@ class Admission:
                 async with asyncio.timeout(FETCH_WITHIN_S):
                     await asyncio.shield(asyncio.wrap_future(fetching))
         # In turn by address, which is all that is known of whoever sent it.
-        principal: Principal = await self._lane.submit(lambda: self._resolved(request), tenant=f"from {address}")
+        principal: Principal = await self._lane.submit(lambda: self._resolve(request), tenant=f"from {address}")
         return principal
 
-    def _resolved(self, request: Request) -> Principal:
+    def _resolve(self, request: Request) -> Principal:
         return self._setup.resolver.principal(request.authorization, direct=not request.forwarded)
 
     def challenged(self, problem: Problem, request: Request, method: str) -> Problem:

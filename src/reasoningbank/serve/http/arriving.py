@@ -36,7 +36,7 @@ _IDS: dict[str, dict[str, type[Record]]] = {
 
 
 @contextmanager
-def adopted(call: Call, path: Path) -> Iterator[Path]:
+def adopt_lines(call: Call, path: Path) -> Iterator[Path]:
     """The same lines as this principal may bring them in. Whoever owns the bank brings them as they are."""
     if call.principal.operator and call.principal.origin == USER:
         yield path
@@ -63,9 +63,9 @@ class _Adoption:
         try:
             values = json.loads(text)
         except (ValueError, RecursionError):
-            return _ended(text)
+            return _end_line(text)
         if not isinstance(values, dict):
-            return _ended(text)
+            return _end_line(text)
         noun = values.get("type")
         for name, kind in _IDS.get(str(noun), {}).items():
             given = values.get(name)
@@ -93,5 +93,5 @@ def _is_text(given: str) -> bool:
     return not any("\ud800" <= letter <= "\udfff" for letter in given)
 
 
-def _ended(text: str) -> str:
+def _end_line(text: str) -> str:
     return text if text.endswith("\n") else text + "\n"

@@ -20,7 +20,7 @@ from reasoningbank.serve.http.endpoint import Call, Endpoint
 from reasoningbank.serve.http.gate import Gate
 from reasoningbank.serve.http.idempotency import Encoded
 from reasoningbank.serve.http.lanes import Lane
-from reasoningbank.serve.http.limits import Limits, body_of, parsed
+from reasoningbank.serve.http.limits import Limits, body_of, parse_json
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.request import NAMESPACE, Request, parameters
 from reasoningbank.serve.http.seal import Seal
@@ -89,9 +89,9 @@ class Door:
         require(request.known(), endpoint.scope)
         if endpoint.body is not None and request.may_be_larger_than(LARGE_BYTES):
             async with self._counter.large.passed(request.known().tenant):
-                encoded = await self._encoded(endpoint, request, scope, receive)
+                encoded = await self._encode(endpoint, request, scope, receive)
         else:
-            encoded = await self._encoded(endpoint, request, scope, receive)
+            encoded = await self._encode(endpoint, request, scope, receive)
         extra: list[tuple[bytes, bytes]] = []
         if encoded.etag:
             extra.append((b"etag", encoded.etag.encode()))
@@ -101,7 +101,7 @@ class Door:
             self._counter.written()
         await send_json(send, encoded.status, encoded.body, extra)
 
-    async def _encoded(self, endpoint: Endpoint, request: Request, scope: Scope, receive: Receive) -> Encoded:
+    async def _encode(self, endpoint: Endpoint, request: Request, scope: Scope, receive: Receive) -> Encoded:
         counter, limits = self._counter, self._counter.limits
         if endpoint.body is not None and request.media_type() != b"application/json":
             raise Problem(415, "unsupported_media_type", "Send the body as application/json.")
@@ -113,11 +113,11 @@ class Door:
         value: Any = None
         waits = len(body) > SMALL_BYTES
         if not waits:
-            value = _checked(endpoint, body, limits)
+            value = _validate(endpoint, body, limits)
 
         def work() -> Encoded:
             request.confirm()
-            asked = _checked(endpoint, body, limits) if waits else value
+            asked = _validate(endpoint, body, limits) if waits else value
             call = counter.call(request.known(), query, path=path, body=asked, if_match=if_match)
             if key is None:
                 return _run(endpoint, call, None, b"")
@@ -130,11 +130,11 @@ class Door:
         return encoded
 
 
-def _checked(endpoint: Endpoint, body: bytes, limits: Limits) -> Any:
+def _validate(endpoint: Endpoint, body: bytes, limits: Limits) -> Any:
     schema = endpoint.body
     if schema is None:
         return None
-    value = parsed(body or b"{}", limits.json_depth)
+    value = parse_json(body or b"{}", limits.json_depth)
     validate.check(schema, value)
     properties = schema["properties"]
     for name, item in value.items():
@@ -152,10 +152,10 @@ def _run(endpoint: Endpoint, call: Call, key: str | None, digest: bytes) -> Enco
         encoded = idempotency.once(endpoint, call, key, digest)
     elif endpoint.atomic:
         encoded = call.bank.atomically(
-            lambda inner, _: idempotency.encoded(endpoint.handle(replace(call, bank=inner))), coming=call.body
+            lambda inner, _: idempotency.encode(endpoint.handle(replace(call, bank=inner))), coming=call.body
         )
     else:
-        encoded = idempotency.encoded(endpoint.handle(call))
+        encoded = idempotency.encode(endpoint.handle(call))
     if key is not None and endpoint.after is not None and encoded.status == endpoint.after_status:
         endpoint.after(call.bank)
     return encoded

@@ -35,7 +35,7 @@ class Encoded:
     replayed: bool = False
 
 
-def encoded(reply: Reply) -> Encoded:
+def encode(reply: Reply) -> Encoded:
     return Encoded(status=reply.status, body=as_bytes(reply.body), etag=reply.etag)
 
 
@@ -70,9 +70,9 @@ def once(endpoint: Endpoint, call: Call, key: str, digest: bytes) -> Encoded:
     def act(inner: Bank, writer: Writer) -> Encoded:
         kept = writer.kept_reply(caller, key)
         if kept is not None and kept.at >= now - KEPT_FOR_S:
-            return replayed(kept, digest)
-        made = encoded(endpoint.handle(replace(call, bank=inner)))
-        writer.keep_reply(_kept(caller, key, digest, made, now), drop_before=now - KEPT_FOR_S)
+            return replay(kept, digest)
+        made = encode(endpoint.handle(replace(call, bank=inner)))
+        writer.keep_reply(_make_kept(caller, key, digest, made, now), drop_before=now - KEPT_FOR_S)
         return made
 
     return call.bank.atomically(act, coming=call.body)
@@ -83,22 +83,22 @@ def once_apart(call: Call, key: str, digest: bytes, act: Callable[[], Reply]) ->
     caller, now = call.principal.name, call.bank.desk.clock()
     kept = call.bank.atomically(lambda _, writer: writer.kept_reply(caller, key))
     if kept is not None and kept.at >= now - KEPT_FOR_S:
-        return replayed(kept, digest)
-    made = encoded(act())
+        return replay(kept, digest)
+    made = encode(act())
 
     def keep(_: Bank, writer: Writer) -> None:
         if writer.kept_reply(caller, key) is None:
-            writer.keep_reply(_kept(caller, key, digest, made, now), drop_before=now - KEPT_FOR_S)
+            writer.keep_reply(_make_kept(caller, key, digest, made, now), drop_before=now - KEPT_FOR_S)
 
     call.bank.atomically(keep)
     return made
 
 
-def _kept(caller: str, key: str, digest: bytes, made: Encoded, now: float) -> KeptReply:
+def _make_kept(caller: str, key: str, digest: bytes, made: Encoded, now: float) -> KeptReply:
     return KeptReply(caller=caller, key=key, request=digest, status=made.status, etag=made.etag, body=made.body, at=now)
 
 
-def replayed(kept: KeptReply, digest: bytes) -> Encoded:
+def replay(kept: KeptReply, digest: bytes) -> Encoded:
     if kept.request != digest:
         raise Problem(422, "idempotency_mismatch", "This Idempotency-Key was used for another request: take a new one.")
     return Encoded(status=kept.status, body=kept.body, etag=kept.etag, replayed=True)

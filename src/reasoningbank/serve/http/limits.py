@@ -116,7 +116,7 @@ def _no_constant(text: str) -> float:
 _decode = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant).decode
 
 
-def parsed(body: bytes, most_depth: int) -> Any:
+def parse_json(body: bytes, most_depth: int) -> Any:
     """JSON as RFC 8259 has it: no NaN, no infinity, nothing nested without end."""
     try:
         value = _decode(body.decode("utf-8"))
@@ -171,7 +171,7 @@ class Buckets:
         return 0.0 if took else (1.0 - left) / self._per_s
 
 
-def limited(wait_s: float) -> Problem:
+def too_many_requests(wait_s: float) -> Problem:
     wait = max(1, math.ceil(wait_s))
     return Problem(
         429, "rate_limited", f"Too many requests: try again in {wait} s.", ((b"retry-after", str(wait).encode()),)

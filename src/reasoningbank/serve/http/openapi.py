@@ -145,7 +145,7 @@ def _query_parameter(parameter: Parameter) -> dict[str, Any]:
 # ---------------------------------------------------------------- what is no row of the table
 
 
-def _streamed(
+def _stream_operation(
     name: str, summary: str, media_type: str, scope: str, parameters: tuple[Parameter, ...], schema: Any = None
 ) -> dict[str, Any]:
     return {
@@ -177,7 +177,7 @@ EXPORTED_AS = Parameter(
 )
 
 _IMPORT = {
-    **_streamed(
+    **_stream_operation(
         "post_import",
         "Take over lines of an export",
         "application/json",
@@ -212,18 +212,20 @@ def _public(name: str, summary: str, **properties: Any) -> dict[str, Any]:
 
 _BY_HAND: dict[str, dict[str, Any]] = {
     "/v1/changes/stream": {
-        "get": _streamed("get_changes_stream", "Changes as server-sent events", "text/event-stream", "read", (AFTER,))
+        "get": _stream_operation(
+            "get_changes_stream", "Changes as server-sent events", "text/event-stream", "read", (AFTER,)
+        )
     },
     "/v1/export": {
-        "get": _streamed(
+        "get": _stream_operation(
             "get_export", "Every record of the tenant as JSON Lines", LINES, "read", (EXPORTED, EXPORTED_AS)
         )
     },
     "/v1/import": {"post": _IMPORT},
     "/v1/backup": {
-        "get": _streamed("get_backup", "A copy of the whole bank", "application/vnd.sqlite3", "operator", ())
+        "get": _stream_operation("get_backup", "A copy of the whole bank", "application/vnd.sqlite3", "operator", ())
     },
-    "/metrics": {"get": _streamed("get_metrics", "Counters for Prometheus", "text/plain", "operator", ())},
+    "/metrics": {"get": _stream_operation("get_metrics", "Counters for Prometheus", "text/plain", "operator", ())},
     "/healthz": {"get": _public("get_health", "The process answers", status=schemas.TEXT)},
     "/readyz": {"get": _public("get_ready", "The bank can be read", status=schemas.TEXT, distilling=schemas.FLAG)},
 }

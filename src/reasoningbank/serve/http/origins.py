@@ -29,7 +29,7 @@ class Doorplate:
 def doorplate(host: str, port: int, public_url: str | None = None, *, tls: bool = False) -> Doorplate:
     """For a server bound to `host` and `port`, and reached by clients under `public_url` if there is one."""
     scheme = "https" if tls else "http"
-    names = [*LOOPBACK, *([bracketed(host)] if is_address(host) and not is_any(host) else [])]
+    names = [*LOOPBACK, *([bracket(host)] if is_address(host) and not is_any(host) else [])]
     hosts = {f"{name}:{port}" for name in names}
     if port == _DEFAULT_PORTS[scheme]:
         hosts.update(names)
@@ -67,7 +67,7 @@ def is_loopback(host: str) -> bool:
     return host == "localhost" or (is_address(host) and ip_address(host.strip("[]")).is_loopback)
 
 
-def bracketed(host: str) -> str:
+def bracket(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 

@@ -58,7 +58,7 @@ def text(most: int, **rest: Any) -> Schema:
     return {"type": "string", "maxLength": most, **rest}
 
 
-def said(most: int) -> Schema:
+def text_schema(most: int) -> Schema:
     """Text that says something."""
     return text(most, minLength=1, pattern=_SAID_PATTERN)
 
@@ -88,8 +88,8 @@ TAGS: Schema = {"type": "array", "items": TAG, "description": f"at most {MAX_TAG
 NAMES: Schema = {"type": "array", "items": TEXT}
 METADATA: Schema = {"type": "object"}
 COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
-REFERENCES: Schema = {"type": "array", "items": said(MAX_TITLE_CHARS), "maxItems": 1000}
-_TITLE, _CONTENT = said(MAX_TITLE_CHARS), said(MAX_CONTENT_CHARS)
+REFERENCES: Schema = {"type": "array", "items": text_schema(MAX_TITLE_CHARS), "maxItems": 1000}
+_TITLE, _CONTENT = text_schema(MAX_TITLE_CHARS), text_schema(MAX_CONTENT_CHARS)
 _DESCRIPTION = text(MAX_DESCRIPTION_CHARS)
 
 _EDITABLE: dict[str, Schema] = {
@@ -155,14 +155,14 @@ _PROFILE: Schema = one_of(("balanced", "four-factor", "semantic", "boosted"), de
 _BUDGET: Schema = {"type": "integer", "minimum": 1, "maximum": 1_000_000}
 SEARCH: Schema = obj(
     ("query",),
-    query=said(MAX_QUERY_CHARS),
+    query=text_schema(MAX_QUERY_CHARS),
     **_ASKED,
     profile=_PROFILE,
     max_tokens={**_BUDGET, "type": ["integer", "null"]},
     explain={**FLAG, "default": True},
 )
 INJECT: Schema = obj(
-    ("task",), task=said(MAX_QUERY_CHARS), **_ASKED, profile=_PROFILE, max_tokens={**_BUDGET, "default": 500}
+    ("task",), task=text_schema(MAX_QUERY_CHARS), **_ASKED, profile=_PROFILE, max_tokens={**_BUDGET, "default": 500}
 )
 COMPARE: Schema = obj(
     ("one", "other"), one=_CONTENT, other=_CONTENT, metric=one_of(("cosine", "euclidean"), default="cosine")
@@ -178,8 +178,8 @@ STEP: Schema = obj(("action",), action=_CONTENT, result=text(MAX_CONTENT_CHARS),
 END: Schema = obj(("outcome",), outcome=one_of(OUTCOMES), used=REFERENCES)
 LINK: Schema = obj(
     ("source", "target", "kind"),
-    source=said(MAX_TITLE_CHARS),
-    target=said(MAX_TITLE_CHARS),
+    source=text_schema(MAX_TITLE_CHARS),
+    target=text_schema(MAX_TITLE_CHARS),
     kind=one_of(EdgeKind),
     weight={**FRACTION, "default": 0.5},
     text=_DESCRIPTION,
@@ -188,7 +188,7 @@ LINK: Schema = obj(
 )
 REINDEX: Schema = obj(
     (),
-    embedder={**said(MAX_NAME_CHARS), "description": "local, hash, openai or openai/MODEL"},
+    embedder={**text_schema(MAX_NAME_CHARS), "description": "local, hash, openai or openai/MODEL"},
     dimension={"type": "integer", "minimum": 1, "maximum": 65_536},
 )
 CONSOLIDATE: Schema = obj(

@@ -22,7 +22,7 @@ class Seal:
 
     def closed(self, tenant: str, purpose: str, place: bytes) -> str:
         tag = self._tag(tenant, purpose, place)
-        return urlsafe_b64encode(tag + self._masked(tag, place)).decode().rstrip("=")
+        return urlsafe_b64encode(tag + self._mask(tag, place)).decode().rstrip("=")
 
     def opened(self, tenant: str, purpose: str, cursor: str) -> bytes:
         try:
@@ -30,7 +30,7 @@ class Seal:
         except ValueError:
             raise _unknown() from None
         tag, hidden = raw[:_TAG_BYTES], raw[_TAG_BYTES:]
-        place = self._masked(tag, hidden)
+        place = self._mask(tag, hidden)
         if len(hidden) > 64 or not hmac.compare_digest(tag, self._tag(tenant, purpose, place)):
             raise _unknown()
         return place
@@ -39,7 +39,7 @@ class Seal:
         said = b"\0".join((tenant.encode(), purpose.encode(), place))
         return blake2b(said, key=self._key, digest_size=_TAG_BYTES, person=b"rbk-cursor-tag").digest()
 
-    def _masked(self, tag: bytes, text: bytes) -> bytes:
+    def _mask(self, tag: bytes, text: bytes) -> bytes:
         stream = blake2b(tag, key=self._key, digest_size=64, person=b"rbk-cursor-mask").digest()
         return bytes(a ^ b for a, b in zip(text, stream, strict=False))
 

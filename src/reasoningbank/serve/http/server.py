@@ -19,7 +19,7 @@ import uvicorn
 
 from reasoningbank.core.errors import BankUnavailable
 from reasoningbank.serve.http.limits import Limits
-from reasoningbank.serve.http.origins import bracketed
+from reasoningbank.serve.http.origins import bracket
 from reasoningbank.serve.http.protocol import GuardedProtocol, protocol_with
 from reasoningbank.serve.http.service import Service
 
@@ -71,11 +71,11 @@ def listening(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         made.close()
         reason = (getattr(error, "strerror", None) or str(error)).rstrip(".")
-        raise BankUnavailable(f"Cannot listen on {bracketed(host)}:{port}: {reason}. Choose another --port.") from error
+        raise BankUnavailable(f"Cannot listen on {bracket(host)}:{port}: {reason}. Choose another --port.") from error
     return made
 
 
-def made(
+def make_server(
     service: Service,
     limits: Limits,
     *,

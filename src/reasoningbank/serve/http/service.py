@@ -65,9 +65,9 @@ class Service:
         routes = _routes(counter, special, setup)
         self._inner: App = Router(routes=routes, default=_nowhere, redirect_slashes=False)
         if setup.traces:
-            from reasoningbank.serve.http.traces import traced
+            from reasoningbank.serve.http.traces import with_traces
 
-            self._inner = traced(self._inner)
+            self._inner = with_traces(self._inner)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

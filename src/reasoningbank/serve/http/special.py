@@ -70,19 +70,19 @@ class Special:
         if scope["method"] == "HEAD":
             # Its answer would never end, and say nothing.
             raise not_allowed(b"GET")
-        request = _allowed(scope, "read")
+        request = _authorise(scope, "read")
         asked = parameters((openapi.AFTER,), scope["query_string"])
         after = request.text(b"last-event-id") or asked.get("after")
         await self._hub.stream(request, receive, send, after=after, abort=scope.get(ABORT))
 
     async def _export(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = _allowed(scope, "read")
+        request = _authorise(scope, "read")
         asked = parameters((openapi.EXPORTED, openapi.EXPORTED_AS), scope["query_string"])
         way = self._way(request, receive, send)
         await streams.send_export(self._call(request), way, asked.get("namespace"), asked.get("as"))
 
     async def _import(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = _allowed(scope, "write")
+        request = _authorise(scope, "write")
         if request.media_type() not in _LINES:
             raise Problem(415, "unsupported_media_type", f"Send the lines as {streams.LINES}.")
         asked = parameters((openapi.DRY_RUN, openapi.IMPORTED, openapi.RESTORED), scope["query_string"])
@@ -95,7 +95,7 @@ class Special:
         await send_json(send, encoded.status, encoded.body, extra)
 
     async def _backup(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = _allowed(scope, "operator")
+        request = _authorise(scope, "operator")
         parameters((), scope["query_string"])
         await streams.send_backup(self._call(request), self._way(request, receive, send))
 
@@ -103,7 +103,7 @@ class Special:
 
     async def _metrics_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive
-        _allowed(scope, "operator")
+        _authorise(scope, "operator")
         jobs = await self._counter.lanes["reading"].submit(self._counter.bank.desk.store.jobs_in_queue)
         await send_text(send, self._metrics.text(jobs_waiting=jobs), metering.MEDIA_TYPE)
 
@@ -157,7 +157,7 @@ class Only:
         await self._app(scope, receive, send)
 
 
-def _allowed(scope: Scope, needed: str) -> Request:
+def _authorise(scope: Scope, needed: str) -> Request:
     request: Request = scope["reasoningbank"]
     require(request.known(), needed)
     return request

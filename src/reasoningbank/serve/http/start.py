@@ -15,7 +15,7 @@ from reasoningbank.core.values import dataclass
 from reasoningbank.serve.http.admission import Setup
 from reasoningbank.serve.http.answer import App
 from reasoningbank.serve.http.limits import Limits
-from reasoningbank.serve.http.origins import bracketed, doorplate, is_loopback, public_parts
+from reasoningbank.serve.http.origins import bracket, doorplate, is_loopback, public_parts
 from reasoningbank.serve.http.service import Service
 from reasoningbank.serve.identity import Resolver
 from reasoningbank.serve.oauth import OAuth, OAuthSettings
@@ -44,7 +44,7 @@ def needs_token(wishes: Wishes) -> bool:
 
 def address_of(wishes: Wishes, sock: socket.socket) -> str:
     scheme = "http" if wishes.tls is None else "https"
-    return f"{scheme}://{bracketed(wishes.host)}:{sock.getsockname()[1]}"
+    return f"{scheme}://{bracket(wishes.host)}:{sock.getsockname()[1]}"
 
 
 def service_for(

@@ -17,7 +17,7 @@ from reasoningbank.exchange.arrive import OWN_LAYOUT
 from reasoningbank.guard.speakers import require_user
 from reasoningbank.serve.http import idempotency
 from reasoningbank.serve.http.answer import SAFE, Receive, Send, hung_up
-from reasoningbank.serve.http.arriving import adopted
+from reasoningbank.serve.http.arriving import adopt_lines
 from reasoningbank.serve.http.endpoint import Call, Reply
 from reasoningbank.serve.http.lanes import Lane
 from reasoningbank.serve.http.limits import Gone, Limits, too_large
@@ -119,17 +119,17 @@ async def take_import(call: Call, way: Way, key: str | None, wish: Wish) -> idem
     if wish.restore:
         _check_may_restore(call)
     with passing_bytes() as (file, path):
-        digest = await _received(file, way)
+        digest = await _receive(file, way)
         way.request.confirm()
         # A rehearsal changes nothing, so there is nothing to do only once.
         kept_key = None if wish.dry_run else key
         encoded: idempotency.Encoded = await way.lane.submit(
-            lambda: _imported(call, path, kept_key, digest, wish), tenant=way.tenant
+            lambda: _import(call, path, kept_key, digest, wish), tenant=way.tenant
         )
         return encoded
 
 
-async def _received(file: BinaryIO, way: Way) -> bytes:
+async def _receive(file: BinaryIO, way: Way) -> bytes:
     digest, size = idempotency.Running(), 0
     while True:
         try:
@@ -144,13 +144,13 @@ async def _received(file: BinaryIO, way: Way) -> bytes:
         if size > way.limits.import_bytes:
             raise too_large(way.limits.import_bytes)
         digest.add(piece)
-        await _written(way, file.write, piece)
+        await _write(way, file.write, piece)
         if not message.get("more_body", False):
             await way.lane.submit(file.flush, tenant=way.tenant)
             return digest.value()
 
 
-async def _written(way: Way, write: Callable[[bytes], Any], piece: bytes) -> None:
+async def _write(way: Way, write: Callable[[bytes], Any], piece: bytes) -> None:
     if len(piece) > PIECE_BYTES:
         await way.lane.submit(lambda: write(piece), tenant=way.tenant)
     else:
@@ -164,9 +164,9 @@ def _check_may_restore(call: Call) -> None:
     require_user(call.principal.origin, "restore an export, and so believe all that it claims")
 
 
-def _imported(call: Call, path: Path, key: str | None, digest: bytes, wish: Wish) -> idempotency.Encoded:
+def _import(call: Call, path: Path, key: str | None, digest: bytes, wish: Wish) -> idempotency.Encoded:
     def act() -> Reply:
-        with adopted(call, path) as ours:
+        with adopt_lines(call, path) as ours:
             tally = call.bank.import_from(ours, layout=OWN_LAYOUT, dry_run=wish.dry_run, restore=wish.restore)
         skipped = [{"what": item.what, "why": item.why.partition(" (")[0]} for item in tally.skipped]
         return Reply(
@@ -183,4 +183,4 @@ def _imported(call: Call, path: Path, key: str | None, digest: bytes, wish: Wish
             }
         )
 
-    return idempotency.encoded(act()) if key is None else idempotency.once_apart(call, key, digest, act)
+    return idempotency.encode(act()) if key is None else idempotency.once_apart(call, key, digest, act)

@@ -13,7 +13,7 @@ from reasoningbank.core.errors import MissingExtra
 from reasoningbank.serve.http.answer import App, Receive, Scope, Send
 
 
-def traced(app: App) -> App:
+def with_traces(app: App) -> App:
     try:
         from opentelemetry import trace
         from opentelemetry.propagate import extract

@@ -89,14 +89,14 @@ class McpApp:
             if body is None:
                 await _refuse(send, 413, f"The message is larger than {MOST_BYTES:,} bytes.")
                 return
-            refused = _broken(headers, body)
+            refused = _find_fault(headers, body)
             if refused is not None:
                 await _refuse(send, 400, refused.message, code=refused.code, request_id=refused.id)
                 return
-            receive = _replayed(body, receive)
+            receive = _replay(body, receive)
         inner = {**scope, _CALLER: caller, "user": _owner(caller)}
         opened: list[str] = []
-        await self._manager.asgi_app(inner, receive, _watched(send, opened) if _may_open(headers) else send)
+        await self._manager.asgi_app(inner, receive, _watch(send, opened) if _may_open(headers) else send)
         for session in opened:
             await self._make_room(caller, inner, session)
 
@@ -190,7 +190,7 @@ async def _body(headers: dict[str, list[str]], receive: Receive) -> bytes | None
             return bytes(body)
 
 
-def _broken(headers: dict[str, list[str]], body: bytes) -> Refused | None:
+def _find_fault(headers: dict[str, list[str]], body: bytes) -> Refused | None:
     if not headers.get("content-type", [""])[0].lower().startswith("application/json"):
         # The SDK answers that in its own words.
         return None
@@ -198,7 +198,7 @@ def _broken(headers: dict[str, list[str]], body: bytes) -> Refused | None:
     return message if isinstance(message, Refused) else None
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def _replay(body: bytes, receive: Receive) -> Receive:
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -211,7 +211,7 @@ def _may_open(headers: dict[str, list[str]]) -> bool:
     return "mcp-session-id" not in headers
 
 
-def _watched(send: Send, opened: list[str]) -> Send:
+def _watch(send: Send, opened: list[str]) -> Send:
     """Pass everything on, and note the id of a session that a reply announces."""
 
     async def watch(message: Message) -> None:

@@ -24,7 +24,7 @@ class Line:
 
     def __init__(self, incoming: int, outgoing: int, search: SearchSettings = DEFAULTS.search) -> None:
         self._search = search
-        self._pipe = Pipe(incoming, outgoing, on_broken=self._ended)
+        self._pipe = Pipe(incoming, outgoing, on_broken=self._end)
         self._state = threading.Condition()
         self._in_flight: set[RequestId] = set()
         self._unwritten = 0
@@ -78,7 +78,7 @@ class Line:
                 self._take_request(message)
             else:
                 self._take(message)
-        self._ended()
+        self._end()
 
     def _take_request(self, message: dict[str, Any]) -> None:
         request_id = message["id"]
@@ -107,13 +107,13 @@ class Line:
         self._first = False
         self._hand_over(message)
         if message.get("method") == "notifications/cancelled":
-            self._cancelled(message.get("params", {}).get("requestId"))
+            self._cancel(message.get("params", {}).get("requestId"))
 
     def _refuse(self, refused: Refused) -> None:
         error = {"code": refused.code, "message": refused.message}
         self._send({"jsonrpc": "2.0", "id": refused.id, "error": error})
 
-    def _ended(self) -> None:
+    def _end(self) -> None:
         self._hand_over(None)
 
     def _hand_over(self, message: dict[str, Any] | None) -> None:
@@ -128,22 +128,22 @@ class Line:
             # No longer in flight before it is written: a client may use the id again once it has read the answer.
             self._in_flight.discard(answers)
             self._unwritten += 1
-        self._pipe.send(encoded(message), self._written)
+        self._pipe.send(encode(message), self._write)
 
-    def _written(self) -> None:
+    def _write(self) -> None:
         with self._state:
             self._unwritten -= 1
             self._touched_at = time.monotonic()
             self._state.notify_all()
 
-    def _cancelled(self, request_id: object) -> None:
+    def _cancel(self, request_id: object) -> None:
         """A cancelled request gets no answer. Its id may come as text or as a number, whichever it was sent as."""
         with self._state:
             self._in_flight -= {known for known in self._in_flight if str(known) == str(request_id)}
             self._state.notify_all()
 
 
-def encoded(message: dict[str, Any]) -> bytes:
+def encode(message: dict[str, Any]) -> bytes:
     try:
         return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
     except UnicodeEncodeError:

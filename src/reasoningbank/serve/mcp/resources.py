@@ -17,7 +17,7 @@ from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Remembered
 from reasoningbank.core.values import dataclass
 from reasoningbank.guard.envelope import for_prompt
-from reasoningbank.serve.mcp.checking import shown
+from reasoningbank.serve.mcp.checking import show_value
 from reasoningbank.view import remembered_json
 
 PREFIX = "memory://"
@@ -61,7 +61,7 @@ class Page:
     next_cursor: str | None
 
 
-def listed(bank: Bank, cursor: str | None) -> Page:
+def list_resources(bank: Bank, cursor: str | None) -> Page:
     """The fixed ones first, then the newest memories of this project, a page at a time."""
     before, already = _read_cursor(cursor)
     wanted = min(PAGE, MOST_LISTED - already)
@@ -88,7 +88,7 @@ def read(bank: Bank, uri: str) -> dict[str, Any]:
             return _public(bank.get(memory_id))
         except NotFound:
             pass
-    raise NotFound(f"There is no resource {shown(uri)}: use {RECENT}, {STATISTICS} or {PREFIX}ID.")
+    raise NotFound(f"There is no resource {show_value(uri)}: use {RECENT}, {STATISTICS} or {PREFIX}ID.")
 
 
 def _public(item: Remembered) -> dict[str, Any]:

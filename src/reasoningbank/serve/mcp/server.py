@@ -24,7 +24,7 @@ from reasoningbank.core.errors import BankError, InvalidInput, NotFound
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.serve.mcp import greeting, prompts, resources, schemas, tools
 from reasoningbank.serve.mcp.caller import READ, Caller, may
-from reasoningbank.serve.mcp.checking import shown
+from reasoningbank.serve.mcp.checking import show_value
 from reasoningbank.serve.mcp.errors import sentence
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ def build(
         on_list_prompts=door.list_prompts,
         on_get_prompt=door.get_prompt,
     )
-    server.middleware.append(_contained)
+    server.middleware.append(_contain_errors)
     return server
 
 
-async def _contained(ctx: Context, call_next: CallNext) -> HandlerResult:
+async def _contain_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
     """The outermost door: left alone, the SDK sends the text of an unexpected exception to the client."""
     try:
         return await call_next(ctx)
@@ -97,7 +97,7 @@ class _Door:
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> Any:
         _no_cursor(params)
-        offered = tools.offered(self._caller_of(ctx), self._search)
+        offered = tools.offered_tools(self._caller_of(ctx), self._search)
         return _listing({"tools": [schemas.wire(tool) for tool in offered]}, FIXED_FOR_MS)
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
@@ -108,8 +108,8 @@ class _Door:
                 ctx, lambda: tools.call(params.name, arguments, self._bank_for(caller), caller)
             )
         except tools.UnknownTool:
-            known = ", ".join(tool.name for tool in tools.offered(caller))
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {shown(params.name)}. Use {known}.") from None
+            known = ", ".join(tool.name for tool in tools.offered_tools(caller))
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {show_value(params.name)}. Use {known}.") from None
         if reply.values is None:
             return _whole({"content": [{"type": "text", "text": reply.failure}], "isError": True})
         text = json.dumps(reply.values, ensure_ascii=False, separators=(",", ":"))
@@ -118,7 +118,7 @@ class _Door:
 
     async def list_resources(self, ctx: Context, params: types.PaginatedRequestParams | None) -> Any:
         cursor = params.cursor if params is not None else None
-        page = await self._read(ctx, lambda bank: resources.listed(bank, cursor))
+        page = await self._read(ctx, lambda bank: resources.list_resources(bank, cursor))
         result: dict[str, Any] = {"resources": page.entries}
         if page.next_cursor is not None:
             result["nextCursor"] = page.next_cursor
@@ -140,7 +140,7 @@ class _Door:
         return _listing({"prompts": prompts.PROMPTS}, FIXED_FOR_MS)
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Any:
-        text = await self._read(ctx, lambda bank: prompts.rendered(bank, params.name, params.arguments or {}))
+        text = await self._read(ctx, lambda bank: prompts.render(bank, params.name, params.arguments or {}))
         return _whole({"messages": [{"role": "user", "content": {"type": "text", "text": text}}]})
 
     async def _read(

@@ -16,11 +16,11 @@ from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.types import Step
 from reasoningbank.core.values import dataclass
 from reasoningbank.core.wording import counted
-from reasoningbank.guard.envelope import enveloped, for_prompt
+from reasoningbank.guard.envelope import envelope, for_prompt
 from reasoningbank.guard.quotes import as_one_line, is_report
 from reasoningbank.serve.mcp import schemas
 from reasoningbank.serve.mcp.caller import Caller, admitted_origin, may, source_of
-from reasoningbank.serve.mcp.checking import checked
+from reasoningbank.serve.mcp.checking import validate
 from reasoningbank.serve.mcp.errors import sentence
 from reasoningbank.view import found_json, handed_json, remembered_json
 
@@ -75,7 +75,7 @@ def call(name: str, arguments: Mapping[str, Any], bank: Bank, caller: Caller) ->
         return Reply(values=None, failure=f"{name} needs the scope {tool.needs}; this token does not have it.")
     try:
         inputs = schemas.search_for(bank.settings.search).inputs if tool is schemas.SEARCH else tool.inputs
-        given = checked(inputs, _in_our_names(tool, arguments))
+        given = validate(inputs, _in_our_names(tool, arguments))
         return Reply(values=_WORK[name](Call(bank=bank, caller=caller, given=given)))
     except Exception as error:  # noqa: BLE001 - the outermost door: whatever fails becomes a sentence, never a stack
         return Reply(values=None, failure=sentence(error))
@@ -87,7 +87,7 @@ def _in_our_names(tool: schemas.Tool, arguments: Mapping[str, Any]) -> dict[str,
     return rename_aliases(arguments, {name: ours for name, ours in QUERY_ALIASES.items() if ours in known})
 
 
-def offered(caller: Caller, search: SearchSettings = DEFAULTS.search) -> list[schemas.Tool]:
+def offered_tools(caller: Caller, search: SearchSettings = DEFAULTS.search) -> list[schemas.Tool]:
     """The tools that a caller may use at all."""
     return [tool for tool in schemas.tools_for(search) if may(caller, tool.needs)]
 
@@ -164,24 +164,24 @@ def _get(call: Call) -> dict[str, Any]:
 
 def _as_data(step: Step) -> str:
     """A report as it stands; whatever else a tool said, in an envelope."""
-    return step.result if is_report(as_one_line(step.result), step.action) else enveloped(step.result, "tool")
+    return step.result if is_report(as_one_line(step.result), step.action) else envelope(step.result, "tool")
 
 
 def _session(call: Call) -> dict[str, Any]:
     match call.given["action"]:
         case "start":
-            started = call.bank.start_session(_needed(call, "task"), **call.only("namespace"))
+            started = call.bank.start_session(_require_argument(call, "task"), **call.only("namespace"))
             return {
                 "session_id": started.id,
                 "message": "Session started. Pass session_id to memory_search, and end the session with its outcome.",
             }
         case "step":
-            session = _needed(call, "session_id")
-            step = call.bank.add_step(session, _needed(call, "did"), call.given.get("result", ""))
+            session = _require_argument(call, "session_id")
+            step = call.bank.add_step(session, _require_argument(call, "did"), call.given.get("result", ""))
             return {"session_id": session, "message": f"Step {step.number} recorded", "steps": step.number}
         case "end":
-            session = _needed(call, "session_id")
-            ended = call.bank.end_session(session, _needed(call, "outcome"), used=call.given.get("used", ()))
+            session = _require_argument(call, "session_id")
+            ended = call.bank.end_session(session, _require_argument(call, "outcome"), used=call.given.get("used", ()))
             # Told only where it is wanted, so that nobody else pays for the words.
             waits = ". Distil it now: action next_job" if call.bank.learning.distiller == HOST else ""
             return {
@@ -193,7 +193,7 @@ def _session(call: Call) -> dict[str, Any]:
         case "next_job":
             return _next_job(call)
         case _:
-            memories = call.bank.jobs.answer(_needed(call, "job_id"), _needed(call, "answer"))
+            memories = call.bank.jobs.answer(_require_argument(call, "job_id"), _require_argument(call, "answer"))
             return {"message": f"Learned or confirmed: {len(memories)}", "memories": list(memories)}
 
 
@@ -245,7 +245,7 @@ def _consolidate(call: Call) -> dict[str, Any]:
     return reply
 
 
-def _needed(call: Call, name: str) -> str:
+def _require_argument(call: Call, name: str) -> str:
     if name not in call.given:
         raise InvalidInput(f"The action {call.given['action']} needs {name}.")
     value: str = call.given[name]

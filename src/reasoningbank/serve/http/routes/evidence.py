@@ -12,7 +12,7 @@ from reasoningbank.serve.identity import source_for
 from reasoningbank.view import confidence_json, history_json
 
 
-def _earned(confidence: Confidence) -> dict[str, Any]:
+def _confidence_json(confidence: Confidence) -> dict[str, Any]:
     shown = confidence_json(confidence)
     return {"new_confidence": shown.pop("confidence"), **shown}
 
@@ -24,7 +24,7 @@ def _feedback(call: Call) -> Reply:
         comment=call.body.get("comment", ""),
         source=source_for(call.principal),
     )
-    return Reply(body=_earned(confidence))
+    return Reply(body=_confidence_json(confidence))
 
 
 def _outcome(call: Call) -> Reply:
@@ -34,7 +34,7 @@ def _outcome(call: Call) -> Reply:
         session=call.body.get("session"),
         comment=call.body.get("comment", ""),
     )
-    return Reply(body=_earned(confidence))
+    return Reply(body=_confidence_json(confidence))
 
 
 def _stability(call: Call) -> Reply:
@@ -44,7 +44,7 @@ def _stability(call: Call) -> Reply:
         session=call.body.get("session"),
         comment=call.body.get("comment", ""),
     )
-    return Reply(body=_earned(confidence))
+    return Reply(body=_confidence_json(confidence))
 
 
 def _history(call: Call) -> Reply:

@@ -111,7 +111,7 @@ ENDPOINTS = (
         group="jobs",
         summary="Answer a job in the form that it asks for; a bad answer says what is wrong and is an attempt",
         handle=_answer,
-        body=schemas.obj(("answer",), answer=schemas.said(MAX_CONTENT_CHARS)),
+        body=schemas.obj(("answer",), answer=schemas.text_schema(MAX_CONTENT_CHARS)),
         example={"answer": "NO_EXTRACTIONS"},
         reply=schemas.out(memories=schemas.NAMES),
         lane="slow",

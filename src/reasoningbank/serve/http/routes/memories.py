@@ -30,36 +30,36 @@ _EXAMPLE = {
 }
 
 
-def shown(item: Remembered, status: int = 200) -> Reply:
+def memory_reply(item: Remembered, status: int = 200) -> Reply:
     return Reply(status=status, body=stored_json(item), etag=f'"{item.memory.revision}"')
 
 
-def _signed(call: Call, draft: Mapping[str, Any]) -> dict[str, Any]:
+def _sign(call: Call, draft: Mapping[str, Any]) -> dict[str, Any]:
     return {**draft, "origin": origin_for(call.principal, draft.get("origin"))}
 
 
 def _record(call: Call) -> Reply:
-    draft = _signed(call, call.body)
+    draft = _sign(call, call.body)
     vector = draft.pop("vector", None)
-    return shown(call.bank.record(vector=vector, **draft), 201)
+    return memory_reply(call.bank.record(vector=vector, **draft), 201)
 
 
 def _record_many(call: Call) -> Reply:
-    drafts = [_signed(call, draft) for draft in call.body["memories"]]
+    drafts = [_sign(call, draft) for draft in call.body["memories"]]
     return Reply(status=201, body={"ids": call.bank.record_many(drafts)})
 
 
 def _store(call: Call) -> Reply:
-    options = _signed(call, call.body)
-    return shown(call.bank.store(call.path["key"], options.pop("content"), **options))
+    options = _sign(call, call.body)
+    return memory_reply(call.bank.store(call.path["key"], options.pop("content"), **options))
 
 
 def _get(call: Call) -> Reply:
-    return shown(call.bank.get(call.path["id"]))
+    return memory_reply(call.bank.get(call.path["id"]))
 
 
 def _get_by_key(call: Call) -> Reply:
-    return shown(call.bank.get(call.path["key"], namespace=call.bank.namespace))
+    return memory_reply(call.bank.get(call.path["key"], namespace=call.bank.namespace))
 
 
 def _list(call: Call) -> Reply:
@@ -109,7 +109,7 @@ def _edit(call: Call) -> Reply:
     matched = _revision_of(call.if_match)
     if matched is not None and call.bank.get(call.path["id"]).memory.revision != matched:
         raise Problem(412, "precondition_failed", "The memory changed since it was read: read it again first.")
-    return shown(
+    return memory_reply(
         call.bank.edit(call.path["id"], expected_revision=expected or matched, editor=call.principal.origin, **changes)
     )
 
@@ -128,7 +128,7 @@ def _forget(call: Call) -> Reply:
         require(call.principal, "admin")
         call.bank.erase(call.path["id"])
         return Reply(status=204)
-    return shown(call.bank.forget(call.path["id"], editor=call.principal.origin))
+    return memory_reply(call.bank.forget(call.path["id"], editor=call.principal.origin))
 
 
 def _after_erasing(bank: Bank) -> None:
@@ -136,7 +136,7 @@ def _after_erasing(bank: Bank) -> None:
 
 
 def _restore(call: Call) -> Reply:
-    return shown(call.bank.restore(call.path["id"], editor=call.principal.origin))
+    return memory_reply(call.bank.restore(call.path["id"], editor=call.principal.origin))
 
 
 def _revisions(call: Call) -> Reply:

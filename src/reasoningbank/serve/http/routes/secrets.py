@@ -22,7 +22,7 @@ def _scrub(call: Call) -> Reply:
 
 
 def _rules(call: Call) -> Reply:
-    return Reply(body=_told(call.bank.secrets.scrubbing))
+    return Reply(body=_rules_json(call.bank.secrets.scrubbing))
 
 
 def _rule(call: Call) -> Reply:
@@ -34,10 +34,10 @@ def _rule(call: Call) -> Reply:
     if "personal" in call.body:
         ruled = with_personal(ruled, tuple(call.body["personal"]))
     call.bank.secrets.set_scrubbing(ruled)
-    return Reply(body=_told(ruled))
+    return Reply(body=_rules_json(ruled))
 
 
-def _told(ruled: Scrubbing) -> dict[str, list[str]]:
+def _rules_json(ruled: Scrubbing) -> dict[str, list[str]]:
     return {"allowed": list(ruled.allow), "personal": list(ruled.personal)}
 
 

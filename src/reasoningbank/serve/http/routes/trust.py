@@ -99,7 +99,7 @@ ENDPOINTS = (
         body=schemas.obj(
             ("kind", "target"),
             kind=schemas.one_of(RulingKind),
-            target=schemas.said(MAX_TITLE_CHARS),
+            target=schemas.text_schema(MAX_TITLE_CHARS),
             comment=schemas.text(MAX_DESCRIPTION_CHARS),
             dry_run={**schemas.FLAG, "default": False},
         ),

@@ -25,7 +25,7 @@ def _undo(call: Call) -> Reply:
     return Reply(body=undone_json(call.bank.upkeep.undo(call.path["id"], source=call.principal.origin)))
 
 
-def _faded(call: Call) -> Reply:
+def _list_faded(call: Call) -> Reply:
     return Reply(body={"faded": [faded_json(faded) for faded in call.bank.upkeep.faded()]})
 
 
@@ -68,7 +68,7 @@ ENDPOINTS = (
         scope="read",
         group="upkeep",
         summary="Memories that have lost confidence to age alone",
-        handle=_faded,
+        handle=_list_faded,
         reply=schemas.out(faded={"type": "array", "items": schemas.ref("Faded")}),
         lane="slow",
     ),

@@ -64,7 +64,7 @@ def _ingest(call: Call) -> Reply:
 
 _STEP = schemas.obj(
     ("action",),
-    action=schemas.said(MAX_CONTENT_CHARS),
+    action=schemas.text_schema(MAX_CONTENT_CHARS),
     result=schemas.text(MAX_CONTENT_CHARS),
     ok={"type": ["boolean", "null"]},
     metadata=schemas.METADATA,
@@ -80,7 +80,7 @@ ENDPOINTS = (
         handle=_keep,
         body=schemas.obj(
             ("task",),
-            task=schemas.said(MAX_CONTENT_CHARS),
+            task=schemas.text_schema(MAX_CONTENT_CHARS),
             namespace=schemas.NAMESPACE,
             steps={"type": "array", "items": _STEP, "maxItems": MOST_STEPS},
             agent=schemas.NULL_NAME,
@@ -104,7 +104,7 @@ ENDPOINTS = (
         handle=_ingest,
         body=schemas.obj(
             ("text",),
-            text=schemas.said(MOST_TRANSCRIPT_CHARS),
+            text=schemas.text_schema(MOST_TRANSCRIPT_CHARS),
             layout=schemas.one_of(FORMATS),
             dry_run={**schemas.FLAG, "default": False},
         ),
