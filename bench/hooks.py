@@ -26,7 +26,7 @@ from bench.installed import environment, fresh_venv
 from bench.report import Report
 from bench.timing import Times
 from reasoningbank.agents.lock import hold
-from reasoningbank.agents.place import place_of
+from reasoningbank.agents.state_dir import place_of
 
 SCALE = 100_000
 ROUNDS, WARM_UP = 15, 2

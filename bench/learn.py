@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.report import Report
-from reasoningbank.learn.crew import BATCH, WORKERS
+from reasoningbank.learn.worker_pool import BATCH, WORKERS
 from reasoningbank.llm.openai import OpenAILLM
 from reasoningbank.wiring import ReasoningBank
 

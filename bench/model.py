@@ -19,7 +19,7 @@ from pathlib import Path
 
 from reasoningbank.core.learning import Lesson
 from reasoningbank.learn.answers import problems_of
-from reasoningbank.learn.crew import Shift
+from reasoningbank.learn.worker_pool import Shift
 from reasoningbank.llm.openai import OpenAILLM
 from reasoningbank.wiring import ReasoningBank
 

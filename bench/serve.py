@@ -174,7 +174,7 @@ def _missing(path: Path, ids: list[str]) -> int:
     from reasoningbank import ReasoningBank
     from reasoningbank.core.types import Memory
 
-    with ReasoningBank.open(path, namespace=NAMESPACE) as bank, bank.desk.store.read(bank.tenant) as reader:
+    with ReasoningBank.open(path, namespace=NAMESPACE) as bank, bank.context.store.read(bank.tenant) as reader:
         return sum(
             len(chunk) - len(reader.get(Memory, chunk)) for chunk in (ids[i : i + 500] for i in range(0, len(ids), 500))
         )

@@ -213,7 +213,7 @@ class SlowDisk:
 def _ratio_when_syncs_take_longer(
     bank: ReasoningBank, drafts: list[dict[str, object]], vector: np.ndarray, wait_s: float
 ) -> float:
-    connections = bank.desk.store._connections  # noqa: SLF001 - nothing else can make a real disk slower
+    connections = bank.context.store._connections  # noqa: SLF001 - nothing else can make a real disk slower
     connection = connections.writer
     connections.writer = SlowDisk(connection, wait_s)
     try:

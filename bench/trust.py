@@ -15,7 +15,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import State
-from reasoningbank.guard.suspicion import suspicion
+from reasoningbank.guard.injection_score import suspicion
 
 SYBILS = 5
 PER_QUESTION = 5
@@ -208,7 +208,7 @@ def _overhead(report: Report, folder: Path) -> None:
             }
             for n in range(3_000)
         )
-        with bank.desk.store.read(bank.tenant) as reader:
+        with bank.context.store.read(bank.tenant) as reader:
             asked = ids[:100]
             reader.levels(asked)
             began = time.thread_time()

@@ -18,7 +18,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.poison import ordinary_texts, poisoning
-from reasoningbank.guard.suspicion import BUCKETS, FEATURES, MODEL, tells_of, windows, words_of
+from reasoningbank.guard.injection_score import BUCKETS, FEATURES, MODEL, tells_of, windows, words_of
 
 FOLDS = 5
 FALSE_ALARMS = 0.003

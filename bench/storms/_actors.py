@@ -13,9 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import reasoningbank.bank.search
+
 # Loaded before any fork, so that no actor spends its life on it.
 import reasoningbank.embed.hashing
-import reasoningbank.finding
 import reasoningbank.index.embedded
 import reasoningbank.recall.experience
 import reasoningbank.recall.search

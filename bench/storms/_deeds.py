@@ -15,9 +15,9 @@ from typing import Any
 
 from bench.storms._recorder import Recorder
 from bench.storms._teaching import teacher
-from reasoningbank.agents.notes import leave_note
+from reasoningbank.agents.capture_queue import leave_note
 from reasoningbank.agents.payload import Event
-from reasoningbank.agents.place import place_of
+from reasoningbank.agents.state_dir import place_of
 from reasoningbank.core.errors import Conflict, NotFound
 from reasoningbank.serve import tokens
 from reasoningbank.wiring import ReasoningBank
@@ -46,7 +46,7 @@ class Deeds:
             return
         for word in words or ():
             self.recorder.say(*word)
-        self.recorder.say("head", self.bank.desk.store.head())
+        self.recorder.say("head", self.bank.context.store.head())
 
     def _any(self) -> Any:
         return self.rng.choice(self.bank.list(limit=30) or [self._record()])
@@ -94,7 +94,7 @@ class Deeds:
         started = self.bank.start_session(f"storm task {self.rng.random()}")
         for number in range(self.rng.randrange(3)):
             self.bank.add_step(started.id, f"step {number}", "done")
-            self.recorder.say("head", self.bank.desk.store.head())
+            self.recorder.say("head", self.bank.context.store.head())
         if self.rng.random() < 0.8:
             self.bank.end_session(started.id, self.rng.choice(("success", "failure")))
 
@@ -111,7 +111,7 @@ class Deeds:
         self.bank.reindex(dimension=self.rng.choice(DIMENSIONS))
 
     def backup(self) -> Any:
-        name, head = f"backup-{self.rng.getrandbits(40):x}.db", self.bank.desk.store.head()
+        name, head = f"backup-{self.rng.getrandbits(40):x}.db", self.bank.context.store.head()
         self.bank.backup(self.folder / name)
         return [("backup", name, head)]
 
@@ -132,7 +132,7 @@ class Deeds:
 
     def token(self) -> Any:
         _, kept = tokens.create(
-            self.bank.desk.store, tenant="local", scope="read", now=1.0, random_bytes=os.urandom, lifetime_s=None
+            self.bank.context.store, tenant="local", scope="read", now=1.0, random_bytes=os.urandom, lifetime_s=None
         )
         return [("token", kept.id)]
 

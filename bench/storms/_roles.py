@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from bench.storms._teaching import teacher
-from reasoningbank.agents import notes
-from reasoningbank.agents.cold import answer
+from reasoningbank.agents import capture_queue
+from reasoningbank.agents.capture_worker import work
+from reasoningbank.agents.hook_local import answer
 from reasoningbank.agents.lock import hold
-from reasoningbank.agents.place import make_room, place_of
-from reasoningbank.agents.work import work
+from reasoningbank.agents.state_dir import make_room, place_of
 from reasoningbank.cli.main import main as command
 from reasoningbank.core.errors import Conflict, NotFound
 from reasoningbank.core.types import Remembered
 from reasoningbank.learn import queue
-from reasoningbank.learn.crew import Shift
+from reasoningbank.learn.worker_pool import Shift
 from reasoningbank.wiring import ReasoningBank
 
 NAMESPACE = "storm"
@@ -185,7 +185,7 @@ def back_up(actor: Actor) -> None:
             actor.note("dropped", old.name)
             old.unlink()
         name = f"backup-{actor.stamp()}.db"
-        head = bank.desk.store.head()
+        head = bank.context.store.head()
         bank.backup(actor.place.folder / "backups" / name)
         actor.note("backup", name, head)
 
@@ -240,7 +240,7 @@ def hook(actor: Actor) -> None:
     """The hooks of one session of a coding agent after the other."""
     os.environ.update(SETTINGS)
     # The reader is a role of its own.
-    notes.start_reader = lambda *_: False  # type: ignore[assignment]
+    capture_queue.start_reader = lambda *_: False  # type: ignore[assignment]
     while True:
         session = actor.stamp()
         prompt = f"Please run the unit tests of storm {session} and mend what is broken"

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.storms._weather import Promise, Weather
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import BankUnavailable, Conflict, NotFound, StoreError
 from reasoningbank.core.types import Memory
 from reasoningbank.wiring import ReasoningBank
@@ -148,7 +148,7 @@ def _parent(folder: Path, rng: random.Random) -> None:
 def _forked_at(position: str, folder: Path, bank: Bank, rng: random.Random) -> int:
     seed = rng.getrandbits(32)
     if position == "read":
-        with bank.desk.store.read(bank.tenant) as reader:
+        with bank.context.store.read(bank.tenant) as reader:
             before = reader.count(Memory, {})
             child = _forked(folder, bank, seed)
             if reader.count(Memory, {}) != before:
@@ -291,7 +291,7 @@ def _violations(folder: Path) -> list[str]:
         word, _, memory_id = line.partition(" ")
         told.get(word, set()).add(memory_id)
     with _open(folder) as bank:
-        with bank.desk.store.read(bank.tenant) as reader:
+        with bank.context.store.read(bank.tenant) as reader:
             there = {memory.id: memory for memory in reader.select(Memory, {})}
         problems = [f"{lost} was acknowledged and is lost" for lost in told["kept"] - there.keys() - told["doomed"]]
         problems += [f"{back} was erased and is back" for back in told["gone"] & there.keys()]
@@ -301,7 +301,7 @@ def _violations(folder: Path) -> list[str]:
             if memory.content != _content(str(memory.metadata.get("stamp")))
         ]
         problems += [f"verify: {damage}" for damage in bank.verify()]
-        numbers = [change.seq for change in bank.desk.store.changes(0, 100_000)]
+        numbers = [change.seq for change in bank.context.store.changes(0, 100_000)]
         if numbers != list(range(1, len(numbers) + 1)):
             problems.append("the feed has gaps")
         found = bank.search("storm", floor=0.0, min_confidence=0.0, limit=1_000)

@@ -23,8 +23,8 @@ from bench.storms._weather import Promise, Weather
 from reasoningbank.core.learning import Episode, Lesson, Verdict
 from reasoningbank.core.types import Memory
 from reasoningbank.learn import queue
-from reasoningbank.learn.crew import Shift
 from reasoningbank.learn.queue import MOST_ATTEMPTS
+from reasoningbank.learn.worker_pool import Shift
 from reasoningbank.wiring import ReasoningBank
 
 SLICE = 1
@@ -153,7 +153,7 @@ def _findings(folder: Path, deaths: int) -> dict[str, Any]:
     problems = [f"a worker met {line}" for line in lines if line.startswith("error ")]
     with _open(folder) as bank:
         items = bank.jobs.list(limit=1 << 30)
-        with bank.desk.store.read(bank.tenant) as reader:
+        with bank.context.store.read(bank.tenant) as reader:
             taught = Counter(memory.source for memory in reader.select(Memory, {}))
         tasks = {session.id: session.task for session in bank.sessions(limit=1 << 30)}
         problems += [f"verify: {damage}" for damage in bank.verify()]

@@ -230,7 +230,7 @@ def _findings(place: Place, settled: bool) -> dict[str, tuple[int, list[str]]]:
 
 
 def _lost(place: Place, bank: ReasoningBank, told: Told) -> list[str]:
-    store = bank.desk.store
+    store = bank.context.store
     with store.read(bank.tenant) as reader:
         there = {memory.id: memory for memory in reader.select(Memory, {})}
     # Somebody may have begun to erase one meanwhile.
@@ -302,7 +302,7 @@ def _unlearned(place: Place, bank: ReasoningBank, told: Told) -> tuple[int, list
         pass
     items = bank.jobs.list(limit=1 << 30)
     sessions = {session.id: session for session in bank.sessions(limit=1 << 30)}
-    with bank.desk.store.read(bank.tenant) as reader:
+    with bank.context.store.read(bank.tenant) as reader:
         lessons = Counter(memory.source for memory in reader.select(Memory, {}))
     jobs = Counter(item.job.subject for item in items)
     problems = [f"{session} was ended and is lost" for session in told.ended - sessions.keys()]
@@ -322,7 +322,7 @@ def _unlearned(place: Place, bank: ReasoningBank, told: Told) -> tuple[int, list
 def _unfound(bank: ReasoningBank) -> list[str]:
     if not bank.catch_up(budget_s=120.0):
         return ["the index does not catch up"]
-    with bank.desk.store.read(bank.tenant) as reader:
+    with bank.context.store.read(bank.tenant) as reader:
         active = {memory.id for memory in reader.select(Memory, {"state": "active", "namespace": NAMESPACE})}
     found = set(bank.candidates("storm", depth=len(active) + 1_000).ids)
     problems = [f"{memory_id} is found and is not active" for memory_id in found - active]

@@ -16,13 +16,13 @@ from pathlib import Path
 
 from bench.storms._disguises import DISGUISES, REPORTS, WORDINGS
 from bench.storms._weather import Promise, Weather
+from reasoningbank.agents.agents_md.choosing import Wanted
+from reasoningbank.agents.agents_md.files import page_of
 from reasoningbank.agents.answer import House, answer_event
+from reasoningbank.agents.known_failures import refresh
 from reasoningbank.agents.payload import event_from
-from reasoningbank.agents.place import place_of
 from reasoningbank.agents.policy import policy_from
-from reasoningbank.agents.troubles import refresh
-from reasoningbank.agents.written.choosing import Wanted
-from reasoningbank.agents.written.files import page_of
+from reasoningbank.agents.state_dir import place_of
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.origins import Trust
@@ -221,13 +221,13 @@ def _outputs(bank: ReasoningBank, folder: Path, number: int, asked: str) -> Iter
     yield "MCP recent", _strings(resources.read(bank, resources.RECENT))
     yield "AGENTS.md", "\n".join(page_of("agents-md", bank.list(limit=400), Wanted(min_confidence=0.0)).lines)
     location = str(folder / "bank.db")
-    refresh(bank.desk, place_of(location), NAMESPACE)
+    refresh(bank.context, place_of(location), NAMESPACE)
     house = House(
         location=location,
         bank=lambda: bank,
         policy=policy_from("prompt=2000,session=20000"),
         namespace=NAMESPACE,
-        now=bank.desk.clock(),
+        now=bank.context.clock(),
         starts_reader=False,
     )
     bash = {"tool_name": "Bash", "tool_input": {"command": asked}, "tool_use_id": "t1"}

@@ -141,7 +141,7 @@ def _run(root: Path, log: Path, kind: str, seed: int) -> str:
         met = f"{type(error).__name__}: {error}"
     feed = []
     with open_bank(root) as bank:
-        while page := bank.desk.store.changes(feed[-1][0] if feed else 0, 10_000):
+        while page := bank.context.store.changes(feed[-1][0] if feed else 0, 10_000):
             feed += [(change.seq, change.kind, str(change.op), change.id) for change in page]
     recorder.say("feed", feed)
     return met or next((event[2] for _, event in events_in(log) if event[:2] == ("said", "met")), "")
@@ -244,7 +244,7 @@ class Checker:
             self._findings.check("erased", not left, f"{where}: {len(left)} erased texts can be read in {path}")
 
     def _check_records(self, bank: ReasoningBank, told: Told, where: str) -> None:
-        store = bank.desk.store
+        store = bank.context.store
         feed = [(change.seq, change.kind, str(change.op), change.id) for change in store.changes(0, 1 << 20)]
         is_beginning = feed == self._truth[: len(feed)]
         self._findings.check("prefix", is_beginning, f"{where}: the feed of {len(feed)} is no beginning of the run's")
@@ -271,7 +271,7 @@ class Checker:
         for item in bank.list(limit=2):
             bank.edit(item.id, content=f"storm after the loss {item.id}")
         bank.record(title="storm", content="storm after the loss")
-        with bank.desk.store.read(bank.tenant) as reader:
+        with bank.context.store.read(bank.tenant) as reader:
             active = {memory.id for memory in reader.select(Memory, {"state": "active"})}
         is_done = bank.catch_up(budget_s=60.0)
         found = set(bank.candidates("storm", depth=MOST_FOUND).ids)

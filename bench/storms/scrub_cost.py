@@ -17,13 +17,13 @@ from pathlib import Path
 from bench.storms import _shapes
 from bench.storms._weather import Promise, Weather
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS
-from reasoningbank.core.learning import Episode, EpisodeStep, Finding, Verdict
-from reasoningbank.guard.echo import marks
+from reasoningbank.core.learning import Episode, EpisodeStep, Verdict, VerdictOutcome
 from reasoningbank.guard.envelope import envelope
 from reasoningbank.guard.hidden import hidden, visible
+from reasoningbank.guard.injection_score import suspicion
 from reasoningbank.guard.personal import PERSONAL
 from reasoningbank.guard.secrets import Scrubber
-from reasoningbank.guard.suspicion import suspicion
+from reasoningbank.guard.text_fingerprint import marks
 from reasoningbank.recall.query import MAX_QUERY_CHARS
 from reasoningbank.wiring import ReasoningBank
 
@@ -94,9 +94,9 @@ def storm(weather: Weather) -> list[Promise]:
 
 def rule_sets() -> list[tuple[str, Pass]]:
     """Everything that reads a text with patterns on its way in or out."""
+    from reasoningbank.agents.known_failures_file import Trouble
     from reasoningbank.agents.matching import after_failure, before_command
     from reasoningbank.agents.payload import event_from
-    from reasoningbank.agents.trouble_file import Trouble
     from reasoningbank.learn.consolidate.wording import terms_of
     from reasoningbank.learn.ingest.plain import notes_in
     from reasoningbank.learn.ingest.text import own_words_out
@@ -114,7 +114,7 @@ def rule_sets() -> list[tuple[str, Pass]]:
             EpisodeStep(action=text[:1_900], result=text, ok=True),
         )
         episode = Episode(task=text[:4_000], namespace="n", steps=steps, messages=({"role": "user", "content": text},))
-        return distiller.distill(episode, judge(episode) or Verdict(outcome=Finding.FAILURE))
+        return distiller.distill(episode, judge(episode) or Verdict(outcome=VerdictOutcome.FAILURE))
 
     def hook(text: str) -> object:
         data = {"hook_event_name": "PostToolUse", "tool_input": {"command": text}, "tool_response": text}

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.storms._weather import Promise, Weather
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
 from reasoningbank.core.interrupts import was_written
 from reasoningbank.core.types import Memory, Signal, Trajectory
 from reasoningbank.wiring import ReasoningBank
@@ -141,7 +141,7 @@ def _warmed(folder: Path) -> ReasoningBank:
 
 def _written(bank: Bank) -> set[str]:
     """Every token that is in the bank."""
-    with bank.desk.store.read(bank.tenant) as reader:
+    with bank.context.store.read(bank.tenant) as reader:
         memories = reader.select(Memory, {})
         texts = {memory.title for memory in memories}
         for memory in memories:
@@ -174,7 +174,7 @@ def _found(bank: Bank, claims: Claims, problems: list[str]) -> dict[str, object]
     if "last" not in _written(bank):
         problems.append("the next write is lost")
     problems += [f"verify: {damage}" for damage in bank.verify()]
-    numbers = [change.seq for change in bank.desk.store.changes(0, 100_000)]
+    numbers = [change.seq for change in bank.context.store.changes(0, 100_000)]
     if numbers != list(range(1, len(numbers) + 1)):
         problems.append("the feed has gaps")
     said = Counter({True: "written", False: "not written", None: "unsaid"}[claim] for claim in claims.values())

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.teams import TeamReach
 from reasoningbank.core.types import (
     AccessToken,
@@ -29,15 +30,14 @@ from reasoningbank.core.types import (
     Standing,
     State,
 )
-from reasoningbank.core.values import dataclass, field
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reasoningbank.core.context import Evidenced
     from reasoningbank.core.learning import Completion, Episode, Lesson, Message, Verdict
-    from reasoningbank.core.worth import KindRate, Tally, Trial
+    from reasoningbank.core.task_confidence import Evidenced
+    from reasoningbank.core.uplift import KindRate, Tally, Trial
 
     Floats = NDArray[np.float32]
 

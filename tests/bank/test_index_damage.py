@@ -173,7 +173,7 @@ def test_what_is_stored_while_another_process_writes_the_index_is_found_at_once(
             assert hits.not_yet_indexed == 0
             assert bank.search("quagga", floor=0.0).memories[0].id == filled[2]
             assert filled[5] not in found(bank)
-            assert other.applied < bank.desk.store.head(), "the index itself was left alone"
+            assert other.applied < bank.context.store.head(), "the index itself was left alone"
         other.close()
         assert bank.catch_up()
         assert found(bank) == {*filled, fresh.id} - {filled[5]}
@@ -304,11 +304,11 @@ def test_a_reindex_that_was_begun_with_another_history_is_begun_again(
         bank.record(title="lost", content="advice about number 31")
         with pytest.raises(Interrupted):
             bank.reindex("hash", dimension=96, progress=interrupt)
-        begun = bank.desk.store.setting("reindex")
+        begun = bank.context.store.setting("reindex")
         assert begun
     (tmp_path / "before.db").replace(path)
     with opened(path) as bank:
-        bank.desk.store.set_setting("reindex", begun)
+        bank.context.store.set_setting("reindex", begun)
         new = bank.record(title="new", content="advice about number 32")
         bank.reindex("hash", dimension=96)
         assert found(bank) == {*filled, new.id}

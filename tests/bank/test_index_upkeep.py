@@ -243,7 +243,7 @@ def test_a_kept_vector_that_is_no_longer_of_use_does_not_leave_a_memory_without_
     with opened(path) as bank:
         kept = bank.record(title="boats", content="moor the boats before the storm")
         identity, facet = identity_of("hash"), "text" if blob_bytes == 8 else "facet-of-an-older-version"
-        bank.desk.store.write(
+        bank.context.store.write(
             bank.tenant, lambda writer: writer.keep_vectors(identity, kept.id, {facet: bytes(blob_bytes)})
         )
         (hit,) = bank.search("moor the boats before the storm", floor=0.0)

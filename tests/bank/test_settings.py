@@ -12,8 +12,8 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import EmbedderMismatch, InvalidInput
 from reasoningbank.core.learning import Lesson
 from reasoningbank.core.types import Outcome
-from reasoningbank.learn.crew import Shift
 from reasoningbank.learn.worker import Teacher
+from reasoningbank.learn.worker_pool import Shift
 from tests.learn.conftest import a_lesson, a_teacher, end_sessions
 
 Open = Callable[..., ReasoningBank]

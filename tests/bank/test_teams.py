@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 
 from reasoningbank import ReasoningBank
+from reasoningbank.agents.namespaces import Spaces
 from reasoningbank.agents.recall import for_prompt
-from reasoningbank.agents.spaces import Spaces
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import Membership, Scope
 
@@ -186,6 +186,6 @@ def test_a_conflict_with_another_team_is_not_told(bank):
 
 def test_who_decided_is_kept(bank):
     bank.teams.add("core", "api", source="agent:planner")
-    with bank.desk.store.read(bank.tenant) as reader:
+    with bank.context.store.read(bank.tenant) as reader:
         (kept,) = reader.select(Membership, {})
     assert (kept.namespace, kept.team, kept.source) == ("api", "core", "agent:planner")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.agents.place import place_of
+from reasoningbank.agents.state_dir import place_of
 from reasoningbank.cli.hooking import location_of
 
 FIXED = [
@@ -138,12 +138,12 @@ def test_again_adds_nothing_and_a_session_that_grew_adds_what_is_new(rb, user, r
 
 def test_what_hooks_have_captured_is_not_taken_twice(rb, user, repository):
     from reasoningbank import ReasoningBank
-    from reasoningbank.agents.notes import Note
-    from reasoningbank.agents.work import read_session
+    from reasoningbank.agents.capture_queue import CaptureNote
+    from reasoningbank.agents.capture_worker import read_session
 
     path = claude_code(user, "s1", repository("one"))
     with ReasoningBank.open() as bank:
-        note = Note(
+        note = CaptureNote(
             agent="claude-code",
             session="s1",
             transcript=str(path),

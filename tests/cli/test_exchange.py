@@ -4,7 +4,7 @@ import json
 import shlex
 
 from reasoningbank.cli.commands.exchange import LAYOUTS
-from reasoningbank.exchange.arrive import layouts
+from reasoningbank.exchange.importer import layouts
 
 
 def test_the_layouts_in_the_help_are_those_of_the_readers():

@@ -12,7 +12,7 @@ def spoil(location):
 
     with ReasoningBank.open(location) as bank:
         kept = bank.list(namespace="*")[0].memory
-        bank.desk.store.write("local", lambda writer: writer.rewrite(replace(kept, content=f"use {PAT}")))
+        bank.context.store.write("local", lambda writer: writer.rewrite(replace(kept, content=f"use {PAT}")))
 
 
 def test_storing_a_secret_says_so_and_keeps_its_kind(rb):

@@ -18,7 +18,7 @@ HEAVY = (
     "sqlite3",
     "concurrent.futures",
     "openai",
-    "reasoningbank.learn.crew",
+    "reasoningbank.learn.worker_pool",
 )
 PROBE = """
 import sys

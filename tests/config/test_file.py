@@ -14,7 +14,7 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.learning import MOST_LESSONS
 from reasoningbank.core.ranking import profile_named, profiles
 from reasoningbank.core.settings import DEFAULTS, Settings
-from reasoningbank.learn.crew import BATCH, WORKERS
+from reasoningbank.learn.worker_pool import BATCH, WORKERS
 from reasoningbank.recall.query import DEFAULT_LIMIT
 from reasoningbank.wiring.embedders import EMBEDDERS
 

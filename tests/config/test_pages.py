@@ -11,8 +11,8 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.config.knobs import KNOBS, SECTIONS, check_value, value_of
 from reasoningbank.config.pages import page, template
+from reasoningbank.core.frozen import fields
 from reasoningbank.core.settings import DEFAULTS
-from reasoningbank.core.values import fields
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "configuration.md"
 

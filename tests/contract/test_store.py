@@ -14,8 +14,8 @@ import pytest
 
 from reasoningbank.core.drafts import memory_from
 from reasoningbank.core.errors import BankError, Conflict, InvalidInput, NotFound, StoreError
-from reasoningbank.core.kinds import kind_of
 from reasoningbank.core.recency import position_of
+from reasoningbank.core.task_kind import kind_of
 from reasoningbank.core.types import (
     AccessToken,
     Draft,

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoningbank.core.confidence import DAY_SECONDS
-from reasoningbank.core.context import HALF_LIFE_DAYS, MOST_ALIKE, ROOM_PIECES, Evidenced, confidence_here, gather
+from reasoningbank.core.task_confidence import (
+    HALF_LIFE_DAYS,
+    MOST_ALIKE,
+    ROOM_PIECES,
+    Evidenced,
+    confidence_here,
+    gather,
+)
 
 NOW = 1_790_000_000.0
 

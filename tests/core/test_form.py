@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.core.form import SLOT, form_of, pieces, word_of
+from reasoningbank.core.template import SLOT, form_of, pieces, word_of
 
 
 @pytest.mark.parametrize(

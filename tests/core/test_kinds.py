@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reasoningbank.core.kinds import kind_of, type_in
+from reasoningbank.core.task_kind import kind_of, type_in
 from reasoningbank.core.types import Trajectory
 
 

@@ -11,9 +11,9 @@ from dataclasses import field
 
 import pytest
 
-from reasoningbank.core import values
+from reasoningbank.core import frozen
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Memory, Standing
-from reasoningbank.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def test_the_thousandth_value_of_a_class_is_made_like_the_first() -> None:
     assert {place.name for place in made} == {"here"}
     assert made[-1].seen == []
     assert made[-1].seen is not made[-2].seen
-    assert Place(x=1, name="there", seen=[3]) == values.replace(made[1], name="there", seen=[3])
+    assert Place(x=1, name="there", seen=[3]) == frozen.replace(made[1], name="there", seen=[3])
     for given in ({}, {"name": "there"}, {"x": 1, "z": 2}):
         with pytest.raises(TypeError):
             Place(**given)
@@ -124,18 +124,16 @@ def test_a_value_may_take_its_fields_in_order() -> None:
 
 def test_our_own_replace_and_fields_agree_with_the_standard_ones() -> None:
     named = Named(x=1, name="n")
-    assert values.replace(named, y=9) == dataclasses.replace(named, y=9)
+    assert frozen.replace(named, y=9) == dataclasses.replace(named, y=9)
     with pytest.raises(TypeError):
-        values.replace(named, z=1)
+        frozen.replace(named, z=1)
     for kind in (Named, Memory, standard()):
-        ours, theirs = values.fields(kind), dataclasses.fields(kind)
+        ours, theirs = frozen.fields(kind), dataclasses.fields(kind)
         assert [(f.name, f.type) for f in ours] == [(f.name, f.type) for f in theirs]
-    assert values.replace(standard()(x=1), x=2).x == 2
+    assert frozen.replace(standard()(x=1), x=2).x == 2
 
 
 def test_a_start_does_without_the_standard_dataclasses() -> None:
-    asked = (
-        "import sys, reasoningbank.bank, reasoningbank.store.sqlite; print({'dataclasses', 'hashlib'} & {*sys.modules})"
-    )
+    asked = "import sys, reasoningbank.bank.bank, reasoningbank.store.sqlite; print({'dataclasses', 'hashlib'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from reasoningbank.core.worth import Trial, Uplift, uplift_by_comparison, uplift_by_holdout
+from reasoningbank.core.uplift import Trial, Uplift, uplift_by_comparison, uplift_by_holdout
 
 
 def trial(sessions: int, succeeded: int, *, withheld: bool = False, holdout: float = 0.2) -> Trial:

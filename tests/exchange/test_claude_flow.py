@@ -14,7 +14,7 @@ import pytest
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.exchange.claude_flow import layouts, read_claude_flow
 from reasoningbank.exchange.claude_flow_json import read_claude_flow_json
-from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, Skipped
+from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, SkippedItem
 
 NOW = 1_800_000_000.0
 # Read before conftest clears the environment for each test.
@@ -99,7 +99,7 @@ def trajectories(found: list[Item]) -> list[IncomingTrajectory]:
 
 
 def skipped(found: list[Item]) -> dict[str, str]:
-    return {item.what: item.why for item in found if isinstance(item, Skipped)}
+    return {item.what: item.why for item in found if isinstance(item, SkippedItem)}
 
 
 # ---------------------------------------------------------------- the real sample

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.types import EdgeKind
-from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, Skipped
-from reasoningbank.exchange.lenient import moment_of, outcome_of, share_of, small, tags_of, text_of
+from reasoningbank.exchange.coerce import moment_of, outcome_of, share_of, small, tags_of, text_of
+from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, SkippedItem
 from reasoningbank.exchange.memory_blocks import parse_blocks
 from reasoningbank.exchange.sniff import detect, readers
 
@@ -98,7 +98,7 @@ def check(found: list[Item]) -> None:
             case IncomingEdge():
                 assert item.kind in set(EdgeKind)
                 assert 0.0 <= item.weight <= 1.0
-            case Skipped():
+            case SkippedItem():
                 assert item.what
                 assert item.why
 

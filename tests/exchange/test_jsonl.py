@@ -9,8 +9,8 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import ImportRejected
-from reasoningbank.exchange.items import IncomingMemory, Skipped
-from reasoningbank.exchange.jsonl import VERSION, Line, read_lines
+from reasoningbank.exchange.items import IncomingMemory, SkippedItem
+from reasoningbank.exchange.jsonl import VERSION, ExportLine, read_lines
 
 
 def lines(tmp_path: Path, *texts: str | bytes) -> list[object]:
@@ -50,7 +50,7 @@ def a_memory_line(**changes: object) -> str:
 
 def test_a_line_of_ours_is_a_record(tmp_path: Path) -> None:
     (line,) = lines(tmp_path, a_memory_line())
-    assert isinstance(line, Line)
+    assert isinstance(line, ExportLine)
     assert (line.number, line.noun, line.record.id) == (1, "memory", "mem_1")  # type: ignore[union-attr]
 
 
@@ -67,13 +67,13 @@ def test_a_bare_object_is_a_draft_and_needs_a_title_and_content(tmp_path: Path) 
         "m",
         "failure",
     )
-    assert isinstance(refused, Skipped)
+    assert isinstance(refused, SkippedItem)
     assert "content missing" in refused.why
 
 
 def test_a_byte_order_mark_and_empty_lines_do_no_harm(tmp_path: Path) -> None:
     found = lines(tmp_path, b"\xef\xbb\xbf" + a_memory_line().encode(), "", "   ", "\r")
-    assert [type(item) for item in found] == [Line]
+    assert [type(item) for item in found] == [ExportLine]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_bad_line_is_named_with_a_reason_and_spoils_nothing(
     before, refused, after = lines(tmp_path, '{"title": "a", "content": "b"}', text, '{"title": "c", "content": "d"}')
     assert isinstance(before, IncomingMemory)
     assert isinstance(after, IncomingMemory)
-    assert isinstance(refused, Skipped), refused
+    assert isinstance(refused, SkippedItem), refused
     assert refused.what == "line 2"
     assert refused.why
     imported = bank.import_from(tmp_path / "x.jsonl", layout="reasoningbank-jsonl")

@@ -10,7 +10,7 @@ import pytest
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.types import Draft
 from reasoningbank.exchange.front_matter import split_front_matter
-from reasoningbank.exchange.items import IncomingMemory, Skipped
+from reasoningbank.exchange.items import IncomingMemory, SkippedItem
 from reasoningbank.exchange.markdown import NOTE_CHARACTERS, read_markdown
 
 
@@ -142,7 +142,7 @@ Then remove it.
 def test_one_file_in_seed_001s_format_gives_several_memories(tmp_path: Path) -> None:
     path = note(tmp_path, "---\nnamespace: shop\ntags: import\n---\n" + SEED_001, "out.md")
     broken, first, second = list(read_markdown(path))
-    assert isinstance(broken, Skipped)
+    assert isinstance(broken, SkippedItem)
     assert broken.why == "memory 3 has no content"
     assert isinstance(first, IncomingMemory)
     assert isinstance(second, IncomingMemory)
@@ -182,7 +182,7 @@ def test_files_that_cannot_be_memories_are_skipped_with_the_reason(tmp_path: Pat
     note(tmp_path, "text", "good.md")
     (tmp_path / "dangling.md").symlink_to(tmp_path / "nowhere.md")
     os.mkfifo(tmp_path / "pipe.md")
-    told = {item.what: item.why for item in read_markdown(tmp_path) if isinstance(item, Skipped)}
+    told = {item.what: item.why for item in read_markdown(tmp_path) if isinstance(item, SkippedItem)}
     assert told == {
         "binary.md": "it is not UTF-8 text",
         "dangling.md": "it is not a regular file",
@@ -198,7 +198,7 @@ def test_an_unclear_outcome_of_one_memory_skips_only_that_one(tmp_path: Path) ->
     path = note(tmp_path, SEED_001.replace("**Outcome**: failure", "**Outcome**: success | failure"))
     found = list(read_markdown(path))
     assert [item.draft.title for item in found if isinstance(item, IncomingMemory)] == ["Check the lock"]
-    assert "neither" in [item.why for item in found if isinstance(item, Skipped)][-1]
+    assert "neither" in [item.why for item in found if isinstance(item, SkippedItem)][-1]
 
 
 def test_the_same_folder_gives_the_same_identities_again(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reasoningbank.core.errors import ImportRejected
-from reasoningbank.exchange.items import IncomingMemory, IncomingTrajectory, Item, Skipped
+from reasoningbank.exchange.items import IncomingMemory, IncomingTrajectory, Item, SkippedItem
 from reasoningbank.exchange.memory_blocks import parse_blocks
 from reasoningbank.exchange.paper import read_paper
 
@@ -42,8 +42,8 @@ def memories(found: list[Item]) -> list[IncomingMemory]:
     return [item for item in found if isinstance(item, IncomingMemory)]
 
 
-def skipped(found: list[Item]) -> list[Skipped]:
-    return [item for item in found if isinstance(item, Skipped)]
+def skipped(found: list[Item]) -> list[SkippedItem]:
+    return [item for item in found if isinstance(item, SkippedItem)]
 
 
 def test_a_line_becomes_a_trajectory_and_its_memories(tmp_path: Path) -> None:

@@ -316,11 +316,11 @@ def a_short_life(path: Path, acknowledged: dict[str, str], gone: set[str]) -> No
 def make_bank(store: SqliteStore) -> ReasoningBank:
     import time
 
+    from reasoningbank.context import BankContext
     from reasoningbank.core.confidence import policy_named
     from reasoningbank.core.ids import IdSource
-    from reasoningbank.desk import Desk
 
-    desk = Desk(
+    context = BankContext(
         store=store,
         tenant="local",
         namespace="n",
@@ -328,7 +328,7 @@ def make_bank(store: SqliteStore) -> ReasoningBank:
         ids=IdSource(time.time, random.Random(1).getrandbits),
         policy=policy_named("bayes"),
     )
-    return ReasoningBank(desk, None, None)  # type: ignore[arg-type]
+    return ReasoningBank(context, None, None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

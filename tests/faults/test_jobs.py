@@ -19,10 +19,10 @@ import sys
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank.learn import owners, queue
 bank = ReasoningBank.open(sys.argv[1], embedder="hash", namespace="n")
-[claimed] = queue.claim(bank.desk, owners.this_process() + "1", 1)
+[claimed] = queue.claim(bank.context, owners.this_process() + "1", 1)
 print(claimed.job.id, flush=True)
 sys.stdin.readline()
-bank.desk.store.write(bank.tenant, lambda w: queue.finish(bank.desk, w, claimed, ()))
+bank.context.store.write(bank.tenant, lambda w: queue.finish(bank.context, w, claimed, ()))
 print("mine", flush=True)
 """
 WORKER = """

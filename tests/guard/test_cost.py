@@ -15,8 +15,8 @@ from reasoningbank.guard.allowance import UNEXAMINED
 from reasoningbank.guard.hidden import hidden
 from reasoningbank.guard.personal import PERSONAL
 from reasoningbank.guard.secrets import Scrubber
+from reasoningbank.learn.offline.failure_kind import kind
 from reasoningbank.learn.offline.fixes import fixes
-from reasoningbank.learn.offline.trouble import kind
 from reasoningbank.recall.features import features_of
 from reasoningbank.recall.plan import plan_query
 

@@ -8,7 +8,7 @@ from zlib import crc32
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.guard.echo import WINDOW, WORDS_PER_SHINGLE, marks, shingles
+from reasoningbank.guard.text_fingerprint import WINDOW, WORDS_PER_SHINGLE, marks, shingles
 
 TEXTS = st.lists(
     st.sampled_from(["the", "Cache", "it's", "a_b", "x-1", "9", "retry", "deploy", "\n"]), max_size=60

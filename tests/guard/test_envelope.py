@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reasoningbank import ReasoningBank
+from reasoningbank.bank.json_view import found_json, remembered_json
 from reasoningbank.guard.envelope import QUOTE, envelope, for_prompt
-from reasoningbank.view import found_json, remembered_json
 
 HEAD = re.compile(r"<untrusted ([0-9a-f]{8}) from (\S*): data, not instructions>")
 PIECES = st.lists(

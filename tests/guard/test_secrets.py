@@ -172,7 +172,7 @@ def test_a_private_key_that_was_cut_off_goes_to_its_last_line(maker, planted):
 
 def test_the_tokens_of_our_own_server_are_secrets_too(tmp_path):
     with ReasoningBank.open(tmp_path / "bank.db", embedder="hash") as bank:
-        store = bank.desk.store
+        store = bank.context.store
         token, _ = tokens.create(
             store, tenant="acme", scope="read", now=0.0, random_bytes=random.Random(3).randbytes, lifetime_s=None
         )

@@ -34,7 +34,7 @@ def spoil(bank: ReasoningBank, secret) -> str:
         run.step("action")
     bank.search("retrying", floor=0.0)
     bank._engine.flush_shown()
-    store = bank.desk.store
+    store = bank.context.store
 
     def change(writer):
         for kind, field in (
@@ -102,7 +102,7 @@ def test_two_keys_that_differ_only_in_their_secrets_stay_two(bank, secret):
         for kept in (one, two):
             writer.rewrite(replace(kept.memory, key=f"deploy {secret()}"))
 
-    bank.desk.store.write("local", change)
+    bank.context.store.write("local", change)
     bank.secrets.scrub(apply=True)
     keys = {bank.get(kept.id).memory.key for kept in (one, two)}
     assert len(keys) == 2
@@ -146,7 +146,7 @@ def test_killed_at_work_it_leaves_a_sound_bank_and_running_again_finishes(
             if number % 30 == 0:
                 writer.rewrite(replace(memory, content=f"deploy with {secrets[number // 30]} now"))
 
-    bank.desk.store.write("local", spoiled)
+    bank.context.store.write("local", spoiled)
     bank.search("deploy", floor=0.0)
     bank.close()
     assert len(found(path.parent, secrets)) >= 40

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoningbank.core.learning import Finding, Lesson
+from reasoningbank.core.learning import Lesson, VerdictOutcome
 from reasoningbank.core.types import Outcome
 from reasoningbank.learn.answers import parse, problems_of
 
@@ -22,7 +22,9 @@ def block(number: int = 1, **changes: str) -> str:
     return f"## Memory {number}\n" + "\n".join(f"**{name}**: {value}" for name, value in values.items())
 
 
-def read(text: str, *, finding: Finding = Finding.SUCCESS, most: int = 3) -> tuple[tuple[Lesson, ...], str]:
+def read(
+    text: str, *, finding: VerdictOutcome = VerdictOutcome.SUCCESS, most: int = 3
+) -> tuple[tuple[Lesson, ...], str]:
     answer = parse(text, finding=finding, most=most)
     assert not (answer.lessons and answer.problems)
     return answer.lessons, " ".join(answer.problems)
@@ -109,8 +111,8 @@ def test_one_bad_memory_spoils_the_answer_so_that_none_is_kept_by_chance() -> No
 
 def test_an_unjudged_session_may_teach_both() -> None:
     text = f"{block(1)}\n\n{block(2, Outcome='failure')}"
-    assert len(read(text, finding=Finding.UNKNOWN)[0]) == 2
-    assert read(text, finding=Finding.SUCCESS)[0] == ()
+    assert len(read(text, finding=VerdictOutcome.UNKNOWN)[0]) == 2
+    assert read(text, finding=VerdictOutcome.SUCCESS)[0] == ()
 
 
 def test_a_contrast_may_give_five() -> None:
@@ -119,9 +121,9 @@ def test_a_contrast_may_give_five() -> None:
 
 
 def test_a_lesson_without_a_word_of_the_record_is_invented() -> None:
-    answer = parse(block(), finding=Finding.SUCCESS, most=3, grounds=["SELECT age FROM singer"])
+    answer = parse(block(), finding=VerdictOutcome.SUCCESS, most=3, grounds=["SELECT age FROM singer"])
     assert "not a word in common" in answer.problems[0]
-    grounded = parse(block(), finding=Finding.SUCCESS, most=3, grounds=["apt install libfoo-dev: package ready"])
+    grounded = parse(block(), finding=VerdictOutcome.SUCCESS, most=3, grounds=["apt install libfoo-dev: package ready"])
     assert len(grounded.lessons) == 1
 
 
@@ -135,7 +137,7 @@ def test_other_languages_are_as_good_as_any() -> None:
 @given(st.text(max_size=400))
 def test_whatever_a_model_says_is_read_or_refused_and_what_is_read_can_be_kept(text: str) -> None:
     for candidate in (text, block(Content=text), block(Title=text), f"{block()}\n{text}", text + block()):
-        answer = parse(candidate, finding=Finding.SUCCESS, most=3)
+        answer = parse(candidate, finding=VerdictOutcome.SUCCESS, most=3)
         assert bool(answer.lessons) + bool(answer.problems) <= 1
         for lesson in answer.lessons:
             assert problems_of(lesson) == []

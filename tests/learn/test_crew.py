@@ -8,8 +8,8 @@ import pytest
 
 from reasoningbank.core.errors import BankFull
 from reasoningbank.learn import queue
-from reasoningbank.learn.crew import Crew, Shift, beating
-from reasoningbank.learn.owners import is_gone, this_process
+from reasoningbank.learn.process_identity import is_gone, this_process
+from reasoningbank.learn.worker_pool import Crew, Shift, beating
 
 
 def gone() -> str:
@@ -40,7 +40,7 @@ def test_jobs_are_worked_on_side_by_side(bank, end_sessions, a_teacher, a_lesson
 
 def test_a_job_whose_worker_died_is_run_alone(bank, end_sessions, a_teacher, a_lesson) -> None:
     suspect = end_sessions(bank)[0]
-    queue.claim(bank.desk, f"{gone()}1", 1)
+    queue.claim(bank.context, f"{gone()}1", 1)
     end_sessions(bank, 6, task="fresh")
     subject = bank.jobs.get(suspect).job.subject
     lock, running, seen = threading.Lock(), set(), {}
@@ -96,24 +96,24 @@ def test_a_bank_that_fails_stops_the_workers_and_no_job_is_blamed(bank, end_sess
 def test_a_long_job_beats_so_that_nobody_takes_it_over(bank, end_sessions, monkeypatch) -> None:
     monkeypatch.setattr(queue, "HEARTBEAT_S", 0.01)
     [job] = end_sessions(bank)
-    [claimed] = queue.claim(bank.desk, f"{this_process()}1", 1)
-    with beating(bank.desk, claimed):
+    [claimed] = queue.claim(bank.context, f"{this_process()}1", 1)
+    with beating(bank.context, claimed):
         deadline = threading.Event()
         for _ in range(500):
             if bank.jobs.get(job).lease.beat > claimed.lease.beat + 2:
                 break
             deadline.wait(0.02)
     assert bank.jobs.get(job).lease.beat > claimed.lease.beat + 2
-    bank.desk.store.write(bank.tenant, lambda w: queue.finish(bank.desk, w, claimed, ()))
+    bank.context.store.write(bank.tenant, lambda w: queue.finish(bank.context, w, claimed, ()))
     assert bank.jobs.get(job).standing == "done"
 
 
 def test_of_the_jobs_of_dead_workers_the_least_tried_go_first(bank, end_sessions, a_teacher, a_lesson) -> None:
     often, once = end_sessions(bank, 2)
     for job, times in ((often, 3), (once, 1)):
-        lease = queue.claim_one(bank.desk, gone(), job).lease
+        lease = queue.claim_one(bank.context, gone(), job).lease
         for _ in range(times - 1):
-            [claimed] = queue.take_over(bank.desk, gone(), lease)
+            [claimed] = queue.take_over(bank.context, gone(), lease)
             lease = claimed.lease
     order = []
 

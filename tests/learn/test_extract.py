@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import LLMRefused
-from reasoningbank.core.learning import Completion, Episode, EpisodeStep, Finding, Verdict
+from reasoningbank.core.learning import Completion, Episode, EpisodeStep, Verdict, VerdictOutcome
 from reasoningbank.core.tokens import count_tokens
-from reasoningbank.learn.extract import LLMDistiller
+from reasoningbank.learn.llm_distiller import LLMDistiller
 from reasoningbank.learn.prompting import prompt
 from reasoningbank.learn.traces import cut_middle, fence, middle_out, trace_of
 from reasoningbank.llm.scripted import ScriptedLLM
@@ -33,7 +33,7 @@ EPISODE = Episode(
         EpisodeStep(action="make", result="built", ok=True),
     ),
 )
-WON = Verdict(outcome=Finding.SUCCESS, reason="it was built")
+WON = Verdict(outcome=VerdictOutcome.SUCCESS, reason="it was built")
 
 
 def test_a_good_answer_becomes_lessons_with_prompt_and_evidence() -> None:
@@ -48,8 +48,8 @@ def test_a_good_answer_becomes_lessons_with_prompt_and_evidence() -> None:
     assert "[1] (failed) make\n    => error: foo.h not found" in user.text
 
 
-@pytest.mark.parametrize("finding", Finding)
-def test_each_outcome_has_its_prompt(finding: Finding) -> None:
+@pytest.mark.parametrize("finding", VerdictOutcome)
+def test_each_outcome_has_its_prompt(finding: VerdictOutcome) -> None:
     llm = ScriptedLLM(["NO_EXTRACTIONS"])
     assert LLMDistiller(llm).distill(EPISODE, Verdict(outcome=finding)) == []
     assert llm.asked[0][0].text == prompt(finding.value).text
@@ -103,7 +103,7 @@ def test_an_answer_that_was_cut_off_is_asked_for_again() -> None:
 def test_runs_are_compared_in_one_request() -> None:
     llm = ScriptedLLM([f"{GOOD}\n\n{GOOD.replace('1', '2').replace('-dev', 'other').replace('success', 'failure')}"])
     lost = replace(EPISODE, steps=EPISODE.steps[:1])
-    lessons = LLMDistiller(llm).contrast([(EPISODE, WON), (lost, Verdict(outcome=Finding.FAILURE))])
+    lessons = LLMDistiller(llm).contrast([(EPISODE, WON), (lost, Verdict(outcome=VerdictOutcome.FAILURE))])
     assert [lesson.outcome for lesson in lessons] == ["success", "failure"]
     assert "Run 1 of 2. Outcome: success" in llm.asked[0][1].text
     assert "Run 2 of 2. Outcome: failure" in llm.asked[0][1].text
@@ -180,7 +180,7 @@ def test_secrets_are_scrubbed_from_everything_that_is_sent() -> None:
     )
     llm = ScriptedLLM([GOOD.replace("Install libfoo-dev, then run make again.", "git push with a helper")])
     distiller = LLMDistiller(llm, scrub=lambda text: text.replace(secret, "[SECRET:github-pat]"))
-    [lesson] = distiller.distill(leaky, Verdict(outcome=Finding.SUCCESS, reason=f"pushed with {secret}"))
+    [lesson] = distiller.distill(leaky, Verdict(outcome=VerdictOutcome.SUCCESS, reason=f"pushed with {secret}"))
     assert secret[:12] not in llm.asked[0][1].text
     assert "[SECRET:github-pat]" in llm.asked[0][1].text
     assert secret not in lesson.evidence

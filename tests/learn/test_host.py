@@ -9,9 +9,9 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import Conflict, NotFound
 from reasoningbank.learn import queue
-from reasoningbank.learn.host import InvalidAnswer
+from reasoningbank.learn.agent_jobs import InvalidAnswer
+from reasoningbank.learn.lease_monitor import HOST_LEASE_S
 from reasoningbank.learn.prompting import prompt
-from reasoningbank.learn.watch import HOST_LEASE_S
 
 GOOD = """## Memory 1
 **Title**: Install the -dev package
@@ -72,7 +72,7 @@ def test_a_named_job_can_be_asked_for_and_a_free_one_answered_straight_away(bank
 
 def test_a_job_that_a_worker_has_takes_no_answer(bank, end_sessions) -> None:
     [job] = end_sessions(bank)
-    queue.claim(bank.desk, "elsewhere/1/1@1", 1)
+    queue.claim(bank.context, "elsewhere/1/1@1", 1)
     with pytest.raises(Conflict, match="worker"):
         bank.jobs.answer(job, GOOD)
     with pytest.raises(Conflict, match="running"):
@@ -104,6 +104,6 @@ def test_an_erased_session_is_passed_over(bank, end_sessions) -> None:
 
     first, second = end_sessions(bank, 2)
     subject = bank.jobs.get(first).job.subject
-    bank.desk.store.write(bank.tenant, lambda w: w.remove(Trajectory, subject))
+    bank.context.store.write(bank.tenant, lambda w: w.remove(Trajectory, subject))
     assert bank.jobs.next().job.id == second
     assert bank.jobs.get(first).standing == "done"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from reasoningbank.core.errors import LLMRefused, LLMUnavailable
-from reasoningbank.core.learning import Episode, EpisodeStep, Finding, JudgedBy
+from reasoningbank.core.learning import Episode, EpisodeStep, JudgedBy, VerdictOutcome
 from reasoningbank.learn.judge import EnvironmentJudge, Judges, LLMJudge, RulesJudge
 from reasoningbank.llm.scripted import ScriptedLLM
 
@@ -33,7 +33,7 @@ def test_a_reward_decides_and_nobody_else_is_asked(reward: float, finding: str) 
 
 def test_how_a_session_was_ended_counts_before_an_opinion() -> None:
     judges, llm = chain("Verdict: failure\nReason: x")
-    assert judges.judge(replace(QUIET, outcome="success")).outcome is Finding.SUCCESS
+    assert judges.judge(replace(QUIET, outcome="success")).outcome is VerdictOutcome.SUCCESS
     assert llm.asked == []
 
 
@@ -60,7 +60,7 @@ def test_a_test_run_in_the_trace_is_the_environment_speaking(result: str, findin
 
 def test_the_last_test_run_counts() -> None:
     mended = with_results("=== 1 failed, 4 passed in 0.3s ===", "edited", "=== 5 passed in 0.3s ===")
-    assert EnvironmentJudge().judge(mended).outcome is Finding.SUCCESS
+    assert EnvironmentJudge().judge(mended).outcome is VerdictOutcome.SUCCESS
 
 
 # ---------------------------------------------------------------- a model
@@ -69,7 +69,7 @@ def test_the_last_test_run_counts() -> None:
 def test_a_model_is_asked_when_the_environment_is_silent() -> None:
     judges, llm = chain('Verdict: failure\nReason: It only looked.\nEvidence: "some files"')
     verdict = judges.judge(QUIET)
-    assert (verdict.outcome, verdict.source) == (Finding.FAILURE, JudgedBy.LLM)
+    assert (verdict.outcome, verdict.source) == (VerdictOutcome.FAILURE, JudgedBy.LLM)
     assert (verdict.reason, verdict.evidence) == ("It only looked.", "some files")
     assert 0.5 < verdict.certainty < 1
     assert "some files" in llm.asked[0][1].text
@@ -89,7 +89,7 @@ def test_words_that_are_not_in_the_record_are_no_evidence() -> None:
 def test_a_judge_without_a_readable_answer_gives_unknown_and_never_failure(answer: object) -> None:
     judges, _ = chain(answer)
     verdict = judges.judge(QUIET)
-    assert verdict.outcome is Finding.UNKNOWN
+    assert verdict.outcome is VerdictOutcome.UNKNOWN
 
 
 def test_an_outage_is_no_answer_and_is_passed_on() -> None:
@@ -101,7 +101,7 @@ def test_an_outage_is_no_answer_and_is_passed_on() -> None:
 def test_rules_are_asked_when_the_model_is_in_doubt() -> None:
     judges, _ = chain("Verdict: unknown\nReason: Cannot tell.")
     verdict = judges.judge(with_results("fine", "Error: no such table"))
-    assert (verdict.outcome, verdict.source) == (Finding.FAILURE, JudgedBy.RULES)
+    assert (verdict.outcome, verdict.source) == (VerdictOutcome.FAILURE, JudgedBy.RULES)
 
 
 # ---------------------------------------------------------------- rules
@@ -113,7 +113,7 @@ def test_rules_are_asked_when_the_model_is_in_doubt() -> None:
      "File errors.py saved", "0 failures"],
 )  # fmt: skip
 def test_a_quiet_end_is_unknown_and_not_a_failure(result: str) -> None:
-    assert RulesJudge().judge(with_results("a", result)).outcome is Finding.UNKNOWN
+    assert RulesJudge().judge(with_results("a", result)).outcome is VerdictOutcome.UNKNOWN
 
 
 FAILING = {
@@ -128,13 +128,13 @@ FAILING = {
 @pytest.mark.parametrize("result", FAILING.values(), ids=FAILING)
 def test_a_last_action_that_failed_is_a_failure_with_its_words(result: str) -> None:
     verdict = RulesJudge().judge(with_results("fine", result))
-    assert verdict.outcome is Finding.FAILURE
+    assert verdict.outcome is VerdictOutcome.FAILURE
     assert verdict.evidence in result
     assert 0.5 < verdict.certainty < 1
 
 
 def test_an_error_that_was_mended_is_no_failure() -> None:
-    assert RulesJudge().judge(with_results("Error: no such table", "3 rows")).outcome is Finding.UNKNOWN
+    assert RulesJudge().judge(with_results("Error: no such table", "3 rows")).outcome is VerdictOutcome.UNKNOWN
 
 
 def test_a_failed_action_before_the_last_word_still_counts() -> None:
@@ -142,7 +142,7 @@ def test_a_failed_action_before_the_last_word_still_counts() -> None:
         EpisodeStep(action="cancel_order(7)", result="Error: cannot be cancelled"),
         EpisodeStep(action="Your order could not be found in our system, so we are done.", result="ok bye"),
     )
-    assert RulesJudge().judge(replace(QUIET, steps=steps)).outcome is Finding.FAILURE
+    assert RulesJudge().judge(replace(QUIET, steps=steps)).outcome is VerdictOutcome.FAILURE
 
 
 def test_giving_up_and_going_in_circles_are_failures_and_together_more_certain() -> None:
@@ -150,7 +150,7 @@ def test_giving_up_and_going_in_circles_are_failures_and_together_more_certain()
     quit_ = EpisodeStep(action="I am unable to complete this.", result="")
     one = RulesJudge().judge(replace(QUIET, steps=(quit_,)))
     both = RulesJudge().judge(replace(QUIET, steps=(*circle, quit_)))
-    assert one.outcome is both.outcome is Finding.FAILURE
+    assert one.outcome is both.outcome is VerdictOutcome.FAILURE
     assert both.certainty > one.certainty
 
 

@@ -24,7 +24,7 @@ def bank(path: Path, clock):
 
 
 def metered(bank: ReasoningBank, *lines: object, budget: int = 1_000) -> MeteredLLM:
-    return MeteredLLM(ScriptedLLM(lines or [SAID], forever=True), bank.desk, tokens_per_day=budget)
+    return MeteredLLM(ScriptedLLM(lines or [SAID], forever=True), bank.context, tokens_per_day=budget)
 
 
 def test_every_call_is_in_the_ledger(bank) -> None:
@@ -84,7 +84,7 @@ def test_a_share_that_a_killed_process_set_aside_counts_as_spent(bank, path, chi
         "from reasoningbank.learn.ledger import MeteredLLM; from reasoningbank.llm.scripted import ScriptedLLM\n"
         "from reasoningbank.core.learning import Message\n"
         "bank = ReasoningBank.open(sys.argv[1], embedder='hash', clock=lambda: 1_790_000_000.0)\n"
-        "llm = MeteredLLM(ScriptedLLM([lambda _: os.kill(os.getpid(), 9)]), bank.desk, tokens_per_day=60)\n"
+        "llm = MeteredLLM(ScriptedLLM([lambda _: os.kill(os.getpid(), 9)]), bank.context, tokens_per_day=60)\n"
         "llm.complete([Message(role='user', text='x' * 39)], max_tokens=30)",
         path,
     )

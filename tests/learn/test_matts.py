@@ -10,7 +10,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput, LLMUnavailable
-from reasoningbank.core.learning import Acted, Episode, EpisodeStep, Finding, Verdict
+from reasoningbank.core.learning import Acted, Episode, EpisodeStep, Verdict, VerdictOutcome
 from reasoningbank.learn.contrast import difference
 from reasoningbank.learn.matts import parallel
 from reasoningbank.llm.scripted import ScriptedLLM
@@ -176,12 +176,12 @@ def test_senseless_numbers_of_runs_are_refused(bank, k) -> None:
 
 
 def test_runs_that_ended_alike_show_no_difference() -> None:
-    won = Verdict(outcome=Finding.SUCCESS)
-    lost = Verdict(outcome=Finding.FAILURE)
+    won = Verdict(outcome=VerdictOutcome.SUCCESS)
+    lost = Verdict(outcome=VerdictOutcome.FAILURE)
     run = Episode(task="t", namespace="n", steps=(SCHEMA,))
     assert difference([(run, won), (run, won)]) is None
     assert difference([(run, won), (run, lost)]) is None
-    assert difference([(run, Verdict(outcome=Finding.UNKNOWN)), (run, lost)]) is None
+    assert difference([(run, Verdict(outcome=VerdictOutcome.UNKNOWN)), (run, lost)]) is None
 
 
 # ---------------------------------------------------------------- sequential

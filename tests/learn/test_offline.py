@@ -15,18 +15,20 @@ from reasoningbank.core.learning import (
     MOST_LESSONS,
     Episode,
     EpisodeStep,
-    Finding,
     Lesson,
     Verdict,
+    VerdictOutcome,
 )
 from reasoningbank.core.types import Outcome
-from reasoningbank.learn.lessons import validate
 from reasoningbank.learn.offline.distiller import OfflineDistiller
+from reasoningbank.learn.store_lessons import validate
 
 Steps = Sequence[tuple[str, str]]
 
 
-def lessons(steps: Steps, *, said: Sequence[tuple[str, str]] = (), finding: Finding = Finding.UNKNOWN) -> list[Lesson]:
+def lessons(
+    steps: Steps, *, said: Sequence[tuple[str, str]] = (), finding: VerdictOutcome = VerdictOutcome.UNKNOWN
+) -> list[Lesson]:
     episode = Episode(
         task="do the work",
         namespace="n",
@@ -117,7 +119,7 @@ def test_values_that_were_asked_for_are_no_facts(steps: Steps) -> None:
 
 def test_a_wrong_name_is_told_by_the_facts_and_by_nothing_else() -> None:
     steps, _ = PLACES["rows of a database"]
-    found = lessons(steps, finding=Finding.FAILURE)
+    found = lessons(steps, finding=VerdictOutcome.FAILURE)
     assert [lesson.kind for lesson in found] == ["fact"]
     assert "Table 'poker.players' doesn't exist" in found[0].description
 
@@ -186,14 +188,14 @@ def test_a_failure_that_comes_again_is_a_warning_with_what_to_do_instead() -> No
         ('click("Forums")', "Error: element not visible"),
         ("scroll(down)", "ok"),
     ]
-    (warning,) = lessons(steps, finding=Finding.FAILURE)
+    (warning,) = lessons(steps, finding=VerdictOutcome.FAILURE)
     assert warning.outcome is Outcome.FAILURE
     assert "Do this instead: `scroll(down)` worked next." in warning.content
 
 
 def test_a_session_that_went_well_warns_of_nothing() -> None:
     steps = [("click(a)", "Error: not visible"), ("click(b)", "Error: not visible"), ("scroll()", "ok")]
-    assert not of_kind(lessons(steps, finding=Finding.SUCCESS), "warning")
+    assert not of_kind(lessons(steps, finding=VerdictOutcome.SUCCESS), "warning")
 
 
 # ---------------------------------------------------------------- wishes
@@ -235,7 +237,7 @@ def test_runs_of_one_task_are_compared_with_those_that_went_well_first() -> None
                                                    EpisodeStep(action="git push -u o x", result="ok")))  # fmt: skip
     bad = Episode(task="t", namespace="n", steps=(EpisodeStep(action="click(a)", result="Error: hidden"),) * 2)
     found = OfflineDistiller().contrast(
-        [(bad, Verdict(outcome=Finding.FAILURE)), (good, Verdict(outcome=Finding.SUCCESS))]
+        [(bad, Verdict(outcome=VerdictOutcome.FAILURE)), (good, Verdict(outcome=VerdictOutcome.SUCCESS))]
     )
     assert [lesson.kind for lesson in found] == ["fix", "warning"]
 
@@ -255,9 +257,11 @@ nasty = st.one_of(
 
 
 @settings(max_examples=60)
-@given(st.lists(st.tuples(nasty, nasty), max_size=8), st.lists(nasty, max_size=4), st.sampled_from(list(Finding)))
+@given(
+    st.lists(st.tuples(nasty, nasty), max_size=8), st.lists(nasty, max_size=4), st.sampled_from(list(VerdictOutcome))
+)
 def test_every_lesson_keeps_the_limits_whatever_the_trace(
-    steps: list[tuple[str, str]], said: list[str], finding: Finding
+    steps: list[tuple[str, str]], said: list[str], finding: VerdictOutcome
 ) -> None:
     found = lessons(steps, said=[("user", words) for words in said], finding=finding)
     assert len(found) <= MOST_LESSONS
@@ -299,4 +303,4 @@ def test_a_very_long_session_is_read_in_one_go() -> None:
 def test_what_somebody_tells_in_sentences_is_no_list_of_names(steps) -> None:
     told = tuple(EpisodeStep(action=action, result=result) for action, result in steps)
     episode = Episode(task="build the login", namespace="n", steps=told, outcome="success")
-    assert list(OfflineDistiller().distill(episode, Verdict(outcome=Finding.SUCCESS))) == []
+    assert list(OfflineDistiller().distill(episode, Verdict(outcome=VerdictOutcome.SUCCESS))) == []

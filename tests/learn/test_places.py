@@ -6,7 +6,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.learning import Episode, EpisodeStep
-from reasoningbank.learn.offline.places import Place, describe, join, kinship, read
+from reasoningbank.learn.offline.places import ListedPlace, describe, join, kinship, read
 
 SINGERS = ("DESCRIBE singer", "[('Singer_ID', 'int', 'NO'), ('Name', 'text', 'NO'), ('Country', 'text', 'NO')]")
 OTHER_SINGERS = ("DESCRIBE singer", "[('Id', 'int', 'NO'), ('Birth_Year', 'int', 'NO'), ('Worth', 'int', 'NO')]")
@@ -109,10 +109,10 @@ def test_a_place_that_would_outgrow_a_prompt_begins_a_page_of_its_own(bank: Reas
 def test_two_accounts_are_of_one_place_when_their_things_agree(
     known: dict[str, tuple[str, ...]], seen: dict[str, tuple[str, ...]], same: bool
 ) -> None:
-    assert (kinship(Place(things=known), Place(things=seen)) > 0.0) is same
+    assert (kinship(ListedPlace(things=known), ListedPlace(things=seen)) > 0.0) is same
 
 
 def test_a_place_is_read_back_as_it_was_written() -> None:
-    place = Place(things={"a": ("x", "y"), "b": (), "c d": ("z",)}, notes=("A note.",))
-    assert read(describe(place)) == Place(things={"a": ("x", "y"), "c d": ("z",), "b": ()}, notes=("A note.",))
+    place = ListedPlace(things={"a": ("x", "y"), "b": (), "c d": ("z",)}, notes=("A note.",))
+    assert read(describe(place)) == ListedPlace(things={"a": ("x", "y"), "c d": ("z",), "b": ()}, notes=("A note.",))
     assert join(place, place) == place

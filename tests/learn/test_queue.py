@@ -11,9 +11,9 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import Conflict, LeaseLost, LLMUnavailable, NotFound
 from reasoningbank.core.types import Job, Memory
 from reasoningbank.learn import queue
-from reasoningbank.learn.crew import Shift
+from reasoningbank.learn.lease_monitor import LONGEST_LOOK_S, LeaseMonitor
 from reasoningbank.learn.queue import FIRST_WAIT_S, LEASE_S, LONGEST_WAIT_S, MOST_ATTEMPTS, waiting_s
-from reasoningbank.learn.watch import LONGEST_LOOK_S, Watch
+from reasoningbank.learn.worker_pool import Shift
 
 ONE = Shift(workers=1, batch=1)
 
@@ -25,7 +25,7 @@ def bank(path: Path, clock):
 
 
 def desk_of(bank: ReasoningBank):
-    return bank.desk
+    return bank.context
 
 
 def memories(bank: ReasoningBank) -> list[Memory]:
@@ -236,11 +236,11 @@ def test_a_claim_is_held_until_its_owner_is_gone(bank, end_sessions, teacher) ->
 
 def test_the_answer_of_a_worker_that_lost_its_lease_is_dropped_whole(bank, end_sessions, a_teacher, a_lesson) -> None:
     [job] = end_sessions(bank)
-    desk = desk_of(bank)
+    context = desk_of(bank)
 
     def stolen(episode):
         [held] = [lease for lease in _leases(bank) if lease.owner]
-        queue.take_over(desk, "thief", held)
+        queue.take_over(context, "thief", held)
         return [a_lesson("too late")]
 
     assert [a.end for a in bank.distill(teachers=[a_teacher(stolen)]).attempts] == ["lost"]
@@ -260,7 +260,7 @@ def test_the_job_of_a_process_that_died_is_taken_over_at_once(
     dead = child(
         "import sys; from reasoningbank.wiring import ReasoningBank; from reasoningbank.learn import queue, owners\n"
         "bank = ReasoningBank.open(sys.argv[1], embedder='hash', namespace='n', clock=lambda: 2e9)\n"
-        "print(len(queue.claim(bank.desk, owners.this_process() + '1', 9)))",
+        "print(len(queue.claim(bank.context, owners.this_process() + '1', 9)))",
         path,
     )
     assert finished(dead) == "1\n"
@@ -271,13 +271,13 @@ def test_the_job_of_a_process_that_died_is_taken_over_at_once(
 
 def test_a_job_that_kills_its_worker_is_buried_after_five_attempts(bank, end_sessions, teacher) -> None:
     [job] = end_sessions(bank)
-    desk = desk_of(bank)
-    queue.claim(desk, "w", 1)
+    context = desk_of(bank)
+    queue.claim(context, "w", 1)
     for _ in range(MOST_ATTEMPTS - 1):
         [held] = _leases(bank)
-        assert queue.take_over(desk, "w", held)
+        assert queue.take_over(context, "w", held)
     [held] = _leases(bank)
-    assert queue.take_over(desk, "w", held) == []
+    assert queue.take_over(context, "w", held) == []
     item = bank.jobs.get(job)
     assert (item.standing, item.job.attempts) == ("dead", MOST_ATTEMPTS)
     assert "died" in item.job.error
@@ -309,7 +309,7 @@ class Watchmaker:
 
 
 def looks_until_stale(bank, watchmaker: Watchmaker, step_s, beat=lambda look: None, most: int = 200) -> int | None:
-    watch = Watch(watchmaker)
+    watch = LeaseMonitor(watchmaker)
     for look in range(most):
         if watch.stale(_leases(bank), lambda _: False):
             return look

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from reasoningbank import ReasoningBank
+from reasoningbank.bank.json_view import report_json
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.view import report_json
 
 ADVICE = "configure the retry policy of the http client"
 

@@ -22,8 +22,8 @@ def session(bank, *results, action="git commit -am x", used=()):
 
 def settled(bank, fates):
     return [
-        settle(bank.desk, trajectory, commits, lambda name: fates.get(name, Fate.UNKNOWN))
-        for trajectory, commits in committing_sessions(bank.desk, bank.namespace)
+        settle(bank.context, trajectory, commits, lambda name: fates.get(name, Fate.UNKNOWN))
+        for trajectory, commits in committing_sessions(bank.context, bank.namespace)
     ]
 
 
@@ -46,7 +46,7 @@ def stability(bank, memory_id):
 )
 def test_commits_are_those_that_git_named(bank, action, result, expected):
     session(bank, result, action=action)
-    found = [commits for _, commits in committing_sessions(bank.desk, bank.namespace)]
+    found = [commits for _, commits in committing_sessions(bank.context, bank.namespace)]
     assert found == ([expected] if expected else [])
 
 
@@ -110,4 +110,4 @@ def test_a_forgotten_memory_gets_nothing_and_an_unknown_fate_gives_nothing(bank)
 
 def test_sessions_of_other_namespaces_are_left_alone(bank):
     session(bank, "[main 1111111] a")
-    assert list(committing_sessions(bank.desk, "elsewhere")) == []
+    assert list(committing_sessions(bank.context, "elsewhere")) == []

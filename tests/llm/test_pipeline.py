@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.learn.crew import Shift
+from reasoningbank.learn.worker_pool import Shift
 from reasoningbank.llm.openai import OpenAILLM
 
 GOOD = """## Memory 1

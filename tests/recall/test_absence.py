@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reasoningbank.recall import absence
-from reasoningbank.recall.absence import Absence
+from reasoningbank.recall import known_empty
+from reasoningbank.recall.known_empty import Absence
 
 
 class Look:
@@ -47,7 +47,7 @@ def test_one_tenants_absence_says_nothing_of_anothers():
 
 
 def test_it_remembers_so_many_tenants_and_no_more(monkeypatch):
-    monkeypatch.setattr(absence, "MOST_TENANTS", 3)
+    monkeypatch.setattr(known_empty, "MOST_TENANTS", 3)
     none, look = Absence(), Look()
     for number in range(20):
         none.holds(f"tenant {number}", 7, look)

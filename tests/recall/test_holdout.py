@@ -25,7 +25,7 @@ def trying(path: Path) -> Iterator[ReasoningBank]:
 
 def logged(bank: ReasoningBank) -> list[Exposure]:
     bank.flush_shown()
-    with bank.desk.store.read(bank.tenant) as reader:
+    with bank.context.store.read(bank.tenant) as reader:
         return reader.beside(Exposure)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
 from reasoningbank.serve import tokens
 from reasoningbank.serve.http.server import listening, make_server
 from reasoningbank.serve.http.start import Wishes, service_for
@@ -128,8 +128,8 @@ def token_for(bank: ReasoningBank) -> Callable[..., str]:
 
 
 def new_token(bank: Bank, tenant: str, scope: str = "write", **options: Any) -> str:
-    options = {"lifetime_s": 3600.0, "now": bank.desk.clock(), **options}
-    return tokens.create(bank.desk.store, tenant=tenant, scope=scope, random_bytes=os.urandom, **options)[0]
+    options = {"lifetime_s": 3600.0, "now": bank.context.clock(), **options}
+    return tokens.create(bank.context.store, tenant=tenant, scope=scope, random_bytes=os.urandom, **options)[0]
 
 
 class Stream:

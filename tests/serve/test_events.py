@@ -80,7 +80,7 @@ def test_a_quiet_stream_says_that_it_is_there_and_ends_when_its_token_does(bank,
     with served(bank) as api:
         listening = stream(api.as_(token))
         listening.until(": still here")
-        tokens.revoke(bank.desk.store, token.split("_")[1], 0.0)
+        tokens.revoke(bank.context.store, token.split("_")[1], 0.0)
         assert listening.ended()
 
 

@@ -14,9 +14,9 @@ import pytest
 from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.serve import oauth
 from reasoningbank.serve.http.gate import Gate
-from reasoningbank.serve.http.lanes import WIDTHS, Lane, Width, searching_width
 from reasoningbank.serve.http.limits import Limits
 from reasoningbank.serve.http.problems import Problem
+from reasoningbank.serve.http.thread_pools import WIDTHS, Lane, Width, searching_width
 from reasoningbank.serve.oauth import checked_settings
 from reasoningbank.serve.turns import Turns
 from tests.serve.conftest import served

@@ -15,7 +15,7 @@ MEMORY = {"title": "t", "content": "c"}
 
 
 def count(bank) -> int:
-    with bank.desk.store.read(bank.tenant) as reader:
+    with bank.context.store.read(bank.tenant) as reader:
         return reader.count(Memory, {})
 
 
@@ -60,10 +60,10 @@ def test_every_write_takes_a_key(api, bank):
     for number, (method, path, body) in enumerate(writes):
         first = api(method, path, body, idempotency_key=f"w{number}")
         assert first.status in (200, 201), first.body
-        head = bank.desk.store.head()
+        head = bank.context.store.head()
         again = api(method, path, body, idempotency_key=f"w{number}")
         assert (again.body, again.headers.get("idempotency-replayed")) == (first.body, "true"), path
-        assert bank.desk.store.head() == head, f"{path} was done twice"
+        assert bank.context.store.head() == head, f"{path} was done twice"
 
 
 def test_an_erasure_with_a_key_is_answered_again_and_leaves_nothing(api, bank, path):
@@ -71,7 +71,7 @@ def test_an_erasure_with_a_key_is_answered_again_and_leaves_nothing(api, bank, p
     for _ in range(2):
         assert api("DELETE", f"/v1/memories/{made['id']}?erase=true", idempotency_key="gone").status == 204
     assert api.search("unrepeatable-canary")["memories"] == []
-    bank.desk.store.backup(path.parent / "copy.db")
+    bank.context.store.backup(path.parent / "copy.db")
     assert b"unrepeatable-canary" not in (path.parent / "copy.db").read_bytes(), (
         "a kept answer must not outlive what it tells of"
     )

@@ -176,7 +176,7 @@ def test_many_at_once_are_all_served_and_all_kept(bank):
             thread.join(120)
         ids = [made for made, _ in answers]
         assert len(set(ids)) == 100
-        with bank.desk.store.read("local") as reader:
+        with bank.context.store.read("local") as reader:
             assert len(reader.get(Memory, ids)) == 100
 
 

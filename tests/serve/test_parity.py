@@ -7,22 +7,22 @@ from collections import Counter
 
 import pytest
 
-from reasoningbank.bank import Bank
-from reasoningbank.judging import Judging
+from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.gaps import KnowledgeGaps
+from reasoningbank.bank.secrets import Secrets
+from reasoningbank.bank.teams import TeamRoster
+from reasoningbank.bank.trust import TrustDecisions
+from reasoningbank.bank.upkeep import Upkeep
 from reasoningbank.learn.jobs import Jobs
-from reasoningbank.secrecy import Secrecy
 from reasoningbank.serve.http import openapi
 from reasoningbank.serve.http.routes import ENDPOINTS
-from reasoningbank.team_roster import TeamRoster
-from reasoningbank.unanswered import Unanswered
-from reasoningbank.upkeep import Upkeep
 
 NOUNS: dict[str, type] = {
     "jobs": Jobs,
-    "trust": Judging,
-    "gaps": Unanswered,
+    "trust": TrustDecisions,
+    "gaps": KnowledgeGaps,
     "upkeep": Upkeep,
-    "secrets": Secrecy,
+    "secrets": Secrets,
     "teams": TeamRoster,
 }
 """What a bank is reached by beside its verbs."""
@@ -104,7 +104,7 @@ ROUTES: dict[str, str] = {
 
 NOT_OVER_HTTP: dict[str, str] = {
     "close": "belongs to whoever opened the bank",
-    "desk": "the inside of a bank, for doors such as the server itself",
+    "context": "the inside of a bank, for doors such as the server itself",
     "namespace": "the caller says it with each request",
     "tenant": "the credentials say it",
     "for_tenant": "the credentials say it",

@@ -141,7 +141,7 @@ def test_what_was_acknowledged_before_the_end_is_kept(start, path):
     assert process.returncode == 0
     assert len(broken) == 16
     assert all(isinstance(one, (ConnectionError, http.client.RemoteDisconnected)) for one in broken), broken
-    with ReasoningBank.open(path, namespace="n") as bank, bank.desk.store.read("local") as reader:
+    with ReasoningBank.open(path, namespace="n") as bank, bank.context.store.read("local") as reader:
         kept = reader.get(Memory, acknowledged)
     assert len(kept) == len(acknowledged) > 200
 

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
 from reasoningbank.serve.http.problems import CODES, MEDIA_TYPE
 from tests.serve.conftest import served
 
@@ -146,7 +146,7 @@ def test_every_answer_carries_the_headers_that_keep_browsers_out(shared):
 
 def test_a_fault_of_ours_is_told_as_no_more_than_that(bank, monkeypatch):
     def broken(*_):
-        raise RuntimeError(f"secret in {bank.desk.store.info.location}")
+        raise RuntimeError(f"secret in {bank.context.store.info.location}")
 
     with served(bank) as api:
         monkeypatch.setattr(Bank, "status", broken)

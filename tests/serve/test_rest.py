@@ -7,7 +7,7 @@ import json
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.view import found_json, history_json, remembered_json
+from reasoningbank.bank.json_view import found_json, history_json, remembered_json
 from tests.serve.conftest import served
 
 
@@ -103,13 +103,13 @@ def test_a_key_keeps_one_memory_with_revisions(api):
 def test_bulk_is_all_or_nothing(api, bank):
     good = {"title": "a", "content": "b"}
     assert len(api("POST", "/v1/memories/bulk", {"memories": [good] * 1200}).json["ids"]) == 1200
-    before = bank.desk.store.head()
+    before = bank.context.store.head()
     refused = api(
         "POST", "/v1/memories/bulk", {"memories": [*[good] * 600, {**good, "key": "k"}, {**good, "key": "k"}]}
     )
     assert (refused.status, refused.code) == (409, "conflict")
     assert "UNIQUE" not in refused.json["detail"]
-    assert bank.desk.store.head() == before
+    assert bank.context.store.head() == before
 
 
 def test_pages_of_a_list_hold_every_memory_once(api):

@@ -40,7 +40,7 @@ def test_an_idle_stream_ends_when_its_token_is_revoked(bank, stream, token_for):
     token = token_for("acme", "read")
     with served(bank) as api:
         listening = stream(api.as_(token))
-        tokens.revoke(bank.desk.store, _id(token), 0.0)
+        tokens.revoke(bank.context.store, _id(token), 0.0)
         assert listening.ended()
 
 
@@ -72,7 +72,7 @@ def test_a_busy_stream_hears_of_nothing_that_was_written_after_its_token_was_rev
         thread.start()
         try:
             heard = [listening.event()["id"] for _ in range(20)]
-            tokens.revoke(bank.desk.store, _id(reading), 0.0)
+            tokens.revoke(bank.context.store, _id(reading), 0.0)
             revoked.set()
             while (line := listening.line()) is not None:
                 if line.startswith("data: "):
@@ -92,7 +92,7 @@ def test_a_stream_ends_when_its_token_expires(bank, stream, token_for):
 
 def test_a_stream_ends_when_its_token_is_given_to_another_tenant_or_to_nobody(bank, stream, token_for):
     moved, stripped = token_for("acme", "read"), token_for("acme", "read")
-    store = bank.desk.store
+    store = bank.context.store
     with served(bank) as api:
         first, second = stream(api.as_(moved)), stream(api.as_(stripped))
         store.keep_token(replace(store.token(_id(moved)), tenant="rival"))
@@ -103,7 +103,7 @@ def test_a_stream_ends_when_its_token_is_given_to_another_tenant_or_to_nobody(ba
 
 def test_a_stream_goes_on_when_its_token_may_do_less_but_still_read(bank, stream, token_for):
     token = token_for("acme", "admin")
-    store = bank.desk.store
+    store = bank.context.store
     with served(bank) as api:
         listening = stream(api.as_(token))
         store.keep_token(replace(store.token(_id(token)), scopes=("read",)))
@@ -133,7 +133,7 @@ def test_a_stream_that_nobody_reads_is_broken_off(bank, token_for):
         drafts = [{"title": str(n), "content": "x"} for n in range(1000)]
         for _ in range(12):
             api.as_(token_for("acme"))("POST", "/v1/memories/bulk", {"memories": drafts})
-        tokens.revoke(bank.desk.store, _id(token), 0.0)
+        tokens.revoke(bank.context.store, _id(token), 0.0)
         deadline = time.monotonic() + 60
         while "reasoningbank_streams 0\n" not in api("GET", "/metrics").body.decode():
             assert time.monotonic() < deadline
@@ -156,7 +156,7 @@ def test_a_body_that_arrives_after_its_token_was_revoked_changes_nothing(bank, t
         deadline = time.monotonic() + 60
         while "reasoningbank_requests_in_flight 2\n" not in api("GET", "/metrics").body.decode():
             assert time.monotonic() < deadline
-        tokens.revoke(bank.desk.store, _id(token), 0.0)
+        tokens.revoke(bank.context.store, _id(token), 0.0)
         connection.send(body[5:])
         assert connection.getresponse().status == 401
         connection.close()
@@ -173,7 +173,7 @@ def test_lines_of_an_import_that_arrive_after_its_token_was_revoked_change_nothi
         connection.putheader("content-type", "application/x-ndjson")
         connection.putheader("content-length", str(2 * len(line)))
         connection.endheaders(line)
-        tokens.revoke(bank.desk.store, _id(token), 0.0)
+        tokens.revoke(bank.context.store, _id(token), 0.0)
         connection.send(line)
         assert connection.getresponse().status == 401
         connection.close()

@@ -205,7 +205,7 @@ def _truth(bank, tenants):
     """What each tenant had at first, as the records have it now; keys and own endings aside."""
     found = {}
     for tenant in tenants:
-        with bank.desk.store.read(tenant.name) as reader:
+        with bank.context.store.read(tenant.name) as reader:
             memories = reader.get(Memory, tenant.memories[1:])
             found[tenant.name] = {
                 one: (memory.title, memory.revision, memory.state) for one, memory in memories.items()
@@ -241,7 +241,7 @@ def test_importing_a_foreign_id_and_a_free_one_are_answered_alike(tenants, bank)
     foreign, free = other.memories[1], "mem_01ZZZZZZZZZZZZZZZZZZZZZZZZ"
     replies = []
     for one in (foreign, free):
-        with bank.desk.store.read(other.name) as reader:
+        with bank.context.store.read(other.name) as reader:
             whole = reader.get(Memory, [foreign])[foreign]
         line = {**{name: getattr(whole, name) for name in ("namespace", "scope", "outcome", "initial_confidence", "created_at", "updated_at", "revision", "state", "description")},
                 "type": "memory", "id": one, "tenant": "x", "title": "taken", "content": "taken", "key": None, "tags": [], "agent": None, "task_type": None,

@@ -97,18 +97,18 @@ def test_a_revoked_token_is_refused_at_once(closed, bank, token_for):
     token = token_for("acme")
     client = closed.as_(token)
     assert client("GET", "/v1/status").status == 200
-    tokens.revoke(bank.desk.store, token.split("_")[1], 0.0)
+    tokens.revoke(bank.context.store, token.split("_")[1], 0.0)
     assert client("GET", "/v1/status").status == 401
 
 
 def test_an_expired_token_is_refused(closed, bank, token_for):
-    late = token_for("acme", now=bank.desk.clock() - 7200.0)
+    late = token_for("acme", now=bank.context.clock() - 7200.0)
     assert closed.as_(late)("GET", "/v1/status").status == 401
 
 
 def test_every_bad_token_gets_the_same_answer(closed, bank, token_for):
     revoked, expired = token_for("acme"), token_for("acme", now=0.0)
-    tokens.revoke(bank.desk.store, revoked.split("_")[1], 0.0)
+    tokens.revoke(bank.context.store, revoked.split("_")[1], 0.0)
     unknown = "rbk_" + "a" * 16 + "_" + "A" * 43
     bodies = {closed.as_(one)("GET", "/v1/status").body for one in (revoked, expired, unknown, revoked[:-1] + "-")}
     assert len(bodies) == 1
@@ -230,14 +230,14 @@ def test_revoking_what_is_not_there_says_so(bank, rb):
     code, told = rb("revoke", "nothing")
     assert (code, told["error"]["type"]) == (3, "NotFound")
     with pytest.raises(NotFound):
-        tokens.revoke(bank.desk.store, "nothing", 0.0)
+        tokens.revoke(bank.context.store, "nothing", 0.0)
 
 
 def test_a_token_never_expires_only_when_asked(bank, rb):
     assert rb("create", "--tenant", "a", "--scope", "read", "--expires", "never")[1]["expires_at"] is None
     assert rb("create", "--tenant", "a", "--scope", "read")[1]["expires_at"] is not None
     with pytest.raises(Unauthenticated):
-        tokens.find_token(bank.desk.store, "rbk_", 0.0)
+        tokens.find_token(bank.context.store, "rbk_", 0.0)
 
 
 ALTERATIONS = {
@@ -266,13 +266,13 @@ def test_a_token_whose_row_was_altered_is_refused_and_verify_names_it(closed, ba
     assert (refused.status, refused.code) == (401, "unauthenticated")
     assert closed.as_(other)("GET", "/v1/status").status == 200
     assert [(damage.kind, damage.id) for damage in bank.verify()] == [("token", token_id)]
-    tokens.revoke(bank.desk.store, token_id, 0.0)
+    tokens.revoke(bank.context.store, token_id, 0.0)
     assert bank.verify() == [], "a revocation writes the row anew"
 
 
 def test_a_revocation_that_was_taken_back_by_hand_does_not_count(closed, bank, path, token_for):
     token = token_for("acme")
-    tokens.revoke(bank.desk.store, token.split("_")[1], bank.desk.clock())
+    tokens.revoke(bank.context.store, token.split("_")[1], bank.context.clock())
     raw = apsw.Connection(str(path))
     raw.set_busy_timeout(10_000)
     raw.execute("UPDATE tokens SET revoked_at = NULL")
@@ -291,5 +291,5 @@ def test_the_tokens_of_an_older_bank_go_on_working(tmp_path, monkeypatch):
         raw.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         raw.close()
     with ReasoningBank.open(path, embedder="hash") as bank:
-        assert bank.desk.store.token("abc").scopes == ("write",)
+        assert bank.context.store.token("abc").scopes == ("write",)
         assert bank.verify() == []

@@ -55,7 +55,7 @@ def test_more_tenants_than_crews_are_all_served(bank):
     with served(bank, staffing=Staffing(workers=1, tenants=2)) as api:
         for number in range(5):
             end_session(api.as_(new_token(bank, f"t{number}")))
-        until(lambda: bank.desk.store.tenants_with_jobs() == [])
+        until(lambda: bank.context.store.tenants_with_jobs() == [])
     for number in range(5):
         assert bank.for_tenant(f"t{number}").list(namespace="*")
 
@@ -97,7 +97,7 @@ def test_nobody_works_where_nobody_was_asked_to(bank):
 def test_jobs_for_the_host_wait_for_the_host(path):
     with ReasoningBank.open(path, embedder="hash", namespace="n", distiller="host") as bank, served(bank) as api:
         end_session(api)
-        workers = Workers(bank.desk.store, lambda _: bank, Staffing(), make_way=lambda _: None)
+        workers = Workers(bank.context.store, lambda _: bank, Staffing(), make_way=lambda _: None)
         workers._look()
         assert workers.crews == 0
         assert bank.jobs.tally() == {"waiting": 1}
@@ -154,7 +154,7 @@ def test_a_crew_that_fails_is_replaced(path):
 def test_work_makes_way_for_whoever_is_being_served(bank):
     asked = threading.Event()
     bank.end_session(bank.start_session("t").id, "success")
-    workers = Workers(bank.desk.store, lambda _: bank, Staffing(workers=1), make_way=lambda _: asked.set())
+    workers = Workers(bank.context.store, lambda _: bank, Staffing(workers=1), make_way=lambda _: asked.set())
     workers.start()
     until(lambda: bank.jobs.tally() == {"done": 1})
     workers.close()
@@ -167,7 +167,7 @@ def test_a_bank_that_can_only_be_read_is_served_without_workers(path, bank):
     bank.close()
     path.chmod(0o444)
     with ReasoningBank.open(path, embedder="hash", namespace="n") as reading:
-        if not reading.desk.store.info.read_only:
+        if not reading.context.store.info.read_only:
             pytest.skip("whoever runs this may write everywhere")
         with served(reading) as api:
             assert api("GET", "/readyz").json["distilling"] is False

@@ -27,7 +27,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def kept(path: Path) -> int:
-    with ReasoningBank.open(path, embedder="hash", read_only=True) as bank, bank.desk.store.read("local") as reader:
+    with ReasoningBank.open(path, embedder="hash", read_only=True) as bank, bank.context.store.read("local") as reader:
         return reader.count(Memory, {})
 
 
@@ -40,7 +40,7 @@ def test_another_writer_need_not_wait_while_a_store_makes_its_rows(path: Path) -
             other.record(title="meanwhile", content="written while the rows were made")
             writer.add(_named(memory, "mem_00000000000000000000000002"))
 
-        bank.desk.store.write("local", change, adds_only=True)
+        bank.context.store.write("local", change, adds_only=True)
     assert kept(path) == 3
 
 
@@ -58,7 +58,7 @@ def test_another_writer_need_not_wait_while_an_import_reads_and_scrubs(
                 other.record(title="meanwhile", content="written while the import was read")
             return scrub(scrubber, record)
 
-        monkeypatch.setattr("reasoningbank.desk.scrubbed_record", meanwhile)
+        monkeypatch.setattr("reasoningbank.context.scrubbed_record", meanwhile)
         assert bank.import_from(lines).added.total() == 5
     assert kept(path) == 6
 
@@ -72,14 +72,14 @@ def test_a_change_that_reads_though_it_was_said_to_add_only_is_refused_and_nothi
             writer.count(Memory, {})
 
         with pytest.raises(StoreError, match="add only"):
-            bank.desk.store.write("local", change, adds_only=True)
+            bank.context.store.write("local", change, adds_only=True)
     assert kept(path) == 1
 
 
 def test_of_stores_that_share_a_commit_the_one_that_fails_fails_alone(path: Path) -> None:
     with ReasoningBank.open(path, embedder="hash") as bank:
         memory = bank.record(title="first", content="a row to copy").memory
-        store = bank.desk.store
+        store = bank.context.store
         assert isinstance(store, SqliteStore)
         holds, go = threading.Event(), threading.Event()
         outcomes: dict[str, object] = {}
@@ -116,6 +116,6 @@ def test_of_stores_that_share_a_commit_the_one_that_fails_fails_alone(path: Path
 
 
 def _named(memory: Memory, memory_id: str) -> Memory:
-    from reasoningbank.core.values import replace
+    from reasoningbank.core.frozen import replace
 
     return replace(memory, id=memory_id)

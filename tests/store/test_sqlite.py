@@ -302,10 +302,10 @@ def test_marks_of_an_older_bank_are_found_by_a_newer_one(path: Path, monkeypatch
     connection.execute("INSERT INTO trust VALUES (?, ?, 0)", (memory.tenant, memory.id))
     connection.close()
     with ReasoningBank.open(path, embedder="hash") as bank:
-        with bank.desk.store.read(memory.tenant) as reader:
+        with bank.context.store.read(memory.tenant) as reader:
             assert reader.alike([7, 8, 9]) == {memory.id: 2}
         bank.erase(memory.id)
-        with bank.desk.store.read(memory.tenant) as reader:
+        with bank.context.store.read(memory.tenant) as reader:
             assert reader.alike([7, 8, 9]) == {}
 
 

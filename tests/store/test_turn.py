@@ -209,7 +209,7 @@ def test_a_forked_child_writes_in_turn_with_its_parent(tmp_path):
         for number in range(20):
             bank.record(title=f"parent {number}", content="written by the parent")
         assert os.waitpid(pid, 0)[1] == 0
-        with bank.desk.store.read(bank.tenant) as reader:
+        with bank.context.store.read(bank.tenant) as reader:
             assert len(reader.select(Memory, {})) == 41
 
 

@@ -12,9 +12,9 @@ import pytest
 from bench.storms._disk import Disk, Tree
 from bench.storms._recorder import SECTOR, Recorder, events_in
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.notes import leave_note, take_notes
+from reasoningbank.agents.capture_queue import leave_note, take_notes
 from reasoningbank.agents.payload import Event
-from reasoningbank.agents.place import place_of
+from reasoningbank.agents.state_dir import place_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the recorder is started in a child of its own")
 

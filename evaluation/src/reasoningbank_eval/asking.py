@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ranking import profiles
-from reasoningbank.core.values import dataclass
-from reasoningbank.recall.query import Found
+from reasoningbank.recall.query import SearchResult
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank_eval.okapi import Okapi
 from reasoningbank_eval.plain import DEPTH, NOTHING, SHOWN, Ranking, best_of, plain_rankings
@@ -107,12 +107,14 @@ def asked(bank: ReasoningBank, labelled: LabelledSet, words: Sequence[Ranking], 
     )
 
 
-def _search(bank: ReasoningBank, question: Question, ids: Sequence[str], barred: int | None, profile: str) -> Found:
+def _search(
+    bank: ReasoningBank, question: Question, ids: Sequence[str], barred: int | None, profile: str
+) -> SearchResult:
     exclude = () if barred is None else (ids[barred],)
     return bank.search(question.text, limit=SHOWN, floor=0.0, min_confidence=0.0, profile=profile, exclude=exclude)
 
 
-def _ranking(found: Found, position: Mapping[str, int]) -> Ranking:
+def _ranking(found: SearchResult, position: Mapping[str, int]) -> Ranking:
     if not found.memories:
         return NOTHING
     return Ranking(positions=tuple(position[hit.id] for hit in found.memories), score=found.memories[0].relevance)

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.recall.relevance import BARELY, CROWDED, Calibration
 from reasoningbank_eval.crowds import Asked, Crowd
 from reasoningbank_eval.reliability import calibration_error

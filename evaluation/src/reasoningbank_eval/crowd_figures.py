@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank_eval.crowds import Asked, Crowd, Reply
 from reasoningbank_eval.measures import Estimate, mean, roc_area
 from reasoningbank_eval.reliability import calibration_error

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from random import Random
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank_eval.asking import Progress, catch_up
 from reasoningbank_eval.plain import DEPTH

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ranking import profiles
-from reasoningbank.core.values import dataclass
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank_eval.asking import catch_up
 from reasoningbank_eval.sets import Document, LabelledSet, Question, draft_of

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank_eval import tau, throughput, verdicts
 from reasoningbank_eval.figures import machine
 from reasoningbank_eval.intercode import Exam, exams

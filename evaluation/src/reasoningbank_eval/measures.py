@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 RESAMPLES = 1000
 _BLOCK_ROWS = 512

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank_eval.asking import Trial
 
 BINS = 10

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank_eval.asking import Progress, Trial, asked, bank_in, plain_words
 from reasoningbank_eval.crowd_figures import CrowdFigure, crowd_figure
 from reasoningbank_eval.crowds import SIZES, ask_crowds, plan_crowds

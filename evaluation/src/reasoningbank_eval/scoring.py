@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank_eval.asking import BASELINES, Trial
 from reasoningbank_eval.measures import (
     Estimate,

@@ -12,8 +12,8 @@ from enum import StrEnum
 from random import Random
 
 from reasoningbank.core.drafts import MAX_TITLE_CHARS
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Draft
-from reasoningbank.core.values import dataclass
 
 
 class Kind(StrEnum):

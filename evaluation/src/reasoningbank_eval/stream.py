@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EVERY_NAMESPACE
-from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Distiller
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank_eval.figures import share_with_interval, spread

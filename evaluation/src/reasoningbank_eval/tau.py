@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import Episode
 from reasoningbank.core.types import Outcome
-from reasoningbank.core.values import dataclass
 from reasoningbank.learn.ingest.benchmarks import tau_runs_in
-from reasoningbank.learn.lessons import INITIAL_CONFIDENCE
+from reasoningbank.learn.store_lessons import INITIAL_CONFIDENCE
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank_eval.episodes import tau_sets
 from reasoningbank_eval.figures import calibration_error, spread

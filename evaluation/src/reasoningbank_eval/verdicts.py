@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.core.learning import Episode, Finding, Verdict
+from reasoningbank.core.learning import Episode, Verdict, VerdictOutcome
 from reasoningbank.learn.ingest.benchmarks import tau_runs_in
 from reasoningbank.learn.rules import judge
 from reasoningbank_eval.episodes import tau_sets
@@ -26,7 +26,7 @@ def report(data: Path, most: int | None) -> dict[str, Any]:
 
 def told(episodes: Sequence[Episode]) -> dict[str, Any]:
     verdicts = [(judge(replace(one, outcome=None, reward=None)), one.outcome == "success") for one in episodes]
-    spoken = [(verdict, rewarded) for verdict, rewarded in verdicts if verdict.outcome is not Finding.UNKNOWN]
+    spoken = [(verdict, rewarded) for verdict, rewarded in verdicts if verdict.outcome is not VerdictOutcome.UNKNOWN]
     rewarded_share = sum(rewarded for _, rewarded in verdicts) / len(verdicts)
     return {
         "episodes": len(verdicts),
@@ -49,4 +49,4 @@ def _bin(spoken: Sequence[tuple[Verdict, bool]], low: float, high: float) -> dic
 
 
 def _right(verdict: Verdict, rewarded: bool) -> bool:
-    return (verdict.outcome is Finding.SUCCESS) == rewarded
+    return (verdict.outcome is VerdictOutcome.SUCCESS) == rewarded

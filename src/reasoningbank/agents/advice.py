@@ -10,12 +10,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from reasoningbank.agents.policy import Policy
-from reasoningbank.agents.session_log import Entry, turn
+from reasoningbank.agents.policy import HookPolicy
+from reasoningbank.agents.session_log import LogEntry, turn
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Remembered
-from reasoningbank.core.values import dataclass
 from reasoningbank.recall.holdout import divide, on_trial
 from reasoningbank.recall.render import fitting, render
 
@@ -36,7 +36,7 @@ class Moment:
     """The chance that a memory is withheld from a session, to learn what it is worth."""
 
 
-def say(log: Path, hits: Sequence[Remembered], policy: Policy, moment: Moment) -> str:
+def say(log: Path, hits: Sequence[Remembered], policy: HookPolicy, moment: Moment) -> str:
     """The text for those hits that the session has not seen and has room for, or "". Notes what is said."""
     heading, prompt = moment.heading, moment.prompt
     if not hits and not prompt:
@@ -54,7 +54,7 @@ def say(log: Path, hits: Sequence[Remembered], policy: Policy, moment: Moment) -
             text, chosen, withheld = "", [], []
         if chosen or withheld or prompt:
             speaking.note(
-                Entry(
+                LogEntry(
                     at=moment.now,
                     shown=tuple(hit.id for hit in chosen),
                     withheld=tuple(hit.id for hit in withheld),

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.agents import events
 from reasoningbank.agents.hosts import host_named
+from reasoningbank.agents.namespaces import Spaces, spaces_of
 from reasoningbank.agents.output import output_line
 from reasoningbank.agents.payload import Event
-from reasoningbank.agents.place import place_of
-from reasoningbank.agents.policy import Policy
-from reasoningbank.agents.spaces import Spaces, spaces_of
+from reasoningbank.agents.policy import HookPolicy
+from reasoningbank.agents.state_dir import place_of
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.patterns import pattern
-from reasoningbank.core.values import dataclass, replace
 
 if TYPE_CHECKING:
-    from reasoningbank.agents.trouble_file import Trouble
-    from reasoningbank.bank import Bank
+    from reasoningbank.agents.known_failures_file import Trouble
+    from reasoningbank.bank.bank import Bank
     from reasoningbank.core.types import Remembered
 
 AT_START = "What is known about work here. Reference, not rule: use what fits, ignore the rest."
@@ -40,7 +40,7 @@ class House:
     """Of the bank's file."""
     bank: Callable[[], Bank | None]
     """None when there is no bank yet."""
-    policy: Policy
+    policy: HookPolicy
     namespace: str | None
     """Instead of the repository's identity."""
     now: float
@@ -75,7 +75,7 @@ def answer_event(event: Event, house: House) -> str:
 def _at_start(event: Event, house: House, spaces: Spaces) -> str:
     bank = house.bank()
     if house.starts_reader:
-        from reasoningbank.agents.notes import waiting
+        from reasoningbank.agents.capture_queue import waiting
 
         # Whoever reads sessions brings the known failures up to date too, and finds what an earlier one left.
         if bank is not None or waiting(place_of(house.location)):
@@ -118,7 +118,7 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
 def _after_failure(event: Event, house: House, spaces: Spaces) -> str:
     from reasoningbank.agents.matching import after_failure, says_something
     from reasoningbank.learn.ingest.text import own_words_out
-    from reasoningbank.learn.offline.trouble import message
+    from reasoningbank.learn.offline.failure_kind import message
 
     error = own_words_out(event.failure or "")
     bank = None if event.interrupted or not says_something(message(error)) else house.bank()
@@ -142,7 +142,7 @@ def _advice_text(
 
 
 def _troubles(house: House, spaces: Spaces) -> list[Trouble]:
-    from reasoningbank.agents.trouble_file import known_troubles
+    from reasoningbank.agents.known_failures_file import known_troubles
 
     place = place_of(house.location)
     return [trouble for namespace in spaces.read for trouble in known_troubles(place, namespace)]
@@ -174,11 +174,11 @@ def _write_down(event: Event, house: House) -> Event:
     """Write the session down as it happens; the event then names that as its transcript."""
     path = place_of(house.location).heard(event.agent, event.session)
     if event.kind in _TOLD_OF:
-        from reasoningbank.agents.heard import write_down
+        from reasoningbank.agents.event_transcript import write_down
         from reasoningbank.guard.secrets import Scrubber
 
         bank = house.bank()
-        scrubber = Scrubber() if bank is None else bank.desk.scrubber
+        scrubber = Scrubber() if bank is None else bank.context.scrubber
         write_down(path, event, lambda text: scrubber.scrub(text).text, house.now)
     return replace(event, transcript=str(path))
 
@@ -187,7 +187,7 @@ def _capture(event: Event, house: House, spaces: Spaces) -> None:
     """Note that the session is to be read, and see to it that somebody does."""
     if not event.session or event.inside_subagent:
         return
-    from reasoningbank.agents.notes import leave_note, start_reader
+    from reasoningbank.agents.capture_queue import leave_note, start_reader
 
     place = place_of(house.location)
     leave_note(place, event, spaces.own, house.now)

@@ -13,22 +13,22 @@ from dataclasses import field
 from pathlib import Path
 
 from reasoningbank.agents import transcripts
+from reasoningbank.agents.capture_queue import CaptureNote
+from reasoningbank.agents.capture_worker import IDLE_S, read_session
 from reasoningbank.agents.install.targets import Places
-from reasoningbank.agents.notes import Note
-from reasoningbank.agents.place import Place
-from reasoningbank.agents.policy import Policy
-from reasoningbank.agents.reading import Cursor, read_transcript
-from reasoningbank.agents.spaces import spaces_of
+from reasoningbank.agents.namespaces import spaces_of
+from reasoningbank.agents.policy import HookPolicy
+from reasoningbank.agents.reading import TranscriptCursor, read_transcript
+from reasoningbank.agents.state_dir import StateDir
 from reasoningbank.agents.transcripts import Transcript
-from reasoningbank.agents.work import IDLE_S, read_session
 from reasoningbank.config import remote_namespace
 from reasoningbank.core.errors import ImportRejected, InvalidInput
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.wiring import ReasoningBank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class BackfillRequest:
     agents: tuple[str, ...]
     since: float
     namespace: str | None = None
@@ -36,7 +36,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
+class SkippedTranscript:
     path: Path
     why: str
 
@@ -48,7 +48,7 @@ class Backfilled:
     tasks: Mapping[str, int] = field(default_factory=dict)
     known: int = 0
     """Transcripts that were read before, and have not grown."""
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedTranscript, ...] = ()
 
 
 Progress = Callable[[int, int], None]
@@ -56,9 +56,9 @@ Progress = Callable[[int, int], None]
 
 def backfill(
     bank: ReasoningBank | None,
-    place: Place,
+    place: StateDir,
     places: Places,
-    asked: Asked,
+    asked: BackfillRequest,
     *,
     now: float,
     progress: Progress | None = None,
@@ -72,7 +72,7 @@ def backfill(
     ]
     sessions: Counter[str] = Counter()
     tasks: Counter[str] = Counter()
-    skipped: list[Skipped] = []
+    skipped: list[SkippedTranscript] = []
     known = 0
     for done, (agent, path) in enumerate(files):
         if progress is not None:
@@ -85,10 +85,10 @@ def backfill(
             namespace = asked.namespace or _namespace(transcript)
             told = _keep_tasks(bank, place, transcript, namespace, now)
         except (ImportRejected, InvalidInput) as error:
-            skipped.append(Skipped(path=path, why=str(error)))
+            skipped.append(SkippedTranscript(path=path, why=str(error)))
             continue
         except OSError as error:
-            skipped.append(Skipped(path=path, why=f"it cannot be read ({error.strerror or error})."))
+            skipped.append(SkippedTranscript(path=path, why=f"it cannot be read ({error.strerror or error})."))
             continue
         if told:
             sessions[namespace] += 1
@@ -98,14 +98,14 @@ def backfill(
     return Backfilled(sessions=dict(sessions), tasks=dict(tasks), known=known, skipped=tuple(skipped))
 
 
-def _keep_tasks(bank: ReasoningBank | None, place: Place, transcript: Transcript, namespace: str, now: float) -> int:
+def _keep_tasks(bank: ReasoningBank | None, place: StateDir, transcript: Transcript, namespace: str, now: float) -> int:
     """How many tasks it told; none when all of it was known."""
     if bank is None:
         read = read_transcript(
-            transcript.path, Cursor(), agent=transcript.agent, session=transcript.session, namespace=namespace
+            transcript.path, TranscriptCursor(), agent=transcript.agent, session=transcript.session, namespace=namespace
         )
         return len(read.tasks)
-    note = Note(
+    note = CaptureNote(
         agent=transcript.agent,
         session=transcript.session,
         transcript=str(transcript.path),
@@ -114,12 +114,12 @@ def _keep_tasks(bank: ReasoningBank | None, place: Place, transcript: Transcript
         ended=now - transcripts.changed_at(transcript.path) > IDLE_S,
         at=now,
     )
-    before = bank.desk.store.head()
+    before = bank.context.store.head()
     told = read_session(bank, place, note, now=now, eager=False)
-    return told if bank.desk.store.head() != before else 0
+    return told if bank.context.store.head() != before else 0
 
 
-def _is_read(place: Place, transcript: Transcript) -> bool:
+def _is_read(place: StateDir, transcript: Transcript) -> bool:
     """Whether a hook, or an earlier run, has read it to its end and it has not changed since."""
     try:
         state = json.loads(place.cursor(transcript.agent, transcript.session).read_text("utf-8"))
@@ -136,4 +136,4 @@ def _namespace(transcript: Transcript) -> str:
         if told:
             return told
         raise ImportRejected(f"its folder {transcript.folder} is gone; --namespace NAME takes it all the same.")
-    return spaces_of(transcript.folder, Policy()).own
+    return spaces_of(transcript.folder, HookPolicy()).own

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from reasoningbank.agents.trouble_file import Trouble
+from reasoningbank.agents.known_failures_file import Trouble
 from reasoningbank.core.patterns import pattern
-from reasoningbank.learn.offline.trouble import kind, message, sealed
+from reasoningbank.learn.offline.failure_kind import kind, message, sealed
 from reasoningbank.learn.offline.words import called_tool, head, one_line
 
 _PART_ENDS = pattern(r"&&|\|\||[;|\n]")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from reasoningbank.core.learning import Episode, EpisodeStep, Finding, JudgedBy, Verdict
+from reasoningbank.core.learning import Episode, EpisodeStep, JudgedBy, Verdict, VerdictOutcome
 from reasoningbank.learn import rules
 from reasoningbank.learn.ingest.replies import corrects, thanks
 
@@ -37,7 +37,7 @@ def verdict_on(episode: Episode, next_words: str | None) -> Verdict:
         None if worked_since or not further else _verdict_in_words(further[-1])
     )
     if spoken is not None:
-        if spoken.outcome is Finding.SUCCESS and tested is not None and tested.outcome is Finding.FAILURE:
+        if spoken.outcome is VerdictOutcome.SUCCESS and tested is not None and tested.outcome is VerdictOutcome.FAILURE:
             return _unknown("The user is content, but the last test run failed.")
         return spoken
     if any(map(corrects, further)) or episode.metadata.get("interrupted"):
@@ -48,19 +48,19 @@ def verdict_on(episode: Episode, next_words: str | None) -> Verdict:
 def _by_trace(episode: Episode) -> Verdict:
     back = taken_back(episode.steps)
     if back is not None:
-        return _sure(Finding.FAILURE, "What was edited was taken back.", back.action, REVERTED_CERTAINTY)
+        return _sure(VerdictOutcome.FAILURE, "What was edited was taken back.", back.action, REVERTED_CERTAINTY)
     commit = last_commit(episode.steps)
     if commit is not None:
-        return _sure(Finding.SUCCESS, "The work was committed.", commit.action, COMMIT_CERTAINTY)
+        return _sure(VerdictOutcome.SUCCESS, "The work was committed.", commit.action, COMMIT_CERTAINTY)
     judged = rules.judge(episode)
     return judged if judged.certainty >= LEAST_CERTAIN_RULE else _unknown(judged.reason)
 
 
 def _verdict_in_words(words: str) -> Verdict | None:
     if thanks(words):
-        return _sure(Finding.SUCCESS, "The user was content.", words, WORDS_CERTAINTY)
+        return _sure(VerdictOutcome.SUCCESS, "The user was content.", words, WORDS_CERTAINTY)
     if corrects(words):
-        return _sure(Finding.FAILURE, "The user corrected it.", words, WORDS_CERTAINTY)
+        return _sure(VerdictOutcome.FAILURE, "The user corrected it.", words, WORDS_CERTAINTY)
     return None
 
 
@@ -87,7 +87,7 @@ def taken_back(steps: Sequence[EpisodeStep]) -> EpisodeStep | None:
     return undone
 
 
-def _sure(outcome: Finding, reason: str, evidence: str, certainty: float) -> Verdict:
+def _sure(outcome: VerdictOutcome, reason: str, evidence: str, certainty: float) -> Verdict:
     return Verdict(
         outcome=outcome,
         reason=reason,
@@ -98,4 +98,4 @@ def _sure(outcome: Finding, reason: str, evidence: str, certainty: float) -> Ver
 
 
 def _unknown(reason: str) -> Verdict:
-    return Verdict(outcome=Finding.UNKNOWN, reason=reason, source=JudgedBy.RULES)
+    return Verdict(outcome=VerdictOutcome.UNKNOWN, reason=reason, source=JudgedBy.RULES)

@@ -12,8 +12,8 @@ from typing import Any
 
 from reasoningbank.agents.events import AFTER_FAILURE, AFTER_TOOL
 from reasoningbank.agents.hosts import host_named
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
-from reasoningbank.core.values import dataclass
 
 _LONGEST_CHARS = 100_000
 _EXIT_CODE = pattern(r"(?i)\b(?:exit code|exited with code|exit status)[: ]+(-?\d+)")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from reasoningbank.core.values import dataclass, replace
+from reasoningbank.core.frozen import dataclass, replace
 
 OFF = "off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class HookPolicy:
     prompt_tokens: int = 400
     """At each event, marks and heading included."""
     session_tokens: int = 1_200
@@ -28,8 +28,8 @@ _FIELDS = {"prompt": "prompt_tokens", "session": "session_tokens", "deadline_ms"
 _MOST = 100_000
 
 
-def policy_from(text: str) -> Policy:
-    policy = Policy()
+def policy_from(text: str) -> HookPolicy:
+    policy = HookPolicy()
     for word in text.lower().replace(";", ",").split(","):
         name, _, value = word.strip().partition("=")
         if name == "branch":

@@ -17,8 +17,8 @@ from typing import Any
 
 from reasoningbank.agents.hosts import host_named
 from reasoningbank.core.digest import blake2b
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import Episode, EpisodeStep
-from reasoningbank.core.values import dataclass
 from reasoningbank.learn.ingest import claude_code
 from reasoningbank.learn.ingest.text import LONGEST_LINE_BYTES, parse_json, plain, private_in
 from reasoningbank.learn.prompting import prompt
@@ -32,7 +32,7 @@ _OUR_OPENING_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cursor:
+class TranscriptCursor:
     offset: int = 0
     mark: str = ""
     """A digest of the bytes before the offset, to tell this file from another one."""
@@ -50,10 +50,10 @@ class Task:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
     tasks: tuple[Task, ...]
-    cursor: Cursor
+    cursor: TranscriptCursor
 
 
-def read_transcript(path: Path, cursor: Cursor, *, agent: str, session: str, namespace: str) -> Read:
+def read_transcript(path: Path, cursor: TranscriptCursor, *, agent: str, session: str, namespace: str) -> Read:
     """Raises OSError when the file cannot be read."""
     if not S_ISREG(path.stat().st_mode):
         # A pipe or a device would be read for ever.
@@ -84,7 +84,7 @@ def read_transcript(path: Path, cursor: Cursor, *, agent: str, session: str, nam
         return Read(tasks=tuple(tasks), cursor=_cursor_at(file, places[id(first)], str(first.get("uuid") or "")))
 
 
-def _start(file: Any, cursor: Cursor) -> int:
+def _start(file: Any, cursor: TranscriptCursor) -> int:
     size: int = file.seek(0, 2)
     if 0 < cursor.offset < size and _mark(file, cursor.offset) == cursor.mark:
         record = _record(_line_at(file, cursor.offset))
@@ -93,8 +93,8 @@ def _start(file: Any, cursor: Cursor) -> int:
     return max(0, size - MOST_BYTES)
 
 
-def _cursor_at(file: Any, offset: int, uuid: str) -> Cursor:
-    return Cursor(offset=offset, mark=_mark(file, offset), prompt=uuid)
+def _cursor_at(file: Any, offset: int, uuid: str) -> TranscriptCursor:
+    return TranscriptCursor(offset=offset, mark=_mark(file, offset), prompt=uuid)
 
 
 def _mark(file: Any, offset: int) -> str:

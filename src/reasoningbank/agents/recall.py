@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reasoningbank.agents.spaces import USER_NAMESPACE, Spaces
-from reasoningbank.agents.troubles import trouble_in
-from reasoningbank.bank import Bank
+from reasoningbank.agents.known_failures import trouble_in
+from reasoningbank.agents.namespaces import USER_NAMESPACE, Spaces
+from reasoningbank.bank.bank import Bank
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, Signal, State
 from reasoningbank.learn.ingest.text import own_words_out
-from reasoningbank.learn.offline.trouble import FIX, message
+from reasoningbank.learn.offline.failure_kind import FIX, message
 from reasoningbank.learn.offline.words import clip_line
 from reasoningbank.ports import Reader
 from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE, Recalled
@@ -48,10 +48,10 @@ MOST_USES = 6
 
 def for_start(bank: Bank, spaces: Spaces) -> list[Remembered]:
     """Without a question there is no relevance, so only what is believed counts, and nothing untrusted is shown."""
-    desk = bank.desk
-    with desk.store.read(desk.tenant) as reader:
+    context = bank.context
+    with context.store.read(context.tenant) as reader:
         memories = {memory.id: memory for memory in _looked_at(reader, spaces)}
-        known = desk.remembered(reader, list(memories.values()))
+        known = context.remembered(reader, list(memories.values()))
     least = least_confidence(bank)
     believed = [hit for hit in known if _is_believed(hit, least) and not _waits_for_its_moment(hit.memory)]
     believed.sort(key=_worth, reverse=True)
@@ -91,12 +91,12 @@ def for_prompt(bank: Bank, spaces: Spaces, prompt: str) -> list[Remembered]:
 
 def by_ids(bank: Bank, spaces: Spaces, ids: Sequence[str]) -> list[Remembered]:
     """Memories that a view named, as the records have them: whatever may no longer be shown is left out."""
-    desk = bank.desk
-    with desk.store.read(desk.tenant) as reader:
+    context = bank.context
+    with context.store.read(context.tenant) as reader:
         memories = reader.get(Memory, ids)
         there = [memories[memory_id] for memory_id in ids if memory_id in memories]
         allowed = [memory for memory in there if memory.state is State.ACTIVE and memory.namespace in spaces.read]
-        known = desk.remembered(reader, allowed)
+        known = context.remembered(reader, allowed)
     least = least_confidence(bank)
     return [hit for hit in known if _is_believed(hit, least)]
 
@@ -137,7 +137,7 @@ def found_in(bank: Bank, spaces: Spaces, namespaces: Sequence[str], text: str) -
 
 def _namespaces_with_memories(bank: Bank, namespaces: Sequence[str]) -> list[str]:
     """Those that hold anything, and the first where others share what they know: an empty one needs no search."""
-    with bank.desk.store.read(bank.tenant) as reader:
+    with bank.context.store.read(bank.tenant) as reader:
         filled = [
             namespace
             for namespace in namespaces

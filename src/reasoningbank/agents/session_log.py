@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.agents.lock import hold
-from reasoningbank.agents.place import make_room
-from reasoningbank.core.values import dataclass
+from reasoningbank.agents.state_dir import make_room
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.recall.holdout import LARGEST_SHARE
 
 LONGEST_WAIT_S = 0.25
@@ -24,7 +24,7 @@ MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LogEntry:
     at: float
     shown: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
@@ -37,15 +37,15 @@ class Entry:
     """A digest of what the user asked, in the entry of that prompt."""
 
 
-class Turn:
+class HookTurn:
     """One hook's turn to speak in a session."""
 
-    def __init__(self, descriptor: int, entries: Sequence[Entry]) -> None:
+    def __init__(self, descriptor: int, entries: Sequence[LogEntry]) -> None:
         self._descriptor = descriptor
         self.shown = frozenset(memory for entry in entries for memory in (*entry.shown, *entry.withheld))
         self.tokens = sum(entry.tokens for entry in entries)
 
-    def note(self, entry: Entry) -> None:
+    def note(self, entry: LogEntry) -> None:
         told: dict[str, Any] = {"at": entry.at}
         told |= {"shown": list(entry.shown), "tokens": entry.tokens} if entry.shown else {}
         if entry.on_trial:
@@ -58,7 +58,7 @@ class Turn:
 
 
 @contextmanager
-def turn(path: Path) -> Iterator[Turn | None]:
+def turn(path: Path) -> Iterator[HookTurn | None]:
     """None when another hook of the session is speaking for too long, or the session has said more than enough."""
     make_room(path)
     descriptor = hold(path, LONGEST_WAIT_S)
@@ -67,12 +67,12 @@ def turn(path: Path) -> Iterator[Turn | None]:
         return
     try:
         too_long = os.fstat(descriptor).st_size > MOST_BYTES
-        yield None if too_long else Turn(descriptor, entries_in(path))
+        yield None if too_long else HookTurn(descriptor, entries_in(path))
     finally:
         os.close(descriptor)
 
 
-def entries_in(path: Path) -> list[Entry]:
+def entries_in(path: Path) -> list[LogEntry]:
     try:
         text = path.read_text("utf-8", errors="replace")
     except OSError:
@@ -80,10 +80,10 @@ def entries_in(path: Path) -> list[Entry]:
     return [entry for line in text.splitlines() if (entry := _entry(line)) is not None]
 
 
-def _entry(line: str) -> Entry | None:
+def _entry(line: str) -> LogEntry | None:
     try:
         told = json.loads(line)
-        return Entry(
+        return LogEntry(
             at=float(told["at"]),
             shown=tuple(str(memory) for memory in told.get("shown", ())),
             withheld=tuple(str(memory) for memory in told.get("withheld", ())),

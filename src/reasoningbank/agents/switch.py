@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from reasoningbank.agents.place import write_whole
+from reasoningbank.agents.state_dir import write_whole
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
-from reasoningbank.core.values import dataclass
 
 OFF_FILE = "hooks-off"
 LONGEST_PAUSE_S = 366 * 86_400.0

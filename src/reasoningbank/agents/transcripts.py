@@ -12,7 +12,7 @@ from pathlib import Path
 from reasoningbank.agents.hosts import host_named
 from reasoningbank.agents.install.targets import Places
 from reasoningbank.core.errors import ImportRejected
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.learn.ingest.text import json_lines
 
 LINES_LOOKED_AT = 500

@@ -14,15 +14,15 @@ from pathlib import Path
 from reasoningbank.cli.plain import one_line
 from reasoningbank.config import from_environment, home
 from reasoningbank.core.errors import BankUnavailable
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Memory, State
-from reasoningbank.core.values import dataclass
 from reasoningbank.wiring import ReasoningBank, sqlite_path
 
 _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedBank:
     bank: ReasoningBank
     location: str
     missing: bool
@@ -30,7 +30,7 @@ class Opened:
 
 
 @contextmanager
-def open_bank(args: Namespace, *, create: bool = False) -> Iterator[Opened]:
+def open_bank(args: Namespace, *, create: bool = False) -> Iterator[OpenedBank]:
     """`create` for commands that write something new; the others find a bank or an empty stand-in."""
     location = location_of(args)
     # Of those commands only that may choose one; the bank remembers it.
@@ -40,12 +40,12 @@ def open_bank(args: Namespace, *, create: bool = False) -> Iterator[Opened]:
         if location != str(home() / "bank.db"):
             raise BankUnavailable(no_bank_at(location))
         with ReasoningBank.open(":memory:", namespace=args.namespace, config=args.config) as bank:
-            yield Opened(bank=bank, location=location, missing=True)
+            yield OpenedBank(bank=bank, location=location, missing=True)
         return
     with ReasoningBank.open(
         location, namespace=args.namespace, create=create, policy=policy, config=args.config
     ) as bank:
-        yield Opened(bank=bank, location=location, missing=False)
+        yield OpenedBank(bank=bank, location=location, missing=False)
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def existing(args: Namespace) -> Iterator[ReasoningBank]:
 def elsewhere(bank: ReasoningBank) -> str:
     """Where the memories are, for somebody who looks in a namespace that has none; else nothing."""
     # Not by `status`, which wants to know who distils: whoever lists need not have settled that.
-    with bank.desk.store.read(bank.tenant) as reader:
+    with bank.context.store.read(bank.tenant) as reader:
         others = reader.tally(Memory, "namespace", {"state": State.ACTIVE.value})
     if not others or bank.namespace in others:
         return ""

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from reasoningbank.cli.table import COMMANDS
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 PROGRAM = "reasoningbank"
 VALUED_GLOBALS = ("--bank", "--namespace", "--domain", "--config")

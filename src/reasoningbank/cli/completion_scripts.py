@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reasoningbank.cli.command import PROGRAM, VALUED_GLOBALS
-from reasoningbank.cli.shape import Argument, Shape, global_arguments, shapes
+from reasoningbank.cli.shape import Argument, CommandShape, global_arguments, shapes
 from reasoningbank.cli.table import COMMANDS, families
 
 ALIAS = "rbank"
@@ -22,7 +22,7 @@ def _first_words() -> list[str]:
     return list(dict.fromkeys(name.partition(" ")[0] for name in COMMANDS))
 
 
-def _words(shape: Shape) -> list[str]:
+def _words(shape: CommandShape) -> list[str]:
     """What may follow a command: its options, and the values of its positional arguments."""
     arguments = (*shape.arguments, *global_arguments())
     values = [choice for argument in arguments if argument.positional for choice in argument.choices]

@@ -104,7 +104,7 @@ def _answer(agent: str, options: dict[str, str], raw: bytes, hooks: str, deadlin
         if said is not None:
             return said
     _watchdog(agent, deadline)
-    from reasoningbank.agents.cold import answer
+    from reasoningbank.agents.hook_local import answer
 
     return answer(location, agent, named, raw, namespace=namespace, hooks=hooks, cwd=cwd)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from argparse import ArgumentParser
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
 from reasoningbank.cli import figures
 from reasoningbank.cli.command import PROGRAM
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import BankError
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 INTERRUPTED = 130
 _WORTH_A_BAR = 32

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from reasoningbank.cli.command import PROGRAM
-from reasoningbank.cli.shape import Argument, Shape, global_arguments, shapes
+from reasoningbank.cli.shape import Argument, CommandShape, global_arguments, shapes
 from reasoningbank.cli.table import COMMANDS, GROUPS
 from reasoningbank.config import VARIABLES
 from reasoningbank.core.errors import BankError
@@ -36,7 +36,7 @@ they make it. A memory is named by its id everywhere, or by its key within the n
 
 def page() -> str:
     parts = [_INTRODUCTION, "## For every command\n\n" + _table(global_arguments())]
-    by_group: dict[str, list[Shape]] = {group: [] for group in GROUPS}
+    by_group: dict[str, list[CommandShape]] = {group: [] for group in GROUPS}
     for shape in shapes():
         by_group[COMMANDS[shape.name].group].append(shape)
     for group, members in by_group.items():
@@ -46,7 +46,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _section(shape: Shape) -> str:
+def _section(shape: CommandShape) -> str:
     usage = " ".join([PROGRAM, shape.name, *(_usage(argument) for argument in shape.arguments)])
     lines = [f"### {shape.name}\n", f"{shape.description}\n", f"```\n{usage}\n```\n"]
     if shape.arguments:

@@ -26,14 +26,14 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class CommandShape:
     name: str
     summary: str
     description: str
     arguments: tuple[Argument, ...]
 
 
-def shapes() -> list[Shape]:
+def shapes() -> list[CommandShape]:
     return [_shape(name) for name in COMMANDS]
 
 
@@ -43,11 +43,11 @@ def global_arguments() -> tuple[Argument, ...]:
     return _arguments(parser)
 
 
-def _shape(name: str) -> Shape:
+def _shape(name: str) -> CommandShape:
     parser = parser_for(name, command_named(name))
     everywhere = {flag for argument in global_arguments() for flag in argument.flags}
     own = tuple(a for a in _arguments(parser) if everywhere.isdisjoint(a.flags))
-    return Shape(name=name, summary=COMMANDS[name].summary, description=parser.description or "", arguments=own)
+    return CommandShape(name=name, summary=COMMANDS[name].summary, description=parser.description or "", arguments=own)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> tuple[Argument, ...]:

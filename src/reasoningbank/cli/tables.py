@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from reasoningbank.cli import plain
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 _GAP = "  "
 _NARROWEST_ELASTIC = 12

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from reasoningbank.cli import plain
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ids import ending, is_own
-from reasoningbank.core.values import dataclass
 
 NARROWEST = 40
 _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"

@@ -9,11 +9,11 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import track_record
+from reasoningbank.core.frozen import fields
 from reasoningbank.core.origins import Trust
-from reasoningbank.core.values import fields
 from reasoningbank.core.wording import counted, headline, occasion, shown_key
 from reasoningbank.recall.features import Features
-from reasoningbank.recall.query import Found, Recalled
+from reasoningbank.recall.query import Recalled, SearchResult
 from reasoningbank.recall.silence import REASONS, left_out
 
 _MOST_CONTENT_LINES = 4
@@ -90,7 +90,7 @@ def show_question(terminal: Terminal, asked: Features, namespace: str) -> None:
     terminal.labelled("domain      ", namespace)
 
 
-def show_parts(terminal: Terminal, found: Found) -> None:
+def show_parts(terminal: Terminal, found: SearchResult) -> None:
     names = list(_parts(found.memories[0]))
     columns = [
         Column(name="#", right=True),
@@ -106,7 +106,7 @@ def show_parts(terminal: Terminal, found: Found) -> None:
         terminal.labelled(f"{_SHORT_NAMES.get(name, name):<11} ", MEANINGS.get(name, ""))
 
 
-def tell_rest(terminal: Terminal, found: Found, namespace: str, *, nothing_stored: bool, others: str) -> None:
+def tell_rest(terminal: Terminal, found: SearchResult, namespace: str, *, nothing_stored: bool, others: str) -> None:
     """What is behind the answer: how much there was, what was left out and why, who answered."""
     if nothing_stored:
         terminal.tell(f"Nothing found: no memories yet in {namespace}.")
@@ -127,12 +127,12 @@ def tell_rest(terminal: Terminal, found: Found, namespace: str, *, nothing_store
         )
 
 
-def _model(found: Found) -> str:
+def _model(found: SearchResult) -> str:
     """The embedder without its dimension and revision, which `status` shows."""
     return "/".join(found.embedder.split("/")[:2])
 
 
-def _nothing(found: Found, namespace: str) -> str:
+def _nothing(found: SearchResult, namespace: str) -> str:
     if not found.abstained:
         return "Nothing shown: what was found does not fit into --max-tokens."
     if doubted := found.filtered_out.get("min_confidence"):

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from reasoningbank.config.repository import repository_namespace
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 VARIABLES: dict[str, str] = {
     "REASONINGBANK_HOME": "folder that holds the default bank",

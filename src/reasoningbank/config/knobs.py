@@ -12,8 +12,8 @@ from typing import Any
 
 from reasoningbank.core.confidence import policies
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.settings import DEFAULTS, Settings
-from reasoningbank.core.values import dataclass
 
 TEXT, CHOICE, WHOLE, NUMBER, FLAG, LENGTH = (
     "text",

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.config.environment import Config, home
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.settings import (
     DEFAULTS,
     Choice,
@@ -30,7 +31,6 @@ from reasoningbank.core.settings import (
     StorageSettings,
     parse_embedder,
 )
-from reasoningbank.core.values import dataclass
 
 FILE_NAME = "config.toml"
 NO_FILE = "none"

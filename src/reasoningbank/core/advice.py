@@ -16,10 +16,10 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from itertools import chain
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stem import stem
 from reasoningbank.core.types import Memory
-from reasoningbank.core.values import dataclass
 
 DENIALS = frozenset({
     "not", "no", "never", "none", "nor", "neither", "cannot", "without", "avoid", "stop", "skip", "unless", "except",

@@ -17,10 +17,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.origins import USER, kind_of
 from reasoningbank.core.types import Confidence, Memory, Signal, SignalKind, Standing
-from reasoningbank.core.values import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,7 +101,7 @@ def set_aside_for(memory: Memory, signals: Sequence[Signal]) -> list[Signal]:
     return [signal for signal in others if signal.id not in copies and signal.id not in here]
 
 
-class Policy(Protocol):
+class ConfidencePolicy(Protocol):
     @property
     def name(self) -> str: ...
 
@@ -389,17 +389,17 @@ class Factors:
 # ---------------------------------------------------------------- by name
 
 
-_POLICIES: Mapping[str, Policy] = MappingProxyType(
+_POLICIES: Mapping[str, ConfidencePolicy] = MappingProxyType(
     {policy.name: policy for policy in (Bayes(), Consensus(), Ratchet(), Factors())}
 )
 
 
-def policies() -> Mapping[str, Policy]:
+def policies() -> Mapping[str, ConfidencePolicy]:
     """Every policy by its name, the default first."""
     return _POLICIES
 
 
-def policy_named(name: str) -> Policy:
+def policy_named(name: str) -> ConfidencePolicy:
     try:
         return _POLICIES[name]
     except KeyError:
@@ -410,7 +410,7 @@ def policy_named(name: str) -> Policy:
 
 
 def fold(
-    policy: Policy,
+    policy: ConfidencePolicy,
     initial: float,
     created_at: float,
     signals: Iterable[Signal],

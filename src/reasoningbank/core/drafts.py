@@ -13,10 +13,10 @@ from functools import cache, lru_cache
 from typing import Any, TypeVar, cast
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.origins import clean_origin
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import EVERY_NAMESPACE, Draft, Memory, Outcome, Scope, State
-from reasoningbank.core.values import replace
 
 MAX_TITLE_CHARS = 500
 MAX_DESCRIPTION_CHARS = 10_000

@@ -10,8 +10,8 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Outcome
-from reasoningbank.core.values import dataclass
 
 MOST_LESSONS = 3
 """From one episode."""
@@ -26,7 +26,7 @@ OF_A_SESSION = "session"
 """The source of the signals that the end of a session makes."""
 
 
-class Finding(StrEnum):
+class VerdictOutcome(StrEnum):
     """How an episode went. `unknown` is an answer too: whoever cannot tell must not guess."""
 
     SUCCESS = "success"
@@ -75,7 +75,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    outcome: Finding
+    outcome: VerdictOutcome
     reason: str = ""
     evidence: str = ""
     """Words quoted from the episode."""

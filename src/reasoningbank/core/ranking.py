@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Scope
-from reasoningbank.core.values import dataclass
 
 Array = NDArray[np.float64]
 Similarity = NDArray[Any] | Callable[[], NDArray[Any]]

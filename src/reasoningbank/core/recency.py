@@ -7,6 +7,7 @@ one page to another. An id alone tells no time: those of imports and of captured
 from __future__ import annotations
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import (
     Consolidation,
     Edge,
@@ -18,7 +19,6 @@ from reasoningbank.core.types import (
     Step,
     Trajectory,
 )
-from reasoningbank.core.values import dataclass
 
 MADE_AT: dict[type[Record], str] = {
     Memory: "created_at",
@@ -35,7 +35,7 @@ _BETWEEN = "@"
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ListPosition:
     """A place between two records of a list; it holds when the record that it was made from is gone."""
 
     id: str
@@ -49,12 +49,12 @@ def position_of(record: Record) -> str:
     return record.id if field is None else f"{record.id}{_BETWEEN}{float(getattr(record, field))!r}"
 
 
-def parse_position(text: str) -> Position:
+def parse_position(text: str) -> ListPosition:
     """A place as `position_of` wrote it, or a bare id."""
     record_id, between, moment = text.rpartition(_BETWEEN)
     if not between:
-        return Position(id=text, at=None)
+        return ListPosition(id=text, at=None)
     try:
-        return Position(id=record_id, at=float(moment))
+        return ListPosition(id=record_id, at=float(moment))
     except ValueError:
         raise InvalidInput(f"{text!r} is no place in a list: begin without one.") from None

@@ -17,8 +17,8 @@ from reasoningbank.core.confidence import (
     INITIAL_RAW,
     PRUNE_BELOW,
 )
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import EmbedderIdentity
-from reasoningbank.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

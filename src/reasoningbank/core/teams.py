@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.types import Membership
-from reasoningbank.core.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.origins import USER, Trust
-from reasoningbank.core.values import dataclass, field
 
 DEFAULT_TENANT = "local"
 DEFAULT_NAMESPACE = "default"

@@ -25,8 +25,8 @@ from reasoningbank.exchange.claude_flow_fields import (
 )
 from reasoningbank.exchange.claude_flow_steps import is_step_table, trajectory_of, trajectory_of_steps
 from reasoningbank.exchange.claude_flow_tables import VECTOR_COLUMNS, Database, Row, open_database
-from reasoningbank.exchange.items import IncomingMemory, Item, Skipped
-from reasoningbank.exchange.lenient import clip_title, identity_of, text_of
+from reasoningbank.exchange.coerce import clip_title, identity_of, text_of
+from reasoningbank.exchange.items import IncomingMemory, Item, SkippedItem
 
 _MEMORY_TABLES = ("patterns", "memory_entries")
 _EMBEDDINGS = "pattern_embeddings"
@@ -88,8 +88,8 @@ def _newest(database: Database, shapes: Mapping[str, str], now: float) -> dict[_
     best: dict[_Slot, tuple[float, int, int]] = {}
     for table, shape in shapes.items():
         for row in database.rows(table):
-            reading = None if isinstance(row, Skipped) else read_memory(row, shape, now)
-            if isinstance(row, Skipped) or not isinstance(reading, Reading) or reading.draft.key is None:
+            reading = None if isinstance(row, SkippedItem) else read_memory(row, shape, now)
+            if isinstance(row, SkippedItem) or not isinstance(reading, Reading) or reading.draft.key is None:
                 continue
             slot = (reading.draft.namespace, reading.draft.key)
             rank = (reading.changed_at, _MEMORY_TABLES.index(table), int(row[""]))
@@ -106,16 +106,16 @@ def _memories(
     known: _Known,
 ) -> Iterator[Item]:
     for row in database.rows(table):
-        if isinstance(row, Skipped):
+        if isinstance(row, SkippedItem):
             yield row
             continue
         reading = read_memory(row, shape, now)
         if isinstance(reading, Unreadable):
-            yield Skipped(what=f"{table} {reading.own_id}", why=reading.why)
+            yield SkippedItem(what=f"{table} {reading.own_id}", why=reading.why)
             continue
         draft = reading.draft
         if draft.key is not None and not _stands(row, table, reading, newest):
-            yield Skipped(what=f"{table} {reading.own_id}", why=f"older duplicate of key '{clip_title(draft.key)}'")
+            yield SkippedItem(what=f"{table} {reading.own_id}", why=f"older duplicate of key '{clip_title(draft.key)}'")
             continue
         identity = identity_of(f"claude-flow:{table}", reading.own_id, draft.title, draft.content)
         if table == "patterns":
@@ -135,16 +135,16 @@ def _links(database: Database, known: _Known) -> Iterator[Item]:
     if _LINKS not in database.tables:
         return
     for row in database.rows(_LINKS):
-        if isinstance(row, Skipped):
+        if isinstance(row, SkippedItem):
             yield row
             continue
         source, target, word = read_link(row)
         what = f"{_LINKS} row {row['']} ({source or '?'} → {target or '?'})"
         missing = [end or "?" for end in (source, target) if end not in known.identities]
         if missing:
-            yield Skipped(what=what, why=f"no imported memory has the id {' or '.join(missing)}")
+            yield SkippedItem(what=what, why=f"no imported memory has the id {' or '.join(missing)}")
         elif source == target:
-            yield Skipped(what=what, why="it joins a memory to itself")
+            yield SkippedItem(what=what, why="it joins a memory to itself")
         else:
             yield edge_between(known.identities[source], known.identities[target], word, row)
 
@@ -156,24 +156,24 @@ def _trajectories(database: Database, known: _Known) -> Iterator[Item]:
         yield from _trajectories_by_step(database, known)
         return
     for row in database.rows(_TRAJECTORIES):
-        if isinstance(row, Skipped):
+        if isinstance(row, SkippedItem):
             yield row
             continue
         trajectory = trajectory_of(row, known.titles)
         if trajectory is None:
-            yield Skipped(what=f"{_TRAJECTORIES} row {row['']}", why="it names neither a task nor a step")
+            yield SkippedItem(what=f"{_TRAJECTORIES} row {row['']}", why="it names neither a task nor a step")
         else:
             yield trajectory
 
 
 def _trajectories_by_step(database: Database, known: _Known) -> Iterator[Item]:
-    def pattern(row: Row | Skipped) -> str:
-        return "" if isinstance(row, Skipped) else text_of(row.get("pattern_id"))
+    def pattern(row: Row | SkippedItem) -> str:
+        return "" if isinstance(row, SkippedItem) else text_of(row.get("pattern_id"))
 
     for memory, group in groupby(database.rows(_TRAJECTORIES, order=("pattern_id", "step_number")), key=pattern):
         rows: list[Mapping[str, Any]] = []
         for row in group:
-            if isinstance(row, Skipped):
+            if isinstance(row, SkippedItem):
                 yield row
             else:
                 rows.append(row)
@@ -181,7 +181,7 @@ def _trajectories_by_step(database: Database, known: _Known) -> Iterator[Item]:
         if trajectory.steps:
             yield trajectory
         elif rows:
-            yield Skipped(what=f"{_TRAJECTORIES} of pattern {memory}", why="none of its rows names an action")
+            yield SkippedItem(what=f"{_TRAJECTORIES} of pattern {memory}", why="none of its rows names an action")
 
 
 def _left_behind(database: Database, shapes: Mapping[str, str]) -> Iterator[Item]:
@@ -189,18 +189,18 @@ def _left_behind(database: Database, shapes: Mapping[str, str]) -> Iterator[Item
     for table in shapes:
         vectors += sum(database.count(table, column) for column in database.columns(table) & VECTOR_COLUMNS)
     if vectors:
-        yield Skipped(
+        yield SkippedItem(
             what=f"{vectors} vector{'s' if vectors > 1 else ''}",
             why="made by another model; memories are embedded anew",
         )
     for table, why in _BOOKKEEPING.items():
         rows = database.count(table) if table in database.tables else 0
         if rows:
-            yield Skipped(what=f"{rows} row{'s' if rows > 1 else ''} of {table}", why=why)
+            yield SkippedItem(what=f"{rows} row{'s' if rows > 1 else ''} of {table}", why=why)
     for table in _MEMORY_TABLES:
         rows = database.count(table) if table in database.tables and table not in shapes else 0
         if rows:
-            yield Skipped(
+            yield SkippedItem(
                 what=f"{rows} row{'s' if rows > 1 else ''} of {table}",
                 why="its columns belong to no claude-flow layout we know",
             )

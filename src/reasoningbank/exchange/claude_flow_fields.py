@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reasoningbank.core.types import Draft, EdgeKind, Outcome
-from reasoningbank.exchange.items import IncomingEdge
-from reasoningbank.exchange.lenient import (
+from reasoningbank.exchange.coerce import (
     clip_title,
     json_or_text,
     moment_of,
@@ -23,6 +22,7 @@ from reasoningbank.exchange.lenient import (
     tags_of,
     text_of,
 )
+from reasoningbank.exchange.items import IncomingEdge
 
 ORIGIN = "import:claude-flow"
 LONGEST_TITLE = 300

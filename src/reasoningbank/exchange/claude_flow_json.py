@@ -12,8 +12,8 @@ from typing import Any
 
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.exchange.claude_flow_fields import Reading, Unreadable, read_memory
-from reasoningbank.exchange.items import IncomingMemory, Item, Skipped
-from reasoningbank.exchange.lenient import clip_title, digest, parse_json, text_of
+from reasoningbank.exchange.coerce import clip_title, digest, parse_json, text_of
+from reasoningbank.exchange.items import IncomingMemory, Item, SkippedItem
 
 STORE_BYTES = 256_000_000
 _SHAPE = "claude-flow-basic"
@@ -35,11 +35,11 @@ def read_claude_flow_json(path: Path) -> Iterator[Item]:
     for namespace, number, entry in _entries(store):
         what = f"{namespace} entry {number}"
         if not isinstance(entry, dict):
-            yield Skipped(what=what, why="it is not an object")
+            yield SkippedItem(what=what, why="it is not an object")
             continue
         reading = _reading(namespace, entry)
         if isinstance(reading, Unreadable):
-            yield Skipped(what=what, why=reading.why)
+            yield SkippedItem(what=what, why=reading.why)
             continue
         draft = reading.draft
         if draft.key is not None and newest[(draft.namespace, draft.key)] != (
@@ -47,14 +47,14 @@ def read_claude_flow_json(path: Path) -> Iterator[Item]:
             number,
             namespace,
         ):
-            yield Skipped(what=what, why=f"older duplicate of key '{clip_title(draft.key)}'")
+            yield SkippedItem(what=what, why=f"older duplicate of key '{clip_title(draft.key)}'")
             continue
         name = f"{draft.namespace or ''}/{draft.title}"
         identity = f"claude-flow:memory-store:{name}:{digest(draft.content)}"
         yield IncomingMemory(identity=identity, draft=replace(draft, source=name))
     for namespace, entries in store.items():
         if not isinstance(entries, list):
-            yield Skipped(what=f"namespace {clip_title(text_of(namespace))}", why="it is not a list of entries")
+            yield SkippedItem(what=f"namespace {clip_title(text_of(namespace))}", why="it is not a list of entries")
 
 
 def load_store(path: Path) -> Mapping[str, Any]:

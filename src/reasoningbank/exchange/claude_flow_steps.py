@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from reasoningbank.exchange.coerce import identity_of, json_or_text, moment_of, outcome_of, small, text_of
 from reasoningbank.exchange.items import IncomingStep, IncomingTrajectory
-from reasoningbank.exchange.lenient import identity_of, json_or_text, moment_of, outcome_of, small, text_of
 
 PLACE = "claude-flow:task_trajectories"
 _TASK = ("query", "task", "description", "task_description", "title", "name")

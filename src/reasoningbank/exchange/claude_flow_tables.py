@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 
 from reasoningbank.core.errors import ImportRejected
-from reasoningbank.exchange.items import Skipped
+from reasoningbank.exchange.items import SkippedItem
 
 BUSY_TIMEOUT_MS = 5_000
 VECTOR_COLUMNS = frozenset({"embedding", "vector"})
@@ -33,12 +33,12 @@ class Database:
     codec: str
     tables: Mapping[str, tuple[str, ...]]
     """Table name → its columns, all in lower case as SQLite compares them."""
-    missed: Skipped | None = None
+    missed: SkippedItem | None = None
 
     def columns(self, table: str) -> frozenset[str]:
         return frozenset(self.tables.get(table, ()))
 
-    def rows(self, table: str, order: Sequence[str] = ()) -> Iterator[Row | Skipped]:
+    def rows(self, table: str, order: Sequence[str] = ()) -> Iterator[Row | SkippedItem]:
         """Every row without its vectors, numbered from 1 under the name ""; a damaged page ends the table."""
         columns = [name for name in self.tables[table] if name not in VECTOR_COLUMNS]
         # Text as bytes: APSW raises in the middle of the walk for text that is not valid UTF-8.
@@ -53,11 +53,11 @@ class Database:
                 try:
                     row = {name: _text(value, self.codec) for name, value in zip(columns, values, strict=False)}
                 except UnicodeDecodeError:
-                    yield Skipped(what=f"{table} row {number}", why="its text is not valid in the file's encoding")
+                    yield SkippedItem(what=f"{table} row {number}", why="its text is not valid in the file's encoding")
                     continue
                 yield {"": number, **row}
         except apsw.Error as error:
-            yield Skipped(what=f"the rest of {table}", why=f"the file is damaged there ({error})")
+            yield SkippedItem(what=f"the rest of {table}", why=f"the file is damaged there ({error})")
 
     def count(self, table: str, column: str | None = None) -> int:
         counted = "*" if column is None else _quote(column)
@@ -153,7 +153,7 @@ def _describe(connection: apsw.Connection, path: Path, immutable: bool) -> Datab
     wal = Path(f"{path}-wal")
     missed = None
     if immutable and wal.exists() and wal.stat().st_size:
-        missed = Skipped(
+        missed = SkippedItem(
             what=wal.name,
             why="the folder is read-only, so the latest changes are missing; copy the folder to read them",
         )

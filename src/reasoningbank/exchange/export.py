@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
+from reasoningbank.context import BankContext
 from reasoningbank.core.types import (
     Consolidation,
     Edge,
@@ -20,7 +21,6 @@ from reasoningbank.core.types import (
     Tombstone,
     Trajectory,
 )
-from reasoningbank.desk import Desk
 from reasoningbank.exchange.jsonl import header_line, record_line
 from reasoningbank.ports import Reader
 
@@ -28,14 +28,14 @@ ROWS_PER_PAGE = 1_000
 R = TypeVar("R", bound=Record)
 
 
-def export_lines(desk: Desk, namespace: str | None = None) -> Generator[str, None, None]:
+def export_lines(context: BankContext, namespace: str | None = None) -> Generator[str, None, None]:
     """The whole tenant, or one namespace with what belongs to it."""
-    yield header_line(desk.tenant, desk.clock())
-    with desk.store.read(desk.tenant) as reader:
+    yield header_line(context.tenant, context.clock())
+    with context.store.read(context.tenant) as reader:
         chosen = {} if namespace is None else {"namespace": namespace}
         for noun, record in _records(reader, chosen):
-            yield record_line(noun, desk.shown(record))
-        yield from (record_line("membership", desk.shown(one)) for one in _pages(reader, Membership, chosen))
+            yield record_line(noun, context.shown(record))
+        yield from (record_line("membership", context.shown(one)) for one in _pages(reader, Membership, chosen))
         if namespace is None:
             yield from (record_line("ruling", ruling) for ruling in _pages(reader, Ruling))
             yield from (record_line("consolidation", unit) for unit in _pages(reader, Consolidation))

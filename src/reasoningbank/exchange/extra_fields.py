@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from reasoningbank.core.drafts import MAX_METADATA_CHARS, MAX_TAG_CHARS, MAX_TAGS, MAX_TAGS_CHARS
-from reasoningbank.exchange.lenient import json_or_text, text_of
+from reasoningbank.exchange.coerce import json_or_text, text_of
 
 _ROOM_CHARS = MAX_METADATA_CHARS - 2_048
 """Less than there is, since what guards a memory may add its warnings."""

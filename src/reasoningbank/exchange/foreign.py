@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from reasoningbank.context import BankContext
 from reasoningbank.core.confidence import INITIAL_RAW
 from reasoningbank.core.drafts import (
     MAX_CONTENT_CHARS,
@@ -23,35 +24,34 @@ from reasoningbank.core.drafts import (
 )
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Record, Signal, SignalKind, Step, Trajectory
-from reasoningbank.desk import Desk
 from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory
 
 
-def records_of(desk: Desk, item: IncomingMemory | IncomingEdge | IncomingTrajectory) -> list[Record]:
+def records_of(context: BankContext, item: IncomingMemory | IncomingEdge | IncomingTrajectory) -> list[Record]:
     """The record itself, then those that are about it."""
     match item:
         case IncomingMemory():
-            memory = _memory(desk, item)
+            memory = _memory(context, item)
             return [memory, *_signals(memory, item)]
         case IncomingEdge():
-            return [_edge(desk, item)]
+            return [_edge(context, item)]
         case IncomingTrajectory():
-            trajectory = _trajectory(desk, item)
+            trajectory = _trajectory(context, item)
             return [trajectory, *_steps(trajectory, item)]
 
 
-def _id(desk: Desk, prefix: str, identity: str) -> str:
-    return derived_id(prefix, f"{desk.tenant}\x1f{identity}")
+def _id(context: BankContext, prefix: str, identity: str) -> str:
+    return derived_id(prefix, f"{context.tenant}\x1f{identity}")
 
 
-def _memory(desk: Desk, item: IncomingMemory) -> Memory:
+def _memory(context: BankContext, item: IncomingMemory) -> Memory:
     return memory_from(
         item.draft,
-        memory_id=_id(desk, "mem", item.identity),
-        tenant=desk.tenant,
-        namespace=desk.namespace,
+        memory_id=_id(context, "mem", item.identity),
+        tenant=context.tenant,
+        namespace=context.namespace,
         initial_confidence=INITIAL_RAW,
-        now=desk.clock(),
+        now=context.clock(),
     )
 
 
@@ -76,11 +76,11 @@ def _signals(memory: Memory, item: IncomingMemory) -> list[Signal]:
     ]
 
 
-def _edge(desk: Desk, item: IncomingEdge) -> Edge:
-    source, target = (_id(desk, "mem", identity) for identity in (item.source_identity, item.target_identity))
+def _edge(context: BankContext, item: IncomingEdge) -> Edge:
+    source, target = (_id(context, "mem", identity) for identity in (item.source_identity, item.target_identity))
     return Edge(
         id=derived_id("edg", f"{source}\x1f{target}\x1f{item.kind}"),
-        tenant=desk.tenant,
+        tenant=context.tenant,
         source_id=source,
         target_id=target,
         kind=one_of(EdgeKind, item.kind, "kind"),
@@ -88,16 +88,16 @@ def _edge(desk: Desk, item: IncomingEdge) -> Edge:
         weight=min(max(float(item.weight), 0.0), 1.0),
         tags=(),
         evidence=clean_text(item.evidence, "evidence", MAX_DESCRIPTION_CHARS),
-        created_at=_time(desk.clock() if item.created_at is None else item.created_at),
+        created_at=_time(context.clock() if item.created_at is None else item.created_at),
     )
 
 
-def _trajectory(desk: Desk, item: IncomingTrajectory) -> Trajectory:
-    started = _time(desk.clock() if item.started_at is None else item.started_at)
+def _trajectory(context: BankContext, item: IncomingTrajectory) -> Trajectory:
+    started = _time(context.clock() if item.started_at is None else item.started_at)
     return Trajectory(
-        id=_id(desk, "trj", item.identity),
-        tenant=desk.tenant,
-        namespace=clean_namespace(item.namespace or desk.namespace),
+        id=_id(context, "trj", item.identity),
+        tenant=context.tenant,
+        namespace=clean_namespace(item.namespace or context.namespace),
         task=required_text(item.task, "task", MAX_CONTENT_CHARS),
         agent=optional_name(item.agent, "agent"),
         outcome=item.outcome or "unknown",

@@ -59,9 +59,9 @@ class IncomingTrajectory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
+class SkippedItem:
     what: str
     why: str
 
 
-Item = IncomingMemory | IncomingEdge | IncomingTrajectory | Skipped
+Item = IncomingMemory | IncomingEdge | IncomingTrajectory | SkippedItem

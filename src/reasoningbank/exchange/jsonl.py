@@ -52,7 +52,7 @@ from reasoningbank.core.types import (
     Tombstone,
     Trajectory,
 )
-from reasoningbank.exchange.items import IncomingMemory, Skipped
+from reasoningbank.exchange.items import IncomingMemory, SkippedItem
 from reasoningbank.exchange.plain_memory import is_lesson, is_memory, item_from, make_storable
 
 FORMAT = "reasoningbank"
@@ -84,7 +84,7 @@ _LATER = frozenset({"advice_id"})
 """Fields that exports from before do not have."""
 
 
-class Line:
+class ExportLine:
     """A record read back, with the noun under which it was written."""
 
     __slots__ = ("noun", "number", "record")
@@ -111,7 +111,7 @@ def _dump(values: Mapping[str, Any]) -> str:
     return json.dumps(values, ensure_ascii=False, separators=(",", ":"), default=dict)
 
 
-def read_lines(path: Path) -> Iterator[Line | IncomingMemory | Skipped]:
+def read_lines(path: Path) -> Iterator[ExportLine | IncomingMemory | SkippedItem]:
     """Every line as a record, a draft or a reason why not. Never raises for a bad line."""
     try:
         with path.open("r", encoding="utf-8-sig", errors="surrogateescape") as file:
@@ -126,14 +126,14 @@ def read_lines(path: Path) -> Iterator[Line | IncomingMemory | Skipped]:
 
 def _item(  # noqa: PLR0911 - one for each reason
     number: int, text: str
-) -> Line | IncomingMemory | Skipped | None:
+) -> ExportLine | IncomingMemory | SkippedItem | None:
     what = f"line {number}"
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return Skipped(what=what, why=f"not JSON ({error})")
+        return SkippedItem(what=what, why=f"not JSON ({error})")
     if not isinstance(values, dict):
-        return Skipped(what=what, why="not a JSON object")
+        return SkippedItem(what=what, why="not a JSON object")
     noun = values.pop("type", None)
     if noun == "header":
         return _header(what, values)
@@ -143,16 +143,16 @@ def _item(  # noqa: PLR0911 - one for each reason
         if isinstance(noun, str) and (is_memory(values) or is_lesson(values)):
             # Another system's own word for what it keeps, such as reasoning_memory.
             return item_from(what, {**values, "type": noun})
-        return Skipped(what=what, why=f"unknown type {noun!r}")
+        return SkippedItem(what=what, why=f"unknown type {noun!r}")
     try:
-        return Line(number, noun, _record(KINDS[noun], values))
+        return ExportLine(number, noun, _record(KINDS[noun], values))
     except (InvalidInput, TypeError, ValueError, OverflowError, RecursionError, AttributeError) as error:
-        return Skipped(what=what, why=f"not a {noun}: {error}")
+        return SkippedItem(what=what, why=f"not a {noun}: {error}")
 
 
-def _header(what: str, values: dict[str, Any]) -> Skipped | None:
+def _header(what: str, values: dict[str, Any]) -> SkippedItem | None:
     if values.get("format") != FORMAT:
-        return Skipped(what=what, why=f"the header says format {values.get('format')!r}")
+        return SkippedItem(what=what, why=f"the header says format {values.get('format')!r}")
     version = values.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise ImportRejected(

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.errors import ImportRejected
-from reasoningbank.exchange.items import Item, Skipped
-from reasoningbank.exchange.lenient import lines_of, object_of, parse_json
+from reasoningbank.exchange.coerce import lines_of, object_of, parse_json
+from reasoningbank.exchange.items import Item, SkippedItem
 from reasoningbank.exchange.plain_memory import is_lesson, is_memory, item_from
 
 DOCUMENT_BYTES = 256_000_000
@@ -23,12 +23,14 @@ def read_lessons(path: Path) -> Iterator[Item]:
     if entries is not None:
         for number, entry in enumerate(entries, 1):
             what = f"entry {number}"
-            yield item_from(what, entry) if isinstance(entry, dict) else Skipped(what=what, why="it is not an object")
+            yield (
+                item_from(what, entry) if isinstance(entry, dict) else SkippedItem(what=what, why="it is not an object")
+            )
         return
     for line in lines_of(path):
         record, fault = object_of(line)
         what = f"line {line.number}"
-        yield Skipped(what=what, why=fault) if record is None else item_from(what, record)
+        yield SkippedItem(what=what, why=fault) if record is None else item_from(what, record)
 
 
 def document_entries(path: Path) -> list[Any] | None:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.types import Draft, Outcome
+from reasoningbank.exchange.coerce import clip_title, moment_of, outcome_of, small, tags_of, text_of
 from reasoningbank.exchange.front_matter import Value, split_front_matter
-from reasoningbank.exchange.items import IncomingMemory, Item, Skipped
-from reasoningbank.exchange.lenient import clip_title, moment_of, outcome_of, small, tags_of, text_of
+from reasoningbank.exchange.items import IncomingMemory, Item, SkippedItem
 from reasoningbank.exchange.memory_blocks import Blocks, MemoryBlock, parse_blocks
 
 ORIGIN = "import:markdown"
@@ -39,7 +39,7 @@ def read_markdown(path: Path) -> Iterator[Item]:
         faults: list[OSError] = []
         notes = list(notes_in(path, faults))
         for fault in faults:
-            yield Skipped(what=str(fault.filename), why=f"the folder cannot be read ({fault.strerror})")
+            yield SkippedItem(what=str(fault.filename), why=f"the folder cannot be read ({fault.strerror})")
         if not notes:
             raise ImportRejected(f"{path} holds no Markdown file. Name a folder with .md files, or one such file.")
     elif path.is_file():
@@ -62,13 +62,13 @@ def notes_in(folder: Path, faults: list[OSError] | None = None) -> Iterator[Path
 def _note(note: Path, root: Path) -> Iterator[Item]:
     place = text_of(os.fsencode(note.relative_to(root).as_posix()).decode("utf-8", "replace"))
     text = _text(note)
-    if isinstance(text, Skipped):
-        yield Skipped(what=place, why=text.why)
+    if isinstance(text, SkippedItem):
+        yield SkippedItem(what=place, why=text.why)
         return
     header, body = split_front_matter(text)
     told = text_of(header.get("outcome"))
     if told and outcome_of(told) is None:
-        yield Skipped(what=place, why=f"its outcome '{clip_title(told, 40)}' is neither success nor failure")
+        yield SkippedItem(what=place, why=f"its outcome '{clip_title(told, 40)}' is neither success nor failure")
         return
     folder = text_of(os.fsencode(root.resolve().name).decode("utf-8", "replace"))
     identity = f"markdown:{folder}/{place}"
@@ -78,34 +78,36 @@ def _note(note: Path, root: Path) -> Iterator[Item]:
         return
     draft = _draft(header, body, note.stem, place)
     if draft is None:
-        yield Skipped(what=place, why="there is no text in it besides its headings")
+        yield SkippedItem(what=place, why="there is no text in it besides its headings")
     else:
         yield IncomingMemory(identity=identity, draft=draft)
 
 
-def _text(note: Path) -> str | Skipped:
+def _text(note: Path) -> str | SkippedItem:
     try:
         if not note.is_file():
-            return Skipped(what=note.name, why="it is not a regular file")
+            return SkippedItem(what=note.name, why="it is not a regular file")
         if note.stat().st_size > 4 * NOTE_CHARACTERS:
-            return Skipped(what=note.name, why=f"it is longer than {NOTE_CHARACTERS:,} characters")
+            return SkippedItem(what=note.name, why=f"it is longer than {NOTE_CHARACTERS:,} characters")
         text = note.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        return Skipped(what=note.name, why="it is not UTF-8 text")
+        return SkippedItem(what=note.name, why="it is not UTF-8 text")
     except OSError as error:
-        return Skipped(what=note.name, why=f"it cannot be read ({error.strerror})")
+        return SkippedItem(what=note.name, why=f"it cannot be read ({error.strerror})")
     if len(text) > NOTE_CHARACTERS:
-        return Skipped(what=note.name, why=f"it is longer than {NOTE_CHARACTERS:,} characters")
-    return text if text.strip() else Skipped(what=note.name, why="it is empty")
+        return SkippedItem(what=note.name, why=f"it is longer than {NOTE_CHARACTERS:,} characters")
+    return text if text.strip() else SkippedItem(what=note.name, why="it is empty")
 
 
 def _several(blocks: Blocks, header: Mapping[str, Value], place: str, identity: str) -> Iterator[Item]:
     for why in blocks.broken:
-        yield Skipped(what=place, why=why)
+        yield SkippedItem(what=place, why=why)
     for number, block in enumerate(blocks.whole, 1):
         if block.outcome and outcome_of(block.outcome) is None:
             told = clip_title(block.outcome, 40)
-            yield Skipped(what=f"{place} memory {number}", why=f"its outcome '{told}' is neither success nor failure")
+            yield SkippedItem(
+                what=f"{place} memory {number}", why=f"its outcome '{told}' is neither success nor failure"
+            )
         else:
             yield IncomingMemory(identity=f"{identity}#{number}", draft=_block_draft(block, header, place))
 

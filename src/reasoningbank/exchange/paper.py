@@ -15,8 +15,7 @@ from typing import Any
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.types import Draft, Outcome
 from reasoningbank.core.wording import counted
-from reasoningbank.exchange.items import IncomingMemory, IncomingStep, IncomingTrajectory, Item, Skipped
-from reasoningbank.exchange.lenient import (
+from reasoningbank.exchange.coerce import (
     clip_title,
     digest,
     lines_of,
@@ -26,6 +25,7 @@ from reasoningbank.exchange.lenient import (
     tags_of,
     text_of,
 )
+from reasoningbank.exchange.items import IncomingMemory, IncomingStep, IncomingTrajectory, Item, SkippedItem
 from reasoningbank.exchange.memory_blocks import MemoryBlock, parse_blocks
 
 ORIGIN = "import:reasoning-bank-paper"
@@ -49,9 +49,9 @@ def read_paper(path: Path) -> Iterator[Item]:
     for line in lines_of(path):
         record, fault = object_of(line)
         if record is None:
-            yield Skipped(what=f"line {line.number}", why=fault)
+            yield SkippedItem(what=f"line {line.number}", why=fault)
         elif not is_task(record):
-            yield Skipped(what=f"line {line.number}", why="it has no memory_items")
+            yield SkippedItem(what=f"line {line.number}", why="it has no memory_items")
         else:
             yield from _task(record, site, line.number)
 
@@ -64,12 +64,12 @@ def _task(record: Mapping[str, Any], site: str, number: int) -> Iterator[Item]:
     yield trajectory
     blocks, faults, stray = _items(record.get("memory_items"))
     if stray:
-        yield Skipped(what=f"{what}: '{clip_title(stray, 60)}'", why="not a memory: it has no title and content")
+        yield SkippedItem(what=f"{what}: '{clip_title(stray, 60)}'", why="not a memory: it has no title and content")
     for fault in faults:
-        yield Skipped(what=what, why=fault)
+        yield SkippedItem(what=what, why=fault)
     if blocks and outcome is None:
         told = clip_title(text_of(record.get("status")), 40) or "missing"
-        yield Skipped(
+        yield SkippedItem(
             what=f"{what}: {counted(len(blocks), 'memory', 'memories')}",
             why=f"the status is {told}: whether to follow or to avoid them is not known",
         )

@@ -18,9 +18,9 @@ from reasoningbank.core.drafts import clean_text, memory_from
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.types import Draft, Outcome, Scope
+from reasoningbank.exchange.coerce import clip_title, identity_of, moment_of, outcome_of, share_of, text_of
 from reasoningbank.exchange.extra_fields import extra_fields, whole_tags
-from reasoningbank.exchange.items import IncomingMemory, Skipped
-from reasoningbank.exchange.lenient import clip_title, identity_of, moment_of, outcome_of, share_of, text_of
+from reasoningbank.exchange.items import IncomingMemory, SkippedItem
 
 LESSON, WHEN, LESSON_ID = "key_lesson", "context_to_prefer", "rb_id"
 LESSON_ORIGIN = "import:lessons"
@@ -42,7 +42,7 @@ def is_memory(values: Mapping[str, Any]) -> bool:
     return isinstance(values.get("title"), str) and isinstance(values.get("content"), str)
 
 
-def item_from(what: str, values: Mapping[str, Any]) -> IncomingMemory | Skipped:
+def item_from(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedItem:
     """`what` names the place in the file, for the reason why it is skipped."""
     holdable = make_storable(values)
     item = _lesson(what, holdable) if is_lesson(holdable) else _memory(what, holdable)
@@ -50,7 +50,7 @@ def item_from(what: str, values: Mapping[str, Any]) -> IncomingMemory | Skipped:
         try:
             memory_from(item.draft, memory_id="", tenant="", namespace="", initial_confidence=0.5, now=0.0)
         except InvalidInput as error:
-            return Skipped(what=what, why=str(error))
+            return SkippedItem(what=what, why=str(error))
     return item
 
 
@@ -70,18 +70,18 @@ def make_storable(value: Any) -> Any:
 # ---------------------------------------------------------------- title, content and what else there may be
 
 
-def _memory(what: str, values: Mapping[str, Any]) -> IncomingMemory | Skipped:
+def _memory(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedItem:
     given = {name: value for name, value in values.items() if name in _DRAFT_FIELDS and value is not None}
     lacking = [name for name in _DRAFT_NEEDS if name not in given]
     if lacking:
-        return Skipped(what=what, why=f"neither a record of ours nor a memory: {', '.join(lacking)} missing")
+        return SkippedItem(what=what, why=f"neither a record of ours nor a memory: {', '.join(lacking)} missing")
     for name in ("tags", "parents"):
         if name in given:
             if not isinstance(given[name], list):
-                return Skipped(what=what, why=f"{name} must be a list")
+                return SkippedItem(what=what, why=f"{name} must be a list")
             given[name] = tuple(given[name])
     if not isinstance(given.get("metadata", {}), dict):
-        return Skipped(what=what, why="metadata must be an object")
+        return SkippedItem(what=what, why="metadata must be an object")
     used = {*_DRAFT_FIELDS, *_translate(given, values)}
     given["metadata"], left_out = extra_fields(values, used, given.get("metadata"))
     given.setdefault("origin", "import:jsonl")
@@ -112,11 +112,13 @@ def _translate(given: dict[str, Any], values: Mapping[str, Any]) -> set[str]:
 # ---------------------------------------------------------------- a lesson
 
 
-def _lesson(what: str, values: Mapping[str, Any]) -> IncomingMemory | Skipped:
+def _lesson(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedItem:
     lesson, when, own_id = (text_of(values.get(name)) for name in (LESSON, WHEN, LESSON_ID))
     outcome = outcome_of(values.get("outcome"))
     if values.get("outcome") is not None and outcome is None:
-        return Skipped(what=what, why=f"its outcome {text_of(values['outcome'])[:40]!r} is neither success nor failure")
+        return SkippedItem(
+            what=what, why=f"its outcome {text_of(values['outcome'])[:40]!r} is neither success nor failure"
+        )
     tags, beyond = whole_tags(values.get("tags"))
     used = {*_OF_A_LESSON, *([] if _is_text_id(values) else [LESSON_ID])}
     namespace_name = next((name for name in NAMESPACE_NAMES if text_of(values.get(name))), None)

@@ -13,11 +13,11 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from reasoningbank.context import BankContext
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, State
-from reasoningbank.desk import Desk
-from reasoningbank.exchange.lenient import clip_title
+from reasoningbank.exchange.coerce import clip_title
 from reasoningbank.exchange.plain_memory import LESSON, LESSON_ID, LESSON_TITLE_CHARS, WHEN
 from reasoningbank.guard.trust import WARNINGS
 
@@ -25,21 +25,21 @@ ROWS_PER_PAGE = 1_000
 _INT64_BITS = 63
 
 
-def seed_lines(desk: Desk, layout: str, namespace: str | None = None) -> Generator[str, None, None]:
+def seed_lines(context: BankContext, layout: str, namespace: str | None = None) -> Generator[str, None, None]:
     """The active memories of the tenant, or of one namespace, by age."""
     if layout not in LAYOUTS:
         raise InvalidInput(f"There is no layout {layout!r} to export as: use one of {', '.join(LAYOUTS)}.")
     fields_of = LAYOUTS[layout]
-    for item in _active(desk, namespace):
+    for item in _active(context, namespace):
         yield json.dumps(fields_of(item), ensure_ascii=False, separators=(",", ":"))
 
 
-def _active(desk: Desk, namespace: str | None) -> Iterator[Remembered]:
+def _active(context: BankContext, namespace: str | None) -> Iterator[Remembered]:
     where = {"state": State.ACTIVE.value, **({} if namespace is None else {"namespace": namespace})}
-    with desk.store.read(desk.tenant) as reader:
+    with context.store.read(context.tenant) as reader:
         after: str | None = None
         while page := reader.select(Memory, where, after=after, limit=ROWS_PER_PAGE):
-            yield from desk.remembered(reader, page)
+            yield from context.remembered(reader, page)
             after = page[-1].id
 
 

@@ -15,9 +15,9 @@ from reasoningbank.core.errors import ImportRejected
 from reasoningbank.exchange.claude_flow import layouts, read_claude_flow
 from reasoningbank.exchange.claude_flow_json import is_store, load_store, read_claude_flow_json
 from reasoningbank.exchange.claude_flow_tables import is_sqlite
+from reasoningbank.exchange.coerce import lines_of, object_of
 from reasoningbank.exchange.items import Item
 from reasoningbank.exchange.jsonl import KINDS
-from reasoningbank.exchange.lenient import lines_of, object_of
 from reasoningbank.exchange.lessons import document_entries, read_lessons
 from reasoningbank.exchange.markdown import SUFFIXES, notes_in, read_markdown
 from reasoningbank.exchange.paper import is_task, read_paper

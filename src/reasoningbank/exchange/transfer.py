@@ -13,7 +13,9 @@ from functools import cache, partial
 from itertools import islice
 from typing import Any, TypeVar, cast
 
+from reasoningbank.context import LIVE_STATES, BankContext
 from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.core.frozen import fields, replace
 from reasoningbank.core.ids import is_own
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import (
@@ -29,19 +31,17 @@ from reasoningbank.core.types import (
     Tombstone,
     Trajectory,
 )
-from reasoningbank.core.values import fields, replace
-from reasoningbank.desk import LIVE_STATES, Desk
-from reasoningbank.exchange.claims import (
-    Claims,
+from reasoningbank.exchange.existing import Existing
+from reasoningbank.exchange.foreign import records_of
+from reasoningbank.exchange.import_trust import (
+    ImportTrust,
     add_earlier,
     reason_against,
     receive,
     settle,
 )
-from reasoningbank.exchange.foreign import records_of
-from reasoningbank.exchange.here import Here
-from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, Skipped
-from reasoningbank.exchange.jsonl import Line
+from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, SkippedItem
+from reasoningbank.exchange.jsonl import ExportLine
 from reasoningbank.guard.admission import refold_among
 from reasoningbank.guard.trust import trust_in
 from reasoningbank.ports import Reader, Writer
@@ -62,7 +62,7 @@ class Imported:
     added: Counter[str] = field(default_factory=Counter)
     revised: int = 0
     unchanged: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedItem] = field(default_factory=list)
     scrubbed: Counter[str] = field(default_factory=Counter)
     """How many secrets of which kind were taken out of what was added or revised."""
     untrusted: int = 0
@@ -91,9 +91,9 @@ class Imported:
 
 
 def take_in(
-    desk: Desk,
-    items: Iterable[Line | Item],
-    claims: Claims,
+    context: BankContext,
+    items: Iterable[ExportLine | Item],
+    claims: ImportTrust,
     progress: Callable[[int], None] | None = None,
     *,
     dry_run: bool = False,
@@ -103,17 +103,17 @@ def take_in(
     chunks = _chunks(items)
     if dry_run:
         try:
-            rehearsal = partial(_rehearse, desk, claims, chunks, tally, progress)
-            desk.store.write(desk.tenant, rehearsal, alone=True)
+            rehearsal = partial(_rehearse, context, claims, chunks, tally, progress)
+            context.store.write(context.tenant, rehearsal, alone=True)
         except _Rehearsed:
             return tally
     for chunk in chunks:
         # Read, checked and scrubbed before the transaction: nobody who writes meanwhile waits for that.
-        coming, seen = _all_coming(desk, claims, chunk)
+        coming, seen = _all_coming(context, claims, chunk)
         _count(tally, seen, None)
-        _count(tally, desk.store.write(desk.tenant, partial(_take_chunk, desk, claims, coming)), progress)
+        _count(tally, context.store.write(context.tenant, partial(_take_chunk, context, claims, coming)), progress)
     if claims.restore:
-        desk.store.write(desk.tenant, partial(refold_among, memories=tally.doubtful))
+        context.store.write(context.tenant, partial(refold_among, memories=tally.doubtful))
     return tally
 
 
@@ -122,21 +122,21 @@ class _Rehearsed(Exception):
 
 
 def _rehearse(
-    desk: Desk,
-    claims: Claims,
-    chunks: Iterable[list[Line | Item]],
+    context: BankContext,
+    claims: ImportTrust,
+    chunks: Iterable[list[ExportLine | Item]],
     tally: Imported,
     progress: Callable[[int], None] | None,
     writer: Writer,
 ) -> None:
     for chunk in chunks:
-        coming, seen = _all_coming(desk, claims, chunk)
+        coming, seen = _all_coming(context, claims, chunk)
         _count(tally, seen, None)
-        _count(tally, _take_chunk(desk, claims, coming, writer), progress)
+        _count(tally, _take_chunk(context, claims, coming, writer), progress)
     raise _Rehearsed
 
 
-def _chunks(items: Iterable[Line | Item]) -> Iterator[list[Line | Item]]:
+def _chunks(items: Iterable[ExportLine | Item]) -> Iterator[list[ExportLine | Item]]:
     iterator = iter(items)
     while chunk := list(islice(iterator, ITEMS_PER_UNIT)):
         yield chunk
@@ -158,53 +158,57 @@ def _count(tally: Imported, counted: Imported, progress: Callable[[int], None] |
         progress(tally.seen)
 
 
-Coming = tuple[Line | Item, Sequence[Record | Sidecar]]
+Coming = tuple[ExportLine | Item, Sequence[Record | Sidecar]]
 
 
-def _all_coming(desk: Desk, claims: Claims, chunk: list[Line | Item]) -> tuple[list[Coming], Imported]:
+def _all_coming(
+    context: BankContext, claims: ImportTrust, chunk: list[ExportLine | Item]
+) -> tuple[list[Coming], Imported]:
     """Items with the records that they would become, and what was counted on the way."""
     seen = Imported(layout="")
-    return [_coming(desk, claims, item, seen) for item in chunk], seen
+    return [_coming(context, claims, item, seen) for item in chunk], seen
 
 
-def _take_chunk(desk: Desk, claims: Claims, coming: Sequence[Coming], writer: Writer) -> Imported:
+def _take_chunk(context: BankContext, claims: ImportTrust, coming: Sequence[Coming], writer: Writer) -> Imported:
     tally = Imported(layout="")
-    here = Here(writer, claims, (record for _, records in coming for record in records))
+    here = Existing(writer, claims, (record for _, records in coming for record in records))
     for item, records in coming:
         try:
             _take(here, item, records, tally)
         except BankError as error:
-            tally.skipped.append(Skipped(what=_name(item), why=str(error)))
-    tally.skipped = [desk.shown(skipped) for skipped in tally.skipped]
+            tally.skipped.append(SkippedItem(what=_name(item), why=str(error)))
+    tally.skipped = [context.shown(skipped) for skipped in tally.skipped]
     tally.doubtful = here.doubtful()
     return tally
 
 
-def _coming(desk: Desk, claims: Claims, item: Line | Item, tally: Imported) -> Coming:
+def _coming(context: BankContext, claims: ImportTrust, item: ExportLine | Item, tally: Imported) -> Coming:
     """An item with the records that it would become, believed as far as a file is and without secrets, or the reason
     why it becomes none.
     """
-    if isinstance(item, Skipped):
+    if isinstance(item, SkippedItem):
         return item, ()
     try:
-        if isinstance(item, Line):
-            same = item.record.tenant == desk.tenant
-            records: Sequence[Record | Sidecar] = (item.record if same else replace(item.record, tenant=desk.tenant),)
+        if isinstance(item, ExportLine):
+            same = item.record.tenant == context.tenant
+            records: Sequence[Record | Sidecar] = (
+                item.record if same else replace(item.record, tenant=context.tenant),
+            )
         else:
-            records = records_of(desk, item)
-        tally.elsewhere += sum(isinstance(one, Memory) and one.namespace != desk.namespace for one in records)
-        return item, [_clean(desk, receive(claims, record), tally) for record in records]
+            records = records_of(context, item)
+        tally.elsewhere += sum(isinstance(one, Memory) and one.namespace != context.namespace for one in records)
+        return item, [_clean(context, receive(claims, record), tally) for record in records]
     except BankError as error:
-        return Skipped(what=_name(item), why=str(error)), ()
+        return SkippedItem(what=_name(item), why=str(error)), ()
 
 
-def _clean(desk: Desk, record: R, tally: Imported) -> R:
+def _clean(context: BankContext, record: R, tally: Imported) -> R:
     """Without secrets. An id is never rewritten, so a record with a secret for its id is refused."""
     for name in _ids_in(cast("Any", type(record))):
         given = getattr(record, name)
-        if given and not is_own(given) and desk.scrubber.scrub(given).found:
+        if given and not is_own(given) and context.scrubber.scrub(given).found:
             raise InvalidInput(f"its {name} holds a secret")
-    clean, found = desk.clean(record)
+    clean, found = context.clean(record)
     if found:
         tally.scrubbed.update(found)
     return clean
@@ -215,9 +219,9 @@ def _ids_in(kind: Any) -> tuple[str, ...]:
     return tuple(f.name for f in fields(kind) if f.name in _IDS)
 
 
-def _name(item: Line | Item) -> str:
+def _name(item: ExportLine | Item) -> str:
     match item:
-        case Line():
+        case ExportLine():
             return f"line {item.number} ({item.noun})"
         case IncomingMemory():
             return f"memory {item.draft.title!r}"
@@ -225,15 +229,15 @@ def _name(item: Line | Item) -> str:
             return f"trajectory {item.task[:60]!r}"
         case IncomingEdge():
             return f"link {item.source_identity} → {item.target_identity}"
-        case Skipped():
+        case SkippedItem():
             return item.what
 
 
-def _take(here: Here, item: Line | Item, records: Sequence[Record | Sidecar], tally: Imported) -> None:
+def _take(here: Existing, item: ExportLine | Item, records: Sequence[Record | Sidecar], tally: Imported) -> None:
     match item:
-        case Skipped():
+        case SkippedItem():
             tally.skipped.append(item)
-        case Line():
+        case ExportLine():
             _take_line(here, item, records[0], tally)
         case _:
             first, *rest = cast("Sequence[Record]", records)
@@ -244,7 +248,7 @@ def _take(here: Here, item: Line | Item, records: Sequence[Record | Sidecar], ta
                     _add_once(here, record, item, tally)
 
 
-def _take_line(here: Here, line: Line, record: Record | Sidecar, tally: Imported) -> None:
+def _take_line(here: Existing, line: ExportLine, record: Record | Sidecar, tally: Imported) -> None:
     if isinstance(record, (Exposure, KeptVector, Tombstone)):
         _take_beside(here, record, line, tally)
         return
@@ -252,7 +256,7 @@ def _take_line(here: Here, line: Line, record: Record | Sidecar, tally: Imported
     if isinstance(record, Memory) and line.noun == "revision":
         current = here.get(Memory, record.id)
         if current is None:
-            tally.skipped.append(Skipped(what=_name(line), why="its memory is not here"))
+            tally.skipped.append(SkippedItem(what=_name(line), why="its memory is not here"))
         elif any(earlier.revision == record.revision for earlier in here.writer.revisions(record.id)):
             tally.unchanged += 1
         else:
@@ -264,20 +268,20 @@ def _take_line(here: Here, line: Line, record: Record | Sidecar, tally: Imported
         return
     reason = _reason_against(here, record) or reason_against(here.claims, here.writer, record)
     if reason is not None:
-        tally.skipped.append(Skipped(what=_name(line), why=reason))
+        tally.skipped.append(SkippedItem(what=_name(line), why=reason))
     else:
         tally.note(here.add(record))
         tally.added[line.noun] += 1
 
 
-def _take_again(here: Here, there: Record, record: Record, line: Line, tally: Imported) -> None:
+def _take_again(here: Existing, there: Record, record: Record, line: ExportLine, tally: Imported) -> None:
     if there == record:
         tally.unchanged += 1
     elif _is_later(there, record):
         here.revise(there, record)
         tally.revised += 1
     else:
-        tally.skipped.append(Skipped(what=_name(line), why=f"{record.id} is here already, with other contents"))
+        tally.skipped.append(SkippedItem(what=_name(line), why=f"{record.id} is here already, with other contents"))
 
 
 def _is_later(there: Record, record: Record) -> bool:
@@ -290,9 +294,9 @@ def _is_later(there: Record, record: Record) -> bool:
             return False
 
 
-def _take_beside(here: Here, item: Sidecar, line: Line, tally: Imported) -> None:
+def _take_beside(here: Existing, item: Sidecar, line: ExportLine, tally: Imported) -> None:
     if not isinstance(item, Tombstone) and here.get(Memory, item.memory_id) is None:
-        tally.skipped.append(Skipped(what=_name(line), why="its memory is not here"))
+        tally.skipped.append(SkippedItem(what=_name(line), why="its memory is not here"))
     elif (reason := reason_against(here.claims, here.writer, item)) is not None:
         _refuse(here.writer, item, line, reason, tally)
     elif here.add_beside(item):
@@ -301,14 +305,14 @@ def _take_beside(here: Here, item: Sidecar, line: Line, tally: Imported) -> None
         tally.unchanged += 1
 
 
-def _refuse(reader: Reader, item: Sidecar, line: Line, reason: str, tally: Imported) -> None:
+def _refuse(reader: Reader, item: Sidecar, line: ExportLine, reason: str, tally: Imported) -> None:
     if item in reader.beside(type(item)):
         tally.unchanged += 1
     else:
-        tally.skipped.append(Skipped(what=_name(line), why=reason))
+        tally.skipped.append(SkippedItem(what=_name(line), why=reason))
 
 
-def _reason_against(here: Here, record: Record) -> str | None:
+def _reason_against(here: Existing, record: Record) -> str | None:
     if here.is_erased(record.id):
         return f"{record.id} was erased here"
     match record:
@@ -324,7 +328,7 @@ def _reason_against(here: Here, record: Record) -> str | None:
             return None
 
 
-def _reason_against_track(here: Here, step: Step) -> str | None:
+def _reason_against_track(here: Existing, step: Step) -> str | None:
     """A step that belongs to no session was taken under a memory."""
     memory = here.get(Memory, step.trajectory_id)
     if memory is None:
@@ -341,13 +345,13 @@ def _key_taken(writer: Writer, memory: Memory) -> bool:
     return bool(writer.select(Memory, where, limit=1))
 
 
-def _add_once(here: Here, record: Record, item: Item, tally: Imported) -> bool:
+def _add_once(here: Existing, record: Record, item: Item, tally: Imported) -> bool:
     if here.get(type(record), record.id) is not None:
         tally.unchanged += 1
         return False
     reason = _reason_against(here, record)
     if reason is not None:
-        tally.skipped.append(Skipped(what=_name(item), why=reason))
+        tally.skipped.append(SkippedItem(what=_name(item), why=reason))
         return False
     tally.note(here.add(record))
     tally.added[type(record).__name__.lower()] += 1

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reasoningbank.context import BankContext, full_id
 from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_fraction, clean_tags, clean_text, one_of
 from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import Edge, EdgeKind
-from reasoningbank.core.values import replace
-from reasoningbank.desk import Desk, full_id
 from reasoningbank.ports import Writer
 
 DEFAULT_WEIGHT = 0.5
 
 
 def link(
-    desk: Desk,
+    context: BankContext,
     source: str,
     target: str,
     kind: str,
@@ -35,17 +35,17 @@ def link(
     labels = clean_tags(tags)
 
     def change(writer: Writer) -> Edge:
-        ends = (desk.memory(writer, source).id, desk.memory(writer, target).id)
+        ends = (context.memory(writer, source).id, context.memory(writer, target).id)
         if ends[0] == ends[1]:
             raise InvalidInput("A memory cannot be linked to itself.")
         there = writer.select(Edge, {"source_id": ends[0], "target_id": ends[1], "kind": wanted.value}, limit=1)
         if there:
-            edge, _ = desk.clean(replace(there[0], weight=strength, text=sentence, evidence=proof, tags=labels))
+            edge, _ = context.clean(replace(there[0], weight=strength, text=sentence, evidence=proof, tags=labels))
             writer.revise(edge)
             return edge
         edge = Edge(
-            id=desk.ids.new("edg"),
-            tenant=desk.tenant,
+            id=context.ids.new("edg"),
+            tenant=context.tenant,
             source_id=ends[0],
             target_id=ends[1],
             kind=wanted,
@@ -53,22 +53,22 @@ def link(
             weight=strength,
             tags=labels,
             evidence=proof,
-            created_at=desk.clock(),
+            created_at=context.clock(),
         )
-        edge, _ = desk.clean(edge)
+        edge, _ = context.clean(edge)
         writer.add(edge)
         return edge
 
-    return desk.store.write(desk.tenant, change)
+    return context.store.write(context.tenant, change)
 
 
-def unlink(desk: Desk, edge_id: str) -> Edge:
+def unlink(context: BankContext, edge_id: str) -> Edge:
     def change(writer: Writer) -> Edge:
         whole = edge_id if writer.get(Edge, [edge_id]) else full_id(writer, Edge, "edg", edge_id)
         edge = writer.get(Edge, [whole]).get(whole) if whole is not None else None
         if edge is None:
             raise NotFound(f"There is no edge {edge_id!r} here: `graph edges` lists them with their ids.")
         writer.remove(Edge, edge.id)
-        return desk.shown(edge)
+        return context.shown(edge)
 
-    return desk.store.write(desk.tenant, change)
+    return context.store.write(context.tenant, change)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_fraction, clean_tags, one_of
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind, Memory, State
-from reasoningbank.desk import Desk
 from reasoningbank.ports import Reader
 
 MOST_NEIGHBOURS = 1_000
@@ -33,7 +33,7 @@ class Neighbour:
 
 
 def neighbours(
-    desk: Desk, reference: str, *, kind: str | None = None, direction: str = "both", depth: int = 1
+    context: BankContext, reference: str, *, kind: str | None = None, direction: str = "both", depth: int = 1
 ) -> list[Neighbour]:
     """The nearest first, the stronger first among equals; forgotten memories are passed over.
 
@@ -44,8 +44,8 @@ def neighbours(
         raise InvalidInput(f"direction {direction!r} is unknown: use one of {', '.join(DIRECTIONS)}.")
     if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= 10:
         raise InvalidInput(f"depth must be a whole number from 1 to 10, not {depth!r}.")
-    with desk.store.read(desk.tenant) as reader:
-        start = desk.memory(reader, reference)
+    with context.store.read(context.tenant) as reader:
+        start = context.memory(reader, reference)
         seen = {start.id}
         found: list[Neighbour] = []
         frontier = {start.id: 1.0}
@@ -66,8 +66,8 @@ def neighbours(
                 reached[far] = max(strength, reached.get(far, 0.0))
                 found.append(
                     Neighbour(
-                        memory=desk.shown(memory),
-                        edge=desk.shown(edge),
+                        memory=context.shown(memory),
+                        edge=context.shown(edge),
                         outward=edge.source_id == near,
                         steps=steps,
                         strength=strength,
@@ -103,7 +103,7 @@ class Joined:
 
 
 def edges(
-    desk: Desk,
+    context: BankContext,
     *,
     kind: str | None = None,
     tags: Sequence[str] = (),
@@ -116,19 +116,19 @@ def edges(
         raise InvalidInput(f"limit must be a whole number from 1 on, not {limit!r}.")
     where: dict[str, object] = {} if kind is None else {"kind": one_of(EdgeKind, kind, "kind").value}
     if tags:
-        where["tags"] = [desk.scrubber.scrub(tag).text for tag in clean_tags(tags)]
+        where["tags"] = [context.scrubber.scrub(tag).text for tag in clean_tags(tags)]
     least = clean_fraction(least_weight, "least_weight")
     found: list[Edge] = []
-    with desk.store.read(desk.tenant) as reader:
+    with context.store.read(context.tenant) as reader:
         while len(found) < limit and (page := _page(reader, where, before)):
             found += [edge for edge in page if edge.weight >= least]
             before = page[-1].id
         found = found[:limit]
         ends = {end for edge in found for end in (edge.source_id, edge.target_id)}
         there = reader.get(Memory, sorted(ends)) if ends else {}
-    titles = {memory_id: desk.shown(memory).title for memory_id, memory in there.items()}
+    titles = {memory_id: context.shown(memory).title for memory_id, memory in there.items()}
     return [
-        Joined(edge=desk.shown(edge), source=titles.get(edge.source_id, ""), target=titles.get(edge.target_id, ""))
+        Joined(edge=context.shown(edge), source=titles.get(edge.source_id, ""), target=titles.get(edge.target_id, ""))
         for edge in found
     ]
 

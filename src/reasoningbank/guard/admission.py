@@ -12,11 +12,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.origins import USER, Trust, kind_of, level_of
 from reasoningbank.core.types import Memory, Ruling, RulingKind, State
-from reasoningbank.core.values import dataclass, replace
-from reasoningbank.guard.echo import IMPORT, marks_of, repeated_ids, text_of
 from reasoningbank.guard.hidden import hidden, visible
+from reasoningbank.guard.text_fingerprint import IMPORT, marks_of, repeated_ids, text_of
 from reasoningbank.guard.trust import (
     DISGUISED,
     WARNINGS,
@@ -133,7 +133,7 @@ def _disguises(memory: Memory) -> tuple[str, ...]:
 
 def examine(memory: Memory, ways: Sequence[str] = ()) -> Memory:
     """An untrusted memory with its warnings and without its hidden text; quarantined when the advice is against it."""
-    from reasoningbank.guard.suspicion import suspicion
+    from reasoningbank.guard.injection_score import suspicion
 
     advice = suspicion(text_of(memory))
     memory = _flag(memory, (*ways, *advice.sentences))

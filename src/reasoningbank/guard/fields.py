@@ -21,8 +21,8 @@ from reasoningbank.core.drafts import (
     MAX_TAG_CHARS,
     MAX_TITLE_CHARS,
 )
+from reasoningbank.core.frozen import fields, replace
 from reasoningbank.core.ids import ID_CHARS, is_own
-from reasoningbank.core.values import fields, replace
 from reasoningbank.guard.secrets import Scrubber
 
 V = TypeVar("V", bound=Hashable)

@@ -12,7 +12,7 @@ from reasoningbank.guard.allowance import Allowance, Purse
 from reasoningbank.guard.entropy import by_lot, is_hex, is_uuid, stands_for_another
 from reasoningbank.guard.names import Announces
 from reasoningbank.guard.spans import Span
-from reasoningbank.guard.values import Found, is_secret
+from reasoningbank.guard.values import FoundValue, is_secret
 
 _JUDGED_CHARS = 200
 _ESCAPED = pattern(r"%[0-9A-Fa-f]{2}")
@@ -160,7 +160,7 @@ def _handed_over(text: str, _: str, position: int) -> Span | None:
     found = _HANDED_OVER.match(text, position)
     if found is None or found["value"].startswith("[SECRET:") or stands_for_another(found["value"]):
         return None
-    if not is_secret(Found("password", found["value"], "=", quoted=True), Announces.PASSWORD):
+    if not is_secret(FoundValue("password", found["value"], "=", quoted=True), Announces.PASSWORD):
         return None
     return Span(found.start("value"), found.end("value"), "password")
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import USER, Trust, clean_origin, kind_of, level_of
 from reasoningbank.core.types import Memory, Ruling, RulingKind, State
-from reasoningbank.core.values import dataclass
 from reasoningbank.guard.trust import descendants, in_force, refold, trust_in
 from reasoningbank.ports import Reader, Writer
 

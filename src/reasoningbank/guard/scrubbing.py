@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from reasoningbank.core.errors import BankDamaged, InvalidInput
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.guard.secrets import Scrubber, fingerprint
 from reasoningbank.ports import Store
 

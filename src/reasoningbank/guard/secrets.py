@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from reasoningbank.core.digest import blake2b
-from reasoningbank.core.values import dataclass, field
-from reasoningbank.guard.runs import NAME_RUNS, has_run, runs
+from reasoningbank.core.frozen import dataclass, field
+from reasoningbank.guard.token_prefilter import NAME_RUNS, has_run, runs
 
 if TYPE_CHECKING:
     from reasoningbank.guard.allowance import Purse
@@ -107,7 +107,7 @@ class Scrubber:
         plain = self.scrub(value)
         if plain.found or not value or not self.suspects(name):
             return plain
-        from reasoningbank.guard.assigned import kind_under
+        from reasoningbank.guard.key_value_secrets import kind_under
 
         kind = kind_under(name, value)
         if kind is None or fingerprint(value) in self.allow:
@@ -122,8 +122,8 @@ class Scrubber:
 
     def _places_in(self, text: str, purse: Purse) -> list[Span]:
         from reasoningbank.guard.allowance import blank
+        from reasoningbank.guard.deobfuscate import without_invisible
         from reasoningbank.guard.spans import apart
-        from reasoningbank.guard.unwrapped import without_invisible
 
         visible = without_invisible(text, purse)
         if visible is None:
@@ -137,9 +137,9 @@ class Scrubber:
         return spans if visible is None else apart([*spans, *map(visible.place, self._places(visible.text, purse))])
 
     def _places(self, text: str, purse: Purse) -> list[Span]:
+        from reasoningbank.guard.deobfuscate import without_breaks, without_escapes
         from reasoningbank.guard.spans import apart
         from reasoningbank.guard.tokens import broken_tokens_in
-        from reasoningbank.guard.unwrapped import without_breaks, without_escapes
 
         found, rest = _found(text, purse, self.personal)
         spans = list(self._without_allowed(text, found))
@@ -259,7 +259,7 @@ def _in_headers(reading: _Reading, purse: Purse) -> Iterable[Span]:
 
 
 def _announced_secrets(reading: _Reading, purse: Purse) -> Iterable[Span]:
-    from reasoningbank.guard.assigned import find_announced
+    from reasoningbank.guard.key_value_secrets import find_announced
 
     return find_announced(reading.text, reading.lowered, purse)
 

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any, get_args
 
 from reasoningbank.core.drafts import MAX_TITLE_CHARS
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Memory, Record, Sidecar
-from reasoningbank.core.values import dataclass
 from reasoningbank.guard.fields import scrubbed_record
 from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.ports import Reader, Store, Writer
@@ -28,7 +28,7 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SecretPlace:
     kind: str
     """memory, signal, step …"""
     id: str
@@ -40,7 +40,7 @@ class Place:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swept:
     looked_at: int
-    places: tuple[Place, ...]
+    places: tuple[SecretPlace, ...]
     applied: bool
 
     @property
@@ -53,7 +53,7 @@ class Swept:
 
 def sweep(store: Store, tenant: str, scrubber: Scrubber, *, apply: bool, progress: Progress | None = None) -> Swept:
     looked_at = 0
-    places: list[Place] = []
+    places: list[SecretPlace] = []
     for records in _pages(store, tenant):
         changed: list[tuple[Any, Any]] = []
         for record in records:
@@ -107,10 +107,10 @@ def _earlier(reader: Reader, memories: Sequence[Memory]) -> list[Memory]:
     return [revision for memory in memories if memory.revision > 1 for revision in reader.revisions(memory.id)]
 
 
-def _place(record: Any, found: Mapping[str, int]) -> Place:
+def _place(record: Any, found: Mapping[str, int]) -> SecretPlace:
     record_id = str(getattr(record, "id", None) or getattr(record, "memory_id", ""))
     revision = record.revision if isinstance(record, Memory) else None
-    return Place(kind=type(record).__name__.lower(), id=record_id, revision=revision, found=found)
+    return SecretPlace(kind=type(record).__name__.lower(), id=record_id, revision=revision, found=found)
 
 
 def _rewrite_all(changed: Sequence[tuple[Any, Any]], writer: Writer) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.allowance import Allowance, Purse
+from reasoningbank.guard.deobfuscate import Unwrapped
 from reasoningbank.guard.entropy import (
     JUDGED_CHARS,
     MOST_WORDINESS,
@@ -24,9 +25,8 @@ from reasoningbank.guard.entropy import (
 )
 from reasoningbank.guard.rule import Rule
 from reasoningbank.guard.rules import ANCHORS, shape_of
-from reasoningbank.guard.runs import BASE64_RUNS, NAME_RUNS, runs
 from reasoningbank.guard.spans import Span
-from reasoningbank.guard.unwrapped import Unwrapped
+from reasoningbank.guard.token_prefilter import BASE64_RUNS, NAME_RUNS, runs
 
 BEFORE_RUN = 80
 """How far before such a run the anchor of a token may stand."""

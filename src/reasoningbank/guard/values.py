@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ids import is_own
 from reasoningbank.core.patterns import pattern
-from reasoningbank.core.values import dataclass
 from reasoningbank.guard.entropy import (
     MOST_WORDINESS,
     by_lot,
@@ -38,7 +38,7 @@ _CODE = pattern(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundValue:
     """A value, and how it stands there."""
 
     name: str
@@ -50,7 +50,7 @@ class Found:
     """On a line that gives a setting its value and does nothing else."""
 
 
-def is_secret(found: Found, announced: Announces) -> bool:
+def is_secret(found: FoundValue, announced: Announces) -> bool:
     value = found.value
     if value.startswith("[SECRET:") or " " in value or "\t" in value or is_own(value):
         return False
@@ -165,7 +165,7 @@ _NAME = pattern(r"[A-Za-z_][\w.]*")
 _COMPARES = ("==", "===", "!=", "!==")
 
 
-def _is_password(found: Found, value: str) -> bool:
+def _is_password(found: FoundValue, value: str) -> bool:
     """Short, but nobody would write it for anything else: several kinds of characters and not a piece of code."""
     if not 6 <= len(value) <= 128 or _NEVER_IN_A_PASSWORD.search(value):
         return False
@@ -177,7 +177,7 @@ def _is_password(found: Found, value: str) -> bool:
     return _CODE.search(value) is None and _is_bare_password(found, value, _kinds(value))
 
 
-def _is_bare_password(found: Found, value: str, kinds: int) -> bool:
+def _is_bare_password(found: FoundValue, value: str, kinds: int) -> bool:
     digits = sum(map(str.isdigit, value))
     if kinds >= 3:
         return True

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.errors import BankDamaged
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.turns import conversation_of
 from reasoningbank.core.types import Memory, Standing
-from reasoningbank.core.values import replace
 from reasoningbank.index.content import Content, Snapshot
 from reasoningbank.index.entries import Entries, entries_of
 from reasoningbank.index.examine import examine_slots

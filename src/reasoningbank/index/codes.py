@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.index.rotation import Rotation
 
 Floats = NDArray[np.float32]

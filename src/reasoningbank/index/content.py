@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.types import EmbedderIdentity
-from reasoningbank.core.values import dataclass, replace
 from reasoningbank.index import rows as row_file
 from reasoningbank.index.checks import vector_checks, word_checks
 from reasoningbank.index.codes import Encoded
@@ -34,7 +34,7 @@ ROWS, HEAP, ENTRIES = "rows", "long-ids", "entries"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class IndexShape:
     """What every generation of an index has in common."""
 
     identity: EmbedderIdentity
@@ -63,7 +63,7 @@ class Snapshot:
 
 
 class Content(ABC):
-    def __init__(self, directory: Path, shape: Shape, rotation: Rotation, files: Mapping[str, File]) -> None:
+    def __init__(self, directory: Path, shape: IndexShape, rotation: Rotation, files: Mapping[str, File]) -> None:
         self.directory, self.shape, self.rotation = directory, shape, rotation
         self.number = int(directory.name.removeprefix("gen-"))
         self.files = files
@@ -186,7 +186,7 @@ def facet_files(number: int) -> tuple[str, str, str]:
     return f"bits-{number}", f"second-bits-{number}", f"vectors-{number}"
 
 
-def file_names(shape: Shape) -> list[str]:
+def file_names(shape: IndexShape) -> list[str]:
     return [ROWS, HEAP, ENTRIES, *(name for i in range(len(shape.facets)) for name in facet_files(i))]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reasoningbank.core.values import replace
+from reasoningbank.core.frozen import replace
 from reasoningbank.index.content import Content, Snapshot
 from reasoningbank.index.examine import examine
 from reasoningbank.index.generation import Generation

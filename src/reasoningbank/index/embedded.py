@@ -31,7 +31,7 @@ from reasoningbank.forking import renew_in_child
 from reasoningbank.index.changes import bury, change, copy_live, find, slots_in_doubt
 from reasoningbank.index.codes import encode, widen
 from reasoningbank.index.comparing import differences
-from reasoningbank.index.content import Content, Shape, Snapshot
+from reasoningbank.index.content import Content, IndexShape, Snapshot
 from reasoningbank.index.continuation import Continuation
 from reasoningbank.index.damage import damage_is_named, describe
 from reasoningbank.index.door import names_faults
@@ -58,7 +58,7 @@ _SLOT_OF_HANDLE = (1 << _SLOT_BITS) - 1
 
 @names_faults
 class EmbeddedIndex:
-    def __init__(self, directory: Path, shape: Shape, *, read_only: bool) -> None:
+    def __init__(self, directory: Path, shape: IndexShape, *, read_only: bool) -> None:
         self._directory, self._shape, self._read_only = directory, shape, read_only
         self._pointer = directory / "CURRENT"
         self._pointer_name = str(self._pointer)
@@ -87,7 +87,7 @@ class EmbeddedIndex:
         cls, directory: Path, identity: EmbedderIdentity, facets: tuple[str, ...], *, read_only: bool = False
     ) -> Self:
         """Damage raises `BankDamaged`, and another embedder `EmbedderMismatch`: `renew`, and replay the feed."""
-        index = cls(directory, Shape(identity=identity, facets=facets), read_only=read_only)
+        index = cls(directory, IndexShape(identity=identity, facets=facets), read_only=read_only)
         if not index._pointer.exists():
             if read_only:
                 raise BankUnavailable(f"There is no index in {directory} yet.")
@@ -98,7 +98,7 @@ class EmbeddedIndex:
     @classmethod
     def renew(cls, directory: Path, identity: EmbedderIdentity, facets: tuple[str, ...]) -> Self:
         """An empty index in the place of one that cannot be opened. Whoever has that one open goes over to this one."""
-        index = cls(directory, Shape(identity=identity, facets=facets), read_only=False)
+        index = cls(directory, IndexShape(identity=identity, facets=facets), read_only=False)
         index._create()
         index._begin_anew()
         return index
@@ -446,7 +446,7 @@ class IndexAhead(EmbeddedIndex):
     a time. Everything else it does as the index it continues.
     """
 
-    def __init__(self, directory: Path, shape: Shape, content: Continuation) -> None:
+    def __init__(self, directory: Path, shape: IndexShape, content: Continuation) -> None:
         super().__init__(directory, shape, read_only=True)
         self._continuation = content
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.stopwords import STOP_WORDS
 from reasoningbank.core.text import tokens
 from reasoningbank.core.types import Memory
-from reasoningbank.core.values import dataclass
 from reasoningbank.index.hashing import exact_term, id_term, tag_term, term_keys
 from reasoningbank.index.policy import KEYWORDS
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.index.checks import bounded_checks, vector_checks
 from reasoningbank.index.content import Content, Snapshot
 from reasoningbank.index.rows import BLOCK_ROWS

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.digest import blake2b
-from reasoningbank.core.form import SENTENCE_ENDS, SLOT, pieces, word_of
+from reasoningbank.core.template import SENTENCE_ENDS, SLOT, pieces, word_of
 from reasoningbank.core.text import LONGEST_TERM
 
 WORDS = 32

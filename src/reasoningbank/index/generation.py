@@ -11,10 +11,10 @@ import zlib
 from pathlib import Path
 
 from reasoningbank.core.errors import BankDamaged, EmbedderMismatch
-from reasoningbank.core.values import replace
+from reasoningbank.core.frozen import replace
 from reasoningbank.index import rotation as rotations
 from reasoningbank.index import rows as row_file
-from reasoningbank.index.content import Content, Shape, Snapshot, file_names, with_checksum
+from reasoningbank.index.content import Content, IndexShape, Snapshot, file_names, with_checksum
 from reasoningbank.index.durable import sync_directory, write_durably
 from reasoningbank.index.entries import ENTRY
 from reasoningbank.index.files import GrowingFile, PrivateFile
@@ -25,7 +25,7 @@ _HEADER, _ABOUT, _ROTATION = "header", "about.json", "rotation"
 
 
 class Generation(Content):
-    def __init__(self, directory: Path, shape: Shape, *, writable: bool) -> None:
+    def __init__(self, directory: Path, shape: IndexShape, *, writable: bool) -> None:
         if read_checked(directory / _ABOUT) != shape.about:
             raise EmbedderMismatch(f"The index {directory} was made for another embedder or other facets.")
         rotation = rotations.from_bytes(read_checked(directory / _ROTATION))
@@ -36,7 +36,7 @@ class Generation(Content):
         self._snapshot = self._newest_snapshot()
 
     @classmethod
-    def create(cls, directory: Path, shape: Shape, header: Header) -> Generation:
+    def create(cls, directory: Path, shape: IndexShape, header: Header) -> Generation:
         directory.mkdir(parents=True)
         for name in file_names(shape):
             (directory / name).touch()

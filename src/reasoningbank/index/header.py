@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 
 from reasoningbank.core.errors import BankDamaged, BankTooNew, BankUnavailable, EmbedderMismatch
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.index.durable import sync
 
 FORMAT = 6

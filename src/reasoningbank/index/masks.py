@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.teams import TeamReach
 from reasoningbank.core.types import Outcome, Scope, State
-from reasoningbank.core.values import dataclass
 from reasoningbank.index.hashing import name_key, tag_term
 from reasoningbank.index.rows import BLOCK_ROWS, Rows, blocks_for
 from reasoningbank.index.segments import Segment, Tail

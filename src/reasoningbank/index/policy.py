@@ -5,7 +5,7 @@ Knows defaults and their reasons. Refuses to know how they are used. Measurement
 
 from __future__ import annotations
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

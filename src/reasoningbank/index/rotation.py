@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 Floats = NDArray[np.float32]
 _WORD_BITS = 64

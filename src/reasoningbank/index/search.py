@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.index.bm25 import score
 from reasoningbank.index.changes import find, slots_with
 from reasoningbank.index.content import Snapshot
@@ -25,7 +25,7 @@ from reasoningbank.index.neighbours import with_neighbours
 from reasoningbank.index.policy import KEYWORDS
 from reasoningbank.index.rare_words import find_rare_terms
 from reasoningbank.index.rows import BLOCK_ROWS, Slots, blocks_for
-from reasoningbank.index.vectors import Asked, cosines, gather_room, nearest
+from reasoningbank.index.vectors import QueryForms, cosines, gather_room, nearest
 from reasoningbank.ports import Candidates, Probe
 
 Floats = NDArray[np.float32]
@@ -145,22 +145,22 @@ def _slots_exact(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
     return held[: probe.depth]
 
 
-def _vector_query(vector: Floats | None, snapshot: Snapshot) -> Asked | None:
+def _vector_query(vector: Floats | None, snapshot: Snapshot) -> QueryForms | None:
     """None when nothing is asked that has a direction."""
     if vector is None:
         return None
     flat = np.asarray(vector, np.float32).reshape(-1)
     length = float(np.linalg.norm(flat))
-    return Asked(flat / np.float32(length), snapshot.rotation) if 0 < length < math.inf else None
+    return QueryForms(flat / np.float32(length), snapshot.rotation) if 0 < length < math.inf else None
 
 
-def _asked_by_facet(probe: Probe, snapshot: Snapshot) -> tuple[Asked | None, ...]:
+def _asked_by_facet(probe: Probe, snapshot: Snapshot) -> tuple[QueryForms | None, ...]:
     first = _vector_query(probe.vector, snapshot)
     return tuple(first for _ in snapshot.facets)
 
 
 def _nearest(
-    snapshot: Snapshot, asked: Sequence[Asked | None], depth: int, mask: Mask, scratch: Scratch
+    snapshot: Snapshot, asked: Sequence[QueryForms | None], depth: int, mask: Mask, scratch: Scratch
 ) -> tuple[Slots, Floats]:
     """The best slots by their first facet, with the cosines of all facets. The others only help to rank: a second scan
     would find little that the words and the first do not.
@@ -174,7 +174,7 @@ def _nearest(
     return slots, _cosines(snapshot, asked, slots, scratch)
 
 
-def _cosines(snapshot: Snapshot, asked: Sequence[Asked | None], slots: Slots, scratch: Scratch) -> Floats:
+def _cosines(snapshot: Snapshot, asked: Sequence[QueryForms | None], slots: Slots, scratch: Scratch) -> Floats:
     found = np.full((len(slots), len(snapshot.facets)), np.nan, np.float32)
     there = np.flatnonzero(slots < snapshot.header.embedded)
     if len(there):

@@ -15,7 +15,7 @@ import numpy as np
 import simsimd
 from numpy.typing import NDArray
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.index.codes import AskedBits, Codes, Floats, Halves, asked_bits, sign_error, two_bit_error
 from reasoningbank.index.policy import VECTORS, VectorPolicy
 from reasoningbank.index.rotation import Rotation
@@ -44,7 +44,7 @@ _ROWS_PER_PRODUCT = 2048
 """Rows of four planes up to which OpenBLAS weighs them in this thread: waking others takes longer than the work."""
 
 
-class Asked:
+class QueryForms:
     """A query in the forms that the passes need, each made when first needed and once for all facets."""
 
     def __init__(self, query: Floats, rotation: Rotation) -> None:
@@ -116,7 +116,7 @@ def cosines(facet: Facet, slots: Slots, query: Halves, room: Codes) -> Floats:
 def nearest(
     facet: Facet,
     mask: NDArray[np.bool_],
-    asked: Asked,
+    asked: QueryForms,
     depth: int,
     distances: NDArray[np.uint16],
     room: Codes,
@@ -217,7 +217,7 @@ def _agreement(codes: Codes, slots: Slots | None, asked: AskedBits, room: Codes,
 
 
 def _score(
-    facet: Facet, slots: Slots, guesses: Floats, asked: Asked, depth: int, room: Codes, policy: VectorPolicy
+    facet: Facet, slots: Slots, guesses: Floats, asked: QueryForms, depth: int, room: Codes, policy: VectorPolicy
 ) -> tuple[Slots, Floats]:
     """Slots with their true cosines: of the best guesses, and of every guess that may be wrong by enough.
 

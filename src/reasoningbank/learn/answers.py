@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import (
     LONGEST_LESSON_CONTENT_CHARS,
     LONGEST_LESSON_DESCRIPTION_CHARS,
     LONGEST_LESSON_TITLE_CHARS,
-    Finding,
     Lesson,
+    VerdictOutcome,
 )
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import Outcome
-from reasoningbank.core.values import dataclass
 from reasoningbank.core.wording import counted
 
 NOTHING = "NO_EXTRACTIONS"
@@ -40,7 +40,7 @@ class Answer:
     """In words for whoever answered; empty when the answer is good."""
 
 
-def parse(text: str, *, finding: Finding, most: int, grounds: Iterable[str] = ()) -> Answer:
+def parse(text: str, *, finding: VerdictOutcome, most: int, grounds: Iterable[str] = ()) -> Answer:
     """`finding` is how the episode went: a lesson must agree with it. A lesson must have come from `grounds`."""
     if len(text) > LONGEST_ANSWER_CHARS:
         return Answer(problems=(f"It has {len(text):,} characters; the limit is {LONGEST_ANSWER_CHARS:,}.",))
@@ -96,7 +96,7 @@ def _fields(block: str) -> tuple[dict[str, str], list[str]]:
     return {name: block[mark.end() : end].strip() for name, mark, end in zip(names, marks, ends, strict=True)}, []
 
 
-def _lesson(fields: dict[str, str], finding: Finding) -> tuple[Lesson | None, list[str]]:
+def _lesson(fields: dict[str, str], finding: VerdictOutcome) -> tuple[Lesson | None, list[str]]:
     tags = tuple(dict.fromkeys(tag.strip().strip("`#") for tag in fields["Tags"].split(",") if tag.strip()))
     outcome = fields["Outcome"].lower()
     if outcome not in (Outcome.SUCCESS, Outcome.FAILURE):
@@ -110,7 +110,7 @@ def _lesson(fields: dict[str, str], finding: Finding) -> tuple[Lesson | None, li
         kind="warning" if outcome == Outcome.FAILURE else "strategy",
     )
     wrong = problems_of(lesson)
-    if finding is not Finding.UNKNOWN and outcome != finding:
+    if finding is not VerdictOutcome.UNKNOWN and outcome != finding:
         wrong.append(f"its outcome is {outcome}, but this session was a {finding}.")
     return lesson, wrong
 

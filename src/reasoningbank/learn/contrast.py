@@ -15,9 +15,9 @@ from reasoningbank.core.learning import (
     LONGEST_LESSON_DESCRIPTION_CHARS,
     MOST_CONTRAST_LESSONS,
     Episode,
-    Finding,
     Lesson,
     Verdict,
+    VerdictOutcome,
 )
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.learn.rules import is_failure
@@ -53,8 +53,8 @@ class Contrasting:
 
 
 def difference(episodes: Sequence[tuple[Episode, Verdict]]) -> Lesson | None:
-    good = [_actions_that_worked(episode) for episode, verdict in episodes if verdict.outcome is Finding.SUCCESS]
-    bad = [_actions_tried(episode) for episode, verdict in episodes if verdict.outcome is Finding.FAILURE]
+    good = [_actions_that_worked(episode) for episode, verdict in episodes if verdict.outcome is VerdictOutcome.SUCCESS]
+    bad = [_actions_tried(episode) for episode, verdict in episodes if verdict.outcome is VerdictOutcome.FAILURE]
     if not good or not bad:
         return None
     others = {action for actions in bad for action in actions}

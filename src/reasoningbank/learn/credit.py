@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
-from reasoningbank.core.kinds import kind_of
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.task_kind import kind_of
 from reasoningbank.core.types import Trajectory
-from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Reader
 
 LATEST_TASKS = 64

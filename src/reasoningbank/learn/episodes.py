@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reasoningbank.core.learning import Episode, EpisodeStep, Finding, JudgedBy, Verdict
+from reasoningbank.core.learning import Episode, EpisodeStep, JudgedBy, Verdict, VerdictOutcome
 from reasoningbank.core.types import Step, Trajectory
 from reasoningbank.guard.speakers import speaker_in_lessons
 
@@ -58,7 +58,7 @@ def kept_verdict(episode: Episode) -> Verdict | None:
         return None
     try:
         return Verdict(
-            outcome=Finding(kept.get("outcome", "")),
+            outcome=VerdictOutcome(kept.get("outcome", "")),
             reason=str(kept.get("reason", "")),
             evidence=str(kept.get("evidence", "")),
             source=JudgedBy(kept.get("source", "")),

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from reasoningbank.core.confidence import Context, Policy, copies_among, evidence_for, fold, policy_named
+from reasoningbank.context import BankContext
+from reasoningbank.core.confidence import ConfidencePolicy, Context, copies_among, evidence_for, fold, policy_named
 from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_fraction, clean_name, clean_text, optional_name
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.types import Confidence, Edge, EdgeKind, Memory, Remembered, Signal, SignalKind, State
-from reasoningbank.core.values import dataclass, replace
-from reasoningbank.desk import Desk
 from reasoningbank.ports import Reader, Writer
 
 _STANDING = (State.ACTIVE, State.SUPERSEDED)
@@ -58,15 +58,15 @@ class History:
     policy: str
 
 
-def give(desk: Desk, reference: str, evidence: Evidence) -> Remembered:
+def give(context: BankContext, reference: str, evidence: Evidence) -> Remembered:
     """Write a signal down and return the memory with its new confidence."""
 
     def change(writer: Writer) -> Remembered:
-        memory = standing_for(writer, desk.memory(writer, reference))
-        writer.add(signal_for(desk, memory, evidence))
-        return desk.remembered(writer, [memory])[0]
+        memory = standing_for(writer, context.memory(writer, reference))
+        writer.add(signal_for(context, memory, evidence))
+        return context.remembered(writer, [memory])[0]
 
-    return desk.store.write(desk.tenant, change)
+    return context.store.write(context.tenant, change)
 
 
 def standing_for(reader: Reader, memory: Memory) -> Memory:
@@ -105,12 +105,12 @@ def advice_at(reader: Reader, memory: Memory, at: float) -> str:
     return before[-1].advice_id if before else memory.advice_id
 
 
-def signal_for(desk: Desk, memory: Memory, evidence: Evidence) -> Signal:
+def signal_for(context: BankContext, memory: Memory, evidence: Evidence) -> Signal:
     if not isinstance(evidence.positive, bool):
         raise InvalidInput(f"Evidence is for or against: say true or false, not {evidence.positive!r}.")
     signal = Signal(
-        id=desk.ids.new("sig"),
-        tenant=desk.tenant,
+        id=context.ids.new("sig"),
+        tenant=context.tenant,
         memory_id=memory.id,
         kind=evidence.kind,
         positive=evidence.positive,
@@ -119,34 +119,34 @@ def signal_for(desk: Desk, memory: Memory, evidence: Evidence) -> Signal:
         source=clean_name(evidence.source, "source"),
         trajectory_id=optional_name(evidence.trajectory_id, "session"),
         comment=clean_text(evidence.comment, "comment", MAX_DESCRIPTION_CHARS),
-        at=desk.clock(),
+        at=context.clock(),
         advice_id=memory.advice_id if evidence.advice_id is None else evidence.advice_id,
     )
-    return desk.clean(signal)[0]
+    return context.clean(signal)[0]
 
 
-def history(desk: Desk, reference: str, *, policy: str | None = None, context_match: float = 1.0) -> History:
+def history(context: BankContext, reference: str, *, policy: str | None = None, context_match: float = 1.0) -> History:
     """By the policy in force, or by another."""
-    desk = desk if policy is None else replace(desk, policy=policy_named(policy))
+    context = context if policy is None else replace(context, policy=policy_named(policy))
     fits = clean_fraction(context_match, "context_match")
-    with desk.store.read(desk.tenant) as reader:
-        memory = desk.memory(reader, reference)
-        signals = [desk.shown(signal) for signal in reader.select(Signal, {"memory_id": memory.id})]
-        revisions = [desk.shown(revision) for revision in (*reader.revisions(memory.id), memory)]
-        context = Context(total_uses=desk.uses(reader).get(memory.namespace, 0), context_match=fits)
-        remembered = desk.remembered(reader, [memory])[0]
+    with context.store.read(context.tenant) as reader:
+        memory = context.memory(reader, reference)
+        signals = [context.shown(signal) for signal in reader.select(Signal, {"memory_id": memory.id})]
+        revisions = [context.shown(revision) for revision in (*reader.revisions(memory.id), memory)]
+        weighed_by = Context(total_uses=context.uses(reader).get(memory.namespace, 0), context_match=fits)
+        remembered = context.remembered(reader, [memory])[0]
         counted = evidence_for(memory, signals)
-        now = fold(desk.policy, memory.initial_confidence, memory.created_at, counted, desk.clock(), context)
+        now = fold(context.policy, memory.initial_confidence, memory.created_at, counted, context.clock(), weighed_by)
         return History(
             remembered=replace(remembered, confidence=now),
             revisions=tuple(revisions),
-            points=tuple(_points(desk.policy, revisions, signals, context)),
-            policy=desk.policy.name,
+            points=tuple(_points(context.policy, revisions, signals, weighed_by)),
+            policy=context.policy.name,
         )
 
 
 def _points(
-    policy: Policy, revisions: Sequence[Memory], signals: Sequence[Signal], context: Context
+    policy: ConfidencePolicy, revisions: Sequence[Memory], signals: Sequence[Signal], context: Context
 ) -> Iterator[Point]:
     """What was believed of the memory as time went by: an edit to other advice begins anew, an edit back goes on.
 

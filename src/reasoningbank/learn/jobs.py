@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_namespace
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import EVERY_NAMESPACE, Job, JobState, Spending
-from reasoningbank.core.values import dataclass
-from reasoningbank.desk import Desk
 from reasoningbank.learn import queue
 
 if TYPE_CHECKING:
     from random import Random
 
-    from reasoningbank.learn.crew import Crew, Shift
-    from reasoningbank.learn.host import Handed
+    from reasoningbank.learn.agent_jobs import Handed
     from reasoningbank.learn.worker import Attempt, Teacher
+    from reasoningbank.learn.worker_pool import Crew, Shift
     from reasoningbank.ports import LLM, Judge, Writer
 
 DEFAULT_LIMIT = 50
@@ -56,8 +56,8 @@ class Learning(Protocol):
 
     def scrub(self, text: str) -> str: ...
 
-    def at(self, desk: Desk) -> Learning:
-        """The same teachers at another desk: its tenant's sessions, its scrubber, its own budget."""
+    def at(self, context: BankContext) -> Learning:
+        """The same teachers in another context: its tenant's sessions, its scrubber, its own budget."""
         ...
 
 
@@ -77,8 +77,8 @@ class Distilled:
 
 
 class Jobs:
-    def __init__(self, desk: Desk, learning: Learning) -> None:
-        self._desk = desk
+    def __init__(self, context: BankContext, learning: Learning) -> None:
+        self._context = context
         self._learning = learning
 
     def list(
@@ -92,25 +92,25 @@ class Jobs:
             where["state"] = JobState.WAITING if state == "running" else state
         if namespace is not None and namespace != EVERY_NAMESPACE:
             where["namespace"] = clean_namespace(namespace)
-        found = queue.list_jobs(self._desk, where, limit=limit)
+        found = queue.list_jobs(self._context, where, limit=limit)
         return [queued for queued in found if state is None or queued.standing == state]
 
     def get(self, job_id: str) -> queue.Queued:
         """One job, and where it stands."""
-        return queue.find(self._desk, job_id)
+        return queue.find(self._context, job_id)
 
     def tally(self) -> dict[str, int]:
         """How many jobs stand where; of where none stands, nothing is said."""
-        with self._desk.store.read(self._desk.tenant) as reader:
+        with self._context.store.read(self._context.tenant) as reader:
             return queue.tally(reader)
 
     def retry(self, job_id: str) -> queue.Queued:
         """Start a job anew, with all its attempts: one that was given up or discarded, or that waits for its turn."""
-        return queue.retry(self._desk, job_id)
+        return queue.retry(self._context, job_id)
 
     def discard(self, job_id: str) -> queue.Queued:
         """Never do it. Whoever is at it now will find its answer refused."""
-        return queue.discard(self._desk, job_id)
+        return queue.discard(self._context, job_id)
 
     # ------------------------------------------------------------ working them off
 
@@ -128,7 +128,7 @@ class Jobs:
     def summary(self, attempts: Sequence[Attempt]) -> Distilled:
         """What these attempts came to, and what is left to do."""
         learned = dict.fromkeys(memory for attempt in attempts for memory in attempt.memories)
-        with self._desk.store.read(self._desk.tenant) as reader:
+        with self._context.store.read(self._context.tenant) as reader:
             waiting = reader.count(Job, {"state": JobState.WAITING})
         return Distilled(attempts=tuple(attempts), memories=tuple(learned), waiting=waiting)
 
@@ -141,44 +141,44 @@ class Jobs:
         when_idle: Callable[[], None] | None = None,
     ) -> Crew | None:
         """Workers to run and to stop; None when nobody teaches here."""
-        from reasoningbank.learn.crew import Crew, Shift
+        from reasoningbank.learn.worker_pool import Crew, Shift
 
         who = self._learning.teachers() if teachers is None else teachers
         if not who:
             return None
         if shift is None:
-            wanted = self._desk.settings.distillation
+            wanted = self._context.settings.distillation
             shift = Shift(workers=max(1, wanted.workers), batch=wanted.batch)
         if shift.threads is None and teachers is None and not self._learning.patient:
             # This processor does the work: as many threads as workers, so that one computes while another one syncs.
             shift = replace(shift, threads=shift.workers)
-        return Crew(self._desk, who, shift, rng=_chance(self._desk), on_attempt=on_attempt, when_idle=when_idle)
+        return Crew(self._context, who, shift, rng=_chance(self._context), on_attempt=on_attempt, when_idle=when_idle)
 
     def work(self, job_id: str, *, teachers: Sequence[Teacher] | None = None) -> Attempt | None:
         """One job, now, by this thread; None when nobody teaches here."""
-        from reasoningbank.learn.crew import beating
-        from reasoningbank.learn.owners import this_process
+        from reasoningbank.learn.process_identity import this_process
         from reasoningbank.learn.worker import work
+        from reasoningbank.learn.worker_pool import beating
 
         who = self._learning.teachers() if teachers is None else teachers
         if not who:
             return None
-        rng = _chance(self._desk)
-        claimed = queue.claim_one(self._desk, f"{this_process()}{rng.getrandbits(32):x}.1", job_id)
-        with beating(self._desk, claimed):
-            return work(self._desk, claimed, who, rng)
+        rng = _chance(self._context)
+        claimed = queue.claim_one(self._context, f"{this_process()}{rng.getrandbits(32):x}.1", job_id)
+        with beating(self._context, claimed):
+            return work(self._context, claimed, who, rng)
 
     def queue_contrast(self, sessions: Sequence[str]) -> str:
         """Accept the comparison of several runs of one task as a job; gives back its id."""
-        from reasoningbank.learn.capture import whole
+        from reasoningbank.learn.sessions import whole
 
         def change(writer: Writer) -> str:
-            namespaces = {whole(self._desk, writer, session)[0].namespace for session in sessions}
+            namespaces = {whole(self._context, writer, session)[0].namespace for session in sessions}
             if len(namespaces) != 1:
                 raise InvalidInput("Only runs of one namespace can be compared.")
             told = {"trajectories": [*sessions]}
             return queue.enqueue(
-                self._desk,
+                self._context,
                 writer,
                 namespace=namespaces.pop(),
                 subject=sessions[0],
@@ -186,33 +186,33 @@ class Jobs:
                 metadata=told,
             ).id
 
-        return self._desk.store.write(self._desk.tenant, change)
+        return self._context.store.write(self._context.tenant, change)
 
     # ------------------------------------------------------------ answering them
 
     def next(self, job_id: str | None = None) -> Handed | None:
         """A job for the agent that asks, with everything that it needs to answer; None when nothing is due."""
-        from reasoningbank.learn.host import hand_out
+        from reasoningbank.learn.agent_jobs import hand_out
 
-        return hand_out(self._desk, self._learning.judge(), scrub=self._learning.scrub, job_id=job_id)
+        return hand_out(self._context, self._learning.judge(), scrub=self._learning.scrub, job_id=job_id)
 
     def answer(self, job_id: str, text: str) -> tuple[str, ...]:
         """Take an agent's answer in the form that was asked for; gives back the ids of the memories."""
-        from reasoningbank.learn.host import answer
+        from reasoningbank.learn.agent_jobs import answer
 
-        return answer(self._desk, self._learning.judge(), job_id, text, scrub=self._learning.scrub)
+        return answer(self._context, self._learning.judge(), job_id, text, scrub=self._learning.scrub)
 
     # ------------------------------------------------------------ what it cost
 
     def spending(self, day: str | None = None) -> builtins.list[Spending]:
         """The ledger, newest day first."""
-        with self._desk.store.read(self._desk.tenant) as reader:
+        with self._context.store.read(self._context.tenant) as reader:
             found = reader.select(Spending, {} if day is None else {"day": day})
         return sorted(found, key=lambda spent: (spent.day, spent.model, spent.purpose), reverse=True)
 
 
-def _chance(desk: Desk) -> Random:
+def _chance(context: BankContext) -> Random:
     from random import Random
 
     # From the bank's own ids, which are made of the system's chance or of what a test gave in its place.
-    return Random(desk.ids.new("rng"))  # noqa: S311 - jitter and names, nothing secret
+    return Random(context.ids.new("rng"))  # noqa: S311 - jitter and names, nothing secret

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from reasoningbank.core.errors import LLMRefused
-from reasoningbank.core.learning import Episode, Finding, JudgedBy, Message, Verdict
+from reasoningbank.core.learning import Episode, JudgedBy, Message, Verdict, VerdictOutcome
 from reasoningbank.learn import rules
 from reasoningbank.learn.episodes import LONGEST_REASON_CHARS, kept_verdict
 from reasoningbank.learn.prompting import prompt
@@ -41,17 +41,17 @@ class EnvironmentJudge:
             good = episode.reward >= SUCCESS_REWARD
             return _environment(good=good, reason=f"The environment gave a reward of {episode.reward:g}.")
         kept = kept_verdict(episode)
-        if kept is not None and kept.outcome is not Finding.UNKNOWN:
+        if kept is not None and kept.outcome is not VerdictOutcome.UNKNOWN:
             return kept
-        if episode.outcome in (Finding.SUCCESS, Finding.FAILURE):
-            return _environment(good=episode.outcome == Finding.SUCCESS, reason="The session was ended as this.")
+        if episode.outcome in (VerdictOutcome.SUCCESS, VerdictOutcome.FAILURE):
+            return _environment(good=episode.outcome == VerdictOutcome.SUCCESS, reason="The session was ended as this.")
         return rules.tests_in(episode.steps) or Verdict(
-            outcome=Finding.UNKNOWN, reason="The environment said nothing.", source=JudgedBy.ENVIRONMENT
+            outcome=VerdictOutcome.UNKNOWN, reason="The environment said nothing.", source=JudgedBy.ENVIRONMENT
         )
 
 
 def _environment(*, good: bool, reason: str) -> Verdict:
-    outcome = Finding.SUCCESS if good else Finding.FAILURE
+    outcome = VerdictOutcome.SUCCESS if good else VerdictOutcome.FAILURE
     return Verdict(outcome=outcome, reason=reason, source=JudgedBy.ENVIRONMENT, certainty=1.0)
 
 
@@ -82,15 +82,17 @@ class LLMJudge:
         try:
             completion = self._llm.complete(messages, max_tokens=ANSWER_TOKENS, temperature=0.0)
         except LLMRefused as error:
-            return Verdict(outcome=Finding.UNKNOWN, reason=f"The judge did not answer: {error}", source=JudgedBy.LLM)
+            return Verdict(
+                outcome=VerdictOutcome.UNKNOWN, reason=f"The judge did not answer: {error}", source=JudgedBy.LLM
+            )
         return _read(completion.text, trace)
 
 
 def _read(text: str, trace: str) -> Verdict:
     found = _LINES.match(text.strip())
     if found is None:
-        return Verdict(outcome=Finding.UNKNOWN, reason="The judge's answer cannot be read.", source=JudgedBy.LLM)
-    outcome = Finding(found["verdict"].lower())
+        return Verdict(outcome=VerdictOutcome.UNKNOWN, reason="The judge's answer cannot be read.", source=JudgedBy.LLM)
+    outcome = VerdictOutcome(found["verdict"].lower())
     evidence = (found["evidence"] or "").strip().strip('"')
     # Only words that are really in the record are evidence.
     quoted = bool(evidence) and " ".join(evidence.split()) in " ".join(trace.split())
@@ -99,7 +101,7 @@ def _read(text: str, trace: str) -> Verdict:
         reason=found["reason"].strip()[:LONGEST_REASON_CHARS],
         evidence=evidence[:LONGEST_REASON_CHARS] if quoted else "",
         source=JudgedBy.LLM,
-        certainty=0.0 if outcome is Finding.UNKNOWN else LLM_CERTAINTY,
+        certainty=0.0 if outcome is VerdictOutcome.UNKNOWN else LLM_CERTAINTY,
     )
 
 
@@ -115,10 +117,10 @@ class Judges:
 
     def judge(self, episode: Episode) -> Verdict:
         doubts: list[str] = []
-        last = Verdict(outcome=Finding.UNKNOWN)
+        last = Verdict(outcome=VerdictOutcome.UNKNOWN)
         for judge in self._judges:
             last = judge.judge(episode)
-            if last.outcome is not Finding.UNKNOWN:
+            if last.outcome is not VerdictOutcome.UNKNOWN:
                 return last
             doubts.append(last.reason)
         return replace(last, reason=" ".join(doubts))

@@ -12,12 +12,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from reasoningbank.context import BankContext
 from reasoningbank.core.errors import LLMUnavailable
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.learning import Completion, Message
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Spending
-from reasoningbank.desk import Desk
 from reasoningbank.ports import LLM, Reader, Writer
 
 TOKENS_PER_DAY = 1_000_000
@@ -27,10 +27,10 @@ class MeteredLLM:
     """A model that stops when the day's budget is spent."""
 
     def __init__(
-        self, llm: LLM, desk: Desk, *, purpose: str = "learning", tokens_per_day: int = TOKENS_PER_DAY
+        self, llm: LLM, context: BankContext, *, purpose: str = "learning", tokens_per_day: int = TOKENS_PER_DAY
     ) -> None:
         self._llm = llm
-        self._desk = desk
+        self._context = context
         self._purpose = purpose
         self._tokens_per_day = tokens_per_day
 
@@ -56,7 +56,7 @@ class MeteredLLM:
         return spent
 
     def _reserve(self, tokens: int) -> str:
-        day = today(self._desk)
+        day = today(self._context)
 
         def change(writer: Writer) -> None:
             used = tokens_used(writer, day)
@@ -64,31 +64,31 @@ class MeteredLLM:
                 raise LLMUnavailable(
                     f"The budget of {self._tokens_per_day:,} tokens a day is spent ({used:,} used, {tokens:,} wanted). "
                     "It is renewed at midnight UTC; REASONINGBANK_LLM_TOKENS_PER_DAY raises it.",
-                    retry_after_s=_until_tomorrow_s(self._desk),
+                    retry_after_s=_until_tomorrow_s(self._context),
                 )
             self._write(writer, day, calls=1, reserved=tokens)
 
-        self._desk.store.write(self._desk.tenant, change)
+        self._context.store.write(self._context.tenant, change)
         return day
 
     def _settle(self, day: str, reserved: int, spent: Completion) -> None:
         """A server that counts nothing is charged by our own count."""
         out = spent.tokens_out or count_tokens(spent.text)
-        self._desk.store.write(
-            self._desk.tenant,
+        self._context.store.write(
+            self._context.tenant,
             lambda w: self._write(w, day, reserved=-reserved, tokens_in=spent.tokens_in, tokens_out=out),
         )
 
     def _write(
         self, writer: Writer, day: str, *, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0, reserved: int = 0
     ) -> None:
-        spending_id = derived_id("spd", f"{self._desk.tenant}\n{day}\n{self.name}\n{self._purpose}")
+        spending_id = derived_id("spd", f"{self._context.tenant}\n{day}\n{self.name}\n{self._purpose}")
         there = writer.get(Spending, [spending_id]).get(spending_id)
         if there is None:
             writer.add(
                 Spending(
                     id=spending_id,
-                    tenant=self._desk.tenant,
+                    tenant=self._context.tenant,
                     day=day,
                     model=self.name,
                     purpose=self._purpose,
@@ -114,9 +114,9 @@ def tokens_used(reader: Reader, day: str) -> int:
     return sum(s.tokens_in + s.tokens_out + s.reserved for s in reader.select(Spending, {"day": day}))
 
 
-def today(desk: Desk) -> str:
-    return datetime.fromtimestamp(desk.clock(), UTC).strftime("%Y-%m-%d")
+def today(context: BankContext) -> str:
+    return datetime.fromtimestamp(context.clock(), UTC).strftime("%Y-%m-%d")
 
 
-def _until_tomorrow_s(desk: Desk) -> float:
-    return 86_400.0 - desk.clock() % 86_400.0
+def _until_tomorrow_s(context: BankContext) -> float:
+    return 86_400.0 - context.clock() % 86_400.0

@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from reasoningbank.core.learning import Acted, Episode, EpisodeStep, Finding, Verdict
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.learning import Acted, Episode, EpisodeStep, Verdict, VerdictOutcome
 from reasoningbank.core.types import Step, Trajectory
-from reasoningbank.core.values import dataclass
-from reasoningbank.learn.calling import Agent, call
+from reasoningbank.learn.agent_runner import Agent, call
 from reasoningbank.learn.episodes import episode_of, fraction
 
 if TYPE_CHECKING:
-    from reasoningbank.learn.capture import Ended
     from reasoningbank.learn.jobs import Jobs, Learning
+    from reasoningbank.learn.sessions import Ended
 
 ADVICE_TOKENS = 500
 
@@ -53,7 +53,7 @@ class Teachable(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class LoopTurn:
     session: str
     advice: str
     """What the agent was given; "" when nothing fitted."""
@@ -86,7 +86,7 @@ class Loop:
         self._learn_now = learn_now
         self._consolidate = consolidate
 
-    def run(self, task: str, *, timeout_s: float | None = None) -> Turn:
+    def run(self, task: str, *, timeout_s: float | None = None) -> LoopTurn:
         """One task. What the agent raises comes through, after the session has been ended as a failure."""
         run = begin(self._bank, task, self._namespace, self._max_tokens)
         try:
@@ -101,7 +101,9 @@ class Loop:
             learned = attempt.memories if attempt is not None else ()
         if learned and self._consolidate is not None:
             self._consolidate()
-        return Turn(session=run.trajectory.id, advice=run.advice, acted=acted, verdict=verdict.verdict, learned=learned)
+        return LoopTurn(
+            session=run.trajectory.id, advice=run.advice, acted=acted, verdict=verdict.verdict, learned=learned
+        )
 
 
 # ---------------------------------------------------------------- the parts, for those who run several at a time
@@ -143,4 +145,4 @@ def finish(bank: Teachable, run: Begun, acted: Acted, *, distil: bool = True) ->
 def fail(bank: Teachable, run: Begun, error: str) -> None:
     """The agent did not come back with an answer. That says nothing good, and nothing about the advice either."""
     bank.add_step(run.trajectory.id, "(the agent failed)", error, {"ok": False})
-    bank.end_session(run.trajectory.id, Finding.UNKNOWN.value, distil=False)
+    bank.end_session(run.trajectory.id, VerdictOutcome.UNKNOWN.value, distil=False)

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from reasoningbank.core.errors import InvalidInput, LLMError
-from reasoningbank.core.learning import Acted, EpisodeStep, Finding, Message, Verdict
-from reasoningbank.core.values import dataclass
-from reasoningbank.learn.calling import Agent, Called, call_all
-from reasoningbank.learn.extract import contrast_request
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.learning import Acted, EpisodeStep, Message, Verdict, VerdictOutcome
+from reasoningbank.learn.agent_runner import Agent, Called, call_all
+from reasoningbank.learn.llm_distiller import contrast_request
 from reasoningbank.learn.loop import ADVICE_TOKENS, Begun, Finished, Teachable, begin, fail, finish
 from reasoningbank.learn.prompting import prompt
 from reasoningbank.learn.rules import is_failure
@@ -27,11 +27,11 @@ from reasoningbank.ports import LLM
 MOST_RUNS = 32
 AT_ONCE = 4
 _BEST = re.compile(r"\ABest: *(\d+)\s*\nReason: *[^\n]+\s*\Z", re.IGNORECASE)
-_RANK = {Finding.SUCCESS: 0, Finding.UNKNOWN: 1, Finding.FAILURE: 2}
+_RANK = {VerdictOutcome.SUCCESS: 0, VerdictOutcome.UNKNOWN: 1, VerdictOutcome.FAILURE: 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Rollout:
     session: str
     acted: Acted | None
     """None when the run did not come to an answer; `error` says why."""
@@ -41,8 +41,8 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaled:
-    runs: tuple[Run, ...]
-    best: Run | None
+    runs: tuple[Rollout, ...]
+    best: Rollout | None
     """None when no run came to an answer."""
     learned: tuple[str, ...]
     job_id: str | None
@@ -135,13 +135,13 @@ def _check(k: int) -> None:
         raise InvalidInput(f"k must be a whole number from 1 to {MOST_RUNS}, not {k!r}.")
 
 
-def _end(bank: Teachable, begun: Begun, called: Called, *, distil: bool = False) -> tuple[Run, Finished | None]:
+def _end(bank: Teachable, begun: Begun, called: Called, *, distil: bool = False) -> tuple[Rollout, Finished | None]:
     if called.acted is None:
         fail(bank, begun, called.error)
-        unknown = Verdict(outcome=Finding.UNKNOWN, reason="It came to no answer.")
-        return Run(session=begun.trajectory.id, acted=None, verdict=unknown, error=called.error), None
+        unknown = Verdict(outcome=VerdictOutcome.UNKNOWN, reason="It came to no answer.")
+        return Rollout(session=begun.trajectory.id, acted=None, verdict=unknown, error=called.error), None
     end = finish(bank, begun, called.acted, distil=distil)
-    return Run(session=begun.trajectory.id, acted=called.acted, verdict=end.verdict), end
+    return Rollout(session=begun.trajectory.id, acted=called.acted, verdict=end.verdict), end
 
 
 def _prompt(task: str, rounds: Sequence[Acted], number: int) -> str:
@@ -165,7 +165,7 @@ def _join_rounds(rounds: Sequence[Acted]) -> Acted | None:
 # ---------------------------------------------------------------- choosing
 
 
-def _best(runs: Sequence[Run], finished: dict[str, Finished], choose_by: LLM | None) -> Run | None:
+def _best(runs: Sequence[Rollout], finished: dict[str, Finished], choose_by: LLM | None) -> Rollout | None:
     if not runs:
         return None
     ranked = sorted(runs, key=_merit)
@@ -178,7 +178,7 @@ def _best(runs: Sequence[Run], finished: dict[str, Finished], choose_by: LLM | N
     return ranked[0]
 
 
-def _merit(run: Run) -> tuple[float, ...]:
+def _merit(run: Rollout) -> tuple[float, ...]:
     acted = run.acted or Acted(answer="")
     reward = acted.reward if acted.reward is not None else 0.0
     errors = sum(is_failure(step) for step in acted.steps)

@@ -6,8 +6,8 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import MOST_LESSONS
-from reasoningbank.core.values import dataclass
 
 _FOLDER = Path(__file__).parent / "prompts"
 

@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from reasoningbank.context import BankContext, full_id
 from reasoningbank.core.errors import Conflict, LeaseLost, NotFound
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.types import Job, JobState, Lease
-from reasoningbank.core.values import dataclass, replace
-from reasoningbank.desk import Desk, full_id
 from reasoningbank.ports import Reader, Writer
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Queued:
 
 
 def enqueue(
-    desk: Desk,
+    context: BankContext,
     writer: Writer,
     *,
     namespace: str,
@@ -72,10 +72,10 @@ def enqueue(
     kind: str = DISTILL,
     metadata: Mapping[str, Any] | None = None,
 ) -> Job:
-    now = desk.clock()
+    now = context.clock()
     job = Job(
-        id=desk.ids.new("job"),
-        tenant=desk.tenant,
+        id=context.ids.new("job"),
+        tenant=context.tenant,
         namespace=namespace,
         kind=kind,
         subject=subject,
@@ -99,27 +99,27 @@ def _free(job: Job) -> Lease:
 # ---------------------------------------------------------------- claiming
 
 
-def claim(desk: Desk, owner: str, limit: int) -> list[Claimed]:
+def claim(context: BankContext, owner: str, limit: int) -> list[Claimed]:
     """Free jobs that are due, the longest due first. `owner` must name this one call."""
-    now = desk.clock()
+    now = context.clock()
 
     def change(writer: Writer) -> list[Claimed]:
-        return _sound(desk, writer, writer.claim(owner, now=now, latest=now + LONGEST_WAIT_S, limit=limit))
+        return _sound(context, writer, writer.claim(owner, now=now, latest=now + LONGEST_WAIT_S, limit=limit))
 
-    return desk.store.write(desk.tenant, change)
+    return context.store.write(context.tenant, change)
 
 
-def take_over(desk: Desk, owner: str, stale: Lease) -> list[Claimed]:
+def take_over(context: BankContext, owner: str, stale: Lease) -> list[Claimed]:
     """The job of an owner that is gone; nothing when somebody was faster or the owner lives after all."""
     fresh = replace(stale, owner=f"{owner}#{stale.job_id}", beat=stale.beat + 1, attempts=stale.attempts + 1)
 
     def change(writer: Writer) -> list[Claimed]:
-        return _sound(desk, writer, [fresh]) if writer.change_lease(stale, fresh) else []
+        return _sound(context, writer, [fresh]) if writer.change_lease(stale, fresh) else []
 
-    return desk.store.write(desk.tenant, change)
+    return context.store.write(context.tenant, change)
 
 
-def claim_one(desk: Desk, owner: str, job_id: str) -> Claimed:
+def claim_one(context: BankContext, owner: str, job_id: str) -> Claimed:
     """A job by name, for whoever answers in person; waits for no due time."""
 
     def change(writer: Writer) -> list[Claimed]:
@@ -129,15 +129,15 @@ def claim_one(desk: Desk, owner: str, job_id: str) -> Claimed:
             raise Conflict(f"The job {job_id!r} cannot be claimed: it is {queued.standing}.")
         fresh = replace(free, owner=f"{owner}#{queued.job.id}", beat=free.beat + 1, attempts=free.attempts + 1)
         writer.change_lease(free, fresh)
-        return _sound(desk, writer, [fresh])
+        return _sound(context, writer, [fresh])
 
-    claimed = desk.store.write(desk.tenant, change)
+    claimed = context.store.write(context.tenant, change)
     if not claimed:
         raise Conflict(f"The job {job_id!r} has been tried {MOST_ATTEMPTS} times: `jobs retry` starts it anew.")
     return claimed[0]
 
 
-def _sound(desk: Desk, writer: Writer, leases: Sequence[Lease]) -> list[Claimed]:
+def _sound(context: BankContext, writer: Writer, leases: Sequence[Lease]) -> list[Claimed]:
     """Claims that may be worked on; those that were tried too often are buried here, their workers having died."""
     jobs = writer.get(Job, [lease.job_id for lease in leases]) if leases else {}
     sound = []
@@ -147,20 +147,20 @@ def _sound(desk: Desk, writer: Writer, leases: Sequence[Lease]) -> list[Claimed]
             writer.change_lease(lease, None)
         elif lease.attempts > MOST_ATTEMPTS:
             error = lease.error or "Each time the worker died before it could say why."
-            bury(desk, writer, job, replace(lease, attempts=MOST_ATTEMPTS, error=error), lease)
+            bury(context, writer, job, replace(lease, attempts=MOST_ATTEMPTS, error=error), lease)
         else:
             sound.append(Claimed(job=job, lease=lease))
     return sound
 
 
-def renew(desk: Desk, leases: Iterable[Lease]) -> list[Lease]:
+def renew(context: BankContext, leases: Iterable[Lease]) -> list[Lease]:
     """Tell others that these owners live; gives back the leases that are still theirs."""
 
     def change(writer: Writer) -> list[Lease]:
         raised = [(lease, replace(lease, beat=lease.beat + 1)) for lease in leases]
         return [new for old, new in raised if writer.change_lease(old, new)]
 
-    return desk.store.write(desk.tenant, change)
+    return context.store.write(context.tenant, change)
 
 
 def held_by_others(reader: Reader, process: str) -> list[Lease]:
@@ -171,7 +171,11 @@ def held_by_others(reader: Reader, process: str) -> list[Lease]:
 
 
 def finish(
-    desk: Desk, writer: Writer, claimed: Claimed, results: Sequence[str], metadata: Mapping[str, Any] | None = None
+    context: BankContext,
+    writer: Writer,
+    claimed: Claimed,
+    results: Sequence[str],
+    metadata: Mapping[str, Any] | None = None,
 ) -> Job:
     """Acknowledge, inside the transaction that writes the effect. Raises when the lease is no longer ours."""
     lease = still_held(writer, claimed)
@@ -182,29 +186,29 @@ def finish(
         attempts=lease.attempts,
         results=tuple(results),
         metadata={**claimed.job.metadata, **(metadata or {})},
-        ended_at=desk.clock(),
+        ended_at=context.clock(),
     )
-    done, _ = desk.clean(done)
+    done, _ = context.clean(done)
     writer.revise(done)
     return done
 
 
-def fail(desk: Desk, claimed: Claimed, error: str, rng: Random) -> Job:
+def fail(context: BankContext, claimed: Claimed, error: str, rng: Random) -> Job:
     """An attempt that ended badly: again after a wait that doubles, or never again after the last one."""
 
     def change(writer: Writer) -> Job:
         lease = still_held(writer, claimed)
-        noted = replace(lease, error=_scrub_error(desk, error))
+        noted = replace(lease, error=_scrub_error(context, error))
         if lease.attempts >= MOST_ATTEMPTS:
-            return bury(desk, writer, claimed.job, noted, lease)
-        ready_at = desk.clock() + waiting_s(lease.attempts, rng)
+            return bury(context, writer, claimed.job, noted, lease)
+        ready_at = context.clock() + waiting_s(lease.attempts, rng)
         writer.change_lease(lease, replace(noted, owner=None, ready_at=ready_at))
         return claimed.job
 
-    return desk.store.write(desk.tenant, change)
+    return context.store.write(context.tenant, change)
 
 
-def put_off(desk: Desk, claimed: Claimed, reason: str, wait_s: float) -> None:
+def put_off(context: BankContext, claimed: Claimed, reason: str, wait_s: float) -> None:
     """Not the job's fault (an outage, an orderly stop): the attempt is given back."""
 
     def change(writer: Writer) -> None:
@@ -213,17 +217,17 @@ def put_off(desk: Desk, claimed: Claimed, reason: str, wait_s: float) -> None:
             lease,
             owner=None,
             attempts=max(0, lease.attempts - 1),
-            ready_at=desk.clock() + min(wait_s, LONGEST_WAIT_S) if wait_s else AT_ONCE,
-            error=_scrub_error(desk, reason),
+            ready_at=context.clock() + min(wait_s, LONGEST_WAIT_S) if wait_s else AT_ONCE,
+            error=_scrub_error(context, reason),
         )
         writer.change_lease(lease, free)
 
-    desk.store.write(desk.tenant, change)
+    context.store.write(context.tenant, change)
 
 
-def _scrub_error(desk: Desk, error: str) -> str:
+def _scrub_error(context: BankContext, error: str) -> str:
     # A plugin's error may quote what it was given.
-    return desk.scrubber.scrub(error).text[:LONGEST_ERROR_CHARS]
+    return context.scrubber.scrub(error).text[:LONGEST_ERROR_CHARS]
 
 
 def waiting_s(attempts: int, rng: Random) -> float:
@@ -240,9 +244,9 @@ def still_held(writer: Writer, claimed: Claimed) -> Lease:
     return there[0]
 
 
-def bury(desk: Desk, writer: Writer, job: Job, last: Lease, held: Lease) -> Job:
+def bury(context: BankContext, writer: Writer, job: Job, last: Lease, held: Lease) -> Job:
     writer.change_lease(held, None)
-    dead = replace(job, state=JobState.DEAD, attempts=last.attempts, error=last.error, ended_at=desk.clock())
+    dead = replace(job, state=JobState.DEAD, attempts=last.attempts, error=last.error, ended_at=context.clock())
     writer.revise(dead)
     return dead
 
@@ -250,7 +254,7 @@ def bury(desk: Desk, writer: Writer, job: Job, last: Lease, held: Lease) -> Job:
 # ---------------------------------------------------------------- for people
 
 
-def retry(desk: Desk, job_id: str) -> Queued:
+def retry(context: BankContext, job_id: str) -> Queued:
     """Start anew, with all attempts, at once: a dead or discarded job, or one that waits for its next turn."""
 
     def change(writer: Writer) -> Queued:
@@ -264,10 +268,10 @@ def retry(desk: Desk, job_id: str) -> Queued:
         writer.change_lease(queued.lease, free)
         return Queued(job=job, lease=free)
 
-    return desk.store.write(desk.tenant, change)
+    return context.store.write(context.tenant, change)
 
 
-def discard(desk: Desk, job_id: str) -> Queued:
+def discard(context: BankContext, job_id: str) -> Queued:
     """Never do it. Whoever is at it now will find its answer refused."""
 
     def change(writer: Writer) -> Queued:
@@ -277,20 +281,20 @@ def discard(desk: Desk, job_id: str) -> Queued:
         attempts = queued.lease.attempts if queued.lease else queued.job.attempts
         if queued.lease is not None:
             writer.change_lease(queued.lease, None)
-        job = replace(queued.job, state=JobState.DISCARDED, attempts=attempts, ended_at=desk.clock())
+        job = replace(queued.job, state=JobState.DISCARDED, attempts=attempts, ended_at=context.clock())
         writer.revise(job)
         return Queued(job=job, lease=None)
 
-    return desk.store.write(desk.tenant, change)
+    return context.store.write(context.tenant, change)
 
 
-def find(desk: Desk, job_id: str) -> Queued:
-    with desk.store.read(desk.tenant) as reader:
+def find(context: BankContext, job_id: str) -> Queued:
+    with context.store.read(context.tenant) as reader:
         return _get_queued(reader, job_id)
 
 
-def list_jobs(desk: Desk, where: Mapping[str, Any], *, limit: int, newest_first: bool = True) -> list[Queued]:
-    with desk.store.read(desk.tenant) as reader:
+def list_jobs(context: BankContext, where: Mapping[str, Any], *, limit: int, newest_first: bool = True) -> list[Queued]:
+    with context.store.read(context.tenant) as reader:
         jobs = reader.select(Job, where, newest_first=newest_first, limit=limit)
         leases = {lease.job_id: lease for lease in reader.leases([job.id for job in jobs])} if jobs else {}
     return [Queued(job=job, lease=leases.get(job.id)) for job in jobs]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from reasoningbank.context import BankContext
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.kinds import type_in
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.task_kind import type_in
 from reasoningbank.core.types import Memory, Remembered, State, Trajectory
-from reasoningbank.core.values import dataclass
-from reasoningbank.core.worth import KindRate, Tally, Trial, Uplift, uplift_by_comparison, uplift_by_holdout
-from reasoningbank.desk import Desk
+from reasoningbank.core.uplift import KindRate, Tally, Trial, Uplift, uplift_by_comparison, uplift_by_holdout
 from reasoningbank.ports import Reader
 
 MOST_LINES = 1_000
@@ -31,7 +31,7 @@ _NOTHING = Tally()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ReportLine:
     remembered: Remembered
     tally: Tally
     withheld: int
@@ -51,9 +51,9 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    lines: tuple[Line, ...]
+    lines: tuple[ReportLine, ...]
     """The most shown first."""
-    dead: tuple[Line, ...]
+    dead: tuple[ReportLine, ...]
     kinds: tuple[Kind, ...]
     """The most frequent first."""
     memories: int
@@ -66,16 +66,16 @@ class Report:
     succeeded: int
 
 
-def report(desk: Desk, *, namespace: str | None = None, since: float | None, limit: int) -> Report:
+def report(context: BankContext, *, namespace: str | None = None, since: float | None, limit: int) -> Report:
     """`namespace` None is every one; `since` counts what happened from then on."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_LINES:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST_LINES:,}, not {limit!r}.")
     start = 0.0 if since is None else since
-    with desk.store.read(desk.tenant) as reader:
+    with context.store.read(context.tenant) as reader:
         where = {"state": (State.ACTIVE,)} if namespace is None else {"namespace": namespace, "state": (State.ACTIVE,)}
         memories = reader.select(Memory, where, newest_first=True, limit=MOST_LOOKED_AT)
         tallies = reader.tallies(start)
-        first = desk.store.changes(0, 1)
+        first = context.store.changes(0, 1)
         since_when = first[0].at if first else 0.0
         trials: dict[str, list[Trial]] = {}
         for trial in reader.trials(namespace, start):
@@ -89,7 +89,7 @@ def report(desk: Desk, *, namespace: str | None = None, since: float | None, lim
                 uplifts.get(memory.id),
                 # What an import brought may be older than the bank, which could not have shown it before.
                 there_since=max(memory.created_at, since_when),
-                now=desk.clock(),
+                now=context.clock(),
             )
             for memory in memories
         }
@@ -97,16 +97,16 @@ def report(desk: Desk, *, namespace: str | None = None, since: float | None, lim
         active = [m for m in by_shown if tallies.get(m.id, _NOTHING) != _NOTHING][:limit]
         idle = [memory for memory in by_shown if dead[memory.id]]
         told = {
-            one.id: Line(
+            one.id: ReportLine(
                 remembered=one,
                 tally=tallies.get(one.id, _NOTHING),
                 withheld=sum(trial.sessions for trial in trials.get(one.id, ()) if trial.withheld),
                 uplift=uplifts.get(one.id),
                 dead=dead[one.id],
             )
-            for one in desk.remembered(reader, [*{m.id: m for m in (*active, *idle[:limit])}.values()])
+            for one in context.remembered(reader, [*{m.id: m for m in (*active, *idle[:limit])}.values()])
         }
-        named = _name_kinds(desk, reader, kinds[:MOST_KINDS])
+        named = _name_kinds(context, reader, kinds[:MOST_KINDS])
     here = [tallies[memory.id] for memory in memories if memory.id in tallies]
     return Report(
         lines=tuple(told[memory.id] for memory in active),
@@ -139,14 +139,16 @@ def _dead(tally: Tally, uplift: Uplift | None, *, there_since: float, now: float
     return f"not shown for {unseen_days:,.0f} days" if unseen_days >= UNSEEN_DAYS else ""
 
 
-def _name_kinds(desk: Desk, reader: Reader, kinds: Sequence[KindRate]) -> list[Kind]:
+def _name_kinds(context: BankContext, reader: Reader, kinds: Sequence[KindRate]) -> list[Kind]:
     examples: Mapping[str, Trajectory] = reader.get(Trajectory, [kind.example for kind in kinds]) if kinds else {}
-    return [Kind(name=_name(desk, kind, examples), sessions=kind.sessions, succeeded=kind.succeeded) for kind in kinds]
+    return [
+        Kind(name=_name(context, kind, examples), sessions=kind.sessions, succeeded=kind.succeeded) for kind in kinds
+    ]
 
 
-def _name(desk: Desk, kind: KindRate, examples: Mapping[str, Trajectory]) -> str:
+def _name(context: BankContext, kind: KindRate, examples: Mapping[str, Trajectory]) -> str:
     given = type_in(kind.kind)
     if given is not None:
         return given
     example = examples.get(kind.example)
-    return desk.shown(example).task[:_LONGEST_EXAMPLE_CHARS] if example is not None else "other tasks"
+    return context.shown(example).task[:_LONGEST_EXAMPLE_CHARS] if example is not None else "other tasks"

@@ -12,8 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from reasoningbank.core.learning import Episode, EpisodeStep, Finding, JudgedBy, Verdict
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.learning import Episode, EpisodeStep, JudgedBy, Verdict, VerdictOutcome
 
 READ_CHARS = 4_000
 """Of each result, from both ends."""
@@ -28,20 +28,20 @@ _GAVE_UP = re.compile(
     r"(?i)\b(?:unable to|not able to|unfortunately|giving up|i give up|(?:i|we) (?:cannot|can['’]t|could ?n[o'’]t)"
     r"|(?:is|was|are) still (?:failing|broken)|did ?n[o'’]t work|does ?n[o'’]t work)\b"
 )
-_TESTS: tuple[tuple[re.Pattern[str], Finding], ...] = (
+_TESTS: tuple[tuple[re.Pattern[str], VerdictOutcome], ...] = (
     # Each is looked for in one line of limited length, so that no text can make it search for long.
-    (re.compile(r"^[= ]*(?:\d+ \w+, )*[1-9]\d* (?:failed|errors?)\b.* in [\d.]+ ?s"), Finding.FAILURE),
-    (re.compile(r"^[= ]*[1-9]\d* passed(?:, \d+ (?!failed|error)\w+)* in [\d.]+ ?s"), Finding.SUCCESS),
-    (re.compile(r"^FAILED \((?:failures|errors)="), Finding.FAILURE),
-    (re.compile(r"^Ran [1-9]\d* tests? in \S+ OK"), Finding.SUCCESS),
-    (re.compile(r"^Tests: +(?:\d+ \w+, )*[1-9]\d* failed"), Finding.FAILURE),
-    (re.compile(r"^Tests: +(?:\d+ (?!failed)\w+, )*[1-9]\d* passed"), Finding.SUCCESS),
-    (re.compile(r"^test result: FAILED"), Finding.FAILURE),
-    (re.compile(r"^test result: ok\. [1-9]"), Finding.SUCCESS),
-    (re.compile(r"^(?:--- FAIL:|FAIL\t)"), Finding.FAILURE),
-    (re.compile(r"^ok  ?\t\S+\t[\d.]+s"), Finding.SUCCESS),
-    (re.compile(r"^(?:BUILD FAILED|FAILURE: Build failed)"), Finding.FAILURE),
-    (re.compile(r"^BUILD SUCCESS"), Finding.SUCCESS),
+    (re.compile(r"^[= ]*(?:\d+ \w+, )*[1-9]\d* (?:failed|errors?)\b.* in [\d.]+ ?s"), VerdictOutcome.FAILURE),
+    (re.compile(r"^[= ]*[1-9]\d* passed(?:, \d+ (?!failed|error)\w+)* in [\d.]+ ?s"), VerdictOutcome.SUCCESS),
+    (re.compile(r"^FAILED \((?:failures|errors)="), VerdictOutcome.FAILURE),
+    (re.compile(r"^Ran [1-9]\d* tests? in \S+ OK"), VerdictOutcome.SUCCESS),
+    (re.compile(r"^Tests: +(?:\d+ \w+, )*[1-9]\d* failed"), VerdictOutcome.FAILURE),
+    (re.compile(r"^Tests: +(?:\d+ (?!failed)\w+, )*[1-9]\d* passed"), VerdictOutcome.SUCCESS),
+    (re.compile(r"^test result: FAILED"), VerdictOutcome.FAILURE),
+    (re.compile(r"^test result: ok\. [1-9]"), VerdictOutcome.SUCCESS),
+    (re.compile(r"^(?:--- FAIL:|FAIL\t)"), VerdictOutcome.FAILURE),
+    (re.compile(r"^ok  ?\t\S+\t[\d.]+s"), VerdictOutcome.SUCCESS),
+    (re.compile(r"^(?:BUILD FAILED|FAILURE: Build failed)"), VerdictOutcome.FAILURE),
+    (re.compile(r"^BUILD SUCCESS"), VerdictOutcome.SUCCESS),
 )
 _UNITTEST = re.compile(r"(?m)^(Ran \d+ tests? in \S+)\n+(?=OK\b)")
 _LONGEST_LINE_CHARS = 200
@@ -66,13 +66,15 @@ def judge(episode: Episode) -> Verdict:
         return tested
     signs = sorted(_signs(episode.steps), key=lambda sign: -sign.certainty)
     if not signs:
-        return Verdict(outcome=Finding.UNKNOWN, reason="Nothing in the trace says how it went.", source=JudgedBy.RULES)
+        return Verdict(
+            outcome=VerdictOutcome.UNKNOWN, reason="Nothing in the trace says how it went.", source=JudgedBy.RULES
+        )
     # Signs are not independent: each further one takes only a third of the doubt away.
     doubt = 1.0 - signs[0].certainty
     for _ in signs[1:]:
         doubt *= 2 / 3
     return Verdict(
-        outcome=Finding.FAILURE,
+        outcome=VerdictOutcome.FAILURE,
         reason=" ".join(sign.reason for sign in signs),
         evidence=signs[0].evidence,
         source=JudgedBy.RULES,

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
+from reasoningbank.context import BankContext
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Trajectory
-from reasoningbank.core.values import dataclass
-from reasoningbank.desk import Desk
 from reasoningbank.learn.credit import weight_of
 from reasoningbank.learn.evidence import Evidence, signal_for, subject_of
 from reasoningbank.ports import Reader, Writer
@@ -36,7 +36,7 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class SettledCommit:
     trajectory: Trajectory
     fate: Fate
     commit: str
@@ -54,11 +54,11 @@ def commits_in(steps: Iterable[Step]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def committing_sessions(desk: Desk, namespace: str) -> Iterator[tuple[Trajectory, tuple[str, ...]]]:
+def committing_sessions(context: BankContext, namespace: str) -> Iterator[tuple[Trajectory, tuple[str, ...]]]:
     """Every session of a namespace that made commits, with these."""
     after: str | None = None
     while True:
-        with desk.store.read(desk.tenant) as reader:
+        with context.store.read(context.tenant) as reader:
             page = reader.select(Trajectory, {"namespace": namespace}, after=after, limit=_STEPS_AT_ONCE)
             steps = reader.select(Step, {"trajectory_id": [trajectory.id for trajectory in page]}) if page else []
         if not page:
@@ -74,8 +74,13 @@ def committing_sessions(desk: Desk, namespace: str) -> Iterator[tuple[Trajectory
 
 
 def settle(
-    desk: Desk, trajectory: Trajectory, commits: Sequence[str], fate_of: Callable[[str], Fate], *, dry_run: bool = False
-) -> Settled:
+    context: BankContext,
+    trajectory: Trajectory,
+    commits: Sequence[str],
+    fate_of: Callable[[str], Fate],
+    *,
+    dry_run: bool = False,
+) -> SettledCommit:
     """One commit that was taken back speaks against the session; else one that lasted speaks for it."""
     fates = [(fate_of(commit), commit) for commit in commits]
     for fate in (Fate.REVERTED, Fate.SURVIVED):
@@ -83,19 +88,23 @@ def settle(
         if commit is not None:
             break
     else:
-        return Settled(trajectory=trajectory, fate=Fate.UNKNOWN, commit=commits[0], signals=())
+        return SettledCommit(trajectory=trajectory, fate=Fate.UNKNOWN, commit=commits[0], signals=())
 
     def change(writer: Writer) -> tuple[Signal, ...]:
-        fresh = _signals(desk, writer, trajectory, fate, commit)
+        fresh = _signals(context, writer, trajectory, fate, commit)
         if not dry_run:
             for signal in fresh:
                 writer.add(signal)
         return fresh
 
-    return Settled(trajectory=trajectory, fate=fate, commit=commit, signals=desk.store.write(desk.tenant, change))
+    return SettledCommit(
+        trajectory=trajectory, fate=fate, commit=commit, signals=context.store.write(context.tenant, change)
+    )
 
 
-def _signals(desk: Desk, reader: Reader, trajectory: Trajectory, fate: Fate, commit: str) -> tuple[Signal, ...]:
+def _signals(
+    context: BankContext, reader: Reader, trajectory: Trajectory, fate: Fate, commit: str
+) -> tuple[Signal, ...]:
     given = reader.select(Signal, {"trajectory_id": trajectory.id})
     used = {signal.memory_id for signal in given if signal.used}
     there = {signal.id for signal in given}
@@ -110,7 +119,7 @@ def _signals(desk: Desk, reader: Reader, trajectory: Trajectory, fate: Fate, com
     made = []
     for standing, advice_id, shown in by_standing.values():
         # Named by what was shown: a merge between two looks must not make the same evidence new.
-        names = [derived_id("sig", f"{desk.tenant}\n{SOURCE}\n{name}\n{trajectory.id}\n{fate}") for name in shown]
+        names = [derived_id("sig", f"{context.tenant}\n{SOURCE}\n{name}\n{trajectory.id}\n{fate}") for name in shown]
         if standing.state is State.FORGOTTEN or not there.isdisjoint(names):
             continue
         evidence = Evidence(
@@ -125,5 +134,5 @@ def _signals(desk: Desk, reader: Reader, trajectory: Trajectory, fate: Fate, com
             comment=f"commit {commit[:12]} {fate}",
             advice_id=advice_id,
         )
-        made.append(replace(signal_for(desk, standing, evidence), id=names[0]))
+        made.append(replace(signal_for(context, standing, evidence), id=names[0]))
     return tuple(made)

@@ -11,14 +11,14 @@ from enum import StrEnum
 from random import Random
 from typing import Any
 
+from reasoningbank.context import BankContext
 from reasoningbank.core.errors import LeaseLost, LLMUnavailable, MissingExtra, StoreError
-from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, MOST_LESSONS, Episode, Finding, Lesson, Verdict
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, MOST_LESSONS, Episode, Lesson, Verdict, VerdictOutcome
 from reasoningbank.core.types import Job, JobState, Step, Trajectory
-from reasoningbank.core.values import dataclass
-from reasoningbank.desk import Desk
 from reasoningbank.learn import queue
 from reasoningbank.learn.episodes import episode_of, verdict_metadata
-from reasoningbank.learn.lessons import Lecture, keep, validate
+from reasoningbank.learn.store_lessons import LessonSource, keep, validate
 from reasoningbank.ports import Distiller, Judge, Writer
 
 
@@ -62,61 +62,63 @@ class Material:
     contrast: bool
 
 
-def work(desk: Desk, claimed: queue.Claimed, teachers: Sequence[Teacher], rng: Random) -> Attempt:
+def work(context: BankContext, claimed: queue.Claimed, teachers: Sequence[Teacher], rng: Random) -> Attempt:
     job_id = claimed.job.id
     try:
-        return _work(desk, claimed, teachers)
+        return _work(context, claimed, teachers)
     except LeaseLost as error:
         return Attempt(job_id=job_id, end=End.LOST, error=str(error))
     except (LLMUnavailable, MissingExtra) as error:
-        return _put_off(desk, claimed, error, rng)
+        return _put_off(context, claimed, error, rng)
     except StoreError:
         # The bank itself fails: nothing can be said about the job, not even that it failed. Its lease runs out.
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the door of a job: a plugin may raise whatever it likes
-        return _fail(desk, claimed, f"{type(error).__name__}: {error}", rng)
+        return _fail(context, claimed, f"{type(error).__name__}: {error}", rng)
 
 
-def _put_off(desk: Desk, claimed: queue.Claimed, error: LLMUnavailable | MissingExtra, rng: Random) -> Attempt:
+def _put_off(
+    context: BankContext, claimed: queue.Claimed, error: LLMUnavailable | MissingExtra, rng: Random
+) -> Attempt:
     asked = error.retry_after_s if isinstance(error, LLMUnavailable) else None
     wait_s = queue.waiting_s(1, rng) if asked is None else asked * (1.0 + 0.1 * rng.random())
     try:
-        queue.put_off(desk, claimed, str(error), wait_s)
+        queue.put_off(context, claimed, str(error), wait_s)
     except LeaseLost as lost:
         return Attempt(job_id=claimed.job.id, end=End.LOST, error=str(lost))
     return Attempt(job_id=claimed.job.id, end=End.PUT_OFF, error=str(error), retry_after_s=wait_s)
 
 
-def _fail(desk: Desk, claimed: queue.Claimed, error: str, rng: Random) -> Attempt:
+def _fail(context: BankContext, claimed: queue.Claimed, error: str, rng: Random) -> Attempt:
     try:
-        job = queue.fail(desk, claimed, error, rng)
+        job = queue.fail(context, claimed, error, rng)
     except LeaseLost as lost:
         return Attempt(job_id=claimed.job.id, end=End.LOST, error=str(lost))
     end = End.DEAD if job.state is JobState.DEAD else End.FAILED
     return Attempt(job_id=claimed.job.id, end=end, error=error)
 
 
-def _work(desk: Desk, claimed: queue.Claimed, teachers: Sequence[Teacher]) -> Attempt:
-    material = material_of(desk, claimed.job)
+def _work(context: BankContext, claimed: queue.Claimed, teachers: Sequence[Teacher]) -> Attempt:
+    material = material_of(context, claimed.job)
     if not material.episodes:
         # Erased since: there is nothing to learn, and nothing to try again.
-        return _end(desk, claimed, None, ())
-    most = desk.settings.distillation.max_extractions_per_session
+        return _end(context, claimed, None, ())
+    most = context.settings.distillation.max_extractions_per_session
     verdict, lessons, distiller = teach(material, teachers, most)
-    lecture = Lecture(
+    lecture = LessonSource(
         job_id=claimed.job.id,
         episode=material.episodes[0],
         verdict=verdict,
         distiller=distiller,
         parents=material.shown,
     )
-    return _end(desk, claimed, lecture, lessons)
+    return _end(context, claimed, lecture, lessons)
 
 
-def material_of(desk: Desk, job: Job) -> Material:
+def material_of(context: BankContext, job: Job) -> Material:
     sessions = job.metadata.get("trajectories") if job.kind == queue.CONTRAST else None
     ids = [str(session) for session in sessions] if isinstance(sessions, list) else [job.subject]
-    with desk.store.read(desk.tenant) as reader:
+    with context.store.read(context.tenant) as reader:
         trajectories = reader.get(Trajectory, ids)
         there = [trajectories[session] for session in ids if session in trajectories]
         steps = {t.id: reader.select(Step, {"trajectory_id": t.id}) for t in there}
@@ -146,22 +148,24 @@ def _taught_by(material: Material, teacher: Teacher, most: int) -> tuple[Verdict
         lessons = validate(teacher.distiller.distill(episode, verdict), max(most, MOST_LESSONS), name)[:most]
         return verdict, lessons, teacher.distiller
     lessons = validate(teacher.distiller.contrast(judged), MOST_CONTRAST_LESSONS, name)
-    known = [verdict for _, verdict in judged if verdict.outcome is not Finding.UNKNOWN]
+    known = [verdict for _, verdict in judged if verdict.outcome is not VerdictOutcome.UNKNOWN]
     return (known or [judged[0][1]])[0], lessons, teacher.distiller
 
 
-def _end(desk: Desk, claimed: queue.Claimed, lecture: Lecture | None, lessons: Sequence[Lesson]) -> Attempt:
+def _end(
+    context: BankContext, claimed: queue.Claimed, lecture: LessonSource | None, lessons: Sequence[Lesson]
+) -> Attempt:
     """The effect and the acknowledgement, in one transaction."""
 
     def change(writer: Writer) -> list[str]:
-        ids = [] if lecture is None else keep(desk, writer, lecture, lessons)
-        queue.finish(desk, writer, claimed, ids, _report(lecture))
+        ids = [] if lecture is None else keep(context, writer, lecture, lessons)
+        queue.finish(context, writer, claimed, ids, _report(lecture))
         return ids
 
-    return Attempt(job_id=claimed.job.id, end=End.DONE, memories=tuple(desk.store.write(desk.tenant, change)))
+    return Attempt(job_id=claimed.job.id, end=End.DONE, memories=tuple(context.store.write(context.tenant, change)))
 
 
-def _report(lecture: Lecture | None) -> dict[str, Any]:
+def _report(lecture: LessonSource | None) -> dict[str, Any]:
     if lecture is None:
         return {"note": "The session had been erased."}
     return {"distiller": lecture.distiller.name, "verdict": verdict_metadata(lecture.verdict)}

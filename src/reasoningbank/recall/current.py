@@ -16,9 +16,9 @@ import time
 from contextlib import suppress
 
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.ports import Index
-from reasoningbank.recall.follow import Follower
+from reasoningbank.recall.index_follower import Follower
 from reasoningbank.recall.mending import batches_to_restore
 
 AHEAD_BUDGET_S = 0.1

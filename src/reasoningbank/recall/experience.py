@@ -15,17 +15,17 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from reasoningbank.core.confidence import Policy
-from reasoningbank.core.context import Evidenced, Here, gather
+from reasoningbank.core.confidence import ConfidencePolicy
 from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch, StoreError
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.learning import OF_A_SESSION
+from reasoningbank.core.task_confidence import Evidenced, TaskEvidence, gather
 from reasoningbank.core.types import Change, Memory, Outcome, Scope, SignalKind, State, Trajectory
-from reasoningbank.core.values import dataclass, replace
 from reasoningbank.ports import Embedder, Filter, Index, Probe, Reader, Store
-from reasoningbank.recall.absence import Absence
 from reasoningbank.recall.current import Current
-from reasoningbank.recall.follow import Follower, GiveWay
+from reasoningbank.recall.index_follower import Follower, GiveWay
 from reasoningbank.recall.index_progress import Progress
+from reasoningbank.recall.known_empty import Absence
 from reasoningbank.recall.mending import mend
 from reasoningbank.recall.query import Query
 from reasoningbank.recall.relevance import Column, calibration_for, likeness_of
@@ -68,20 +68,22 @@ class TaskFollower(Follower):
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedTasks:
     index: Index
     follower: TaskFollower
     current: Current
 
 
 class Experience:
-    def __init__(self, store: Store, open_tasks: OpenTasks, embedder: Callable[[], Embedder], policy: Policy) -> None:
+    def __init__(
+        self, store: Store, open_tasks: OpenTasks, embedder: Callable[[], Embedder], policy: ConfidencePolicy
+    ) -> None:
         self._store = store
         self._open_tasks = open_tasks
         self._embedder = embedder
         self._policy = policy
         self._lock = threading.Lock()
-        self._opened: Opened | None = None
+        self._opened: OpenedTasks | None = None
         self._anew = False
         self._no_task = Absence()
 
@@ -159,7 +161,7 @@ class Experience:
     def _index(self, budget_s: float | None) -> Index:
         return self._open().current.view(CATCH_UP_BUDGET_S if budget_s is None else budget_s).index
 
-    def _open(self) -> Opened:
+    def _open(self) -> OpenedTasks:
         with self._lock:
             if self._opened is None:
                 self._opened = self._fresh(anew=self._anew)
@@ -183,10 +185,10 @@ class Experience:
             return False
         return mend(self._open().follower, MEND_WAIT_S, thorough=True)
 
-    def _fresh(self, *, anew: bool) -> Opened:
+    def _fresh(self, *, anew: bool) -> OpenedTasks:
         index = self._open_tasks(anew=anew)
         follower = TaskFollower(self._store, index, self._embedder, self._policy)
-        return Opened(index, follower, Current(follower))
+        return OpenedTasks(index, follower, Current(follower))
 
 
 def least_likeness(tasks: int) -> float:
@@ -200,7 +202,7 @@ class Lived(NamedTuple):
 
     vouched: Mapping[str, float]
     """How likely each is to be of use, 0–1."""
-    here: Mapping[str, Here]
+    here: Mapping[str, TaskEvidence]
     """The evidence about each that arose in them."""
 
 

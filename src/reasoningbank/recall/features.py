@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.text import tokens
-from reasoningbank.core.values import dataclass
 from reasoningbank.recall.gaps import ASKING
 from reasoningbank.recall.plan import FAULT, NAME, plan_query
 

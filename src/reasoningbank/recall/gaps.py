@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from reasoningbank.core.digest import blake2b
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import EVERY_NAMESPACE, Gap
-from reasoningbank.core.values import dataclass, replace
 from reasoningbank.ports import Filter
 from reasoningbank.recall.query import Query
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 from typing import TypeVar
 
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Scope, State
-from reasoningbank.core.values import replace
 from reasoningbank.guard.trust import levels_of, trust_of
 from reasoningbank.ports import Filter, Reader
 from reasoningbank.recall.query import Clash, Recalled, SeeAlso

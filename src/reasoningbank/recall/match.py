@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.core.confidence import ALONE, DAY_SECONDS, PRUNE_BELOW, Context, Contexts, Policy
-from reasoningbank.core.context import confidence_here
+from reasoningbank.core.confidence import ALONE, DAY_SECONDS, PRUNE_BELOW, ConfidencePolicy, Context, Contexts
+from reasoningbank.core.frozen import dataclass, fields
 from reasoningbank.core.ranking import Item
+from reasoningbank.core.task_confidence import confidence_here
 from reasoningbank.core.types import Standing
-from reasoningbank.core.values import dataclass, fields
 from reasoningbank.ports import Candidates
 from reasoningbank.recall.experience import Lived, with_experience
 from reasoningbank.recall.query import Query
@@ -52,7 +52,12 @@ class Match:
 
 
 def match_candidates(
-    candidates: Candidates, calibration: Calibration, policy: Policy, now: float, lived: Lived, company: Context = ALONE
+    candidates: Candidates,
+    calibration: Calibration,
+    policy: ConfidencePolicy,
+    now: float,
+    lived: Lived,
+    company: Context = ALONE,
 ) -> Match:
     standings = _columns(candidates.standings)
     relevance = with_experience(relevance_of(candidates, calibration), candidates.ids, lived.vouched)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reasoningbank.core.types import Op, Signal
 from reasoningbank.ports import Damage, IndexBatch
-from reasoningbank.recall.follow import Follower
+from reasoningbank.recall.index_follower import Follower
 
 CHANGES_PER_PAGE = 10_000
 ROWS_PER_BATCH = 2_000

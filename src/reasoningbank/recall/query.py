@@ -18,9 +18,9 @@ from reasoningbank.core.drafts import (
     optional_name,
 )
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.origins import trust_named
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope, State
-from reasoningbank.core.values import dataclass, replace
 from reasoningbank.ports import Filter
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Recalled(Remembered):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResult:
     memories: tuple[Recalled, ...]
     total_found: int
     """Memories that passed every filter and the floor, shown or not."""

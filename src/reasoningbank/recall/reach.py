@@ -7,9 +7,9 @@ Teams say what concerns whom, they keep no secrets: within a tenant anybody may 
 
 from __future__ import annotations
 
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.teams import Teams, fold_memberships
 from reasoningbank.core.types import Membership, Memory, Scope
-from reasoningbank.core.values import replace
 from reasoningbank.ports import Filter, Store
 
 MOST_TENANTS = 10_000

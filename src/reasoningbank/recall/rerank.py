@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from reasoningbank.core.errors import LLMError
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import Message
-from reasoningbank.core.values import dataclass
 from reasoningbank.ports import LLM
 from reasoningbank.recall.query import Recalled
 

@@ -18,32 +18,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.core.confidence import ALONE, Context, Policy
+from reasoningbank.core.confidence import ALONE, ConfidencePolicy, Context
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.ranking import Parts, iterate_ranked, profile_named
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Confidence, Edge, Exposure, Memory, Standing
-from reasoningbank.core.values import replace
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
-from reasoningbank.recall.absence import Absence
 from reasoningbank.recall.current import Current
 from reasoningbank.recall.experience import NOTHING_LIVED, Experience, Lived, least_likeness
-from reasoningbank.recall.follow import Follower, GiveWay
+from reasoningbank.recall.exposure_log import ShownLog
 from reasoningbank.recall.holdout import divide, on_trial
+from reasoningbank.recall.index_follower import Follower, GiveWay
 from reasoningbank.recall.index_progress import Progress
+from reasoningbank.recall.known_empty import Absence
 from reasoningbank.recall.links import with_links
 from reasoningbank.recall.match import Match, items_of, match_candidates, passing
 from reasoningbank.recall.mending import mend
 from reasoningbank.recall.owed import is_told_by_words
 from reasoningbank.recall.plan import plan_query
-from reasoningbank.recall.query import Found, Query, Recalled, filter_for, validate
+from reasoningbank.recall.query import Query, Recalled, SearchResult, filter_for, validate
 from reasoningbank.recall.quota import Quota
 from reasoningbank.recall.reach import KnownTeams, is_in_reach
 from reasoningbank.recall.relevance import calibration_for, floor_among, passes_floor
-from reasoningbank.recall.shown import ShownLog
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Floats
@@ -67,7 +67,7 @@ class Searcher:
         store: Store,
         index: Index,
         embedder: Callable[[], Embedder],
-        policy: Policy,
+        policy: ConfidencePolicy,
         shown: ShownLog,
         clock: Callable[[], float],
         experience: Experience | None = None,
@@ -97,7 +97,7 @@ class Searcher:
         budget_s: float = CATCH_UP_BUDGET_S,
         noted: bool = True,
         choice: Choice = tuple,
-    ) -> Found:
+    ) -> SearchResult:
         """With `noted` false it leaves no trace: neither in the log of what was shown nor in that of the gaps."""
         query = validate(query)
         where = filter_for(query, tenant, namespace)
@@ -134,7 +134,7 @@ class Searcher:
             hits = self.show(query, hits, tenant, choice)
             tokens_used = sum(hit.tokens for hit in hits)
             self._shown.note_gap(query, where, now, vain=seen is not None and not passed)
-        return Found(
+        return SearchResult(
             memories=tuple(hits),
             total_found=len(passed),
             filtered_out={reason: number for reason, number in reasons.items() if number},

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reasoningbank.core.wording import counted
-from reasoningbank.recall.query import Found
+from reasoningbank.recall.query import SearchResult
 
 REASONS: dict[str, str] = {
     "floor": "not relevant enough",
@@ -30,12 +30,12 @@ REASONS: dict[str, str] = {
 """What the reasons for which a memory is left out mean."""
 
 
-def left_out(found: Found, words: Mapping[str, str] = REASONS) -> list[str]:
+def left_out(found: SearchResult, words: Mapping[str, str] = REASONS) -> list[str]:
     """How many memories were left out, by the reason, in words."""
     return [f"{number:,} {words.get(reason, reason)}" for reason, number in found.filtered_out.items() if number]
 
 
-def silence(found: Found, namespace: str, max_tokens: int | None = None) -> str:
+def silence(found: SearchResult, namespace: str, max_tokens: int | None = None) -> str:
     """Why nothing is shown; "" when something is. `namespace` is where was searched, "*" everywhere."""
     if found.memories:
         return ""
@@ -49,7 +49,7 @@ def silence(found: Found, namespace: str, max_tokens: int | None = None) -> str:
     return _left_out_entirely(found, where) if found.filtered_out else f"There is nothing to be found in {where} yet."
 
 
-def _left_out_entirely(found: Found, where: str) -> str:
+def _left_out_entirely(found: SearchResult, where: str) -> str:
     if doubted := found.filtered_out.get("min_confidence"):
         fits = counted(doubted, "memory fits and is", "memories fit and are")
         return f"Nothing in {where} is believed: {fits} doubted; min_confidence 0 shows what."

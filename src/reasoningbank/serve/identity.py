@@ -11,9 +11,9 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from reasoningbank.core.errors import Refused, Unauthenticated
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import USER
 from reasoningbank.core.types import DEFAULT_TENANT
-from reasoningbank.core.values import dataclass
 from reasoningbank.guard.speakers import origin_of
 from reasoningbank.ports import Store
 from reasoningbank.serve import tokens

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import BankError
 from reasoningbank.serve.workers import MakeWay
 
@@ -53,7 +53,7 @@ class IdleIndexer:
         self._examined_at = monotonic()
 
     def start(self) -> None:
-        if not self._bank.desk.store.info.read_only:
+        if not self._bank.context.store.info.read_only:
             self._thread = threading.Thread(target=self._run, name="reasoningbank-index", daemon=True)
             self._thread.start()
 
@@ -79,7 +79,7 @@ class IdleIndexer:
 
     def is_due(self) -> bool:
         """Whether enough is owed and whoever wrote last has paused."""
-        head = self._bank.desk.store.head()
+        head = self._bank.context.store.head()
         now = self._monotonic()
         if head != self._head:
             self._head = head

@@ -20,9 +20,9 @@ from typing import Any
 
 from reasoningbank.core.drafts import clean_tenant
 from reasoningbank.core.errors import BankError, InvalidInput, MissingExtra, Refused, Unauthenticated
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import AGENT
 from reasoningbank.core.types import DEFAULT_TENANT
-from reasoningbank.core.values import dataclass
 from reasoningbank.serve.identity import SCOPES, Principal, grant
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")

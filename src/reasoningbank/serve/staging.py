@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
 
 _OPEN_FILES = Path("/proc/self/fd")
 
@@ -37,7 +37,7 @@ def passing_bytes() -> Iterator[tuple[BinaryIO, Path]]:
 @contextmanager
 def passing_copy(bank: Bank) -> Iterator[Path]:
     """A name for a copy of a bank: beside it, where the next backup finds and removes what a kill has left."""
-    place = Path(bank.desk.store.info.location)
+    place = Path(bank.context.store.info.location)
     with tempfile.TemporaryDirectory(prefix="reasoningbank-backup-") as folder:
         beside = place.parent if place.exists() and os.access(place.parent, os.W_OK) else Path(folder)
         path = beside / f"{place.name.strip(':')}.sent.partial-{os.getpid()}-{os.urandom(3).hex()}"

@@ -16,13 +16,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import Episode, Verdict
 from reasoningbank.core.types import EVERY_NAMESPACE
-from reasoningbank.core.values import dataclass
-from reasoningbank.learn.crew import BATCH, WORKERS, Crew, Shift
 from reasoningbank.learn.worker import Attempt, Teacher
+from reasoningbank.learn.worker_pool import BATCH, WORKERS, Crew, Shift
 from reasoningbank.ports import Judge, Store
 
 LOOK_S = 1.0

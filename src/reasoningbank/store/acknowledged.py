@@ -14,7 +14,7 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.store.stamps import NAME_BYTES, Stamp
 
 _NOTE = struct.Struct(f"<8s{NAME_BYTES}s{NAME_BYTES}sQ")
@@ -27,7 +27,7 @@ WATCHABLE = hasattr(os, "pread") and hasattr(os, "O_DIRECTORY")
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class AcknowledgedNote:
     stamp: Stamp
     head: int
 
@@ -36,7 +36,7 @@ def note_beside(place: Path) -> Path:
     return place.with_name(f"{place.name}.ack")
 
 
-def read_head(place: Path) -> Note | None:
+def read_head(place: Path) -> AcknowledgedNote | None:
     """How far the bank was acknowledged; None where nothing that can be believed says so."""
     return _read(place, _HEAD_AT)
 
@@ -47,7 +47,7 @@ def read_stamp(place: Path) -> Stamp | None:
     return None if note is None else note.stamp
 
 
-def _read(place: Path, at: int) -> Note | None:
+def _read(place: Path, at: int) -> AcknowledgedNote | None:
     try:
         data = note_beside(place).read_bytes()[at : at + _BYTES]
     except OSError:
@@ -55,7 +55,7 @@ def _read(place: Path, at: int) -> Note | None:
     if len(data) != _BYTES or zlib.crc32(data[: _NOTE.size]) != _CHECKSUM.unpack(data[_NOTE.size :])[0]:
         return None
     magic, own, previous, head = _NOTE.unpack_from(data)
-    return Note(Stamp(own, previous), head) if magic == _MAGIC else None
+    return AcknowledgedNote(Stamp(own, previous), head) if magic == _MAGIC else None
 
 
 def note_stamp(place: Path, stamp: Stamp) -> None:

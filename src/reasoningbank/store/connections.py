@@ -31,7 +31,7 @@ from reasoningbank.store.opening import access_to, bring_up_to_date, stamp_and_h
 from reasoningbank.store.pairing import check_head, check_log_is_not_alone, check_pair
 from reasoningbank.store.stamps import Stamp, stamp_and_head
 from reasoningbank.store.turn import WriteTurn
-from reasoningbank.store.watch import Inodes, Watch, inodes_of
+from reasoningbank.store.watch import FileWatch, Inodes, inodes_of
 
 MEMORY = ":memory:"
 BUSY_TIMEOUT_MS = 30_000
@@ -64,7 +64,7 @@ class Connections:
         self._inodes: Inodes = (0, 0, 0)
         """Of the files that were opened."""
         self._stamp: Stamp | None = None
-        self._watch: Watch | None = None
+        self._watch: FileWatch | None = None
 
     # ------------------------------------------------------------ opening
 
@@ -249,12 +249,12 @@ class Connections:
         if watch is not None:
             watch.committed(stamp, head)
 
-    def _watching(self) -> Watch | None:
+    def _watching(self) -> FileWatch | None:
         if self._watch is None and WATCHABLE and all(self._inodes):
             # SQLite would go on writing to a file that has no name any more, and say that all is well.
             if inodes_of(self._place) != self._inodes:
                 raise self._gone_error()
-            self._watch = Watch(self._place, self._path, self._inodes, self._stamp, self._connect())
+            self._watch = FileWatch(self._place, self._path, self._inodes, self._stamp, self._connect())
         return self._watch
 
     def _gone_error(self) -> BankReplaced:
@@ -270,7 +270,7 @@ class Connections:
         if self.writer is None or not WATCHABLE or not all(self._inodes):
             return True
         try:
-            watch = self._watch or Watch(self._place, self._path, self._inodes, self._stamp, self.writer)
+            watch = self._watch or FileWatch(self._place, self._path, self._inodes, self._stamp, self.writer)
         except (apsw.Error, OSError):
             return False
         self._watch = watch

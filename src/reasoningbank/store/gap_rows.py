@@ -11,8 +11,8 @@ from typing import Any
 
 import apsw
 
+from reasoningbank.core.frozen import fields
 from reasoningbank.core.types import Gap
-from reasoningbank.core.values import fields
 
 MOST_GAPS = 1_000
 """Of a tenant; a log of what was asked in vain must not outgrow what is known."""

@@ -14,14 +14,14 @@ from typing import Any
 import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
-from reasoningbank.core.values import dataclass
-from reasoningbank.store.access import token_hash
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.store.acknowledged import WATCHABLE, note_stamp
 from reasoningbank.store.durable import make_folder
-from reasoningbank.store.faults import not_a_bank, remedy
+from reasoningbank.store.error_mapping import not_a_bank, remedy
 from reasoningbank.store.pairing import read_file
 from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STAMPED_SINCE
 from reasoningbank.store.stamps import Stamp, renew_stamp, stamp_and_head
+from reasoningbank.store.tokens_replies import token_hash
 
 _MAGIC = b"SQLite format 3\0"
 _SMALLEST_PAGE_BYTES = 512

@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 
 from reasoningbank.core.errors import BankReplaced
-from reasoningbank.store.acknowledged import Note
+from reasoningbank.store.acknowledged import AcknowledgedNote
 from reasoningbank.store.stamps import FRAME_HEADER_BYTES, LOG_HEADER_BYTES, NOTHING, Log, Stamp, stamp_in
 
 _LOOKS = 5
@@ -101,7 +101,7 @@ def _verdict(place: Path, descriptor: int) -> str | None:
     return "the file was copied over or replaced, or the log was."
 
 
-def check_head(place: Path, note: Note | None, stamp: Stamp | None, head: int) -> None:
+def check_head(place: Path, note: AcknowledgedNote | None, stamp: Stamp | None, head: int) -> None:
     """Raise where a bank ends before what was acknowledged to be in it."""
     if note is None or stamp is None or head >= note.head or stamp.own not in (note.stamp.own, note.stamp.previous):
         return

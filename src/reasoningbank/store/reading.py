@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import apsw
 
 from reasoningbank.core.errors import BankDamaged, NotFound
-from reasoningbank.core.recency import MADE_AT, Position, parse_position
+from reasoningbank.core.frozen import fields
+from reasoningbank.core.recency import MADE_AT, ListPosition, parse_position
 from reasoningbank.core.types import EmbedderIdentity, Lease, Memory, Record, Scope, Sidecar, State, Trajectory
-from reasoningbank.core.values import fields
 from reasoningbank.ports import FEWEST_WORDS_ALIKE
 from reasoningbank.store import leases, task_rows
-from reasoningbank.store.faults import remedy
+from reasoningbank.store.error_mapping import remedy
 from reasoningbank.store.tables import BESIDE, Table, decoded_beside, table_of
 
 if TYPE_CHECKING:
-    from reasoningbank.core.context import Evidenced
-    from reasoningbank.core.worth import KindRate, Tally, Trial
+    from reasoningbank.core.task_confidence import Evidenced
+    from reasoningbank.core.uplift import KindRate, Tally, Trial
 
 R = TypeVar("R", bound=Record)
 S = TypeVar("S", bound=Sidecar)
@@ -91,7 +91,7 @@ class SqliteReader:
         self, table: Table[Any], made_at: str | None, after: str, *, newest_first: bool
     ) -> tuple[str, list[Any]]:
         """What comes after a place in the list, as a condition and its values."""
-        place = parse_position(after) if newest_first else Position(id=after, at=None)
+        place = parse_position(after) if newest_first else ListPosition(id=after, at=None)
         if made_at is None:
             return f"id {'<' if newest_first else '>'} ?", [place.id]
         at = place.at

@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
 from reasoningbank.core.digest import blake2b
+from reasoningbank.core.frozen import fields
 from reasoningbank.core.types import (
     Consolidation,
     ConsolidationKind,
@@ -39,8 +40,7 @@ from reasoningbank.core.types import (
     Tombstone,
     Trajectory,
 )
-from reasoningbank.core.values import fields
-from reasoningbank.store.pending import Insert
+from reasoningbank.store.batched_inserts import Insert
 
 R = TypeVar("R", bound=Record)
 

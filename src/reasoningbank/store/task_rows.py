@@ -11,9 +11,9 @@ from typing import Any
 
 import apsw
 
-from reasoningbank.core.context import Evidenced
+from reasoningbank.core.task_confidence import Evidenced
 from reasoningbank.core.types import Trajectory
-from reasoningbank.store.pending import Insert
+from reasoningbank.store.batched_inserts import Insert
 
 TASK = Insert("INSERT OR REPLACE INTO tasks (trajectory_id, tenant, namespace, kind, succeeded, ended_at)", 6)
 _ENDS = {"success": 1, "failure": 0}
@@ -39,7 +39,7 @@ def row_of(trajectory: Trajectory) -> tuple[Any, ...] | None:
     if trajectory.ended_at is None or trajectory.outcome not in _ENDS:
         return None
     # Imported here: only a session that ends has a form to be told.
-    from reasoningbank.core.kinds import kind_of
+    from reasoningbank.core.task_kind import kind_of
 
     succeeded = _ENDS[trajectory.outcome]
     namespace, kind = trajectory.namespace, kind_of(trajectory)

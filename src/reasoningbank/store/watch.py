@@ -50,7 +50,7 @@ def _inode(name: str) -> int:
         return 0
 
 
-class Watch:
+class FileWatch:
     def __init__(
         self, place: Path, location: str, inodes: Inodes, stamp: Stamp | None, observer: apsw.Connection
     ) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import apsw
 
-from reasoningbank.core.worth import KindRate, Tally, Trial
+from reasoningbank.core.uplift import KindRate, Tally, Trial
 
 _SIGNALS = """
 SELECT memory_id, sum(used), sum(spoke AND positive), sum(spoke AND NOT positive) FROM (

@@ -12,6 +12,7 @@ from typing import TypeVar
 import apsw
 
 from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.core.frozen import fields
 from reasoningbank.core.types import (
     Edge,
     EmbedderIdentity,
@@ -26,13 +27,12 @@ from reasoningbank.core.types import (
     Step,
     Trajectory,
 )
-from reasoningbank.core.values import fields
 from reasoningbank.store import leases, task_rows
-from reasoningbank.store.access import drop_replies_about, put_reply, reply_in
-from reasoningbank.store.faults import translate
-from reasoningbank.store.pending import Insert, Pending
+from reasoningbank.store.batched_inserts import Insert, Pending
+from reasoningbank.store.error_mapping import translate
 from reasoningbank.store.reading import SqliteReader
 from reasoningbank.store.tables import BESIDE, table_of
+from reasoningbank.store.tokens_replies import drop_replies_about, put_reply, reply_in
 
 R = TypeVar("R", bound=Record)
 _FEED = Insert("INSERT INTO feed (kind, op, id, tenant, at)", 5)

@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
 from reasoningbank.config import find_settings, from_environment
-from reasoningbank.core.confidence import Policy, policy_named
+from reasoningbank.context import BankContext
+from reasoningbank.core.confidence import ConfidencePolicy, policy_named
 from reasoningbank.core.drafts import clean_namespace, clean_tenant
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.ids import IdSource
 from reasoningbank.core.settings import ConfidenceSettings, EmbeddingSettings, parse_embedder
 from reasoningbank.core.types import DEFAULT_TENANT
-from reasoningbank.core.values import replace
-from reasoningbank.desk import Desk
 from reasoningbank.forking import renew_in_child
 from reasoningbank.guard.scrubbing import scrubber_for
 from reasoningbank.recall.holdout import checked_share
@@ -95,7 +95,7 @@ class ReasoningBank(Bank):
         try:
             owner = clean_tenant(tenant)
             scrubber = scrubber_for(store, owner)
-            desk = Desk(
+            context = BankContext(
                 store=store,
                 tenant=owner,
                 namespace=scrubber.scrub(clean_namespace(namespace or environment.namespace)).text,
@@ -107,14 +107,14 @@ class ReasoningBank(Bank):
                 scrubber=scrubber,
                 settings=settings,
             )
-            renew_in_child(desk.ids.begin_anew)
+            renew_in_child(context.ids.begin_anew)
             share = checked_share(settings.search.holdout)
-            engine = EmbeddedEngine(store, path, environment, desk.policy, clock, holdout=share, settings=settings)
+            engine = EmbeddedEngine(store, path, environment, context.policy, clock, holdout=share, settings=settings)
             engine.agree_on(asked)
         except BaseException:
             store.close()
             raise
-        return cls(desk, engine, ConfiguredLearning(desk, environment, llm=llm, distiller=distiller))
+        return cls(context, engine, ConfiguredLearning(context, environment, llm=llm, distiller=distiller))
 
     @classmethod
     def recover(
@@ -182,12 +182,12 @@ def _asked_embedder(embedder: str | None, dimension: int | None) -> EmbeddingSet
     return asked if dimension is None else replace(asked, dimension=dimension)
 
 
-def _tune(policy: Policy, settings: ConfidenceSettings) -> Policy:
+def _tune(policy: ConfidencePolicy, settings: ConfidenceSettings) -> ConfidencePolicy:
     """A policy with the parameters that the settings name and that it has."""
     wanted = {"agreeing": settings.consensus_threshold, "decay_per_month": settings.decay_per_month}
     changes: dict[str, Any] = {n: value for n, value in wanted.items() if value is not None and hasattr(policy, n)}
     made: Any = policy
-    return cast("Policy", replace(made, **changes)) if changes else policy
+    return cast("ConfidencePolicy", replace(made, **changes)) if changes else policy
 
 
 def _agreed_policy(store: SqliteStore, asked: str | None, configured: str | None) -> str:

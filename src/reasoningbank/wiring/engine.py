@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from reasoningbank.config import Config
-from reasoningbank.core.confidence import Policy, policies
+from reasoningbank.core.confidence import ConfidencePolicy, policies
 from reasoningbank.core.errors import BankBusy, BankDamaged, BankUnavailable, EmbedderMismatch
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.media import faults_of
 from reasoningbank.core.settings import DEFAULTS, EmbeddingSettings, Settings, parse_embedder
 from reasoningbank.core.types import EmbedderIdentity
-from reasoningbank.core.values import replace
 from reasoningbank.forking import renew_in_child
 from reasoningbank.ports import Damage, IndexInfo, Store
 from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, FACETS, find_identity, identity_of, make_embedder
@@ -29,7 +29,7 @@ from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, FACETS, find_identi
 if TYPE_CHECKING:
     from reasoningbank.index.lock import PassingLock
     from reasoningbank.ports import Embedder
-    from reasoningbank.recall.follow import Follower
+    from reasoningbank.recall.index_follower import Follower
     from reasoningbank.recall.index_progress import Progress
     from reasoningbank.recall.search import Searcher
 
@@ -65,7 +65,7 @@ class EmbeddedEngine:
         store: Store,
         path: str,
         config: Config,
-        policy: Policy,
+        policy: ConfidencePolicy,
         clock: Callable[[], float],
         *,
         holdout: float = 0.0,
@@ -274,8 +274,8 @@ class EmbeddedEngine:
     def _searcher_on(self, index: Any, identity: EmbedderIdentity, place: Path) -> Searcher:
         from reasoningbank.index.embedded import EmbeddedIndex
         from reasoningbank.recall.experience import TASK_FACETS, Experience
+        from reasoningbank.recall.exposure_log import ShownLog
         from reasoningbank.recall.search import Searcher
-        from reasoningbank.recall.shown import ShownLog
 
         if self._shown is None:
             self._shown = ShownLog(self._store)
@@ -320,7 +320,7 @@ class EmbeddedEngine:
     def index_damage(self) -> list[Damage]:
         """What of the index does not match its checksums or the records. Nothing is repaired, and none is built."""
         from reasoningbank.recall.experience import TASK_FACETS, TaskFollower
-        from reasoningbank.recall.follow import Follower
+        from reasoningbank.recall.index_follower import Follower
 
         identity, build = self._kept_identity() or (self._identity, 1)
         place = self._place(identity, build)
@@ -493,7 +493,7 @@ def drop_index(path: str) -> None:
     _remove_folder(Path(f"{path}.index"))
 
 
-def _policy_mark(policy: Policy) -> str:
+def _policy_mark(policy: ConfidencePolicy) -> str:
     """A policy's name; with other parameters than usual it weighs otherwise, so that an index of it is another one."""
     if policy == policies().get(policy.name):
         return policy.name

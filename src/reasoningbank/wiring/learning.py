@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from reasoningbank.config import Config
+from reasoningbank.context import BankContext
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.desk import Desk
 
 if TYPE_CHECKING:
     from reasoningbank.learn.worker import Teacher
@@ -26,16 +26,21 @@ class ConfiguredLearning:
     """`llm` and `distiller` may be objects of the caller's; otherwise they are made from names."""
 
     def __init__(
-        self, desk: Desk, config: Config, *, llm: str | LLM | None = None, distiller: str | Distiller | None = None
+        self,
+        context: BankContext,
+        config: Config,
+        *,
+        llm: str | LLM | None = None,
+        distiller: str | Distiller | None = None,
     ) -> None:
-        self._desk = desk
+        self._context = context
         self._config = config
-        self._settings = desk.settings.distillation
+        self._settings = context.settings.distillation
         self._given_llm = self._settings.llm if llm is None else llm
         self._given_distiller = self._settings.distiller if distiller is None else distiller
 
-    def at(self, desk: Desk) -> ConfiguredLearning:
-        return ConfiguredLearning(desk, self._config, llm=self._given_llm, distiller=self._given_distiller)
+    def at(self, context: BankContext) -> ConfiguredLearning:
+        return ConfiguredLearning(context, self._config, llm=self._given_llm, distiller=self._given_distiller)
 
     # Found out when it is first needed: a wrong name is no reason not to open a bank.
     @cached_property
@@ -122,7 +127,7 @@ class ConfiguredLearning:
         return self._settings.max_extractions_per_session
 
     def _llm_distiller(self) -> Distiller:
-        from reasoningbank.learn.extract import LLMDistiller
+        from reasoningbank.learn.llm_distiller import LLMDistiller
 
         return LLMDistiller(self._llm, scrub=self.scrub, most=self._most)
 
@@ -150,11 +155,11 @@ class ConfiguredLearning:
         if given is None or given == OFF:
             raise InvalidInput("No model is named: set REASONINGBANK_LLM, as openai/NAME.")
         model = make_llm(given, self._config) if isinstance(given, str) else given
-        return MeteredLLM(model, self._desk, tokens_per_day=self._tokens_per_day)
+        return MeteredLLM(model, self._context, tokens_per_day=self._tokens_per_day)
 
     def scrub(self, text: str) -> str:
         """Before anything is sent to a model or handed to an agent; what was kept before its rule was known, too."""
-        return self._desk.scrubber.scrub(text).text
+        return self._context.scrubber.scrub(text).text
 
 
 def make_llm(name: str, config: Config) -> LLM:

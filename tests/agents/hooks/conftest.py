@@ -19,11 +19,11 @@ import pytest
 
 import reasoningbank
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.cold import answer
+from reasoningbank.agents.capture_queue import waiting
+from reasoningbank.agents.capture_worker import work
+from reasoningbank.agents.hook_local import answer
 from reasoningbank.agents.lock import hold
-from reasoningbank.agents.notes import waiting
-from reasoningbank.agents.place import make_room, place_of
-from reasoningbank.agents.work import work
+from reasoningbank.agents.state_dir import make_room, place_of
 
 SOURCE = str(Path(reasoningbank.__file__).parents[1])
 PATIENCE_S = 60.0

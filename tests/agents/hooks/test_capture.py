@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from reasoningbank.agents.notes import waiting
+from reasoningbank.agents.capture_queue import waiting
 from reasoningbank.core.types import Step
 
 
@@ -208,7 +208,7 @@ def test_nothing_of_a_session_is_counted_twice_when_the_reader_is_killed_after_k
     desktop.hook("Stop")
     desktop.read()
     assert not note.exists()
-    with desktop.bank() as bank, bank.desk.store.read(bank.tenant) as reader:
+    with desktop.bank() as bank, bank.context.store.read(bank.tenant) as reader:
         assert reader.count(Step, {}) == 2
 
 
@@ -286,7 +286,7 @@ def test_a_transcript_that_is_no_file_keeps_nobody_waiting(desktop, tmp_path, od
     desktop.hook("Stop", "s2", transcript_path=path)
     desktop.hook("Stop")
     reader = subprocess.run(
-        [sys.executable, "-m", "reasoningbank.agents.work", str(desktop.bank_path)],
+        [sys.executable, "-m", "reasoningbank.agents.capture_worker", str(desktop.bank_path)],
         env=desktop.env(),
         timeout=30,
         check=False,

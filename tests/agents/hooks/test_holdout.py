@@ -18,7 +18,7 @@ def taught(desktop):
 
 
 def exposures(desktop) -> list[Exposure]:
-    with desktop.bank() as bank, bank.desk.store.read(bank.tenant) as reader:
+    with desktop.bank() as bank, bank.context.store.read(bank.tenant) as reader:
         return reader.beside(Exposure)
 
 

@@ -29,7 +29,7 @@ def readers_of(desktop) -> list[int]:
                 command = (folder / "cmdline").read_bytes()
             except OSError:
                 continue
-            if b"reasoningbank.agents.work" in command and os.fsencode(desktop.bank_path) in command:
+            if b"reasoningbank.agents.capture_worker" in command and os.fsencode(desktop.bank_path) in command:
                 found.append(int(folder.name))
     return found
 
@@ -59,7 +59,7 @@ def told(desktop, session: str, command: str = "pytest tests/parser") -> None:
 
 
 def kept(desktop) -> tuple[int, int]:
-    with desktop.bank() as bank, bank.desk.store.read(bank.tenant) as reader:
+    with desktop.bank() as bank, bank.context.store.read(bank.tenant) as reader:
         return reader.count(Trajectory, {}), reader.count(Step, {})
 
 
@@ -116,7 +116,7 @@ def test_a_reader_that_is_killed_loses_nothing_and_doubles_nothing(desktop) -> N
     with desktop.bank() as bank:
         assert {session.outcome for session in bank.sessions()} == {"success"}
         assert [memory.title for memory in bank.list()] == ["add `uv run`"]
-        with bank.desk.store.read(bank.tenant) as reader:
+        with bank.context.store.read(bank.tenant) as reader:
             assert reader.count(Job, {"state": "waiting"}) == 0
 
 

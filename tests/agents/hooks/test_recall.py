@@ -173,6 +173,6 @@ def test_what_was_proven_a_minute_ago_opens_a_session_however_much_was_derived_b
             )
             for i in range(250)
         ]
-        bank.desk.store.write(bank.tenant, lambda writer: [writer.add(signal) for signal in derived])
+        bank.context.store.write(bank.tenant, lambda writer: [writer.add(signal) for signal in derived])
         bank.feedback(proven.id, helpful=True)
     assert "uv run pytest tests/parser" in desktop.hook("SessionStart").context

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.agents.policy import Policy, policy_from
-from reasoningbank.agents.spaces import spaces_of
+from reasoningbank.agents.namespaces import spaces_of
+from reasoningbank.agents.policy import HookPolicy, policy_from
 
 
 @pytest.mark.parametrize(
     ("text", "policy"),
     [
-        ("", Policy()),
-        ("prompt=10,session=20", Policy(prompt_tokens=10, session_tokens=20)),
-        (" PROMPT = 10 ; branch", Policy(branch=True)),
-        ("branch=no,deadline_ms=5", Policy(deadline_ms=5)),
-        ("prompt=-1,session=x,what=ever,,=", Policy()),
-        ("prompt=99999999999", Policy(prompt_tokens=100_000)),
+        ("", HookPolicy()),
+        ("prompt=10,session=20", HookPolicy(prompt_tokens=10, session_tokens=20)),
+        (" PROMPT = 10 ; branch", HookPolicy(branch=True)),
+        ("branch=no,deadline_ms=5", HookPolicy(deadline_ms=5)),
+        ("prompt=-1,session=x,what=ever,,=", HookPolicy()),
+        ("prompt=99999999999", HookPolicy(prompt_tokens=100_000)),
     ],
 )
 def test_settings_that_make_no_sense_change_nothing(text, policy) -> None:
@@ -27,20 +27,20 @@ def test_a_branch_has_a_namespace_of_its_own_only_when_asked_for(desktop) -> Non
     head = desktop.repository / ".git" / "HEAD"
     folder = str(desktop.repository)
     head.write_text("ref: refs/heads/feature/login\n")
-    assert spaces_of(folder, Policy()).read == ("example.com/acme/app", "user")
-    assert spaces_of(folder, Policy(branch=True)).read == (
+    assert spaces_of(folder, HookPolicy()).read == ("example.com/acme/app", "user")
+    assert spaces_of(folder, HookPolicy(branch=True)).read == (
         "example.com/acme/app@feature/login",
         "example.com/acme/app",
         "user",
     )
     for words in ("ref: refs/heads/main\n", "0123456789abcdef0123456789abcdef01234567\n", ""):
         head.write_text(words)
-        assert spaces_of(folder, Policy(branch=True)).own == "example.com/acme/app"
+        assert spaces_of(folder, HookPolicy(branch=True)).own == "example.com/acme/app"
 
 
 def test_outside_of_a_repository_and_in_a_folder_that_is_not_there(desktop) -> None:
-    assert spaces_of(str(desktop.folder / "nowhere"), Policy()).own == "default"
-    assert spaces_of("", Policy(), "named").read == ("named", "user")
+    assert spaces_of(str(desktop.folder / "nowhere"), HookPolicy()).own == "default"
+    assert spaces_of("", HookPolicy(), "named").read == ("named", "user")
 
 
 def test_what_a_branch_learned_is_seen_there_and_the_repository_is_seen_from_it(desktop) -> None:

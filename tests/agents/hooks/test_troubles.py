@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from reasoningbank.agents.known_failures_file import Trouble
 from reasoningbank.agents.matching import after_failure, before_command, before_edit, was_followed
-from reasoningbank.agents.trouble_file import Trouble
 
 UV = Trouble(
     memory_id="uv",

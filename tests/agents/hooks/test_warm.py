@@ -15,8 +15,8 @@ from contextlib import suppress
 
 import pytest
 
-from reasoningbank.agents import warm
-from reasoningbank.agents.listening import listening
+from reasoningbank.agents import hook_server
+from reasoningbank.agents.hook_listener import listening
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such sockets there")
 PROMPT = "Please run the parser tests"
@@ -228,9 +228,9 @@ def test_a_folder_with_a_long_name_is_served_too(tmp_path, desktop) -> None:
 
 @pytest.mark.usefixtures("served")
 def test_those_who_talk_letter_by_letter_keep_no_hook_waiting(desktop, monkeypatch) -> None:
-    monkeypatch.setattr(warm, "TALK_S", 0.5)
+    monkeypatch.setattr(hook_server, "TALK_S", 0.5)
     address = str(next(desktop.place.folder.glob("*.sock")))
-    slow = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(warm.LISTENERS)]
+    slow = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(hook_server.LISTENERS)]
     over = threading.Event()
 
     def drip() -> None:

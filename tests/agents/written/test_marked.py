@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.agents.written.marked import END, START, with_block, without_block
+from reasoningbank.agents.agents_md.marked import END, START, with_block, without_block
 from reasoningbank.core.errors import InvalidInput
 
 BLOCK = f"{START}\n- one\n{END}"

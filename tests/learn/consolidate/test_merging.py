@@ -65,7 +65,7 @@ def test_the_one_with_the_most_evidence_is_kept(bank):
 
 
 def signals_of(bank: ReasoningBank, *ids: str) -> list[Signal]:
-    with bank.desk.store.read(bank.tenant) as reader:
+    with bank.context.store.read(bank.tenant) as reader:
         return reader.select(Signal, {"memory_id": ids})
 
 
@@ -80,9 +80,9 @@ def test_evidence_uses_and_tags_follow(bank):
     kept = bank.get(first)
     assert kept.usage_count == 3
     assert set(kept.tags) == {"go", "errors"}
-    policy = bank.desk.policy
+    policy = bank.context.policy
     standing = policy.standing(kept.memory.initial_confidence, kept.memory.created_at, both)
-    assert kept.confidence.mean == pytest.approx(policy.confidence(standing, bank.desk.clock()).mean, abs=1e-6)
+    assert kept.confidence.mean == pytest.approx(policy.confidence(standing, bank.context.clock()).mean, abs=1e-6)
     assert bank.get(second).usage_count == 1
 
 

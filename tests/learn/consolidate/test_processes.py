@@ -74,7 +74,7 @@ def tally(bank: ReasoningBank) -> Counter[str]:
 
 
 def everything(bank: ReasoningBank) -> tuple[int, int]:
-    with bank.desk.store.read(bank.tenant) as reader:
+    with bank.context.store.read(bank.tenant) as reader:
         return reader.count(Signal, {}), reader.count(Edge, {})
 
 

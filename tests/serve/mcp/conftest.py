@@ -18,7 +18,7 @@ import pytest
 import reasoningbank
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 SOURCE = Path(reasoningbank.__file__).parents[1]
 WAIT_S = 60.0

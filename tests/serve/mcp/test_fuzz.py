@@ -13,7 +13,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.serve.mcp import schemas
 from reasoningbank.serve.mcp.caller import LOCAL
 from reasoningbank.serve.mcp.errors import UNEXPECTED
-from reasoningbank.serve.mcp.frames import Refused, read_message
+from reasoningbank.serve.mcp.frames import FrameRefused, read_message
 from reasoningbank.serve.mcp.tools import call
 
 TEXT = st.text(st.characters(codec=None), max_size=40)
@@ -93,13 +93,13 @@ def test_what_a_schema_forbids_is_refused(kept, tool, data):
 @given(st.binary(max_size=300))
 def test_any_bytes_make_a_message_or_a_refusal(data):
     message = read_message(data)
-    assert isinstance(message, Refused) or message["jsonrpc"] == "2.0"
+    assert isinstance(message, FrameRefused) or message["jsonrpc"] == "2.0"
 
 
 @given(ANYTHING)
 def test_any_json_makes_a_message_or_a_refusal(value):
     message = read_message(json.dumps({"jsonrpc": "2.0", "method": value, "id": value}).encode())
-    assert isinstance(message, Refused) or isinstance(message["method"], str)
+    assert isinstance(message, FrameRefused) or isinstance(message["method"], str)
 
 
 def test_any_arguments_over_the_wire_get_an_answer(shared):

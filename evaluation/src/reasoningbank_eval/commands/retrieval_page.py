@@ -6,7 +6,7 @@ import math
 
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.core.values import replace
+from reasoningbank.core.frozen import replace
 from reasoningbank_eval.crowd_figures import CrowdFigure
 from reasoningbank_eval.machine import machine, versions
 from reasoningbank_eval.measures import RESAMPLES, Estimate

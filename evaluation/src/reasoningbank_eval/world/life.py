@@ -11,10 +11,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Outcome, SignalKind
-from reasoningbank.core.values import dataclass
 from reasoningbank.learn.evidence import Evidence, give
-from reasoningbank.learn.lessons import INITIAL_CONFIDENCE, SEEN_AGAIN_WEIGHT
+from reasoningbank.learn.store_lessons import INITIAL_CONFIDENCE, SEEN_AGAIN_WEIGHT
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank_eval.world.rules import Rules, Task, Way, World
 
@@ -136,7 +136,7 @@ class _Life:
                 source="session",
                 trajectory_id=session,
             )
-            give(self._bank.desk, memory_id, evidence)
+            give(self._bank.context, memory_id, evidence)
 
     def _learn(self, session: str, task: Task, way: Way) -> None:
         """What worked is a lesson of its session; a lesson that is known already is borne out by it."""
@@ -152,7 +152,7 @@ class _Life:
                 source="distilled",
                 trajectory_id=session,
             )
-            give(self._bank.desk, known, again)
+            give(self._bank.context, known, again)
 
 
 def _followed(shown: Sequence[str], rules: Rules, luck: Callable[[str], Random]) -> str | None:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from random import Random
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 _DEEDS = (
     "deploy the gateway",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.core.values import replace
+from reasoningbank.core.frozen import replace
 from reasoningbank_eval.figures import machine
 from reasoningbank_eval.world.life import ARMS, Arm, lived
 from reasoningbank_eval.world.rules import Rules, World

@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from reasoningbank.agents.adapters.followed import Followed, Following, as_text, aside, follow
-from reasoningbank.bank import Bank
+from reasoningbank.agents.adapters.task_tracker import Followed, Following, as_text, aside, follow
+from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import MissingExtra
 
 MOST_SESSIONS = 1_000

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from typing import Any
 
 from reasoningbank.agents.adapters.langgraph_match import matches, passes
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
 from reasoningbank.core.drafts import MAX_TITLE_CHARS, clean_name, clean_namespace
 from reasoningbank.core.errors import InvalidInput, MissingExtra
 from reasoningbank.core.recency import position_of

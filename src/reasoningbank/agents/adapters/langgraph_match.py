@@ -10,7 +10,7 @@ from reasoningbank.core.errors import InvalidInput
 ANY_LABEL = "*"
 
 
-class Rule(Protocol):
+class FilterRule(Protocol):
     @property
     def match_type(self) -> str: ...
 
@@ -18,7 +18,7 @@ class Rule(Protocol):
     def path(self) -> Sequence[str]: ...
 
 
-def matches(rule: Rule, namespace: tuple[str, ...]) -> bool:
+def matches(rule: FilterRule, namespace: tuple[str, ...]) -> bool:
     path = tuple(rule.path)
     if len(namespace) < len(path):
         return False

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from reasoningbank.agents.adapters.followed import Followed, Following, as_text, aside, follow
-from reasoningbank.bank import Bank
+from reasoningbank.agents.adapters.task_tracker import Followed, Following, as_text, aside, follow
+from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import MissingExtra
 
 try:

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
-from reasoningbank.agents.adapters.followed import Followed, Following, as_text, follow
-from reasoningbank.bank import Bank
+from reasoningbank.agents.adapters.task_tracker import Followed, Following, as_text, follow
+from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import InvalidInput
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -25,7 +25,7 @@ class Codex(Host):
     note_after_install = "Codex runs new hooks only after you have looked at them: start it and type /hooks."
 
     def ask_program(self, places: Places) -> Places:
-        from reasoningbank.core.values import replace
+        from reasoningbank.core.frozen import replace
 
         return replace(places, codex_switch=_needed_switch())
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from reasoningbank.agents.install.targets import Target
 from reasoningbank.agents.install.writing import Seen, back_up, backups_of, put_back, read_seen, replace_file
 from reasoningbank.core.errors import BankError, InvalidInput
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 CONTEXT_LINES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class FileChange:
     target: Target
     was: Seen
     text: str | None
@@ -49,28 +49,28 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    change: Change
+    change: FileChange
     backup: Path | None
 
 
-def installing(targets: Sequence[Target]) -> list[Change]:
+def installing(targets: Sequence[Target]) -> list[FileChange]:
     changes = []
     for target in targets:
         was = read_seen(target.path)
-        changes.append(Change(target=target, was=was, text=_add_entries(target, was.text)))
+        changes.append(FileChange(target=target, was=was, text=_add_entries(target, was.text)))
     return changes
 
 
-def uninstalling(targets: Sequence[Target]) -> list[Change]:
+def uninstalling(targets: Sequence[Target]) -> list[FileChange]:
     changes = []
     for target in targets:
         was = read_seen(target.path)
         text, kept = _text_before(target, was)
-        changes.append(Change(target=target, was=was, text=text, kept=kept))
+        changes.append(FileChange(target=target, was=was, text=text, kept=kept))
     return changes
 
 
-def write(changes: Sequence[Change], now: float, *, copies: bool = True) -> list[Written]:
+def write(changes: Sequence[FileChange], now: float, *, copies: bool = True) -> list[Written]:
     """All of them, or none: what was written before one that fails is put back."""
     written: list[Written] = []
     try:

@@ -28,13 +28,13 @@ MCP_WAIT_S = 20.0
 _PROTOCOL = "2025-06-18"
 
 
-class Finding(NamedTuple):
+class InstallCheck(NamedTuple):
     verdict: str
     """ok, warn or fail."""
     says: str
 
 
-def findings(agent: str, targets: Sequence[Target], *, session: str, cwd: Path) -> Iterator[Finding]:
+def findings(agent: str, targets: Sequence[Target], *, session: str, cwd: Path) -> Iterator[InstallCheck]:
     """Nothing at all where nothing of ours is installed."""
     ours = []
     for target in targets:
@@ -44,9 +44,11 @@ def findings(agent: str, targets: Sequence[Target], *, session: str, cwd: Path) 
                 continue
             ours.append((target, text))
         except InvalidInput as error:
-            yield Finding("fail", f"{target.path} cannot be used: {error}. Repair it; {agent} cannot read it either.")
+            yield InstallCheck(
+                "fail", f"{target.path} cannot be used: {error}. Repair it; {agent} cannot read it either."
+            )
         except BankError as error:
-            yield Finding("fail", str(error))
+            yield InstallCheck("fail", str(error))
     for target, text in ours:
         yield _settings(agent, target, text)
         if target.holds == "hooks":
@@ -68,17 +70,19 @@ def named_option(targets: Sequence[Target], option: str) -> str | None:
     return None
 
 
-def _settings(agent: str, target: Target, text: str) -> Finding:
+def _settings(agent: str, target: Target, text: str) -> InstallCheck:
     try:
         current = target.add(text) == text
     except InvalidInput:
         current = False
     if not current:
         hint = f"`{NAME} install {agent}` brings it up to date"
-        return Finding("warn", f"{target.holds} in {target.path} differ from this installation's; {hint}.")
+        return InstallCheck("warn", f"{target.holds} in {target.path} differ from this installation's; {hint}.")
     if target.holds == HOOKS and _has_plugin(text):
-        return Finding("warn", f"hooks in {target.path} run beside those of the plugin: `{NAME} uninstall {agent}`.")
-    return Finding("ok", f"{target.holds} in {target.path}")
+        return InstallCheck(
+            "warn", f"hooks in {target.path} run beside those of the plugin: `{NAME} uninstall {agent}`."
+        )
+    return InstallCheck("ok", f"{target.holds} in {target.path}")
 
 
 def _has_plugin(text: str) -> bool:
@@ -89,10 +93,10 @@ def _has_plugin(text: str) -> bool:
 # ---------------------------------------------------------------- a hook
 
 
-def _hook(agent: str, text: str, session: str, cwd: Path) -> Finding:
+def _hook(agent: str, text: str, session: str, cwd: Path) -> InstallCheck:
     found = _start_hook(text)
     if found is None:
-        return Finding("warn", f"no hook for the start of a session; `{NAME} install {agent}` adds it.")
+        return InstallCheck("warn", f"no hook for the start of a session; `{NAME} install {agent}` adds it.")
     command, limit_s = found
     began = time.monotonic()
     try:
@@ -107,20 +111,20 @@ def _hook(agent: str, text: str, session: str, cwd: Path) -> Finding:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Finding("fail", f"the hook did not answer within {limit_s:g} s: {command}")
+        return InstallCheck("fail", f"the hook did not answer within {limit_s:g} s: {command}")
     problem = _problem(agent, command, done)
-    return problem or Finding("ok", f"the hook answers in {time.monotonic() - began:.2f} s (of {limit_s:g} s)")
+    return problem or InstallCheck("ok", f"the hook answers in {time.monotonic() - began:.2f} s (of {limit_s:g} s)")
 
 
-def _problem(agent: str, command: str, done: subprocess.CompletedProcess[bytes]) -> Finding | None:
+def _problem(agent: str, command: str, done: subprocess.CompletedProcess[bytes]) -> InstallCheck | None:
     complaints = done.stderr.decode("utf-8", "replace").strip().splitlines()
     if done.returncode != 0:
         said = complaints[-1] if complaints else f"it ended with {done.returncode}"
         hint = f"`{NAME} install {agent}` writes it anew"
-        return Finding("fail", f"the hook does not run ({said}): {command}. {hint}.")
+        return InstallCheck("fail", f"the hook does not run ({said}): {command}. {hint}.")
     if not _is_answer(done.stdout):
-        return Finding("fail", f"the hook answers with something that {agent} cannot read: {done.stdout[:80]!r}")
-    return Finding("warn", f"the hook ran, but says: {complaints[-1]}") if complaints else None
+        return InstallCheck("fail", f"the hook answers with something that {agent} cannot read: {done.stdout[:80]!r}")
+    return InstallCheck("warn", f"the hook ran, but says: {complaints[-1]}") if complaints else None
 
 
 def _start_hook(text: str) -> tuple[str, float] | None:
@@ -146,7 +150,7 @@ def _is_answer(out: bytes) -> bool:
 # ---------------------------------------------------------------- the MCP server
 
 
-def _server(agent: str, target: Target, text: str, cwd: Path) -> Finding:
+def _server(agent: str, target: Target, text: str, cwd: Path) -> InstallCheck:
     command = _server_command(target, text)
     began = time.monotonic()
     request = {
@@ -163,13 +167,15 @@ def _server(agent: str, target: Target, text: str, cwd: Path) -> Finding:
         answer, complaint = _ask_program(command, json.dumps(request).encode() + b"\n", cwd)
     except OSError as error:
         hint = f"`{NAME} install {agent}` writes it anew"
-        return Finding("fail", f"the MCP server cannot be started ({error.strerror}): {' '.join(command)}. {hint}.")
+        return InstallCheck(
+            "fail", f"the MCP server cannot be started ({error.strerror}): {' '.join(command)}. {hint}."
+        )
     try:
         name = json.loads(answer)["result"]["serverInfo"]["name"]
     except (ValueError, KeyError, TypeError):
         said = complaint.strip().splitlines()[-1] if complaint.strip() else f"nothing within {MCP_WAIT_S:g} s"
-        return Finding("fail", f"the MCP server does not answer `initialize`: {said}")
-    return Finding("ok", f"the MCP server {name} answers in {time.monotonic() - began:.2f} s")
+        return InstallCheck("fail", f"the MCP server does not answer `initialize`: {said}")
+    return InstallCheck("ok", f"the MCP server {name} answers in {time.monotonic() - began:.2f} s")
 
 
 def _server_command(target: Target, text: str) -> list[str]:

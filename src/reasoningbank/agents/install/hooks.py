@@ -14,7 +14,7 @@ from typing import Any
 from reasoningbank.agents.install.json_text import parse, with_item, with_member, without, without_if_bare
 from reasoningbank.agents.install.program import is_ours
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 HOOKS = "hooks"
 

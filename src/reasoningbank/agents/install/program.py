@@ -10,7 +10,7 @@ import re
 import shlex
 from pathlib import Path
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 NAME = "reasoningbank"
 _OURS = re.compile(

@@ -13,7 +13,7 @@ from pathlib import Path
 from reasoningbank.agents.install import hooks, json_text
 from reasoningbank.agents.install.hooks import Hook
 from reasoningbank.agents.install.program import NAME, Program
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 ANSWER_S = 5
 """A hook has a deadline of its own, far below; this one is for a machine that stands still."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from reasoningbank.core.errors import BankError, Conflict, InvalidInput
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 BACKUP = ".reasoningbank-backup-"
 MOST_BACKUPS = 5

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from reasoningbank.agents.backfill import Asked, Backfilled, backfill
+from reasoningbank.agents.backfill import Backfilled, BackfillRequest, backfill
 from reasoningbank.agents.hosts import NAMES
-from reasoningbank.agents.place import place_of
+from reasoningbank.agents.state_dir import place_of
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import location_of
 from reasoningbank.cli.command import Command
@@ -46,7 +46,7 @@ def _options(parser: ArgumentParser) -> None:
 def _run(args: Namespace, terminal: Terminal) -> int:
     now = time.time()
     agents = NAMES if args.agent == _EVERY else (args.agent,)
-    asked = Asked(agents=agents, since=moment(args.since, now), namespace=args.namespace)
+    asked = BackfillRequest(agents=agents, since=moment(args.since, now), namespace=args.namespace)
     location = location_of(args)
     place = place_of(location)
     if args.dry_run:

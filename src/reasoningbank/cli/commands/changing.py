@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from reasoningbank.bank.json_view import stored_json
 from reasoningbank.cli import plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_reference
@@ -14,7 +15,6 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.drafts import AUTO
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import Outcome, Remembered, Scope, State
-from reasoningbank.view import stored_json
 from reasoningbank.wiring import ReasoningBank
 
 _EDITED = ("title", "description", "content", "outcome", "scope", "tags", "agent", "task_type")

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from reasoningbank.bank.json_view import consolidated_json, faded_json, undone_json, upkeep_json
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command
@@ -19,7 +20,6 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.learn.consolidate.plan import Act, Consolidated, Link, Plan, Undone
 from reasoningbank.learn.consolidate.run import PARTS
-from reasoningbank.view import consolidated_json, faded_json, undone_json, upkeep_json
 from reasoningbank.wiring import ReasoningBank
 
 _MOST_SHOWN = 20
@@ -225,7 +225,7 @@ _AGEING = {
 def _decay(args: Namespace, terminal: Terminal) -> int:
     with open_bank(args) as found:
         faded = found.bank.upkeep.faded(namespace=EVERY_NAMESPACE if args.all_namespaces else None)
-        policy = found.bank.desk.policy.name
+        policy = found.bank.context.policy.name
     if terminal.as_json:
         terminal.json({"policy": policy, "faded": [faded_json(item) for item in faded]})
         return 0

@@ -19,37 +19,37 @@ from reasoningbank.cli import plain
 from reasoningbank.cli.command import PROGRAM, Command, command_named, parser_for, split
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.values import replace
+from reasoningbank.core.frozen import replace
 
 _NAMESPACE = "demo"
 _TASK = "the payment timed out: send it again?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class DemoStep:
     says: str
     words: tuple[str, ...]
 
 
 _STEPS = (
-    Step(
+    DemoStep(
         says="1. Keep what was learned, what to do and what to avoid.",
         words=("store", "retry-get", "Retry a GET that timed out, after a pause."),
     ),
-    Step(
+    DemoStep(
         says="",
         words=("store", "retry-pay", "A payment sent again is paid twice.", "--outcome", "failure"),
     ),
-    Step(says="", words=("store", "push", "Run the tests before you push a branch.")),
-    Step(
+    DemoStep(says="", words=("store", "push", "Run the tests before you push a branch.")),
+    DemoStep(
         says="2. Ask before a task. Each hit says why; what does not fit stays out.",
         words=("query", _TASK),
     ),
-    Step(
+    DemoStep(
         says="3. Say how it went. Confidence is earned by outcomes.",
         words=("outcome", "retry-get", "success"),
     ),
-    Step(says="4. Every number can be explained.", words=("history", "retry-get")),
+    DemoStep(says="4. Every number can be explained.", words=("history", "retry-get")),
 )
 
 
@@ -78,12 +78,12 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _command_line(step: Step) -> str:
+def _command_line(step: DemoStep) -> str:
     words = [word if plain.one_line(word) == word and shlex.quote(word) == word else f'"{word}"' for word in step.words]
     return " ".join([PROGRAM, *words])
 
 
-def _perform(step: Step, bank: str, stage: Terminal) -> None:
+def _perform(step: DemoStep, bank: str, stage: Terminal) -> None:
     _, name, rest = split(list(step.words))
     assert name is not None
     command = command_named(name)

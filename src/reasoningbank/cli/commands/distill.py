@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from reasoningbank.bank.json_view import distilled_json
 from reasoningbank.cli import figures, plain
-from reasoningbank.cli.banks import Opened, open_bank
+from reasoningbank.cli.banks import OpenedBank, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
@@ -19,9 +20,8 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.settings import DistillationSettings
 from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.core.wording import headline
-from reasoningbank.learn.crew import BATCH, WORKERS, Shift
 from reasoningbank.learn.jobs import Distilled
-from reasoningbank.view import distilled_json
+from reasoningbank.learn.worker_pool import BATCH, WORKERS, Shift
 from reasoningbank.wiring import ReasoningBank
 
 if TYPE_CHECKING:
@@ -96,13 +96,13 @@ def _shift(args: Namespace, configured: DistillationSettings) -> Shift:
     )
 
 
-def _read_left(found: Opened) -> None:
+def _read_left(found: OpenedBank) -> None:
     """Sessions that hooks of coding agents noted and nobody has read yet."""
-    from reasoningbank.agents.place import place_of
+    from reasoningbank.agents.state_dir import place_of
 
     place = place_of(found.location)
     if (place.folder / "notes").is_dir():
-        from reasoningbank.agents.work import read_left
+        from reasoningbank.agents.capture_worker import read_left
 
         read_left(found.bank, place)
 

@@ -20,6 +20,7 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
 
+from reasoningbank.bank.status import Status
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import location_of, no_bank_at
 from reasoningbank.cli.command import PROGRAM, Command
@@ -29,7 +30,6 @@ from reasoningbank.config import find_settings, from_environment
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.settings import DEFAULTS, Settings
 from reasoningbank.core.types import EmbedderIdentity
-from reasoningbank.status import Status
 
 OLDEST_PYTHON = (3, 11)
 OLDEST_SQLITE = (3, 51, 3)
@@ -113,8 +113,8 @@ def _configuration(args: Namespace, location: str) -> tuple[Settings, list[Check
 
 
 def _hooks(location: str, settings: Settings) -> Check:
-    from reasoningbank.agents.notes import waiting
-    from reasoningbank.agents.place import place_of
+    from reasoningbank.agents.capture_queue import waiting
+    from reasoningbank.agents.state_dir import place_of
     from reasoningbank.cli.commands.switch import hooks_now
 
     now = hooks_now(settings)
@@ -132,7 +132,7 @@ def _agents(location: str) -> Iterator[Check]:
     """What is installed into coding agents is tried out, the user's and this project's."""
     from reasoningbank.agents.hosts import NAMES
     from reasoningbank.agents.install.checking import findings, named_option
-    from reasoningbank.agents.place import place_of
+    from reasoningbank.agents.state_dir import place_of
     from reasoningbank.cli.places import targets
 
     session = f"doctor-{os.getpid()}"

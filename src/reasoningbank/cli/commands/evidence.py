@@ -6,6 +6,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
+from reasoningbank.bank.json_view import confidence_json, history_json, step_json
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import Command, add_reference
@@ -19,7 +20,6 @@ from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import Confidence, Outcome, Remembered
 from reasoningbank.learn.evidence import History, Point
 from reasoningbank.learn.stability import Fate
-from reasoningbank.view import confidence_json, history_json, step_json
 from reasoningbank.wiring import ReasoningBank
 
 _CURVE_COLUMNS = 40

@@ -8,8 +8,9 @@ import time
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from reasoningbank.bank.json_view import found_json
 from reasoningbank.cli import why
-from reasoningbank.cli.banks import Opened, elsewhere, open_bank
+from reasoningbank.cli.banks import OpenedBank, elsewhere, open_bank
 from reasoningbank.cli.command import Command
 from reasoningbank.cli.commands.storing import text_or_stdin
 from reasoningbank.cli.indexing import index_before
@@ -17,8 +18,7 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Scope
-from reasoningbank.recall.query import ANY, DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Found, Query, validate
-from reasoningbank.view import found_json
+from reasoningbank.recall.query import ANY, DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Query, SearchResult, validate
 
 PROFILES = ("balanced", "four-factor", "semantic", "boosted")
 """Named here too, since the ranking imports numpy and help must not; a test holds them together."""
@@ -101,11 +101,11 @@ def _read_question(args: Namespace, terminal: Terminal, **more: Any) -> tuple[st
     return validate(Query(text=text, **options)).text, options
 
 
-def _found(opened_bank: Opened, text: str, options: dict[str, Any], terminal: Terminal) -> Found:
+def _found(opened_bank: OpenedBank, text: str, options: dict[str, Any], terminal: Terminal) -> SearchResult:
     options = _ready(opened_bank, options, terminal)
     if opened_bank.missing:
         # Nothing is there to be found, so no model is loaded to find it.
-        return Found(
+        return SearchResult(
             memories=(),
             total_found=0,
             filtered_out={},
@@ -118,7 +118,7 @@ def _found(opened_bank: Opened, text: str, options: dict[str, Any], terminal: Te
     return opened_bank.bank.search(text, **options)
 
 
-def _ready(opened_bank: Opened, options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
+def _ready(opened_bank: OpenedBank, options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
     """With the session by its whole id, so that what is shown is charged to it; and with the index up to date."""
     _without_a_pool_of_threads()
     if opened_bank.missing:
@@ -158,7 +158,7 @@ def _query(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _explain(terminal: Terminal, asked: str, found: Found, namespace: str) -> None:
+def _explain(terminal: Terminal, asked: str, found: SearchResult, namespace: str) -> None:
     from reasoningbank.recall.features import features_of
 
     if found.memories:

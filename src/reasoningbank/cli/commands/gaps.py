@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 
+from reasoningbank.bank.json_view import gap_json
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import Command, add_limit
@@ -15,7 +16,6 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.recall.gaps import Gaps
-from reasoningbank.view import gap_json
 
 _DEFAULT_LIMIT = 20
 _ID_CHARS = len("gap_") + 6
@@ -34,7 +34,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         raise InvalidInput("--forget drops one gap, --clear all: give one of them.")
     since = None if args.since is None else moment(args.since, time.time())
     with open_bank(args) as found:
-        if not args.clear and found.bank.desk.store.gaps(found.bank.tenant):
+        if not args.clear and found.bank.context.store.gaps(found.bank.tenant):
             # Each is asked again, and must not be called a gap because the index lags behind.
             index_before(found.bank, terminal)
         if args.clear or args.forget is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.json_view import edge_json, joined_json, neighbour_json
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_limit, add_reference
@@ -16,7 +17,6 @@ from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind
 from reasoningbank.graph.link import DEFAULT_WEIGHT
 from reasoningbank.graph.walk import DIRECTIONS
-from reasoningbank.view import edge_json, joined_json, neighbour_json
 
 
 def _link_options(parser: ArgumentParser) -> None:

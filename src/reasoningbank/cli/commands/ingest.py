@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
+from reasoningbank.bank.json_view import distilled_json
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import location_of, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
@@ -13,7 +14,6 @@ from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, inde
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.learn.ingest.take import Ingested
-from reasoningbank.view import distilled_json
 
 FORMATS = ("claude-code", "codex", "openai-chat", "tau-bench", "intercode", "text")
 """Named here too, since help must not load every reader; a test holds them together."""

@@ -13,10 +13,10 @@ from importlib.util import find_spec
 from typing import Any
 
 from reasoningbank.agents.hosts import NAMES, host_named
-from reasoningbank.agents.install.changing import Change, Written, installing, uninstalling, write
+from reasoningbank.agents.install.changing import FileChange, Written, installing, uninstalling, write
 from reasoningbank.agents.install.targets import Target
 from reasoningbank.agents.lock import hold
-from reasoningbank.agents.place import make_room
+from reasoningbank.agents.state_dir import make_room
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.places import add_scope, program, targets
 from reasoningbank.cli.terminal import Terminal
@@ -60,7 +60,7 @@ def _targets(args: Namespace, *, server: bool = True) -> list[Target]:
     return [target for agent in dict.fromkeys(args.agents) for target in targets(agent, args, server=server)]
 
 
-def _carried_out(args: Namespace, terminal: Terminal, plan: Callable[[], list[Change]], notes: list[str]) -> int:
+def _carried_out(args: Namespace, terminal: Terminal, plan: Callable[[], list[FileChange]], notes: list[str]) -> int:
     changes = plan()
     wanted = [change for change in changes if change.kind != "unchanged"]
     if not terminal.as_json:
@@ -77,7 +77,7 @@ def _carried_out(args: Namespace, terminal: Terminal, plan: Callable[[], list[Ch
     return 0
 
 
-def _written_alone(plan: Callable[[], list[Change]]) -> list[Written]:
+def _written_alone(plan: Callable[[], list[FileChange]]) -> list[Written]:
     """One of these at a time: whoever comes second looks again, and never takes back what the first one did."""
     lock_file = home() / "install.lock"
     make_room(lock_file)
@@ -100,7 +100,7 @@ def _scrubbed_diff(diff: str) -> str:
     return Scrubber().scrub(diff).text
 
 
-def _tell(args: Namespace, terminal: Terminal, changes: list[Change], written: list[Written]) -> None:
+def _tell(args: Namespace, terminal: Terminal, changes: list[FileChange], written: list[Written]) -> None:
     for change in changes:
         if change.kind == "unchanged":
             there = "is not there" if change.was.data is None else "is as it should be"
@@ -116,7 +116,7 @@ def _tell(args: Namespace, terminal: Terminal, changes: list[Change], written: l
         terminal.tell("Nothing was written.")
 
 
-def _as_json(changes: list[Change], written: list[Written], notes: list[str]) -> dict[str, Any]:
+def _as_json(changes: list[FileChange], written: list[Written], notes: list[str]) -> dict[str, Any]:
     backups = {done.change.target.path: done.backup for done in written}
     return {
         "written": bool(written),

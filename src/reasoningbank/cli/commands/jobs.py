@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 
+from reasoningbank.bank.json_view import handed_json, job_json, spending_json
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_limit
@@ -12,7 +13,6 @@ from reasoningbank.cli.commands.storing import text_or_stdin
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.learn.queue import Queued
-from reasoningbank.view import handed_json, job_json, spending_json
 
 _DEFAULT_LIMIT = 20
 _STATES = ("waiting", "running", "done", "dead", "discarded")

@@ -6,6 +6,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 
+from reasoningbank.bank.json_view import memory_json, remembered_json, step_json
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import elsewhere, open_bank
 from reasoningbank.cli.command import Command, add_limit, add_reference
@@ -15,7 +16,6 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope, State
 from reasoningbank.core.wording import shown_key
-from reasoningbank.view import memory_json, remembered_json, step_json
 
 _DEFAULT_LIMIT = 50
 _SHOWN_CHARS = 200

@@ -7,6 +7,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from reasoningbank.bank.json_view import iso
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import location_of
 from reasoningbank.cli.command import PROGRAM, Command
@@ -14,7 +15,6 @@ from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.ports import Contents, Recovered
-from reasoningbank.view import iso
 from reasoningbank.wiring import ReasoningBank
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 
+from reasoningbank.bank.json_view import report_json
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import Command, add_limit
@@ -12,9 +13,8 @@ from reasoningbank.cli.moments import moment
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.types import EVERY_NAMESPACE
-from reasoningbank.core.worth import Uplift
-from reasoningbank.learn.report import Line, Report
-from reasoningbank.view import report_json
+from reasoningbank.core.uplift import Uplift
+from reasoningbank.learn.report import Report, ReportLine
 
 _DEFAULT_LIMIT = 20
 _MOST_DEAD_SHOWN = 10
@@ -66,7 +66,7 @@ def _memories(report: Report, terminal: Terminal) -> None:
     show(terminal, columns, [_row(line) for line in report.lines])
 
 
-def _row(line: Line) -> list[str]:
+def _row(line: ReportLine) -> list[str]:
     tally = line.tally
     return [
         line.remembered.title,

@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
+from reasoningbank.bank.json_view import swept_json
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import existing, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
@@ -15,7 +16,6 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.guard.scrubbing import PERSONAL, Scrubbing, allowing, refusing, with_personal
 from reasoningbank.guard.sweep import Swept
-from reasoningbank.view import swept_json
 
 FOUND = 1
 _MOST_SHOWN = 50

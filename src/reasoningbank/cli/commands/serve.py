@@ -9,11 +9,11 @@ from importlib.util import find_spec
 from typing import Any
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import Opened, open_bank
+from reasoningbank.cli.banks import OpenedBank, open_bank
 from reasoningbank.cli.command import Command, add_policy
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput, MissingExtra
-from reasoningbank.core.values import replace
+from reasoningbank.core.frozen import replace
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8710
@@ -66,9 +66,9 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     return _serve_http(args, terminal)
 
 
-def _listening_for_hooks(found: Opened, *, after_s: float = 0.0) -> AbstractContextManager[None]:
+def _listening_for_hooks(found: OpenedBank, *, after_s: float = 0.0) -> AbstractContextManager[None]:
     """A server that runs anyway is the quickest to answer the hooks of coding agents."""
-    from reasoningbank.agents.listening import listening
+    from reasoningbank.agents.hook_listener import listening
 
     return listening(found.bank, found.location, after_s=after_s)
 
@@ -139,12 +139,12 @@ def _wishes(args: Namespace) -> Any:
     )
 
 
-def _workers(args: Namespace, found: Opened) -> int:
+def _workers(args: Namespace, found: OpenedBank) -> int:
     configured = found.bank.settings.distillation.workers
     return configured if args.workers is None else int(args.workers)
 
 
-def _staffing(args: Namespace, found: Opened) -> Any:
+def _staffing(args: Namespace, found: OpenedBank) -> Any:
     from reasoningbank.serve.workers import Staffing
 
     batch = found.bank.settings.distillation.batch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 
+from reasoningbank.bank.json_view import signal_json, step_json, trajectory_json
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_limit, add_reference
@@ -12,10 +13,9 @@ from reasoningbank.cli.commands.storing import tell_scrubbed, text_or_stdin
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.drafts import optional_name
-from reasoningbank.core.kinds import TASK_TYPE, kind_of, type_in
+from reasoningbank.core.task_kind import TASK_TYPE, kind_of, type_in
 from reasoningbank.core.types import Trajectory
-from reasoningbank.learn.capture import OUTCOMES
-from reasoningbank.view import signal_json, step_json, trajectory_json
+from reasoningbank.learn.sessions import OUTCOMES
 
 _DEFAULT_LIMIT = 20
 _MOST_ROWS = 1 << 40

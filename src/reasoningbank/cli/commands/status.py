@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
+from reasoningbank.bank.status import Status
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command
@@ -14,7 +15,6 @@ from reasoningbank.cli.settings_page import show_settings
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import policies
 from reasoningbank.core.settings import Settings
-from reasoningbank.status import Status
 
 _MOST_NAMESPACES = 8
 

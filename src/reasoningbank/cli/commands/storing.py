@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
 
+from reasoningbank.bank.json_view import stored_json
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command
@@ -17,7 +18,6 @@ from reasoningbank.core.drafts import MAX_CONTENT_CHARS
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Outcome, Remembered, Scope
-from reasoningbank.view import stored_json
 
 _MOST_STDIN_BYTES = 4 * MAX_CONTENT_CHARS + 2
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from reasoningbank.bank.json_view import team_json
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.speaker import speaker
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.view import team_json
 
 
 def _no_options(parser: ArgumentParser) -> None:

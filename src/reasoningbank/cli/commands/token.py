@@ -7,6 +7,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from reasoningbank.bank.json_view import iso
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import existing, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
@@ -16,7 +17,6 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.origins import USER
 from reasoningbank.core.types import AccessToken
 from reasoningbank.serve import tokens
-from reasoningbank.view import iso
 
 DEFAULT_LIFETIME = "30d"
 
@@ -39,7 +39,7 @@ def _create(args: Namespace, terminal: Terminal) -> int:
         check_is_user("make a token that speaks for the user")
     with open_bank(args, create=True) as found:
         text, token = tokens.create(
-            found.bank.desk.store,
+            found.bank.context.store,
             tenant=args.tenant,
             scope=args.scope,
             name=args.name,
@@ -63,7 +63,7 @@ def _list_options(parser: ArgumentParser) -> None:
 def _list(args: Namespace, terminal: Terminal) -> int:
     now = time.time()
     with open_bank(args) as found:
-        listed = [t for t in found.bank.desk.store.tokens() if args.tenant in (None, t.tenant)]
+        listed = [t for t in found.bank.context.store.tokens() if args.tenant in (None, t.tenant)]
     if terminal.as_json:
         terminal.json({"tokens": [_json(token, now) for token in listed]})
         return 0
@@ -91,7 +91,7 @@ def _revoke_options(parser: ArgumentParser) -> None:
 
 def _revoke(args: Namespace, terminal: Terminal) -> int:
     with existing(args) as bank:
-        token = tokens.revoke(bank.desk.store, args.token, time.time())
+        token = tokens.revoke(bank.context.store, args.token, time.time())
     if terminal.as_json:
         terminal.json(_json(token, time.time()))
     else:

@@ -7,7 +7,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.json_view import provenance_json, remembered_json, ruling_json, source_json
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import existing, open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_limit, add_reference
@@ -17,7 +18,6 @@ from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.types import EVERY_NAMESPACE, Ruling, RulingKind, State
 from reasoningbank.guard.admission import warnings_of
-from reasoningbank.view import provenance_json, remembered_json, ruling_json, source_json
 
 _DEFAULT_LIMIT = 50
 

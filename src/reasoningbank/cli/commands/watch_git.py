@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from reasoningbank.agents.git.fates import fate_of
+from reasoningbank.agents.git.commit_survival import fate_of
 from reasoningbank.agents.git.repository import Repository
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import existing
@@ -18,7 +18,7 @@ from reasoningbank.cli.command import Command
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import repository_namespace
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.learn.stability import Fate, Settled, committing_sessions, settle
+from reasoningbank.learn.stability import Fate, SettledCommit, committing_sessions, settle
 from reasoningbank.wiring import ReasoningBank
 
 _DAYS = 7.0
@@ -71,13 +71,13 @@ def _look(bank: ReasoningBank, repository: Repository, namespace: str, args: Nam
     now = time.time()
     settled = [
         settle(
-            bank.desk,
+            bank.context,
             trajectory,
             commits,
             lambda commit: fate_of(repository, commit, days=args.days, now=now),
             dry_run=args.dry_run,
         )
-        for trajectory, commits in committing_sessions(bank.desk, namespace)
+        for trajectory, commits in committing_sessions(bank.context, namespace)
     ]
     if terminal.as_json:
         terminal.json({"namespace": namespace, "dry_run": args.dry_run, "sessions": [_as_json(one) for one in settled]})
@@ -97,7 +97,7 @@ def _look(bank: ReasoningBank, repository: Repository, namespace: str, args: Nam
     )
 
 
-def _as_json(settled: Settled) -> dict[str, Any]:
+def _as_json(settled: SettledCommit) -> dict[str, Any]:
     return {
         "session": settled.trajectory.id,
         "commit": settled.commit,

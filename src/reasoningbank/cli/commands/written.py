@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.agents.install.changing import Change, installing, uninstalling, write
+from reasoningbank.agents.agents_md.choosing import Wanted
+from reasoningbank.agents.agents_md.files import PLACES, AdvicePage, is_ours_alone, page_of, target_of
+from reasoningbank.agents.agents_md.marked import START
+from reasoningbank.agents.install.changing import FileChange, installing, uninstalling, write
 from reasoningbank.agents.install.writing import backups_of, read_seen
-from reasoningbank.agents.written.choosing import Wanted
-from reasoningbank.agents.written.files import PLACES, Page, is_ours_alone, page_of, target_of
-from reasoningbank.agents.written.marked import START
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import Command
@@ -92,7 +92,7 @@ def _memories(bank: ReasoningBank) -> Iterator[Remembered]:
             before = position_of(page[-1].memory)
 
 
-def _removal(kind: str, change: Change) -> Change:
+def _removal(kind: str, change: FileChange) -> FileChange:
     if change.text is None or change.kind == "unchanged":
         return change
     if is_ours_alone(kind, change.text):
@@ -105,7 +105,7 @@ def _removal(kind: str, change: Change) -> Change:
     return change
 
 
-def _tell(args: Namespace, terminal: Terminal, change: Change, page: Page) -> None:
+def _tell(args: Namespace, terminal: Terminal, change: FileChange, page: AdvicePage) -> None:
     if terminal.as_json:
         terminal.json(
             {

@@ -10,8 +10,8 @@ from collections.abc import Set as AbstractSet
 from difflib import SequenceMatcher
 from functools import lru_cache
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.stem import stem
-from reasoningbank.core.values import dataclass
 from reasoningbank.learn.consolidate.vocabulary import OPPOSITES, SETTINGS
 from reasoningbank.learn.consolidate.wording import Wording
 

@@ -13,8 +13,10 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from reasoningbank.context import BankContext
 from reasoningbank.core.confidence import evidence_for
 from reasoningbank.core.drafts import MAX_TAGS, MAX_TAGS_CHARS
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.types import (
     Consolidation,
@@ -26,8 +28,6 @@ from reasoningbank.core.types import (
     Signal,
     State,
 )
-from reasoningbank.core.values import dataclass
-from reasoningbank.desk import Desk
 from reasoningbank.guard.admission import readmit
 from reasoningbank.guard.trust import levels_of, trust_in, trust_of
 from reasoningbank.learn.consolidate.edges import DISCOVERED
@@ -57,14 +57,14 @@ class Order:
 
 
 def carry_out(
-    desk: Desk, plan: Plan, order: Order, progress: Callable[[int, int], None] | None = None
+    context: BankContext, plan: Plan, order: Order, progress: Callable[[int, int], None] | None = None
 ) -> tuple[int, list[str]]:
     """How many acts were done, and what was left and why."""
     done, left, first = 0, list[str](), True
     revisions, total = dict(plan.revisions), len(plan.acts)
     for chunk in _chunks(_whole_units(plan.acts)):
-        unit_id = order.run if first else desk.ids.new("con")
-        changes = desk.store.write(desk.tenant, partial(_unit, desk, order, unit_id, chunk, revisions))
+        unit_id = order.run if first else context.ids.new("con")
+        changes = context.store.write(context.tenant, partial(_unit, context, order, unit_id, chunk, revisions))
         revisions.update((memory_id, after) for memory_id, (_, after) in changes.touched.items())
         first = first and not changes.acts
         done += len(changes.acts)
@@ -114,7 +114,7 @@ class _Changes:
 
 
 def _unit(
-    desk: Desk,
+    context: BankContext,
     order: Order,
     unit_id: str,
     acts: Sequence[Act],
@@ -124,45 +124,45 @@ def _unit(
     changes = _Changes(revisions)
     for act in acts:
         try:
-            changes.acts.append(_do(desk, writer, order, act, changes))
+            changes.acts.append(_do(context, writer, order, act, changes))
         except _Changed as changed:
             changes.left.append(str(changed))
     if changes.acts:
         writer.add(
             Consolidation(
                 id=unit_id,
-                tenant=desk.tenant,
+                tenant=context.tenant,
                 run=order.run,
                 kind=order.kind,
                 namespace=order.namespace,
                 changes=changes.told(),
                 source=order.source,
-                at=desk.clock(),
+                at=context.clock(),
             )
         )
     return changes
 
 
-def _do(desk: Desk, writer: Writer, order: Order, act: Act, changes: _Changes) -> dict[str, Any]:
+def _do(context: BankContext, writer: Writer, order: Order, act: Act, changes: _Changes) -> dict[str, Any]:
     match act:
         case Merge():
-            return _merge(desk, writer, order, act, changes)
+            return _merge(context, writer, order, act, changes)
         case Link():
-            return _link(desk, writer, act, changes)
+            return _link(context, writer, act, changes)
         case Archival():
             memory = _require_unchanged(writer, changes, act.id)
-            changes.revised(memory, put(desk, writer, memory, state=State.ARCHIVED))
+            changes.revised(memory, put(context, writer, memory, state=State.ARCHIVED))
             return {"act": "archive", "id": act.id, "confidence": round(act.confidence, 4)}
         case Promotion():
             memory = _require_unchanged(writer, changes, act.id)
             if trust_in(writer, memory) is Trust.UNTRUSTED or memory.scope is not act.before:
                 raise _Changed(f"{act.id} may not be promoted any more.")
-            changes.revised(memory, put(desk, writer, memory, scope=act.after))
+            changes.revised(memory, put(context, writer, memory, scope=act.after))
             scopes: tuple[Scope, Scope] = (act.before, act.after)
             return {"act": "promote", "id": act.id, "from": scopes[0].value, "to": scopes[1].value}
 
 
-def _merge(desk: Desk, writer: Writer, order: Order, act: Merge, changes: _Changes) -> dict[str, Any]:
+def _merge(context: BankContext, writer: Writer, order: Order, act: Merge, changes: _Changes) -> dict[str, Any]:
     kept = _require_unchanged(writer, changes, act.kept)
     others = []
     for memory_id in act.merged:
@@ -178,16 +178,16 @@ def _merge(desk: Desk, writer: Writer, order: Order, act: Merge, changes: _Chang
     for signal in writer.select(Signal, {"memory_id": list(signals)}):
         signals[signal.memory_id].append(signal)
     counted = {memory.id: evidence_for(memory, signals[memory.id]) for memory in (kept, *others)}
-    for copy in inherit(kept, others, counted, partial(desk.ids.new, "sig")):
+    for copy in inherit(kept, others, counted, partial(context.ids.new, "sig")):
         writer.add(copy.signal)
         changes.signals[copy.signal.id] = copy.original
-    changes.revised(kept, _grow(desk, writer, order, act, kept, others))
+    changes.revised(kept, _grow(context, writer, order, act, kept, others))
     cosines = {memory_id: cosine for memory_id, (cosine, _) in zip(act.merged, act.likeness, strict=True)}
     for other in others:
-        changes.revised(other, put(desk, writer, other, state=State.SUPERSEDED))
+        changes.revised(other, put(context, writer, other, state=State.SUPERSEDED))
         text = "The first says the same as the second and stands for both."
-        _join(desk, writer, (kept.id, other.id), EdgeKind.SUPERSEDES, max(0.85, cosines[other.id]), text, changes)
-    _take_over_edges(desk, writer, kept, others, changes)
+        _join(context, writer, (kept.id, other.id), EdgeKind.SUPERSEDES, max(0.85, cosines[other.id]), text, changes)
+    _take_over_edges(context, writer, kept, others, changes)
     return {
         "act": "merge",
         "kept": kept.id,
@@ -208,7 +208,9 @@ def _fitting_tags(tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _grow(desk: Desk, writer: Writer, order: Order, act: Merge, kept: Memory, others: Sequence[Memory]) -> Memory:
+def _grow(
+    context: BankContext, writer: Writer, order: Order, act: Merge, kept: Memory, others: Sequence[Memory]
+) -> Memory:
     tags = dict.fromkeys((*kept.tags, *(tag for other in others for tag in other.tags)))
     parents = dict.fromkeys((*kept.parents, *(other.id for other in others)))
     fields: dict[str, Any] = {
@@ -219,23 +221,23 @@ def _grow(desk: Desk, writer: Writer, order: Order, act: Merge, kept: Memory, ot
     if act.text is not None:
         fields |= {"title": act.text.title, "description": act.text.description, "content": act.text.content}
         fields["metadata"]["rewritten_by"] = act.text.by
-        after, _ = desk.clean(_next(desk, kept, **fields))
+        after, _ = context.clean(_next(context, kept, **fields))
         return readmit(writer, kept, after, kept.origin).memory
-    return put(desk, writer, kept, **fields)
+    return put(context, writer, kept, **fields)
 
 
-def _link(desk: Desk, writer: Writer, act: Link, changes: _Changes) -> dict[str, Any]:
+def _link(context: BankContext, writer: Writer, act: Link, changes: _Changes) -> dict[str, Any]:
     ends = writer.get(Memory, [act.source, act.target])
     if len(ends) < 2 or any(end.state is not State.ACTIVE for end in ends.values()):
         raise _Changed(f"{act.source} or {act.target} is not there to be linked any more.")
-    edge = _join(desk, writer, (act.source, act.target), act.kind, act.weight, act.text, changes, act.evidence)
+    edge = _join(context, writer, (act.source, act.target), act.kind, act.weight, act.text, changes, act.evidence)
     if edge is None:
         raise _Changed(f"{act.source} and {act.target} are linked already.")
     return {"act": "link", "edge": edge.id, "source": act.source, "target": act.target, "kind": act.kind.value}
 
 
 def _join(
-    desk: Desk,
+    context: BankContext,
     writer: Writer,
     ends: tuple[str, str],
     kind: EdgeKind,
@@ -247,10 +249,10 @@ def _join(
     where = {"source_id": ends[0], "target_id": ends[1], "kind": kind.value}
     if ends[0] == ends[1] or writer.select(Edge, where, limit=1):
         return None
-    edge, _ = desk.clean(
+    edge, _ = context.clean(
         Edge(
-            id=desk.ids.new("edg"),
-            tenant=desk.tenant,
+            id=context.ids.new("edg"),
+            tenant=context.tenant,
             source_id=ends[0],
             target_id=ends[1],
             kind=kind,
@@ -258,7 +260,7 @@ def _join(
             weight=min(1.0, round(weight, 3)),
             tags=(DISCOVERED,),
             evidence=evidence,
-            created_at=desk.clock(),
+            created_at=context.clock(),
         )
     )
     writer.add(edge)
@@ -266,7 +268,9 @@ def _join(
     return edge
 
 
-def _take_over_edges(desk: Desk, writer: Writer, kept: Memory, others: Sequence[Memory], changes: _Changes) -> None:
+def _take_over_edges(
+    context: BankContext, writer: Writer, kept: Memory, others: Sequence[Memory], changes: _Changes
+) -> None:
     """What was linked with a merged memory is linked with the one that stands for it; the old edges stay too."""
     ids = [other.id for other in others]
     inside = {kept.id, *ids}
@@ -278,7 +282,9 @@ def _take_over_edges(desk: Desk, writer: Writer, kept: Memory, others: Sequence[
         where = {"source_id": ends[0], "target_id": ends[1], "kind": edge.kind.value}
         if writer.select(Edge, where, limit=1):
             continue
-        copy = replace(edge, id=desk.ids.new("edg"), source_id=ends[0], target_id=ends[1], created_at=desk.clock())
+        copy = replace(
+            edge, id=context.ids.new("edg"), source_id=ends[0], target_id=ends[1], created_at=context.clock()
+        )
         writer.add(copy)
         changes.edges.append(copy.id)
 
@@ -293,13 +299,13 @@ def _require_unchanged(writer: Writer, changes: _Changes, memory_id: str) -> Mem
     return memory
 
 
-def put(desk: Desk, writer: Writer, memory: Memory, **fields: Any) -> Memory:
+def put(context: BankContext, writer: Writer, memory: Memory, **fields: Any) -> Memory:
     """A new revision that says the same, by whoever may make one without making it more or less believed."""
-    after = _next(desk, memory, **fields)
+    after = _next(context, memory, **fields)
     level = trust_in(writer, memory)
     editor = memory.origin if level is Trust.UNTRUSTED and level_of(memory.origin) is level else "user"
     return readmit(writer, memory, after, editor).memory
 
 
-def _next(desk: Desk, memory: Memory, **fields: Any) -> Memory:
-    return replace(memory, **fields, revision=memory.revision + 1, updated_at=max(desk.clock(), memory.updated_at))
+def _next(context: BankContext, memory: Memory, **fields: Any) -> Memory:
+    return replace(memory, **fields, revision=memory.revision + 1, updated_at=max(context.clock(), memory.updated_at))

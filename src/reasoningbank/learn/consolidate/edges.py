@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from reasoningbank.core.types import Edge, EdgeKind
 from reasoningbank.learn.consolidate.plan import Link
-from reasoningbank.learn.consolidate.pool import Settled
+from reasoningbank.learn.consolidate.pool import UndoneDecisions
 from reasoningbank.ports import Reader
 
 DISCOVERED = "discovered"
@@ -36,7 +36,7 @@ class Web:
     def __init__(
         self,
         edges: Iterable[Edge],
-        before: Settled,
+        before: UndoneDecisions,
         stands_for: Mapping[str, str],
         most: int = MOST_LINKS,
     ) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Memory, Signal, SignalKind
-from reasoningbank.core.values import dataclass
 
 SEEN_AGAIN_WEIGHT = 0.5
 """As for a lesson that another session teaches word for word."""

@@ -11,9 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import EdgeKind, Outcome
-from reasoningbank.core.values import dataclass
 from reasoningbank.core.wording import counted
 from reasoningbank.learn.consolidate.agreement import contradiction, says_the_same
 from reasoningbank.learn.consolidate.edges import Web

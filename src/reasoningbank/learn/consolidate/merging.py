@@ -14,13 +14,13 @@ from reasoningbank.core.wording import counted
 from reasoningbank.learn.consolidate.agreement import says_the_same
 from reasoningbank.learn.consolidate.pairs import Pair
 from reasoningbank.learn.consolidate.plan import Merge
-from reasoningbank.learn.consolidate.pool import FACT, PINNED, Member, Settled
+from reasoningbank.learn.consolidate.pool import FACT, PINNED, Member, UndoneDecisions
 
 Kin = dict[str, dict[str, tuple[float, float]]]
 """By id: those that say the same, with cosine and share of words."""
 
 
-def merges_among(members: Sequence[Member], pairs: Iterable[Pair], before: Settled) -> list[Merge]:
+def merges_among(members: Sequence[Member], pairs: Iterable[Pair], before: UndoneDecisions) -> list[Merge]:
     """`pairs` are those that are near enough to say the same."""
     kin = _kin(members, pairs, before)
     by_id = {member.id: member for member in members}
@@ -46,7 +46,7 @@ def merges_among(members: Sequence[Member], pairs: Iterable[Pair], before: Settl
     return found
 
 
-def _kin(members: Sequence[Member], pairs: Iterable[Pair], before: Settled) -> Kin:
+def _kin(members: Sequence[Member], pairs: Iterable[Pair], before: UndoneDecisions) -> Kin:
     kin: Kin = {}
 
     def join(one: Member, other: Member, likeness: tuple[float, float]) -> None:

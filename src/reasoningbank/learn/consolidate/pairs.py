@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Consolidation, ConsolidationKind, EdgeKind, Scope
-from reasoningbank.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ class Undone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class ConsolidationRun:
     """A run as the history shows it."""
 
     id: str

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from reasoningbank.context import BankContext
 from reasoningbank.core.confidence import Context, evidence_for
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import EVERY_NAMESPACE, Consolidation, ConsolidationKind, Memory, Signal, State
-from reasoningbank.core.values import dataclass
-from reasoningbank.desk import Desk
 from reasoningbank.guard.trust import levels_of, trust_of
 from reasoningbank.learn.consolidate.wording import Wording, wording_of
 from reasoningbank.ports import Reader
@@ -55,7 +55,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class UndoneDecisions:
     """What was decided before, so that nobody has to undo the same thing twice."""
 
     apart: frozenset[frozenset[str]] = frozenset()
@@ -67,7 +67,7 @@ class Settled:
     """Memories whose promotion was undone."""
 
 
-def members(desk: Desk, reader: Reader, namespace: str) -> list[Member]:
+def members(context: BankContext, reader: Reader, namespace: str) -> list[Member]:
     """By id, which is by age."""
     where = {"state": State.ACTIVE.value}
     if namespace != EVERY_NAMESPACE:
@@ -75,34 +75,34 @@ def members(desk: Desk, reader: Reader, namespace: str) -> list[Member]:
     found: list[Member] = []
     after: str | None = None
     while page := reader.select(Memory, where, after=after, limit=ROWS_PER_PAGE):
-        found += _weigh(desk, reader, page)
+        found += _weigh(context, reader, page)
         after = page[-1].id
     return found
 
 
-def _weigh(desk: Desk, reader: Reader, memories: Sequence[Memory]) -> Iterable[Member]:
+def _weigh(context: BankContext, reader: Reader, memories: Sequence[Memory]) -> Iterable[Member]:
     levels = levels_of(reader, memories)
     signals: dict[str, list[Signal]] = {memory.id: [] for memory in memories}
     for signal in reader.select(Signal, {"memory_id": list(signals)}):
         signals[signal.memory_id].append(signal)
-    uses = desk.uses(reader)
+    uses = context.uses(reader)
     for memory in memories:
         counted = evidence_for(memory, signals[memory.id])
         all_uses = uses.get(memory.namespace, 0)
-        yield member_of(desk, memory, wording_of(memory), trust_of(memory, levels), counted, all_uses)
+        yield member_of(context, memory, wording_of(memory), trust_of(memory, levels), counted, all_uses)
 
 
 def member_of(
-    desk: Desk, memory: Memory, wording: Wording, trust: Trust, signals: Sequence[Signal], all_uses: int
+    context: BankContext, memory: Memory, wording: Wording, trust: Trust, signals: Sequence[Signal], all_uses: int
 ) -> Member:
     """`signals` are those that count for what it advises now."""
-    standing = desk.policy.standing(memory.initial_confidence, memory.created_at, signals)
+    standing = context.policy.standing(memory.initial_confidence, memory.created_at, signals)
     return Member(
         memory=memory,
         wording=wording,
         trust=trust,
         signals=tuple(signals),
-        confidence=desk.policy.confidence(standing, desk.clock(), Context(total_uses=all_uses)).mean,
+        confidence=context.policy.confidence(standing, context.clock(), Context(total_uses=all_uses)).mean,
         used=standing.used,
         all_uses=all_uses,
         last_used_at=standing.last_used_at,
@@ -116,7 +116,7 @@ def units_of(reader: Reader) -> tuple[list[Consolidation], set[str]]:
     return [unit for unit in units if unit.kind is not ConsolidationKind.UNDO], undone
 
 
-def read_settled(reader: Reader) -> Settled:
+def read_settled(reader: Reader) -> UndoneDecisions:
     units, undone = units_of(reader)
     apart: set[frozenset[str]] = set()
     unlinked: set[tuple[str, str, str]] = set()
@@ -135,7 +135,7 @@ def read_settled(reader: Reader) -> Settled:
                     kept.add(memory_id)
                 case {"act": "promote", "id": memory_id}:
                     at_home.add(memory_id)
-    return Settled(
+    return UndoneDecisions(
         apart=frozenset(apart),
         unlinked=frozenset(unlinked),
         kept=frozenset(kept),

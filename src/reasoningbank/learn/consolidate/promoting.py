@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.teams import Teams, fold_memberships
 from reasoningbank.core.types import Membership, Scope, Trajectory
-from reasoningbank.core.values import dataclass
 from reasoningbank.learn.consolidate.agreement import says_the_same
 from reasoningbank.learn.consolidate.pairs import Pair
 from reasoningbank.learn.consolidate.plan import Promotion
-from reasoningbank.learn.consolidate.pool import FACT, Member, Settled
+from reasoningbank.learn.consolidate.pool import FACT, Member, UndoneDecisions
 from reasoningbank.ports import Reader
 
 _IDS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PromotionStep:
     """What it takes to be shown to more people."""
 
     after: Scope
@@ -35,9 +35,9 @@ class Step:
     """In which those tasks were done, or in which the same advice is known."""
 
 
-LADDER: Mapping[Scope, Step] = {
-    Scope.PROJECT: Step(after=Scope.TEAM, sessions=3, confidence=0.8, projects=1),
-    Scope.TEAM: Step(after=Scope.ORG, sessions=8, confidence=0.85, projects=2),
+LADDER: Mapping[Scope, PromotionStep] = {
+    Scope.PROJECT: PromotionStep(after=Scope.TEAM, sessions=3, confidence=0.8, projects=1),
+    Scope.TEAM: PromotionStep(after=Scope.ORG, sessions=8, confidence=0.85, projects=2),
 }
 LEAST_SUCCEEDED = 0.8
 """Of the tasks that say anything about it."""
@@ -48,8 +48,8 @@ def promotions_among(
     across: Iterable[Pair],
     reader: Reader,
     contested: AbstractSet[str],
-    before: Settled,
-    ladder: Mapping[Scope, Step] = LADDER,
+    before: UndoneDecisions,
+    ladder: Mapping[Scope, PromotionStep] = LADDER,
 ) -> list[Promotion]:
     known = _known_elsewhere(members, across)
     teams = fold_memberships(reader.select(Membership, {}))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reasoningbank.core.confidence import DAY_SECONDS, PRUNE_BELOW, Context, Policy
+from reasoningbank.core.confidence import DAY_SECONDS, PRUNE_BELOW, ConfidencePolicy, Context
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import USER, kind_of
 from reasoningbank.core.types import Memory
-from reasoningbank.core.values import dataclass
 from reasoningbank.learn.consolidate.plan import Archival
-from reasoningbank.learn.consolidate.pool import PINNED, Member, Settled
+from reasoningbank.learn.consolidate.pool import PINNED, Member, UndoneDecisions
 
 FEWEST_SIGNALS = 2
 UNUSED_DAYS = 180.0
@@ -33,7 +33,7 @@ class Faded:
 
 
 def archivals_among(
-    members: Sequence[Member], before: Settled, now: float, threshold: float = PRUNE_BELOW
+    members: Sequence[Member], before: UndoneDecisions, now: float, threshold: float = PRUNE_BELOW
 ) -> list[Archival]:
     found = []
     for member in members:
@@ -62,7 +62,9 @@ def _forgotten(member: Member, now: float) -> str | None:
     return f"nobody used it for {idle:.0f} days and it has faded"
 
 
-def faded_among(members: Sequence[Member], policy: Policy, now: float, least: float = FADED_BY) -> list[Faded]:
+def faded_among(
+    members: Sequence[Member], policy: ConfidencePolicy, now: float, least: float = FADED_BY
+) -> list[Faded]:
     """Those that have lost at least so much confidence to age alone, the most first."""
     found = []
     for member in members:

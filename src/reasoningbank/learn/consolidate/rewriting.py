@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from reasoningbank.core.errors import LLMError
-from reasoningbank.core.learning import Finding, Lesson, Message
+from reasoningbank.core.frozen import replace
+from reasoningbank.core.learning import Lesson, Message, VerdictOutcome
 from reasoningbank.core.types import Memory
-from reasoningbank.core.values import replace
 from reasoningbank.learn.answers import Answer, parse
 from reasoningbank.learn.consolidate.plan import Merge, Rewritten
 from reasoningbank.learn.consolidate.wording import wording_of
@@ -57,7 +57,7 @@ def _text(notes: Sequence[Memory], llm: LLM, scrub: Callable[[str], str]) -> Rew
     ]
     for _ in range(2):
         completion = llm.complete(messages, max_tokens=ANSWER_TOKENS)
-        answer = parse(completion.text, finding=Finding(outcome.value), most=1, grounds=told)
+        answer = parse(completion.text, finding=VerdictOutcome(outcome.value), most=1, grounds=told)
         if completion.cut_short:
             answer = Answer(problems=("It was cut off. Be briefer.",))
         problems = answer.problems or tuple(

@@ -12,12 +12,12 @@ from dataclasses import fields, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_namespace
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import USER, Trust
 from reasoningbank.core.types import EVERY_NAMESPACE, ConsolidationKind, Edge, EdgeKind, Memory
-from reasoningbank.core.values import dataclass
-from reasoningbank.desk import Desk
 from reasoningbank.guard.trust import levels_of, trust_of
 from reasoningbank.learn.consolidate import schedule
 from reasoningbank.learn.consolidate.applying import Order, carry_out
@@ -28,7 +28,7 @@ from reasoningbank.learn.consolidate.links import links_among
 from reasoningbank.learn.consolidate.merging import merges_among
 from reasoningbank.learn.consolidate.pairs import Pair, Space, crowded_rows, near_pairs
 from reasoningbank.learn.consolidate.plan import Consolidated, Link, Merge, Plan, Promotion
-from reasoningbank.learn.consolidate.pool import Member, Settled, member_of, members, read_settled
+from reasoningbank.learn.consolidate.pool import Member, UndoneDecisions, member_of, members, read_settled
 from reasoningbank.learn.consolidate.promoting import promotions_among
 from reasoningbank.learn.consolidate.pruning import Faded, archivals_among, faded_among
 
@@ -41,11 +41,11 @@ Rewrite = Callable[[Sequence[Merge], Mapping[str, Memory]], list[Merge]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class ConsolidateOptions:
     """What is asked for."""
 
     namespace: str | None = None
-    """None is the desk's own, "*" is every one."""
+    """None is the context's own, "*" is every one."""
     only: tuple[str, ...] = ()
     """Some of `PARTS`; nothing is all of them."""
     dry_run: bool = False
@@ -55,38 +55,38 @@ class Wish:
     """Who asks."""
 
 
-def wish_of(options: Mapping[str, Any]) -> Wish:
-    known = [f.name for f in fields(Wish)]
+def wish_of(options: Mapping[str, Any]) -> ConsolidateOptions:
+    known = [f.name for f in fields(ConsolidateOptions)]
     unknown = sorted(set(options) - set(known))
     if unknown:
         raise InvalidInput(f"Consolidating has no option {', '.join(unknown)}: use {', '.join(known)}.")
     only = options.get("only", ())
-    return Wish(**{**options, "only": (only,) if isinstance(only, str) else tuple(only)})
+    return ConsolidateOptions(**{**options, "only": (only,) if isinstance(only, str) else tuple(only)})
 
 
 def consolidate(
-    desk: Desk,
+    context: BankContext,
     space: Space,
-    wish: Wish,
+    wish: ConsolidateOptions,
     *,
     rewrite: Rewrite | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Consolidated:
-    namespace, parts = _namespace(desk, wish.namespace), _parts(wish.only)
-    if wish.if_due and not schedule.due(desk, namespace, every_s=desk.settings.confidence.decay_interval_s):
-        nothing = Plan(namespace=namespace, at=desk.clock(), considered=0)
+    namespace, parts = _namespace(context, wish.namespace), _parts(wish.only)
+    if wish.if_due and not schedule.due(context, namespace, every_s=context.settings.confidence.decay_interval_s):
+        nothing = Plan(namespace=namespace, at=context.clock(), considered=0)
         return Consolidated(plan=nothing, run=None, applied=0, due=False)
-    plan = make_plan(desk, space, namespace, parts)
+    plan = make_plan(context, space, namespace, parts)
     if wish.dry_run:
         return Consolidated(plan=plan, run=None, applied=0)
-    done, left, run = 0, list[str](), desk.ids.new("con")
+    done, left, run = 0, list[str](), context.ids.new("con")
     if rewrite is not None and plan.merges:
-        plan = replace(plan, merges=tuple(rewrite(plan.merges, _learned_memories(desk, plan.merges))))
+        plan = replace(plan, merges=tuple(rewrite(plan.merges, _learned_memories(context, plan.merges))))
     if plan.acts:
         order = Order(run=run, kind=_kind(parts), namespace=namespace, source=wish.source)
-        done, left = carry_out(desk, plan, order, progress)
+        done, left = carry_out(context, plan, order, progress)
     if parts == frozenset(PARTS):
-        schedule.note(desk, namespace)
+        schedule.note(context, namespace)
     return Consolidated(plan=plan, run=run if done else None, applied=done, left=tuple(left))
 
 
@@ -98,32 +98,32 @@ def rewriting(learning: Learning) -> Rewrite:
     return lambda merges, memories: rewritten(merges, memories, llm, learning.scrub)
 
 
-def _learned_memories(desk: Desk, merges: Sequence[Merge]) -> dict[str, Memory]:
+def _learned_memories(context: BankContext, merges: Sequence[Merge]) -> dict[str, Memory]:
     """Those of the merged memories that agents of ours have learned: neither the user's words nor a stranger's."""
     ids = [memory_id for merge in merges for memory_id in (merge.kept, *merge.merged)]
-    with desk.store.read(desk.tenant) as reader:
+    with context.store.read(context.tenant) as reader:
         found = reader.get(Memory, ids)
         levels = levels_of(reader, found.values())
     return {i: memory for i, memory in found.items() if trust_of(memory, levels) is Trust.WORKING}
 
 
-def list_faded(desk: Desk, namespace: str | None) -> list[Faded]:
+def list_faded(context: BankContext, namespace: str | None) -> list[Faded]:
     """What has lost confidence to age alone. Nothing is written: the confidence itself forgets."""
-    return faded_among(_pool(desk, _namespace(desk, namespace)), desk.policy, desk.clock())
+    return faded_among(_pool(context, _namespace(context, namespace)), context.policy, context.clock())
 
 
-def _pool(desk: Desk, namespace: str) -> list[Member]:
-    with desk.store.read(desk.tenant) as reader:
-        return members(desk, reader, namespace)
+def _pool(context: BankContext, namespace: str) -> list[Member]:
+    with context.store.read(context.tenant) as reader:
+        return members(context, reader, namespace)
 
 
-def make_plan(desk: Desk, space: Space, namespace: str, parts: frozenset[str]) -> Plan:
-    with desk.store.read(desk.tenant) as reader:
-        pool = members(desk, reader, namespace)
+def make_plan(context: BankContext, space: Space, namespace: str, parts: frozenset[str]) -> Plan:
+    with context.store.read(context.tenant) as reader:
+        pool = members(context, reader, namespace)
         before, edges = read_settled(reader), edges_in(reader)
     whole = Plan(
         namespace=namespace,
-        at=desk.clock(),
+        at=context.clock(),
         considered=len(pool),
         revisions={member.id: member.memory.revision for member in pool},
     )
@@ -133,9 +133,9 @@ def make_plan(desk: Desk, space: Space, namespace: str, parts: frozenset[str]) -
     near = _Near(pool, space, wanted=bool(parts & by_meaning))
     if "merge" in parts:
         merges = _plan_merges(pool, near, before)
-        pool = _as_merged(desk, pool, merges)
+        pool = _as_merged(context, pool, merges)
     archivals = (
-        archivals_among(pool, before, desk.clock(), desk.settings.confidence.prune_threshold)
+        archivals_among(pool, before, context.clock(), context.settings.confidence.prune_threshold)
         if "prune" in parts
         else []
     )
@@ -151,7 +151,7 @@ def make_plan(desk: Desk, space: Space, namespace: str, parts: frozenset[str]) -
         links = links_among(pool, pairs, across, web)
     promotions: list[Promotion] = []
     if "promote" in parts:
-        promotions = _plan_promotions(desk, pool, near, edges, conflicts, before)
+        promotions = _plan_promotions(context, pool, near, edges, conflicts, before)
     return replace(
         whole,
         merges=tuple(merges),
@@ -194,7 +194,7 @@ class _Near:
         return self._known[asked]
 
 
-def _plan_merges(pool: Sequence[Member], near: _Near, before: Settled) -> list[Merge]:
+def _plan_merges(pool: Sequence[Member], near: _Near, before: UndoneDecisions) -> list[Merge]:
     """First the very same, which need no vector and would crowd out the others; then round by round: of a memory with
     very many near ones only some are seen in each.
     """
@@ -225,7 +225,7 @@ def _absorb(found: dict[str, Merge], merge: Merge) -> None:
     )
 
 
-def _as_merged(desk: Desk, pool: Sequence[Member], merges: Sequence[Merge]) -> list[Member]:
+def _as_merged(context: BankContext, pool: Sequence[Member], merges: Sequence[Merge]) -> list[Member]:
     by_id = {member.id: member for member in pool}
     gone = {other for merge in merges for other in merge.merged}
     for merge in merges:
@@ -234,29 +234,29 @@ def _as_merged(desk: Desk, pool: Sequence[Member], merges: Sequence[Merge]) -> l
         fresh = map("sig_{}".format, count())
         copies = inherit(kept.memory, [other.memory for other in others], signals, fresh.__next__)
         grown = (*kept.signals, *(copy.signal for copy in copies))
-        by_id[merge.kept] = member_of(desk, kept.memory, kept.wording, kept.trust, grown, kept.all_uses)
+        by_id[merge.kept] = member_of(context, kept.memory, kept.wording, kept.trust, grown, kept.all_uses)
     return [member for member in by_id.values() if member.id not in gone]
 
 
 def _plan_promotions(
-    desk: Desk,
+    context: BankContext,
     pool: Sequence[Member],
     near: _Near,
     edges: Sequence[Edge],
     conflicts: Sequence[Link],
-    before: Settled,
+    before: UndoneDecisions,
 ) -> list[Promotion]:
     contested = {end for link in conflicts for end in (link.source, link.target)}
     contested |= {end for edge in edges if edge.kind is EdgeKind.CONFLICTS for end in (edge.source_id, edge.target_id)}
     across = near.across(pool, near.least.analogous)
-    with desk.store.read(desk.tenant) as reader:
+    with context.store.read(context.tenant) as reader:
         return promotions_among(pool, across, reader, contested, before)
 
 
-def _namespace(desk: Desk, namespace: str | None) -> str:
+def _namespace(context: BankContext, namespace: str | None) -> str:
     if namespace is None or namespace == EVERY_NAMESPACE:
-        return namespace or desk.namespace
-    return desk.scrubber.scrub(clean_namespace(namespace)).text
+        return namespace or context.namespace
+    return context.scrubber.scrub(clean_namespace(namespace)).text
 
 
 def _parts(only: Sequence[str]) -> frozenset[str]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 
+from reasoningbank.context import BankContext
 from reasoningbank.core.confidence import DAY_SECONDS
-from reasoningbank.desk import Desk
 
 EVERY_S = DAY_SECONDS
 AT_LEAST_EVERY_S = 7 * DAY_SECONDS
@@ -17,24 +17,24 @@ FIRST_AFTER_CHANGES = 20
 """A new bank is left alone until there is something to look at."""
 
 
-def due(desk: Desk, namespace: str, *, every_s: float = EVERY_S) -> bool:
-    text = desk.store.setting(_name(desk, namespace))
+def due(context: BankContext, namespace: str, *, every_s: float = EVERY_S) -> bool:
+    text = context.store.setting(_name(context, namespace))
     if text is None:
-        return desk.store.head() >= FIRST_AFTER_CHANGES
+        return context.store.head() >= FIRST_AFTER_CHANGES
     at, head = json.loads(text)
-    passed = desk.clock() - float(at)
+    passed = context.clock() - float(at)
     # A clock that was set back must not put it off for years.
     return (
         passed < 0.0
         or passed >= max(every_s, AT_LEAST_EVERY_S)
-        or (passed >= every_s and desk.store.head() > int(head))
+        or (passed >= every_s and context.store.head() > int(head))
     )
 
 
-def note(desk: Desk, namespace: str) -> None:
+def note(context: BankContext, namespace: str) -> None:
     """That a run has ended: what it changed itself is no reason for another."""
-    desk.store.set_setting(_name(desk, namespace), json.dumps([desk.clock(), desk.store.head()]))
+    context.store.set_setting(_name(context, namespace), json.dumps([context.clock(), context.store.head()]))
 
 
-def _name(desk: Desk, namespace: str) -> str:
-    return f"consolidated {desk.tenant} {namespace}"
+def _name(context: BankContext, namespace: str) -> str:
+    return f"consolidated {context.tenant} {namespace}"

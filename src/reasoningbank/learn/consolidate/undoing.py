@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from reasoningbank.context import LIVE_STATES, BankContext
 from reasoningbank.core.errors import Conflict, NotFound
 from reasoningbank.core.types import Consolidation, ConsolidationKind, Edge, Memory, Signal, State
-from reasoningbank.desk import LIVE_STATES, Desk
 from reasoningbank.guard.trust import refold
 from reasoningbank.learn.consolidate.applying import put
-from reasoningbank.learn.consolidate.plan import Run, Undone
+from reasoningbank.learn.consolidate.plan import ConsolidationRun, Undone
 from reasoningbank.learn.consolidate.pool import units_of
 from reasoningbank.ports import Reader, Writer
 
@@ -23,8 +23,8 @@ _FIELDS = ("state", "scope", "tags", "parents", "metadata", "title", "descriptio
 _COUNTED = {"merge": "merged", "link": "linked", "archive": "archived", "promote": "promoted"}
 
 
-def undo(desk: Desk, run_id: str, source: str) -> Undone:
-    with desk.store.read(desk.tenant) as reader:
+def undo(context: BankContext, run_id: str, source: str) -> Undone:
+    with context.store.read(context.tenant) as reader:
         units, undone = units_of(reader)
     found = [unit for unit in units if unit.run == run_id]
     if not found:
@@ -33,7 +33,7 @@ def undo(desk: Desk, run_id: str, source: str) -> Undone:
     if not waiting:
         raise Conflict(f"{run_id} was undone already.")
     back = [
-        desk.store.write(desk.tenant, partial(_undo_unit, desk, unit, source))
+        context.store.write(context.tenant, partial(_undo_unit, context, unit, source))
         for unit in sorted(waiting, key=lambda unit: unit.id, reverse=True)
     ]
     return Undone(
@@ -45,7 +45,7 @@ def undo(desk: Desk, run_id: str, source: str) -> Undone:
     )
 
 
-def _undo_unit(desk: Desk, unit: Consolidation, source: str, writer: Writer) -> Undone:
+def _undo_unit(context: BankContext, unit: Consolidation, source: str, writer: Writer) -> Undone:
     _, undone = units_of(writer)
     left: list[str] = []
     restored: list[str] = []
@@ -56,19 +56,19 @@ def _undo_unit(desk: Desk, unit: Consolidation, source: str, writer: Writer) -> 
     signals = _remove(writer, Signal, list(unit.changes.get("signals", {})))
     edges = _removed_edges(writer, unit, left)
     for memory_id, (before, after) in sorted(changed.items(), key=lambda entry: entry[1][1] - entry[1][0]):
-        if _put_back(desk, writer, memory_id, before, after, left):
+        if _put_back(context, writer, memory_id, before, after, left):
             restored.append(memory_id)
     refold(writer, restored)
     writer.add(
         Consolidation(
-            id=desk.ids.new("con"),
-            tenant=desk.tenant,
+            id=context.ids.new("con"),
+            tenant=context.tenant,
             run=unit.run,
             kind=ConsolidationKind.UNDO,
             namespace=unit.namespace,
             changes={"undone": unit.id, "memories": restored, "left": left},
             source=source,
-            at=desk.clock(),
+            at=context.clock(),
         )
     )
     return Undone(run=unit.run, memories=tuple(restored), edges=edges, signals=signals, left=tuple(left))
@@ -94,7 +94,7 @@ def _removed_edges(writer: Writer, unit: Consolidation, left: list[str]) -> int:
     return removed
 
 
-def _put_back(desk: Desk, writer: Writer, memory_id: str, before: int, after: int, left: list[str]) -> bool:
+def _put_back(context: BankContext, writer: Writer, memory_id: str, before: int, after: int, left: list[str]) -> bool:
     now = writer.get(Memory, [memory_id]).get(memory_id)
     if now is None:
         left.append(f"{memory_id} was erased since")
@@ -117,7 +117,7 @@ def _put_back(desk: Desk, writer: Writer, memory_id: str, before: int, after: in
         left.append(f"{memory_id} stays {now.state}: another memory has its key {now.key!r} now")
         del changes["state"]
     if changes:
-        revised = put(desk, writer, now, **changes)
+        revised = put(context, writer, now, **changes)
         if changes.get("state") is State.ACTIVE and revised.state is not State.ACTIVE:
             left.append(f"{memory_id} is {revised.state}: its origin is not believed any more")
     return bool(changes)
@@ -130,14 +130,14 @@ def _key_is_taken(reader: Reader, memory: Memory) -> bool:
     return any(other.id != memory.id for other in reader.select(Memory, where))
 
 
-def history(reader: Reader) -> list[Run]:
+def history(reader: Reader) -> list[ConsolidationRun]:
     """Newest first."""
     units, undone = units_of(reader)
     runs: dict[str, list[Consolidation]] = {}
     for unit in units:
         runs.setdefault(unit.run, []).append(unit)
     found = [
-        Run(
+        ConsolidationRun(
             id=run_id,
             kind=parts[0].kind,
             namespace=parts[0].namespace,

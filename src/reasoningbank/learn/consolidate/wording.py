@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.stem import stem
 from reasoningbank.core.types import Memory, Outcome
-from reasoningbank.core.values import dataclass
 from reasoningbank.learn.consolidate import vocabulary
 
 LONGEST_CHARS = 20_000

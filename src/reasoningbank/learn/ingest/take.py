@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_namespace
 from reasoningbank.core.errors import ImportRejected, InvalidInput
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import Episode
-from reasoningbank.core.values import dataclass
-from reasoningbank.desk import Desk
+from reasoningbank.learn.import_session import keep_episode
 from reasoningbank.learn.ingest.sniff import FORMATS, episodes_in, files_in
-from reasoningbank.learn.whole import keep_episode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
+class SkippedSession:
     what: str
     why: str
 
@@ -32,13 +32,13 @@ class Ingested:
     known: int
     steps: int
     """Steps that were added."""
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedSession, ...]
     jobs: tuple[str, ...]
     """What was queued to be distilled."""
 
 
 def ingest(
-    desk: Desk,
+    context: BankContext,
     paths: Sequence[Path],
     *,
     namespace: str | None = None,
@@ -48,17 +48,17 @@ def ingest(
 ) -> Ingested:
     if layout is not None and layout not in FORMATS:
         raise InvalidInput(f"The format {layout!r} is unknown: use one of {', '.join(FORMATS)}.")
-    home = desk.namespace if namespace is None else clean_namespace(namespace)
+    home = context.namespace if namespace is None else clean_namespace(namespace)
     for path in paths:
-        desk.check_not_own(path)
-    skipped: list[Skipped] = []
+        context.check_not_own(path)
+    skipped: list[SkippedSession] = []
     jobs: list[str] = []
     added = grown = known = steps = 0
     for where, episode in _episodes(paths, home, layout, skipped):
         try:
-            kept = keep_episode(desk, episode, dry_run=dry_run)
+            kept = keep_episode(context, episode, dry_run=dry_run)
         except InvalidInput as error:
-            skipped.append(Skipped(what=where, why=str(error)))
+            skipped.append(SkippedSession(what=where, why=str(error)))
             continue
         jobs += [kept.job_id] if kept.job_id else []
         steps += kept.steps_added
@@ -71,7 +71,7 @@ def ingest(
 
 
 def _episodes(
-    paths: Sequence[Path], namespace: str, layout: str | None, skipped: list[Skipped]
+    paths: Sequence[Path], namespace: str, layout: str | None, skipped: list[SkippedSession]
 ) -> Iterator[tuple[str, Episode]]:
     for path in paths:
         # A path that was named must be there; what lies in a folder may be anything.
@@ -84,7 +84,7 @@ def _episodes(
             except ImportRejected as error:
                 if len(files) == 1:
                     raise
-                skipped.append(Skipped(what=file.name, why=str(error)))
+                skipped.append(SkippedSession(what=file.name, why=str(error)))
                 continue
             if not found:
-                skipped.append(Skipped(what=file.name, why="nobody asks for anything in it."))
+                skipped.append(SkippedSession(what=file.name, why="nobody asks for anything in it."))

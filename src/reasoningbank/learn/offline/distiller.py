@@ -17,15 +17,15 @@ from reasoningbank.core.learning import (
     MOST_CONTRAST_LESSONS,
     MOST_LESSONS,
     Episode,
-    Finding,
     Lesson,
     Verdict,
+    VerdictOutcome,
 )
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline import facts, fixes, remedies, trouble, warnings, wishes
+from reasoningbank.learn.offline import facts, failure_kind, fixes, remedies, warnings, wishes
+from reasoningbank.learn.offline.failure_kind import is_failure, message
 from reasoningbank.learn.offline.places import read
-from reasoningbank.learn.offline.trouble import is_failure, message
 from reasoningbank.learn.offline.words import all_words
 from reasoningbank.ports import Reader
 
@@ -51,14 +51,14 @@ class OfflineDistiller:
         found += [fixes.lesson_of(fix, steps) for fix in mended]
         healed = remedies.remedies(steps)
         found += [remedies.lesson_of(remedy, steps) for remedy in healed]
-        if verdict.outcome is not Finding.SUCCESS:
+        if verdict.outcome is not VerdictOutcome.SUCCESS:
             known = {fix.kind for fix in mended} | {remedy.kind for remedy in healed}
             found += [warnings.lesson_of(group, steps) for group in warnings.repeated_failures(steps, known, names)]
         return [*found, *said[1:]][: self._most]
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         """Runs that went well first: what they teach, then what the others warn of."""
-        order = {Finding.SUCCESS: 0, Finding.UNKNOWN: 1, Finding.FAILURE: 2}
+        order = {VerdictOutcome.SUCCESS: 0, VerdictOutcome.UNKNOWN: 1, VerdictOutcome.FAILURE: 2}
         found: dict[str, Lesson] = {}
         for episode, verdict in sorted(episodes, key=lambda pair: order[pair[1].outcome]):
             for lesson in self.distill(episode, verdict):
@@ -74,7 +74,7 @@ class OfflineDistiller:
         match lesson.kind:
             case facts.FACT:
                 return facts.merge(known, lesson)
-            case trouble.FIX:
+            case failure_kind.FIX:
                 return fixes.merge(known, lesson)
             case _:
                 return None

@@ -19,9 +19,10 @@ from reasoningbank.core.learning import (
     Lesson,
 )
 from reasoningbank.core.types import Memory, Outcome, State
+from reasoningbank.learn.offline.failure_kind import in_room
 from reasoningbank.learn.offline.places import (
     LONGEST_PLACE_CHARS,
-    Place,
+    ListedPlace,
     adds_nothing,
     describe,
     join,
@@ -29,7 +30,6 @@ from reasoningbank.learn.offline.places import (
     read,
 )
 from reasoningbank.learn.offline.survey import survey
-from reasoningbank.learn.offline.trouble import in_room
 from reasoningbank.learn.offline.words import clip_line
 from reasoningbank.ports import Reader
 
@@ -46,7 +46,7 @@ def fact(steps: Sequence[EpisodeStep]) -> Lesson | None:
     found = survey(steps)
     if found is None:
         return None
-    place = Place(things={name: parts[:_MOST_PARTS] for name, parts in found.things.items()})
+    place = ListedPlace(things={name: parts[:_MOST_PARTS] for name, parts in found.things.items()})
     said = clip_line(
         f"Use these names instead of guessing. Told by {'; '.join(found.ways)}.", LONGEST_LESSON_DESCRIPTION_CHARS
     )
@@ -62,7 +62,7 @@ def with_guesses(lesson: Lesson, messages: Sequence[str]) -> Lesson:
     return replace(lesson, description=in_room(said, LONGEST_LESSON_DESCRIPTION_CHARS))
 
 
-def lesson_of(place: Place, *, description: str, evidence: str, key: str) -> Lesson:
+def lesson_of(place: ListedPlace, *, description: str, evidence: str, key: str) -> Lesson:
     return Lesson(
         title=_title(place),
         description=description,
@@ -75,13 +75,13 @@ def lesson_of(place: Place, *, description: str, evidence: str, key: str) -> Les
     )
 
 
-def _title(place: Place) -> str:
+def _title(place: ListedPlace) -> str:
     described = [name for name, parts in place.things.items() if parts]
     names = described or list(place.things)
     return clip_line(f"Names in {', '.join(names)}", LONGEST_LESSON_TITLE_CHARS)
 
 
-def _fitting(place: Place) -> str:
+def _fitting(place: ListedPlace) -> str:
     text = describe(place)
     return text if len(text) <= LONGEST_LESSON_CONTENT_CHARS else text[:LONGEST_LESSON_CONTENT_CHARS].rsplit(",", 1)[0]
 
@@ -106,11 +106,11 @@ def with_place_key(reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
         # Everything is said already: the lesson confirms it.
         return replace(lesson, key=first, content=describe(known[first]))
     # Full, all of them: what they do not say yet begins another page.
-    page = Place(things=rest.things, notes=(_more_of(first),))
+    page = ListedPlace(things=rest.things, notes=(_more_of(first),))
     return lesson_of(page, description=lesson.description, evidence=lesson.evidence, key=free)
 
 
-def _pages(known: Mapping[str, Place], seen: Place) -> tuple[str | None, dict[str, Place]]:
+def _pages(known: Mapping[str, ListedPlace], seen: ListedPlace) -> tuple[str | None, dict[str, ListedPlace]]:
     """The account of the place that was seen, as its first page and all its pages, the nearest of them in front.
 
     Others that are kin too are fragments from before anybody saw the whole; they are left to grow old.
@@ -124,7 +124,7 @@ def _pages(known: Mapping[str, Place], seen: Place) -> tuple[str | None, dict[st
     return first, {key: known[key] for key in sorted(book, key=lambda key: key != nearest)}
 
 
-def _share_of(key: str, pages: Mapping[str, Place], seen: Place) -> Place:
+def _share_of(key: str, pages: Mapping[str, ListedPlace], seen: ListedPlace) -> ListedPlace:
     """What a page may take: what it describes itself, and what no page speaks of yet."""
     things = {}
     for name, parts in seen.things.items():
@@ -132,7 +132,7 @@ def _share_of(key: str, pages: Mapping[str, Place], seen: Place) -> Place:
         listed = any(name in place.things for place in pages.values())
         if homes[0] == key if homes else parts or not listed:
             things[name] = parts
-    return Place(things=things)
+    return ListedPlace(things=things)
 
 
 def _more_of(key: str) -> str:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import (
     LONGEST_LESSON_DESCRIPTION_CHARS,
     LONGEST_LESSON_TITLE_CHARS,
@@ -17,9 +18,8 @@ from reasoningbank.core.learning import (
     Lesson,
 )
 from reasoningbank.core.types import Memory, Outcome
-from reasoningbank.core.values import dataclass
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline.trouble import FIX, in_room, is_failure, kind, message, quote_output, trouble_of
+from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output, trouble_of
 from reasoningbank.learn.offline.words import (
     all_words,
     arguments,

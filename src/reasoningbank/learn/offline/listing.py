@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.learn.offline.words import LONGEST_NAME_CHARS, is_name, one_line
 
 LONGEST_RESULT_CHARS = 60_000

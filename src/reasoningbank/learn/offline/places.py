@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 LISTED_ONLY = "also here"
 LONGEST_PLACE_CHARS = 1_900
@@ -22,14 +22,14 @@ FEWEST_SHARED_NAMES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ListedPlace:
     things: Mapping[str, tuple[str, ...]]
     """By name; one that was only listed has no parts."""
     notes: tuple[str, ...] = ()
     """Lines that are no such thing: somebody wrote them in."""
 
 
-def read(text: str) -> Place:
+def read(text: str) -> ListedPlace:
     things: dict[str, tuple[str, ...]] = {}
     listed: list[str] = []
     notes: list[str] = []
@@ -42,10 +42,10 @@ def read(text: str) -> Place:
             listed.extend(parts)
         else:
             things[name] = parts
-    return Place(things={**things, **{name: () for name in listed if name not in things}}, notes=tuple(notes))
+    return ListedPlace(things={**things, **{name: () for name in listed if name not in things}}, notes=tuple(notes))
 
 
-def describe(place: Place) -> str:
+def describe(place: ListedPlace) -> str:
     lines = [*place.notes, *(f"{name}: {', '.join(parts)}" for name, parts in place.things.items() if parts)]
     listed = [name for name, parts in place.things.items() if not parts]
     if listed:
@@ -53,7 +53,7 @@ def describe(place: Place) -> str:
     return "\n".join(lines)
 
 
-def kinship(known: Place, seen: Place) -> float:
+def kinship(known: ListedPlace, seen: ListedPlace) -> float:
     """How surely both are of one place: 0 when they are not, or when nothing tells."""
     names = {name.casefold(): name for name in known.things}
     shared = [(names[name.casefold()], name) for name in seen.things if name.casefold() in names]
@@ -74,7 +74,7 @@ def kinship(known: Place, seen: Place) -> float:
     return sure + alike + len(shared) / max(len(known.things), len(seen.things))
 
 
-def join(known: Place, seen: Place) -> Place:
+def join(known: ListedPlace, seen: ListedPlace) -> ListedPlace:
     """What both say; of a thing that both describe, the later account."""
     things = dict(known.things)
     names = {name.casefold(): name for name in things}
@@ -84,10 +84,10 @@ def join(known: Place, seen: Place) -> Place:
             things[there] = parts
         else:
             things.setdefault(there, parts)
-    return Place(things=things, notes=known.notes)
+    return ListedPlace(things=things, notes=known.notes)
 
 
-def adds_nothing(known: Place, seen: Place) -> bool:
+def adds_nothing(known: ListedPlace, seen: ListedPlace) -> bool:
     ours = {name.casefold(): _fold(parts) for name, parts in known.things.items()}
     return all(
         name.casefold() in ours and (not parts or ours[name.casefold()] == _fold(parts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import (
     LONGEST_LESSON_DESCRIPTION_CHARS,
     LONGEST_LESSON_TITLE_CHARS,
@@ -12,8 +13,7 @@ from reasoningbank.core.learning import (
     Lesson,
 )
 from reasoningbank.core.types import Outcome
-from reasoningbank.core.values import dataclass
-from reasoningbank.learn.offline.trouble import FIX, in_room, is_failure, kind, message, quote_output, trouble_of
+from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output, trouble_of
 from reasoningbank.learn.offline.words import all_words, clip_line, describe_action, digest, head
 
 FURTHEST_STEPS = 12

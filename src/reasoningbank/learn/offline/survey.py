@@ -11,11 +11,11 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.learning import EpisodeStep
-from reasoningbank.core.values import dataclass, replace
 from reasoningbank.guard.quotes import are_plain_names, is_plain_name
+from reasoningbank.learn.offline.failure_kind import is_failure
 from reasoningbank.learn.offline.listing import Listing, listings_of
-from reasoningbank.learn.offline.trouble import is_failure
 from reasoningbank.learn.offline.words import all_words, bare_words, called_tool, clip_line, describe_action
 
 MOST_WORDS = 4

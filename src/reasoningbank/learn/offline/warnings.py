@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import (
     LONGEST_LESSON_DESCRIPTION_CHARS,
     LONGEST_LESSON_TITLE_CHARS,
@@ -11,10 +12,9 @@ from reasoningbank.core.learning import (
     Lesson,
 )
 from reasoningbank.core.types import Outcome
-from reasoningbank.core.values import dataclass
 from reasoningbank.guard.quotes import quote
+from reasoningbank.learn.offline.failure_kind import in_room, is_failure, kind, message, quote_output, trouble_of
 from reasoningbank.learn.offline.fixes import guessed_name
-from reasoningbank.learn.offline.trouble import in_room, is_failure, kind, message, quote_output, trouble_of
 from reasoningbank.learn.offline.words import clip_line, describe_action, digest, head
 
 WARNING = "warning"

@@ -12,15 +12,15 @@ from contextlib import suppress
 from functools import partial
 
 from reasoningbank.core.errors import BankError
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.serve.http import origins
 from reasoningbank.serve.http.answer import App, Scope
-from reasoningbank.serve.http.lanes import Lane
 from reasoningbank.serve.http.limits import Buckets, Limits, too_many_requests
 from reasoningbank.serve.http.origins import Doorplate
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.request import Request
 from reasoningbank.serve.http.routes import ENDPOINTS
+from reasoningbank.serve.http.thread_pools import Lane
 from reasoningbank.serve.identity import LOCAL_USER, Principal, Resolver
 from reasoningbank.serve.oauth import FETCH_WITHIN_S, OAuthSettings
 from reasoningbank.serve.tokens import PREFIX

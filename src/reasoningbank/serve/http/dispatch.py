@@ -11,19 +11,19 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
 from reasoningbank.core.types import DEFAULT_NAMESPACE, DEFAULT_TENANT
 from reasoningbank.guard import scrubbing
 from reasoningbank.serve.http import idempotency, validate
 from reasoningbank.serve.http.answer import Receive, Scope, Send, send_json
+from reasoningbank.serve.http.cursors import Seal
 from reasoningbank.serve.http.endpoint import Call, Endpoint
 from reasoningbank.serve.http.gate import Gate
 from reasoningbank.serve.http.idempotency import Encoded
-from reasoningbank.serve.http.lanes import Lane
 from reasoningbank.serve.http.limits import Limits, body_of, parse_json
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.request import NAMESPACE, Request, parameters
-from reasoningbank.serve.http.seal import Seal
+from reasoningbank.serve.http.thread_pools import Lane
 from reasoningbank.serve.identity import Principal, require
 
 SMALL_BYTES = 16 << 10
@@ -58,7 +58,7 @@ class Counter:
 
     def bank_of(self, tenant: str, namespace: str | None) -> Bank:
         """What a tenant rules about scrubbing holds from the next request on, whichever process it was said to."""
-        return self._ruled_bank(tenant, namespace, scrubbing.scrubbing_of(self.bank.desk.store, tenant))
+        return self._ruled_bank(tenant, namespace, scrubbing.scrubbing_of(self.bank.context.store, tenant))
 
     def _made_bank(self, tenant: str, namespace: str | None, ruled: scrubbing.Scrubbing) -> Bank:
         del ruled  # The bank reads it itself; here it only tells one bank from another.

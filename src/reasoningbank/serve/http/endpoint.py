@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reasoningbank.bank import Bank
-from reasoningbank.core.values import dataclass
-from reasoningbank.serve.http.seal import Seal
+from reasoningbank.bank.bank import Bank
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.serve.http.cursors import Seal
 from reasoningbank.serve.identity import Principal
 
 Schema = Mapping[str, Any]

@@ -21,12 +21,12 @@ from reasoningbank.core.errors import BankError
 from reasoningbank.core.types import Change
 from reasoningbank.ports import Store
 from reasoningbank.serve.http.answer import SAFE, Receive, Send, hung_up
-from reasoningbank.serve.http.lanes import Lane
+from reasoningbank.serve.http.cursors import Seal
 from reasoningbank.serve.http.limits import Limits
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.request import Request
 from reasoningbank.serve.http.routes.feed import PURPOSE, change_json
-from reasoningbank.serve.http.seal import Seal
+from reasoningbank.serve.http.thread_pools import Lane
 
 POLL_S = 0.25
 """Other processes write to the same bank; this is how soon their changes are seen."""

@@ -13,9 +13,9 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import KeptReply
-from reasoningbank.core.values import dataclass
 from reasoningbank.ports import Writer
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply
 from reasoningbank.serve.http.problems import Problem
@@ -65,7 +65,7 @@ class Running:
 
 
 def once(endpoint: Endpoint, call: Call, key: str, digest: bytes) -> Encoded:
-    caller, now = call.principal.name, call.bank.desk.clock()
+    caller, now = call.principal.name, call.bank.context.clock()
 
     def act(inner: Bank, writer: Writer) -> Encoded:
         kept = writer.kept_reply(caller, key)
@@ -80,7 +80,7 @@ def once(endpoint: Endpoint, call: Call, key: str, digest: bytes) -> Encoded:
 
 def once_apart(call: Call, key: str, digest: bytes, act: Callable[[], Reply]) -> Encoded:
     """For what cannot be one unit, and does no harm when it is done twice: the answer is kept right after."""
-    caller, now = call.principal.name, call.bank.desk.clock()
+    caller, now = call.principal.name, call.bank.context.clock()
     kept = call.bank.atomically(lambda _, writer: writer.kept_reply(caller, key))
     if kept is not None and kept.at >= now - KEPT_FOR_S:
         return replay(kept, digest)

@@ -6,8 +6,8 @@ from typing import Any
 
 from reasoningbank import __version__
 from reasoningbank.core.drafts import MAX_TITLE_CHARS
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.settings import DEFAULTS, Settings
-from reasoningbank.core.values import replace
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Endpoint, Parameter
 from reasoningbank.serve.http.problems import CODES, MEDIA_TYPE

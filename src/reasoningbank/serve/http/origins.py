@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.serve.http.problems import Problem
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

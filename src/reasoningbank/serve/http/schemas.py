@@ -25,7 +25,7 @@ from reasoningbank.core.types import (
     SignalKind,
     State,
 )
-from reasoningbank.learn.capture import OUTCOMES
+from reasoningbank.learn.sessions import OUTCOMES
 from reasoningbank.recall.query import DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, MAX_LIMIT, MAX_QUERY_CHARS
 
 Schema = dict[str, Any]

@@ -18,22 +18,22 @@ from typing import Any
 
 from starlette.routing import BaseRoute, Mount, Route, Router
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import BankError
 from reasoningbank.serve.http.admission import Admission, Setup
 from reasoningbank.serve.http.answer import App, Receive, Scope, Send, send_problem
+from reasoningbank.serve.http.cursors import KEY_BYTES, Seal
 from reasoningbank.serve.http.dispatch import LARGE_BYTES, Counter, Door
 from reasoningbank.serve.http.endpoint import Endpoint
 from reasoningbank.serve.http.events import Hub
-from reasoningbank.serve.http.lanes import WIDTHS, Lane, searching_width
 from reasoningbank.serve.http.limits import Gone, Limits, body_of
 from reasoningbank.serve.http.metrics import Metrics
 from reasoningbank.serve.http.problems import Problem, problem_of
 from reasoningbank.serve.http.protocol import ABORT, SAY_AGAIN_AFTER_S
 from reasoningbank.serve.http.request import Request
 from reasoningbank.serve.http.routes import ENDPOINTS
-from reasoningbank.serve.http.seal import KEY_BYTES, Seal
-from reasoningbank.serve.http.special import Special
+from reasoningbank.serve.http.system_routes import Special
+from reasoningbank.serve.http.thread_pools import WIDTHS, Lane, searching_width
 from reasoningbank.serve.idle_index import IdleIndexer
 from reasoningbank.serve.workers import Workers
 
@@ -46,7 +46,7 @@ _log = logging.getLogger("reasoningbank.serve")
 
 class Service:
     def __init__(self, bank: Bank, setup: Setup) -> None:
-        limits, store = setup.limits, bank.desk.store
+        limits, store = setup.limits, bank.context.store
         seal = Seal(bytes.fromhex(store.agree_setting("cursor_key", os.urandom(KEY_BYTES).hex())))
         self.lanes = _lanes(bank, limits)
         self.hub = Hub(store, self.lanes["reading"], seal, limits)

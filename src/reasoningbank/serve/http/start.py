@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reasoningbank.bank import Bank
-from reasoningbank.core.values import dataclass
+from reasoningbank.bank.bank import Bank
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.serve.http.admission import Setup
 from reasoningbank.serve.http.answer import App
 from reasoningbank.serve.http.limits import Limits
@@ -61,7 +61,7 @@ def service_for(
         public_url = f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
     setup = Setup(
         plate=doorplate(wishes.host, sock.getsockname()[1], wishes.public_url, tls=wishes.tls is not None),
-        resolver=Resolver(bank.desk.store, clock=clock, open_to_local=not needs_token(wishes), jwt=jwt),
+        resolver=Resolver(bank.context.store, clock=clock, open_to_local=not needs_token(wishes), jwt=jwt),
         limits=wishes.limits,
         public_url=public_url or address_of(wishes, sock),
         oauth=wishes.oauth,

@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from reasoningbank.core.values import dataclass
-from reasoningbank.exchange.arrive import OWN_LAYOUT
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.exchange.importer import OWN_LAYOUT
 from reasoningbank.guard.speakers import require_user
 from reasoningbank.serve.http import idempotency
 from reasoningbank.serve.http.answer import SAFE, Receive, Send, hung_up
-from reasoningbank.serve.http.arriving import adopt_lines
 from reasoningbank.serve.http.endpoint import Call, Reply
-from reasoningbank.serve.http.lanes import Lane
+from reasoningbank.serve.http.import_rewrite import adopt_lines
 from reasoningbank.serve.http.limits import Gone, Limits, too_large
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.request import Request
+from reasoningbank.serve.http.thread_pools import Lane
 from reasoningbank.serve.identity import require
 from reasoningbank.serve.staging import passing_bytes, passing_copy
 
@@ -47,7 +47,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class ImportOptions:
     """What is to become of lines that come in."""
 
     dry_run: bool
@@ -115,7 +115,7 @@ async def _send_pieces(pieces: Iterator[bytes], way: Way, media_type: str, name:
 # ---------------------------------------------------------------- coming in
 
 
-async def take_import(call: Call, way: Way, key: str | None, wish: Wish) -> idempotency.Encoded:
+async def take_import(call: Call, way: Way, key: str | None, wish: ImportOptions) -> idempotency.Encoded:
     if wish.restore:
         _check_may_restore(call)
     with passing_bytes() as (file, path):
@@ -164,7 +164,7 @@ def _check_may_restore(call: Call) -> None:
     require_user(call.principal.origin, "restore an export, and so believe all that it claims")
 
 
-def _import(call: Call, path: Path, key: str | None, digest: bytes, wish: Wish) -> idempotency.Encoded:
+def _import(call: Call, path: Path, key: str | None, digest: bytes, wish: ImportOptions) -> idempotency.Encoded:
     def act() -> Reply:
         with adopt_lines(call, path) as ours:
             tally = call.bank.import_from(ours, layout=OWN_LAYOUT, dry_run=wish.dry_run, restore=wish.restore)

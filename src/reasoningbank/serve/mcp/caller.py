@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import AGENT
 from reasoningbank.core.types import DEFAULT_TENANT
-from reasoningbank.core.values import dataclass
 from reasoningbank.guard.speakers import origin_of, speaker_over_mcp
 
 READ, WRITE, ADMIN = "read", "write", "admin"

@@ -27,8 +27,8 @@ from reasoningbank.serve.mcp.server import Context, build
 from reasoningbank.serve.workers import MakeWay, Staffing, Workers
 
 if TYPE_CHECKING:
-    from reasoningbank.bank import Bank
-    from reasoningbank.serve.mcp.line import Line
+    from reasoningbank.bank.bank import Bank
+    from reasoningbank.serve.mcp.line import StdioLine
 
 CALM_S = 1.0
 """For so long nothing must have been asked before a job is begun."""
@@ -38,11 +38,11 @@ FINISH_WITHIN_S = 30.0
 """How long requests that were taken may still run when the client has closed its end or a signal has come."""
 
 
-def talk(line: Line, bank: Bank, *, workers: bool) -> None:
+def talk(line: StdioLine, bank: Bank, *, workers: bool) -> None:
     asyncio.run(_talk(line, bank, workers=workers))
 
 
-async def _talk(line: Line, bank: Bank, *, workers: bool) -> None:
+async def _talk(line: StdioLine, bank: Bank, *, workers: bool) -> None:
     inbox = Inbox()
     loop = asyncio.get_running_loop()
     local = replace(LOCAL, tenant=bank.tenant)
@@ -74,7 +74,9 @@ async def _talk(line: Line, bank: Bank, *, workers: bool) -> None:
 
     line.connect(deliver)
     stopper = asyncio.create_task(stop_in_peace())
-    idle_hands = Workers(bank.desk.store, lambda _: bank, _staffing(bank, workers=workers), make_way=_when_calm(line))
+    idle_hands = Workers(
+        bank.context.store, lambda _: bank, _staffing(bank, workers=workers), make_way=_when_calm(line)
+    )
     idle_hands.start()
     indexer = IdleIndexer(bank, make_way=_when_calm(line))
     indexer.start()
@@ -92,7 +94,7 @@ def _staffing(bank: Bank, *, workers: bool) -> Staffing:
     return Staffing(workers=1 if workers else 0, batch=1, tenants=1, only=bank.tenant)
 
 
-def _when_calm(line: Line) -> MakeWay:
+def _when_calm(line: StdioLine) -> MakeWay:
     def wait(stopping: threading.Event) -> None:
         until = time.monotonic() + LONGEST_WAIT_S
         while (left := CALM_S - line.calm_for_s()) > 0 and time.monotonic() < until:
@@ -156,7 +158,7 @@ class Inbox:
 class Outbox:
     """What the server says, handed to the line at once; the writer's thread waits for the client, not the loop."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: StdioLine) -> None:
         self._line = line
 
     async def send(self, item: SessionMessage, /) -> None:

@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any
 
-from reasoningbank.core.values import dataclass
+from reasoningbank.core.frozen import dataclass
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -23,7 +23,7 @@ RequestId = str | int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class FrameRefused:
     """What is wrong with a message; `id` is the request's where it could be read."""
 
     code: int
@@ -31,27 +31,27 @@ class Refused:
     id: RequestId = None
 
 
-def read_message(data: bytes) -> dict[str, Any] | Refused:
+def read_message(data: bytes) -> dict[str, Any] | FrameRefused:
     if len(data) > MOST_BYTES:
         return too_large(data[:END_BYTES], data[-END_BYTES:])
     asked = request_id_at(data[:END_BYTES], data[-END_BYTES:])
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        return Refused(code=PARSE_ERROR, message="The message is not UTF-8.", id=asked)
+        return FrameRefused(code=PARSE_ERROR, message="The message is not UTF-8.", id=asked)
     try:
         value = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        return Refused(code=PARSE_ERROR, message="The message is not valid JSON.", id=asked)
+        return FrameRefused(code=PARSE_ERROR, message="The message is not valid JSON.", id=asked)
     if _too_deep(value):
-        return Refused(code=PARSE_ERROR, message=f"The message nests deeper than {MOST_DEPTH} levels.", id=asked)
+        return FrameRefused(code=PARSE_ERROR, message=f"The message nests deeper than {MOST_DEPTH} levels.", id=asked)
     return _one_message(value)
 
 
-def too_large(head: bytes, tail: bytes) -> Refused:
+def too_large(head: bytes, tail: bytes) -> FrameRefused:
     """A message of which only the ends were kept."""
     message = f"The message is larger than {MOST_BYTES:,} bytes. Send less in one call."
-    return Refused(code=INVALID_REQUEST, message=message, id=request_id_at(head, tail))
+    return FrameRefused(code=INVALID_REQUEST, message=message, id=request_id_at(head, tail))
 
 
 _ID = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")'
@@ -85,14 +85,14 @@ def _no_number(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
-def _one_message(value: Any) -> dict[str, Any] | Refused:
+def _one_message(value: Any) -> dict[str, Any] | FrameRefused:
     if isinstance(value, list):
-        return Refused(code=INVALID_REQUEST, message="Batches are not supported: send one message at a time.")
+        return FrameRefused(code=INVALID_REQUEST, message="Batches are not supported: send one message at a time.")
     if not isinstance(value, dict):
-        return Refused(code=INVALID_REQUEST, message="A message must be a JSON object.")
+        return FrameRefused(code=INVALID_REQUEST, message="A message must be a JSON object.")
     known = value["id"] if is_request_id(value.get("id")) else None
     fault = next((words for broken, words in _faults(value) if broken), None)
-    return value if fault is None else Refused(code=INVALID_REQUEST, message=fault, id=known)
+    return value if fault is None else FrameRefused(code=INVALID_REQUEST, message=fault, id=known)
 
 
 def _faults(value: dict[str, Any]) -> list[tuple[bool, str]]:

@@ -21,12 +21,12 @@ from mcp.server.transport_security import TransportSecuritySettings
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.serve.mcp.caller import Caller
-from reasoningbank.serve.mcp.frames import INVALID_REQUEST, MOST_BYTES, Refused, read_message
+from reasoningbank.serve.mcp.frames import INVALID_REQUEST, MOST_BYTES, FrameRefused, read_message
 from reasoningbank.serve.mcp.hosts import LOOPBACK, host_allowed, origin_allowed
 from reasoningbank.serve.mcp.server import Context, InLane, build
 
 if TYPE_CHECKING:
-    from reasoningbank.bank import Bank
+    from reasoningbank.bank.bank import Bank
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -190,12 +190,12 @@ async def _body(headers: dict[str, list[str]], receive: Receive) -> bytes | None
             return bytes(body)
 
 
-def _find_fault(headers: dict[str, list[str]], body: bytes) -> Refused | None:
+def _find_fault(headers: dict[str, list[str]], body: bytes) -> FrameRefused | None:
     if not headers.get("content-type", [""])[0].lower().startswith("application/json"):
         # The SDK answers that in its own words.
         return None
     message = read_message(body)
-    return message if isinstance(message, Refused) else None
+    return message if isinstance(message, FrameRefused) else None
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -13,13 +13,13 @@ from typing import Any
 
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.serve.mcp import greeting
-from reasoningbank.serve.mcp.frames import INVALID_REQUEST, Refused, RequestId, read_message
+from reasoningbank.serve.mcp.frames import INVALID_REQUEST, FrameRefused, RequestId, read_message
 from reasoningbank.serve.mcp.pipe import Pipe
 
 MOST_IN_FLIGHT = 256
 
 
-class Line:
+class StdioLine:
     """One client's messages, framed and counted. Requests that are being answered are known by their ids."""
 
     def __init__(self, incoming: int, outgoing: int, search: SearchSettings = DEFAULTS.search) -> None:
@@ -71,8 +71,8 @@ class Line:
 
     def _read(self) -> None:
         for line in self._pipe.lines():
-            message = line if isinstance(line, Refused) else read_message(line)
-            if isinstance(message, Refused):
+            message = line if isinstance(line, FrameRefused) else read_message(line)
+            if isinstance(message, FrameRefused):
                 self._refuse(message)
             elif "method" in message and "id" in message:
                 self._take_request(message)
@@ -89,7 +89,7 @@ class Line:
             self._in_flight.add(request_id)
         if repeated:
             self._refuse(
-                Refused(code=INVALID_REQUEST, message="A request with this id is being answered.", id=request_id)
+                FrameRefused(code=INVALID_REQUEST, message="A request with this id is being answered.", id=request_id)
             )
             return
         if self._first and (hello := greeting.answer_to(message)) is not None:
@@ -109,7 +109,7 @@ class Line:
         if message.get("method") == "notifications/cancelled":
             self._cancel(message.get("params", {}).get("requestId"))
 
-    def _refuse(self, refused: Refused) -> None:
+    def _refuse(self, refused: FrameRefused) -> None:
         error = {"code": refused.code, "message": refused.message}
         self._send({"jsonrpc": "2.0", "id": refused.id, "error": error})
 

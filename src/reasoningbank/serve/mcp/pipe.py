@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 
-from reasoningbank.serve.mcp.frames import END_BYTES, MOST_BYTES, Refused, too_large
+from reasoningbank.serve.mcp.frames import END_BYTES, MOST_BYTES, FrameRefused, too_large
 
 READ_BYTES = 65_536
 CLOSE_WITHIN_S = 5.0
@@ -28,7 +28,7 @@ class Pipe:
         self._writer = threading.Thread(target=self._write, name="reasoningbank-mcp-writer", daemon=True)
         self._writer.start()
 
-    def lines(self) -> Iterator[bytes | Refused]:
+    def lines(self) -> Iterator[bytes | FrameRefused]:
         """Each line that is not blank, until the client closes its end. One that is too long is refused unread."""
         pending = bytearray()
         head = b""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
 from reasoningbank.core.drafts import clean_text
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import Step, Trajectory

@@ -11,14 +11,14 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as BadBase64
 from typing import Any
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.json_view import remembered_json
 from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Remembered
-from reasoningbank.core.values import dataclass
 from reasoningbank.guard.envelope import for_prompt
 from reasoningbank.serve.mcp.checking import show_value
-from reasoningbank.view import remembered_json
 
 PREFIX = "memory://"
 RECENT = f"{PREFIX}recent"
@@ -56,12 +56,12 @@ _FIXED: list[dict[str, Any]] = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ResourcePage:
     entries: list[dict[str, Any]]
     next_cursor: str | None
 
 
-def list_resources(bank: Bank, cursor: str | None) -> Page:
+def list_resources(bank: Bank, cursor: str | None) -> ResourcePage:
     """The fixed ones first, then the newest memories of this project, a page at a time."""
     before, already = _read_cursor(cursor)
     wanted = min(PAGE, MOST_LISTED - already)
@@ -69,7 +69,7 @@ def list_resources(bank: Bank, cursor: str | None) -> Page:
     entries = [_entry(item) for item in memories]
     seen = already + len(memories)
     more = len(memories) == wanted and 0 < seen < MOST_LISTED
-    return Page(
+    return ResourcePage(
         entries=entries if cursor else [*_FIXED, *entries],
         next_cursor=_cursor(position_of(memories[-1].memory), seen) if more else None,
     )

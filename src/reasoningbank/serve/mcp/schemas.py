@@ -17,8 +17,8 @@ from reasoningbank.core.drafts import (
     MAX_TAGS,
     MAX_TITLE_CHARS,
 )
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.settings import SearchSettings
-from reasoningbank.core.values import dataclass, replace
 from reasoningbank.serve.mcp.caller import READ, WRITE
 
 DEFAULT_LIMIT = 5

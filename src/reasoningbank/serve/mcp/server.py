@@ -28,7 +28,7 @@ from reasoningbank.serve.mcp.checking import show_value
 from reasoningbank.serve.mcp.errors import sentence
 
 if TYPE_CHECKING:
-    from reasoningbank.bank import Bank
+    from reasoningbank.bank.bank import Bank
 
 T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]

@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NoReturn
 
 from reasoningbank.core.errors import MissingExtra
-from reasoningbank.serve.mcp.line import Line
+from reasoningbank.serve.mcp.line import StdioLine
 from reasoningbank.serve.mcp.pipe import claim_standard_streams
 
 if TYPE_CHECKING:
-    from reasoningbank.bank import Bank
+    from reasoningbank.bank.bank import Bank
 
 
 def require_sdk() -> None:
@@ -32,7 +32,7 @@ def serve(bank: Bank, *, workers: bool = True) -> None:
     require_sdk()
     # Until the SDK's loop takes over nothing has been begun, so there is nothing to finish.
     signal.signal(signal.SIGTERM, _leave)
-    line = Line(*claim_standard_streams(), search=bank.settings.search)
+    line = StdioLine(*claim_standard_streams(), search=bank.settings.search)
     line.listen()
     from reasoningbank.serve.mcp.conversation import talk
 

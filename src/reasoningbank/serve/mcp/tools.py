@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.json_view import found_json, handed_json, remembered_json
 from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.types import Step
-from reasoningbank.core.values import dataclass
 from reasoningbank.core.wording import counted
 from reasoningbank.guard.envelope import envelope, for_prompt
 from reasoningbank.guard.quotes import as_one_line, is_report
@@ -22,7 +23,6 @@ from reasoningbank.serve.mcp import schemas
 from reasoningbank.serve.mcp.caller import Caller, admitted_origin, may, source_of
 from reasoningbank.serve.mcp.checking import validate
 from reasoningbank.serve.mcp.errors import sentence
-from reasoningbank.view import found_json, handed_json, remembered_json
 
 HIT_FIELDS = (
     "id",
@@ -46,14 +46,14 @@ ALSO_SHOWN = ("trust", "warnings", "conflicts", "see_also")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class ToolReply:
     values: Mapping[str, Any] | None
     """None when the call failed."""
     failure: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class ToolCall:
     bank: Bank
     caller: Caller
     given: Mapping[str, Any]
@@ -67,18 +67,18 @@ class UnknownTool(LookupError):
     """No tool of this name: a fault of the protocol, not of a call."""
 
 
-def call(name: str, arguments: Mapping[str, Any], bank: Bank, caller: Caller) -> Reply:
+def call(name: str, arguments: Mapping[str, Any], bank: Bank, caller: Caller) -> ToolReply:
     tool = BY_NAME.get(name)
     if tool is None:
         raise UnknownTool(name)
     if not may(caller, tool.needs):
-        return Reply(values=None, failure=f"{name} needs the scope {tool.needs}; this token does not have it.")
+        return ToolReply(values=None, failure=f"{name} needs the scope {tool.needs}; this token does not have it.")
     try:
         inputs = schemas.search_for(bank.settings.search).inputs if tool is schemas.SEARCH else tool.inputs
         given = validate(inputs, _in_our_names(tool, arguments))
-        return Reply(values=_WORK[name](Call(bank=bank, caller=caller, given=given)))
+        return ToolReply(values=_WORK[name](ToolCall(bank=bank, caller=caller, given=given)))
     except Exception as error:  # noqa: BLE001 - the outermost door: whatever fails becomes a sentence, never a stack
-        return Reply(values=None, failure=sentence(error))
+        return ToolReply(values=None, failure=sentence(error))
 
 
 def _in_our_names(tool: schemas.Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def offered_tools(caller: Caller, search: SearchSettings = DEFAULTS.search) -> l
 # ---------------------------------------------------------------- one function a tool
 
 
-def _search(call: Call) -> dict[str, Any]:
+def _search(call: ToolCall) -> dict[str, Any]:
     options = call.only("scope", "outcome", "limit", "min_confidence", "namespace")
     session = call.given.get("session_id")
     if session is not None:
@@ -117,7 +117,7 @@ def _hit(hit: Mapping[str, Any]) -> dict[str, Any]:
     return {name: shown[name] for name in HIT_FIELDS} | {name: shown[name] for name in ALSO_SHOWN if shown.get(name)}
 
 
-def _record(call: Call) -> dict[str, Any]:
+def _record(call: ToolCall) -> dict[str, Any]:
     recorded = call.bank.record(
         **call.only("title", "description", "content", "outcome", "tags", "namespace"),
         origin=admitted_origin(call.given.get("origin"), call.caller),
@@ -132,7 +132,7 @@ def _record(call: Call) -> dict[str, Any]:
     return reply
 
 
-def _feedback(call: Call) -> dict[str, Any]:
+def _feedback(call: ToolCall) -> dict[str, Any]:
     confidence = call.bank.feedback(
         call.given["memory_id"],
         helpful=call.given["helpful"],
@@ -142,7 +142,7 @@ def _feedback(call: Call) -> dict[str, Any]:
     return {"success": True, "new_confidence": round(confidence.mean, 6), "message": "Feedback recorded"}
 
 
-def _outcome(call: Call) -> dict[str, Any]:
+def _outcome(call: ToolCall) -> dict[str, Any]:
     memory, session = call.given["memory_id"], call.given.get("session_id")
     if "code" in call.given:
         confidence = call.bank.stability(memory, survived=call.given["code"] == "survived", session=session)
@@ -153,7 +153,7 @@ def _outcome(call: Call) -> dict[str, Any]:
     return {"success": True, "new_confidence": round(confidence.mean, 6), "message": "Outcome recorded"}
 
 
-def _get(call: Call) -> dict[str, Any]:
+def _get(call: ToolCall) -> dict[str, Any]:
     memory = call.bank.get(call.given["memory_id"])
     shown = for_prompt(remembered_json(memory))
     del shown["tenant"]
@@ -167,7 +167,7 @@ def _as_data(step: Step) -> str:
     return step.result if is_report(as_one_line(step.result), step.action) else envelope(step.result, "tool")
 
 
-def _session(call: Call) -> dict[str, Any]:
+def _session(call: ToolCall) -> dict[str, Any]:
     match call.given["action"]:
         case "start":
             started = call.bank.start_session(_require_argument(call, "task"), **call.only("namespace"))
@@ -197,7 +197,7 @@ def _session(call: Call) -> dict[str, Any]:
             return {"message": f"Learned or confirmed: {len(memories)}", "memories": list(memories)}
 
 
-def _next_job(call: Call) -> dict[str, Any]:
+def _next_job(call: ToolCall) -> dict[str, Any]:
     handed = call.bank.jobs.next(call.given.get("job_id"))
     if handed is None:
         return {"message": "No session waits to be distilled."}
@@ -210,7 +210,7 @@ def _next_job(call: Call) -> dict[str, Any]:
     }
 
 
-def _consolidate(call: Call) -> dict[str, Any]:
+def _consolidate(call: ToolCall) -> dict[str, Any]:
     """Ids and sentences of ours; of titles only those of memories that are believed."""
     source = source_of(call.caller)
     if "undo" in call.given:
@@ -245,7 +245,7 @@ def _consolidate(call: Call) -> dict[str, Any]:
     return reply
 
 
-def _require_argument(call: Call, name: str) -> str:
+def _require_argument(call: ToolCall, name: str) -> str:
     if name not in call.given:
         raise InvalidInput(f"The action {call.given['action']} needs {name}.")
     value: str = call.given[name]
@@ -253,7 +253,7 @@ def _require_argument(call: Call, name: str) -> str:
 
 
 BY_NAME = {tool.name: tool for tool in schemas.TOOLS}
-_WORK: dict[str, Callable[[Call], dict[str, Any]]] = {
+_WORK: dict[str, Callable[[ToolCall], dict[str, Any]]] = {
     "memory_search": _search,
     "memory_record": _record,
     "memory_feedback": _feedback,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from reasoningbank.bank.json_view import confidence_json, history_json
 from reasoningbank.core.confidence import policies
 from reasoningbank.core.types import Confidence
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
 from reasoningbank.serve.identity import source_for
-from reasoningbank.view import confidence_json, history_json
 
 
 def _confidence_json(confidence: Confidence) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from reasoningbank.bank.json_view import iso
 from reasoningbank.core.types import Change
 from reasoningbank.serve.http import schemas
+from reasoningbank.serve.http.cursors import Seal
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
-from reasoningbank.serve.http.seal import Seal
-from reasoningbank.view import iso
 
 PURPOSE = "feed"
 DEFAULT_LIMIT = 100
@@ -24,7 +24,7 @@ def _changes(call: Call) -> Reply:
     tenant, after = call.principal.tenant, call.query.get("after")
     limit = call.query.get("limit", DEFAULT_LIMIT)
     start = 0 if after in (None, "", "0") else call.seal.opened_number(tenant, PURPOSE, after)
-    store = call.bank.desk.store
+    store = call.bank.context.store
     found: list[Change] = []
     place, ended = start, False
     while len(found) < limit and place - start < LOOKED_AT and not ended:

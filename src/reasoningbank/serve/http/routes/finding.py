@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from reasoningbank.bank.json_view import found_json
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply
-from reasoningbank.view import found_json
 
 
 def _search(call: Call) -> Reply:

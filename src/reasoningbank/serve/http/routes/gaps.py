@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from reasoningbank.bank.json_view import gap_json
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply, always
-from reasoningbank.view import gap_json
 
 MOST_LISTED = 200
 _SECONDS_A_DAY = 86_400.0
@@ -15,7 +15,7 @@ def _list(call: Call) -> Reply:
     days, every = call.query.get("days"), call.query.get("every_namespace", False)
     found = call.bank.gaps.list(
         namespace="*" if every else None,
-        since=None if days is None else call.bank.desk.clock() - days * _SECONDS_A_DAY,
+        since=None if days is None else call.bank.context.clock() - days * _SECONDS_A_DAY,
         limit=call.query.get("limit", DEFAULT_LIST_LIMIT),
     )
     shown = [gap_json(gap) for gap in found.open]

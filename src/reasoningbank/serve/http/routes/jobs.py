@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from reasoningbank.bank.json_view import distilled_json, handed_json, job_json, spending_json
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS
-from reasoningbank.learn.crew import Shift
 from reasoningbank.learn.jobs import DEFAULT_LIMIT
+from reasoningbank.learn.worker_pool import Shift
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply, always
-from reasoningbank.view import distilled_json, handed_json, job_json, spending_json
 
 MOST_LISTED = 500
 STANDINGS = ("waiting", "running", "done", "dead", "discarded")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from reasoningbank.bank.json_view import edge_json, joined_json, neighbour_json
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, EdgeKind
 from reasoningbank.graph.walk import DIRECTIONS
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
-from reasoningbank.view import edge_json, joined_json, neighbour_json
 
 MOST_LISTED = 500
 

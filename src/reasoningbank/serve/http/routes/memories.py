@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.json_view import history_json, remembered_json, stored_json
 from reasoningbank.core.drafts import MAX_TITLE_CHARS
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.recency import position_of
@@ -15,7 +16,6 @@ from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.identity import origin_for, require
-from reasoningbank.view import history_json, remembered_json, stored_json
 
 MOST_LISTED = 500
 AT_A_TIME = 50

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from reasoningbank.bank.json_view import swept_json
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS
 from reasoningbank.guard.scrubbing import PERSONAL, Scrubbing, allowing, refusing, with_personal
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply, always
-from reasoningbank.view import swept_json
 
 MOST_PLACES = 1_000
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from reasoningbank.bank import Bank
+from reasoningbank.bank.bank import Bank
+from reasoningbank.bank.json_view import signal_json, step_json, trajectory_json
 from reasoningbank.core.aliases import NAMESPACE_ALIASES, rename_aliases
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
 from reasoningbank.serve.identity import origin_for
-from reasoningbank.view import signal_json, step_json, trajectory_json
 
 MOST_LISTED = 500
 

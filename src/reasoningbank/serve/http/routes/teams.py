@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from reasoningbank.bank.json_view import team_json
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply
-from reasoningbank.view import team_json
 
 
 def _list(call: Call) -> Reply:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from reasoningbank.bank.json_view import step_json
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply
-from reasoningbank.view import step_json
 
 
 def _track(call: Call) -> Reply:

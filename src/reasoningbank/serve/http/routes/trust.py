@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from reasoningbank.bank.json_view import provenance_json, ruling_json, source_json
 from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, MAX_TITLE_CHARS
 from reasoningbank.core.errors import Refused
 from reasoningbank.core.origins import USER
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, RulingKind
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Parameter, Reply
-from reasoningbank.view import provenance_json, ruling_json, source_json
 
 MOST_LISTED = 500
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from reasoningbank.bank.json_view import consolidated_json, faded_json, undone_json, upkeep_json
 from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply
-from reasoningbank.view import consolidated_json, faded_json, undone_json, upkeep_json
 
 
 def _consolidate(call: Call) -> Reply:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from reasoningbank.bank.json_view import kept_json
 from reasoningbank.core.drafts import MAX_CONTENT_CHARS
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.origins import AGENT, USER
-from reasoningbank.learn.capture import OUTCOMES
 from reasoningbank.learn.ingest.sniff import FORMATS
+from reasoningbank.learn.sessions import OUTCOMES
 from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply, always
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.identity import origin_for
 from reasoningbank.serve.staging import passing_bytes
-from reasoningbank.view import kept_json
 
 MOST_STEPS = 5_000
 MOST_TRANSCRIPT_CHARS = 4_000_000

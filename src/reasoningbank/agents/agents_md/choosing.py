@@ -1,0 +1,75 @@
+"""Which memories are worth a place in a file that is read at every start.
+
+Knows confidence, trust and words. What nobody vouches for has no place there: such a file is read as instructions.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.origins import USER, Trust, kind_of
+from reasoningbank.core.stem import stem
+from reasoningbank.core.text import terms
+from reasoningbank.core.types import Remembered
+from reasoningbank.guard.envelope import is_unmarked
+
+MOST_CANDIDATES = 400
+ALIKE = 0.6
+"""Two memories that share this much of their words say the same; the better one speaks."""
+LARGEST_SHARE = 0.25
+"""Of the budget: a memory that takes more would push out several others."""
+ALWAYS_SMALL_TOKENS = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    limit: int = 20
+    max_tokens: int = 1_500
+    least_trust: Trust = Trust.WORKING
+    min_confidence: float = 0.5
+
+
+def candidates(memories: Iterable[Remembered], wanted: Wanted) -> list[Remembered]:
+    """The best first. Any number may come by; only as many as could matter are held."""
+    fit = (
+        item
+        for item in memories
+        if item.trust >= wanted.least_trust
+        and item.confidence.mean >= wanted.min_confidence
+        and not is_unmarked(item.memory.metadata, item.content)
+    )
+    return heapq.nlargest(MOST_CANDIDATES, fit, key=worth)
+
+
+def worth(item: Remembered) -> tuple[float, int, int, bool, float, str]:
+    """The lower end of the confidence says both how good a memory is and how well that is known.
+
+    Among equals what was used goes first, then what the user wrote: the newest are often the lines of an import.
+    """
+    is_own = kind_of(item.memory.origin) == USER
+    return item.confidence.low, item.succeeded, item.usage_count, is_own, item.memory.updated_at, item.id
+
+
+def diverse(items: Sequence[Remembered], costs: Sequence[int], wanted: Wanted) -> list[int]:
+    """The positions of those that fit into the budget and do not repeat one another, the best first."""
+    taken: list[int] = []
+    words: list[frozenset[str]] = []
+    left = wanted.max_tokens
+    for position, (item, cost) in enumerate(zip(items, costs, strict=True)):
+        if len(taken) >= wanted.limit:
+            break
+        if cost > left or cost > max(ALWAYS_SMALL_TOKENS, wanted.max_tokens * LARGEST_SHARE):
+            continue
+        said = frozenset(terms(f"{item.title} {item.content}", stem=stem))
+        if any(_overlap(said, other) >= ALIKE for other in words):
+            continue
+        taken.append(position)
+        words.append(said)
+        left -= cost
+    return taken
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(1, len(one | other))

@@ -1,0 +1,112 @@
+"""A durable word that a session is to be read, and the one process that will read it.
+
+A hook writes a note, which outlives the agent and the machine, and starts a reader that belongs to nobody: a session of
+its own, no terminal, no streams. The lock that makes it the only one is taken before it is started and handed to it, so
+that a hundred hooks at once start one. Whatever a reader leaves behind, the next one finds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from reasoningbank.agents.events import SESSION_END, SESSION_START
+from reasoningbank.agents.lock import hold
+from reasoningbank.agents.payload import Event
+from reasoningbank.agents.state_dir import StateDir, make_room, write_whole
+from reasoningbank.core.frozen import dataclass
+
+TAKEN = ".taken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureNote:
+    agent: str
+    session: str
+    transcript: str | None
+    namespace: str
+    ended: bool
+    """The session is over: its last task will not go on."""
+    at: float
+
+
+def leave_note(place: StateDir, event: Event, namespace: str, now: float) -> None:
+    note = {
+        "agent": event.agent,
+        "session": event.session,
+        "transcript": event.transcript,
+        "namespace": namespace,
+        "ended": event.kind == SESSION_END,
+        "at": now,
+    }
+    # A session that begins has nothing to lose yet.
+    durable = event.kind != SESSION_START
+    write_whole(place.note(event.agent, event.session), json.dumps(note), durable=durable)
+
+
+def take_notes(place: StateDir) -> list[tuple[Path, CaptureNote]]:
+    """Every note there is, moved aside so that a newer one of the same session is not thrown away with it."""
+    folder = place.folder / "notes"
+    if not folder.is_dir():
+        return []
+    for path in folder.glob("*.json"):
+        path.replace(path.with_suffix(TAKEN))
+    taken = [(path, note_in(path)) for path in folder.glob(f"*{TAKEN}")]
+    found = [(path, note) for path, note in taken if note is not None]
+    for path, note in taken:
+        if note is None:
+            path.unlink(missing_ok=True)
+    return sorted(found, key=lambda pair: pair[1].at)
+
+
+def waiting(place: StateDir) -> int:
+    """How many sessions are still to be read."""
+    folder = place.folder / "notes"
+    return sum(1 for path in folder.iterdir() if not path.name.startswith(".")) if folder.is_dir() else 0
+
+
+def note_in(path: Path) -> CaptureNote | None:
+    try:
+        told = json.loads(path.read_text("utf-8"))
+        return CaptureNote(
+            agent=str(told["agent"]),
+            session=str(told["session"]),
+            transcript=str(told["transcript"]) if told["transcript"] else None,
+            namespace=str(told["namespace"]),
+            ended=bool(told["ended"]),
+            at=float(told["at"]),
+        )
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def start_reader(place: StateDir, bank: str) -> bool:
+    """Start the process that reads, unless one is at it. False when there is one."""
+    make_room(place.work_lock)
+    lock = hold(place.work_lock)
+    if lock is None:
+        return False
+    command = [sys.executable, "-m", "reasoningbank.agents.capture_worker", bank]
+    nowhere = subprocess.DEVNULL
+    try:
+        if sys.platform == "win32":
+            os.close(lock)
+            detached = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+            subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, creationflags=detached)  # noqa: S603 - our own program
+            return True
+        subprocess.Popen(  # noqa: S603 - our own program
+            [*command, str(lock)],
+            stdin=nowhere,
+            stdout=nowhere,
+            stderr=nowhere,
+            cwd=place.folder,
+            start_new_session=True,
+            pass_fds=(lock,),
+        )
+    finally:
+        if sys.platform != "win32":
+            os.close(lock)
+    return True

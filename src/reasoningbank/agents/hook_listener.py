@@ -1,0 +1,43 @@
+"""Beginning and end of a server's second office, answering hooks (`agents.warm`), without slowing its first one."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reasoningbank.agents.hook_server import Warm
+    from reasoningbank.bank.bank import Bank
+
+LONGEST_START_S = 5.0
+
+
+@contextmanager
+def listening(bank: Bank, location: str, *, after_s: float = 0.0) -> Iterator[None]:
+    """Answer hooks of this bank while the block runs. Where that cannot be, nothing is different for anybody."""
+    if sys.platform == "win32" or location == ":memory:":
+        yield
+        return
+    over = threading.Event()
+    started: list[Warm] = []
+
+    def start() -> None:
+        if over.wait(after_s):
+            return
+        from reasoningbank.agents.hook_server import Warm
+
+        with suppress(OSError):
+            started.append(Warm(bank, location))
+
+    starter = threading.Thread(target=start, name="reasoningbank-hooks-start", daemon=True)
+    starter.start()
+    try:
+        yield
+    finally:
+        over.set()
+        starter.join(LONGEST_START_S)
+        for server in started:
+            server.close()

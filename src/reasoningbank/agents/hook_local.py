@@ -1,0 +1,45 @@
+"""A hook answered in its own process, when no server runs: open the bank, answer, leave everything as it is."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reasoningbank.agents.answer import House, answer_event
+from reasoningbank.agents.output import output_line
+from reasoningbank.agents.payload import event_from
+from reasoningbank.agents.policy import policy_from
+
+if TYPE_CHECKING:
+    from reasoningbank.bank.bank import Bank
+
+
+def answer(
+    location: str, agent: str, named: str | None, raw: bytes, *, namespace: str | None, hooks: str, cwd: str
+) -> str:
+    try:
+        data = json.loads(raw.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        data = None
+    event = event_from(agent, data, named=named, cwd=cwd)
+    if event is None:
+        return output_line(agent, "")
+    house = House(
+        location=location,
+        bank=lambda: _open_bank(location),
+        policy=policy_from(hooks),
+        namespace=namespace,
+        now=time.time(),
+    )
+    return answer_event(event, house)
+
+
+def _open_bank(location: str) -> Bank | None:
+    # The bank belongs to this process and goes with it: nothing was written that a close would have to finish.
+    if not Path(location).exists():
+        return None
+    from reasoningbank.wiring import ReasoningBank
+
+    return ReasoningBank.open(location, create=False)

@@ -1,0 +1,159 @@
+"""Tasks of a transcript become sessions of the bank: steps as they come, the end once, credit for what was shown.
+
+A task that goes on is kept as a running session and grows; when it is over it is ended with the verdict on it, which
+credits the memories it was shown. Ids come from the prompt and the tool calls, so whatever is read twice is kept once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reasoningbank.agents.known_failures import trouble_in
+from reasoningbank.agents.matching import was_followed
+from reasoningbank.agents.namespaces import USER_NAMESPACE
+from reasoningbank.agents.outcomes import verdict_on
+from reasoningbank.agents.reading import Task
+from reasoningbank.agents.session_log import LogEntry
+from reasoningbank.context import BankContext
+from reasoningbank.core.errors import Conflict
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.ids import derived_id
+from reasoningbank.core.learning import Episode
+from reasoningbank.core.types import Exposure, Memory, Step, Trajectory
+from reasoningbank.learn import sessions
+from reasoningbank.learn.evidence import advice_at
+from reasoningbank.learn.import_session import records_of
+from reasoningbank.learn.ingest.text import digest_of
+from reasoningbank.learn.queue import enqueue
+from reasoningbank.ports import Writer
+
+FEWEST_CHARS_WITHOUT_STEPS = 40
+"""A message without any work is kept only if it is long enough to say something that lasts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    memory_id: str
+    rank: int
+    """Among those that were shown at the same time."""
+    at: float
+    withheld: bool = False
+    holdout: float = 0.0
+
+
+def is_worth_keeping(episode: Episode) -> bool:
+    return bool(episode.steps) or len(episode.task) >= FEWEST_CHARS_WITHOUT_STEPS
+
+
+def keep(context: BankContext, task: Task, *, eager: bool) -> str:
+    """Keep what is new of a task and return the session's id. `eager` queues it to be distilled before it is over."""
+    metadata = {**task.episode.metadata, "user_namespace": USER_NAMESPACE}
+    episode = replace(task.episode, metadata=metadata)
+    coming, told = records_of(context, episode, episode.source or digest_of(episode.task))
+    running = replace(coming, outcome=None, ended_at=None)
+
+    def change(writer: Writer) -> None:
+        known = writer.get(Trajectory, [running.id]).get(running.id)
+        there = writer.select(Step, {"trajectory_id": running.id}) if known else []
+        calls = {step.metadata.get("call") for step in there}
+        fresh = [step for step in told if step.metadata.get("call") not in calls]
+        said_more = known is None or known.metadata.get("messages") != running.metadata.get("messages")
+        if known is None:
+            writer.add(running)
+        elif fresh or said_more:
+            writer.revise(replace(known, metadata={**known.metadata, **running.metadata}))
+        for number, step in enumerate(fresh, start=len(there) + 1):
+            # Named by its call: its number depends on what was there when it was read.
+            identity = derived_id("stp", f"{running.id}\n{step.metadata.get('call')}")
+            writer.add(replace(step, id=identity, number=number))
+        if (eager or (known is not None and known.ended_at is not None)) and (fresh or said_more):
+            enqueue(context, writer, namespace=running.namespace, subject=running.id)
+
+    context.store.write(context.tenant, change)
+    return running.id
+
+
+def charge(context: BankContext, trajectory_id: str, shown: Sequence[Shown], *, over: bool) -> None:
+    """Write down which memories the task was shown; those that are down already stay as they are.
+
+    What was withheld from it counts once it is over.
+    """
+    with context.store.read(context.tenant) as reader:
+        there = set(reader.shown_in(trajectory_id))
+        memories = reader.get(Memory, list({one.memory_id for one in shown}))
+        advice = [
+            advice_at(reader, memories[one.memory_id], one.at) if one.memory_id in memories else "" for one in shown
+        ]
+    context.store.log_shown(
+        [
+            Exposure(
+                memory_id=one.memory_id,
+                tenant=context.tenant,
+                trajectory_id=trajectory_id,
+                query_hash="hook",
+                rank=one.rank,
+                at=one.at,
+                withheld=one.withheld,
+                holdout=one.holdout,
+                advice_id=advice_id,
+            )
+            for one, advice_id in zip(shown, advice, strict=True)
+            if one.memory_id not in there and (over or not one.withheld)
+        ]
+    )
+
+
+def end(context: BankContext, trajectory_id: str, task: Task) -> bool:
+    """End the session of a task that is over; False when it has ended before."""
+    verdict = verdict_on(task.episode, task.next_words)
+    used = _used(context, trajectory_id, task.episode)
+    try:
+        sessions.end(context, trajectory_id, verdict.outcome.value, used=used, verdict=verdict)
+    except Conflict:
+        return False
+    return True
+
+
+def _used(context: BankContext, trajectory_id: str, episode: Episode) -> list[str]:
+    """Those of the memories shown whose way was taken; of the others nobody can tell."""
+    actions = [step.action for step in episode.steps]
+    with context.store.read(context.tenant) as reader:
+        shown = reader.get(Memory, reader.shown_in(trajectory_id))
+    troubles = [trouble for memory in shown.values() if (trouble := trouble_in(memory)) is not None]
+    return [trouble.memory_id for trouble in troubles if was_followed(actions, trouble)]
+
+
+# ---------------------------------------------------------------- what was shown for which task
+
+
+def shown_by_prompt(entries: Sequence[LogEntry]) -> list[tuple[str, list[Shown]]]:
+    """What was shown after each prompt, by the prompt's digest; what came before the first belongs to the first."""
+    groups: list[tuple[str, list[Shown]]] = []
+    for entry in entries:
+        if entry.prompt and groups and not groups[0][0]:
+            groups[0] = (entry.prompt, groups[0][1])
+        elif entry.prompt or not groups:
+            groups.append((entry.prompt, []))
+        groups[-1][1].extend(
+            Shown(
+                memory_id=memory_id,
+                rank=rank,
+                at=entry.at,
+                withheld=is_withheld,
+                holdout=entry.holdout if memory_id in entry.on_trial else 0.0,
+            )
+            for is_withheld, ids in ((False, entry.shown), (True, entry.withheld))
+            for rank, memory_id in enumerate(ids, start=1)
+        )
+    return groups
+
+
+def shown_for(episode: Episode, groups: Sequence[tuple[str, list[Shown]]]) -> list[Shown]:
+    """What was shown for anything that the user said in this task."""
+    said = {
+        digest_of(" ".join(str(entry.get("content", "")).split()))
+        for entry in episode.messages
+        if entry.get("role") == "user"
+    }
+    return [one for prompt, shown in groups if prompt in said for one in shown]

@@ -1,0 +1,90 @@
+"""Where hooks keep what they must know of a session: a folder beside the bank, small and private.
+
+    bank.db.hooks/
+      sessions/NAME.log      what a session was shown and asked, a line each
+      cursors/NAME.json      how far its transcript was read
+      heard/NAME.jsonl       the session as its hooks told it, where the agent's own transcript does not tell enough
+      notes/NAME.json        a session to be read, written before the agent goes on
+      troubles/NAME.json     known failures of a namespace, a view of the records
+      work.lock              held by the one process that reads
+      warm-PID.sock          a running server that answers for us
+
+Losing the folder loses no memory: transcripts are read again, and what was kept is known by its ids.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from reasoningbank.core.digest import blake2b
+from reasoningbank.core.frozen import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateDir:
+    folder: Path
+
+    def session_log(self, agent: str, session: str) -> Path:
+        return self.folder / "sessions" / f"{name_of(agent, session)}.log"
+
+    def cursor(self, agent: str, session: str) -> Path:
+        return self.folder / "cursors" / f"{name_of(agent, session)}.json"
+
+    def heard(self, agent: str, session: str) -> Path:
+        return self.folder / "heard" / f"{name_of(agent, session)}.jsonl"
+
+    def note(self, agent: str, session: str) -> Path:
+        return self.folder / "notes" / f"{name_of(agent, session)}.json"
+
+    def troubles(self, namespace: str) -> Path:
+        return self.folder / "troubles" / f"{name_of(namespace)}.json"
+
+    @property
+    def work_lock(self) -> Path:
+        return self.folder / "work.lock"
+
+
+def place_of(bank: str) -> StateDir:
+    return StateDir(folder=Path(f"{bank}.hooks"))
+
+
+def name_of(*parts: str) -> str:
+    """A file's name for whatever an agent calls its session."""
+    return blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def make_room(path: Path) -> None:
+    """Make the folder of a file, for this user only."""
+    # One by one: of several that are missing, only the last would get the mode.
+    path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+
+
+def write_whole(path: Path, text: str, *, durable: bool = False) -> None:
+    """The new text or the old one, never half of it; `durable` outlives a power loss."""
+    make_room(path)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+    if durable and os.name == "posix":
+        # The names of the folders too: whoever made them need not have synced them.
+        for named_in in path.parents[:3]:
+            _sync_folder(named_in)
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,1 @@
+"""The bank: what `reasoningbank.open` gives, and what it is made of."""

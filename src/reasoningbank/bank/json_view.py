@@ -1,0 +1,342 @@
+"""Values as plain JSON, the same for the command line, the servers and the exports.
+
+Knows names and units on the outside; times become ISO 8601 in UTC next to nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reasoningbank.core.frozen import fields
+from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Ruling, Signal, Step, Trajectory
+from reasoningbank.guard.admission import warnings_of
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from reasoningbank.bank.teams import Team
+    from reasoningbank.bank.trust import Provenance, Source
+    from reasoningbank.core.types import Spending
+    from reasoningbank.graph.walk import Joined, Neighbour
+    from reasoningbank.guard.sweep import Swept
+    from reasoningbank.learn.agent_jobs import Handed
+    from reasoningbank.learn.consolidate.plan import Consolidated, ConsolidationRun, Link, Plan, Undone
+    from reasoningbank.learn.consolidate.pruning import Faded
+    from reasoningbank.learn.evidence import History
+    from reasoningbank.learn.import_session import Kept
+    from reasoningbank.learn.jobs import Distilled
+    from reasoningbank.learn.queue import Queued
+    from reasoningbank.learn.report import Report, ReportLine
+    from reasoningbank.recall.gaps import OpenGap
+    from reasoningbank.recall.query import Recalled, SearchResult
+
+
+def iso(at: float | None) -> str | None:
+    if at is None:
+        return None
+    # Imported here: most commands print no such time.
+    from datetime import UTC, datetime
+
+    try:
+        return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def _times(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: iso(v) if name == "at" or name.endswith("_at") else v for name, v in values.items()}
+
+
+def _plain(record: DataclassInstance) -> dict[str, Any]:
+    values = {f.name: getattr(record, f.name) for f in fields(record)}
+    for name, value in values.items():
+        if isinstance(value, tuple):
+            values[name] = list(value)
+    return _times(values)
+
+
+def memory_json(memory: Memory) -> dict[str, Any]:
+    return _plain(memory)
+
+
+def confidence_json(confidence: Confidence) -> dict[str, float]:
+    return {
+        "confidence": round(confidence.mean, 6),
+        "confidence_low": round(confidence.low, 6),
+        "confidence_high": round(confidence.high, 6),
+    }
+
+
+def stored_json(item: Remembered) -> dict[str, Any]:
+    """What was just stored, with the secrets that were taken out of it on the way in."""
+    return {**remembered_json(item), "scrubbed": dict(item.scrubbed)}
+
+
+def remembered_json(item: Remembered) -> dict[str, Any]:
+    return {
+        **memory_json(item.memory),
+        **confidence_json(item.confidence),
+        "usage_count": item.usage_count,
+        "succeeded": item.succeeded,
+        "shown": item.shown,
+        "last_used_at": iso(item.last_used_at),
+        "last_success": iso(item.last_success),
+        "last_failure": iso(item.last_failure),
+        "set_aside": item.set_aside,
+        "trust": str(item.trust),
+        "warnings": warnings_of(item.memory),
+    }
+
+
+def recalled_json(hit: Recalled, *, explain: bool = True) -> dict[str, Any]:
+    shown = {**remembered_json(hit), "relevance": round(hit.relevance, 6), "tokens": hit.tokens}
+    shown["conflicts"] = [{"id": clash.id, "title": clash.title} for clash in hit.conflicts]
+    shown["see_also"] = [_plain(linked) for linked in hit.see_also]
+    del shown["shown"], shown["set_aside"]
+    if explain:
+        shown["why"] = {f.name: round(float(getattr(hit.parts, f.name)), 6) for f in fields(hit.parts)}
+    return shown
+
+
+def found_json(found: SearchResult, *, explain: bool = True) -> dict[str, Any]:
+    return {
+        "memories": [recalled_json(hit, explain=explain) for hit in found.memories],
+        "total_found": found.total_found,
+        "filtered_out": dict(found.filtered_out),
+        "tokens_used": found.tokens_used,
+        "abstained": found.abstained,
+        "embedder": found.embedder,
+        "profile": found.profile,
+        "not_yet_indexed": found.not_yet_indexed,
+    }
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    totals = ("memories", "shown", "used", "helped", "hurt", "dead_count", "sessions", "succeeded")
+    return {
+        "memories": [_report_line(line) for line in report.lines],
+        "dead_weight": [_report_line(line) for line in report.dead],
+        "kinds": [_plain(kind) for kind in report.kinds],
+        "totals": {name.removesuffix("_count"): getattr(report, name) for name in totals},
+    }
+
+
+def _report_line(line: ReportLine) -> dict[str, Any]:
+    memory = line.remembered.memory
+    return {
+        "id": memory.id,
+        "title": memory.title,
+        "namespace": memory.namespace,
+        **confidence_json(line.remembered.confidence),
+        **_plain(line.tally),
+        "withheld": line.withheld,
+        "uplift": None if line.uplift is None else _plain(line.uplift),
+        "dead": line.dead,
+    }
+
+
+def team_json(team: Team) -> dict[str, Any]:
+    return _plain(team)
+
+
+def gap_json(gap: OpenGap) -> dict[str, Any]:
+    shown = _plain(gap)
+    del shown["ids"]
+    return shown
+
+
+def signal_json(signal: Signal) -> dict[str, Any]:
+    return _plain(signal)
+
+
+def trajectory_json(trajectory: Trajectory, steps: list[Step] | None = None) -> dict[str, Any]:
+    shown = _plain(trajectory)
+    if steps is not None:
+        shown["steps"] = [_plain(step) for step in steps]
+    return shown
+
+
+def step_json(step: Step) -> dict[str, Any]:
+    return _plain(step)
+
+
+def job_json(queued: Queued) -> dict[str, Any]:
+    shown = {**_plain(queued.job), "standing": queued.standing}
+    if queued.lease is not None:
+        shown["attempts"] = queued.lease.attempts
+        shown["error"] = queued.lease.error
+        shown["ready_at"] = iso(queued.lease.ready_at)
+    return shown
+
+
+def handed_json(handed: Handed) -> dict[str, Any]:
+    return {
+        "id": handed.job.id,
+        "kind": handed.job.kind,
+        "namespace": handed.job.namespace,
+        "session": handed.job.subject,
+        "task": handed.task,
+        "outcome": handed.verdict.outcome,
+        "reason": handed.verdict.reason,
+        "prompt": handed.prompt,
+        "record": handed.record,
+    }
+
+
+def distilled_json(distilled: Distilled) -> dict[str, Any]:
+    ends = ("done", "failed", "dead", "put off", "lost")
+    return {
+        "jobs": {end.replace(" ", "_"): distilled.count(end) for end in ends},
+        "memories": list(distilled.memories),
+        "waiting": distilled.waiting,
+        "errors": {attempt.job_id: attempt.error for attempt in distilled.attempts if attempt.error},
+    }
+
+
+def kept_json(kept: Kept) -> dict[str, Any]:
+    return {
+        "session": kept.trajectory.id,
+        "steps_added": kept.steps_added,
+        "known": kept.known,
+        "changed": kept.changed,
+        "job": kept.job_id,
+    }
+
+
+def swept_json(swept: Swept) -> dict[str, Any]:
+    return {
+        "looked_at": swept.looked_at,
+        "applied": swept.applied,
+        "found": dict(swept.found),
+        "places": [
+            {"kind": place.kind, "id": place.id, "revision": place.revision, "found": dict(place.found)}
+            for place in swept.places
+        ],
+    }
+
+
+def spending_json(spending: Spending) -> dict[str, Any]:
+    return _plain(spending)
+
+
+def edge_json(edge: Edge) -> dict[str, Any]:
+    return _plain(edge)
+
+
+def neighbour_json(neighbour: Neighbour) -> dict[str, Any]:
+    return {
+        "memory": memory_json(neighbour.memory),
+        "edge": edge_json(neighbour.edge),
+        "direction": "out" if neighbour.outward else "in",
+        "steps": neighbour.steps,
+        "strength": round(neighbour.strength, 6),
+    }
+
+
+def joined_json(joined: Joined) -> dict[str, Any]:
+    return {**edge_json(joined.edge), "source_title": joined.source, "target_title": joined.target}
+
+
+def ruling_json(ruling: Ruling) -> dict[str, Any]:
+    return {**_plain(ruling), "memories": dict(ruling.memories)}
+
+
+def source_json(source: Source) -> dict[str, Any]:
+    return {**_plain(source), "trust": str(source.trust)}
+
+
+def provenance_json(provenance: Provenance) -> dict[str, Any]:
+    return {
+        **remembered_json(provenance.remembered),
+        "parents": [
+            {"id": parent.id, "title": parent.title, "origin": parent.origin, "trust": str(trust)}
+            for parent, trust in provenance.parents
+        ],
+        "missing_parents": list(provenance.missing_parents),
+        "descendants": provenance.descendants,
+        "rulings": [ruling_json(ruling) for ruling in provenance.rulings],
+    }
+
+
+def history_json(history: History) -> dict[str, Any]:
+    return {
+        **remembered_json(history.remembered),
+        "policy": history.policy,
+        "revisions": [memory_json(revision) for revision in history.revisions],
+        "curve": [
+            {
+                "signal": None if point.signal is None else signal_json(point.signal),
+                **confidence_json(point.confidence),
+                "at": iso(point.at),
+                "revision": point.revision,
+                "counts": point.counts,
+            }
+            for point in history.points
+        ],
+    }
+
+
+def consolidated_json(done: Consolidated, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "run": done.run,
+        "dry_run": dry_run,
+        "due": done.due,
+        "considered": done.plan.considered,
+        "applied": done.applied,
+        "left": list(done.left),
+        **plan_json(done.plan),
+    }
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    return {
+        "namespace": plan.namespace,
+        "merges": [
+            {
+                "kept": merge.kept,
+                "title": merge.title,
+                "merged": [
+                    {"id": memory_id, "cosine": round(cosine, 4), "words_in_common": round(share, 4)}
+                    for memory_id, (cosine, share) in zip(merge.merged, merge.likeness, strict=True)
+                ],
+                "why": merge.why,
+                "rewritten": merge.text is not None,
+            }
+            for merge in plan.merges
+        ],
+        "conflicts": [_link_json(link) for link in plan.conflicts],
+        "links": [_link_json(link) for link in plan.links],
+        "archivals": [_plain(archival) for archival in plan.archivals],
+        "promotions": [_plain(promotion) for promotion in plan.promotions],
+    }
+
+
+def _link_json(link: Link) -> dict[str, Any]:
+    return {
+        "source": link.source,
+        "target": link.target,
+        "titles": list(link.titles),
+        "kind": link.kind.value,
+        "weight": link.weight,
+        "text": link.text,
+        "evidence": link.evidence,
+    }
+
+
+def undone_json(undone: Undone) -> dict[str, Any]:
+    return _plain(undone)
+
+
+def upkeep_json(run: ConsolidationRun) -> dict[str, Any]:
+    return {name: value for name, value in _plain(run).items() if name != "units"}
+
+
+def faded_json(faded: Faded) -> dict[str, Any]:
+    return {
+        "id": faded.memory.id,
+        "title": faded.memory.title,
+        "namespace": faded.memory.namespace,
+        "confidence_before": round(faded.before, 6),
+        "confidence": round(faded.now, 6),
+        "idle_days": round(faded.idle_days, 2),
+    }

@@ -1,0 +1,208 @@
+"""Searching as the verbs do it: scrubbed before and after, and reordered by a model when asked.
+
+Knows who asks and where; how hits are found and ranked is `recall`'s business.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from reasoningbank.bank.search_engine import SearchEngine
+from reasoningbank.context import BankContext
+from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import dataclass, fields, replace
+from reasoningbank.core.settings import Settings
+from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE, Query, Recalled, SearchResult, checked_budget
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from reasoningbank.learn.jobs import Learning
+    from reasoningbank.ports import Candidates, Floats
+    from reasoningbank.recall.index_follower import GiveWay
+    from reasoningbank.recall.index_progress import Progress
+    from reasoningbank.recall.search import Choice, Searcher
+
+_UNIT_WITHIN = 1e-5
+LOCK_WAIT_S = 0.5
+"""How long one attempt to write the index waits for another process that does, before it looks again."""
+
+
+def query_of(settings: Settings, query: str | Query, options: Mapping[str, Any], *, injects: bool = False) -> Query:
+    """A question with the options that were given, and for the others what the settings say."""
+    options = rename_aliases(options, QUERY_ALIASES)
+    known = {f.name for f in fields(Query)} - {"text"}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise InvalidInput(f"A search has no option {', '.join(unknown)}: use {', '.join(sorted(known))}.")
+    if isinstance(query, Query):
+        asked = replace(query, **options) if options else query
+    else:
+        asked = Query(text=query, **{**_defaults(settings, injects=injects), **options})
+    most = settings.search.max_limit
+    # Whatever is no number is refused by `checked`.
+    if most is not None and isinstance(asked.limit, int) and asked.limit > most:
+        raise InvalidInput(
+            f"limit must be a whole number from 1 to {most:,}, not {asked.limit}: search.max_limit says so."
+        )
+    return asked
+
+
+def _defaults(settings: Settings, *, injects: bool) -> dict[str, Any]:
+    """What a question has that says nothing else."""
+    search = settings.search
+    least = DEFAULT_MIN_CONFIDENCE if search.min_confidence is None else search.min_confidence
+    return {
+        "limit": search.default_limit if search.max_limit is None else min(search.default_limit, search.max_limit),
+        "min_confidence": settings.injection_threshold(DEFAULT_MIN_CONFIDENCE) if injects else least,
+        "profile": search.profile,
+    }
+
+
+def search(
+    context: BankContext, engine: SearchEngine, learning: Learning, query: Query, choice: Choice = tuple
+) -> SearchResult:
+    """`choice` says which of the hits will really be shown, where that is not all of them."""
+    engine.require_configured_embedder()
+    # Before the embedder, which may be somebody else's machine, and before the log of what was shown.
+    asked = context.shown(query)
+
+    def chosen(hits: Sequence[Recalled]) -> Sequence[Recalled]:
+        return choice([_shown_hit(context, hit) for hit in hits])
+
+    if asked.rerank:
+        return _search_reranked(context, engine, learning, asked, chosen)
+    found = engine.using(
+        lambda searcher: searcher.search(
+            asked, tenant=context.tenant, namespace=context.namespace, noted=asked.noted, choice=chosen
+        )
+    )
+    return found if asked.noted else replace(found, memories=tuple(chosen(found.memories)))
+
+
+def _search_reranked(
+    context: BankContext, engine: SearchEngine, learning: Learning, asked: Query, choice: Choice
+) -> SearchResult:
+    """As `search`, with the best hits in the order in which the configured model finds them of use."""
+    from reasoningbank.recall.rerank import LOOKED_AT, reorder
+
+    llm = learning.model()
+    wider = replace(asked, limit=max(asked.limit, LOOKED_AT))
+
+    def look(searcher: Searcher) -> SearchResult:
+        found = searcher.search(wider, tenant=context.tenant, namespace=context.namespace, noted=False)
+        if not found.memories:
+            # Asked again, so that the question is noted as one in vain.
+            return searcher.search(asked, tenant=context.tenant, namespace=context.namespace)
+        shown = [_shown_hit(context, hit) for hit in found.memories]
+        order = reorder(asked.text, shown, llm, learning.scrub)
+        hits = searcher.show(asked, order.hits[: asked.limit], context.tenant, choice)
+        return replace(found, memories=hits, reranked_by=order.by, tokens_used=sum(hit.tokens for hit in hits))
+
+    return engine.using(look)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Injection:
+    """Advice for a prompt, and why there is none."""
+
+    text: str
+    """"" when nothing is shown."""
+    reason: str
+    """Why nothing is shown; "" when something is."""
+    memories: tuple[Recalled, ...]
+
+
+def injection(
+    context: BankContext, engine: SearchEngine, learning: Learning, query: Query, max_tokens: int
+) -> Injection:
+    """Prompt-ready text. What the text leaves out was not shown."""
+    from reasoningbank.recall.render import fitting, leading, render
+    from reasoningbank.recall.silence import silence
+
+    budget = checked_budget(max_tokens)
+    found = search(context, engine, learning, query, lambda hits: fitting(leading(hits, query.floor), budget))
+    why = silence(found, query.namespace or context.namespace, budget)
+    return Injection(text=render(found.memories), reason=why, memories=found.memories)
+
+
+def _shown_hit(context: BankContext, hit: Recalled) -> Recalled:
+    memory, conflicts = context.shown(hit.memory), tuple(map(context.shown, hit.conflicts))
+    see_also = tuple(map(context.shown, hit.see_also))
+    unchanged = memory is hit.memory and conflicts == hit.conflicts and see_also == hit.see_also
+    return hit if unchanged else replace(hit, memory=memory, conflicts=conflicts, see_also=see_also)
+
+
+def candidates(context: BankContext, engine: SearchEngine, query: Query, depth: int) -> Candidates:
+    engine.require_configured_embedder()
+    asked = context.shown(query)
+    return engine.using(
+        lambda searcher: searcher.candidates(asked, tenant=context.tenant, namespace=context.namespace, depth=depth)
+    )
+
+
+def catch_up(
+    context: BankContext,
+    engine: SearchEngine,
+    budget_s: float,
+    progress: Progress | None = None,
+    give_way: GiveWay | None = None,
+) -> bool:
+    """Bring the index up to date within a budget; True when nothing is owed then."""
+    until = time.monotonic() + budget_s
+
+    def once(searcher: Searcher) -> bool:
+        left_s = max(0.0, until - time.monotonic())
+        wait_s = 0.0 if give_way is not None else min(LOCK_WAIT_S, left_s)
+        return searcher.catch_up(context.tenant, budget_s=left_s, wait_s=wait_s, progress=progress, give_way=give_way)
+
+    # Another process may be at it, a batch at a time or to the end: then it is asked again.
+    while not (done := engine.using(once)) and give_way is None and time.monotonic() < until:
+        pass
+    return done
+
+
+# ---------------------------------------------------------------- vectors
+
+
+def vectors_of(context: BankContext, engine: SearchEngine, texts: Sequence[str]) -> Floats:
+    engine.require_configured_embedder()
+    clean = [context.scrubber.scrub(text).text for text in texts]
+    return engine.using(lambda searcher: searcher.embed(clean))
+
+
+def likeness(context: BankContext, engine: SearchEngine, one: str, other: str, metric: str) -> float:
+    from reasoningbank.core.ranking import cosine_similarity, euclidean_distance
+
+    measures = {"cosine": cosine_similarity, "euclidean": euclidean_distance}
+    if metric not in measures:
+        raise InvalidInput(f"metric {metric!r} is unknown: use one of {', '.join(measures)}.")
+    first, second = vectors_of(context, engine, [one, other])
+    return measures[metric](first, second)
+
+
+def unit_vector(vector: ArrayLike, dimension: int) -> bytes:
+    """A caller's own vector as it is kept: of length one."""
+    import numpy as np
+    import simsimd
+
+    try:
+        if isinstance(vector, np.ndarray) and vector.dtype == np.float32 and vector.flags.c_contiguous:
+            row = vector
+        else:
+            # What is too large becomes infinite, and is refused as such.
+            with np.errstate(over="ignore"):
+                row = np.ascontiguousarray(vector, dtype=np.float32)
+        # Not by NumPy, which lets other threads in during each step: behind sixteen of them a store waits for all.
+        square = float(cast("float", simsimd.dot(row, row))) if row.shape == (dimension,) else 0.0
+    except (TypeError, ValueError, OverflowError):
+        square = 0.0
+    if not 0.0 < square < float("inf"):
+        raise InvalidInput(f"vector must hold {dimension} finite numbers that are not all 0.")
+    if abs(square - 1.0) <= _UNIT_WITHIN:
+        return row.astype("<f4", copy=False).tobytes()
+    scaled: Any = simsimd.wsum(row, row, alpha=square**-0.5, beta=0.0)
+    return bytes(memoryview(scaled))

@@ -1,0 +1,178 @@
+"""`bank.trust`: decide about memories and origins, and see why each stands where it stands.
+
+Knows names and rehearsals. What a decision does is known by `guard.rulings`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from reasoningbank.bank.memories import checked_limit
+from reasoningbank.context import BankContext, full_id
+from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_text
+from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.origins import LEVELS, USER, Trust, clean_origin, kind_of, level_of
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Memory, Remembered, Ruling, RulingKind, State
+from reasoningbank.guard import rulings
+from reasoningbank.guard.rulings import Decision
+from reasoningbank.guard.trust import descendants, in_force, levels_of, revoked_origins, trust_of
+from reasoningbank.ports import Reader, Writer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    remembered: Remembered
+    parents: tuple[tuple[Memory, Trust], ...]
+    missing_parents: tuple[str, ...]
+    """Named as parents and not here (any more)."""
+    descendants: int
+    rulings: tuple[Ruling, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """An origin and what came from it."""
+
+    origin: str
+    trust: Trust
+    memories: int
+    quarantined: int
+    approved: int
+    """Those that somebody vouched for: they are believed more than their origin."""
+    revoked: bool
+
+
+class TrustDecisions:
+    """The user's side of trust. Every decision is a ruling that is kept, and that another one can take back."""
+
+    def __init__(self, context: BankContext) -> None:
+        self._context = context
+
+    def approve(self, target: str, *, comment: str = "", voice: str = USER, dry_run: bool = False) -> Ruling:
+        """Vouch for a memory, or for everything an origin has brought so far; frees it from quarantine.
+
+        The `voice` of the user is enough; an agent's counts when a second one says the same.
+        """
+        decision = _decision(self._context, comment, voice)
+
+        def change(writer: Writer) -> Ruling:
+            memories = _memories_meant(self._context, writer, target)
+            name = memories[0].id if len(memories) == 1 and target != memories[0].origin else target
+            return rulings.approve(writer, name, memories, decision)
+
+        return _decide(self._context, change, dry_run=dry_run)
+
+    def reject(self, reference: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
+        """Forget a memory and write down that the user wanted it gone."""
+        context, decision = self._context, _decision(self._context, comment, USER)
+        return _decide(context, lambda w: rulings.reject(w, context.memory(w, reference), decision), dry_run=dry_run)
+
+    def revoke(self, origin: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
+        """Quarantine everything of an origin with all that was made from it, now and whatever it brings later."""
+        decision = _decision(self._context, comment, USER)
+        return _decide(self._context, lambda writer: rulings.revoke(writer, origin, decision), dry_run=dry_run)
+
+    def undo(self, ruling_id: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
+        """Take a ruling back."""
+        decision = _decision(self._context, comment, USER)
+
+        def change(writer: Writer) -> Ruling:
+            return rulings.undo(writer, full_id(writer, Ruling, "rul", ruling_id) or ruling_id, decision)
+
+        return _decide(self._context, change, dry_run=dry_run)
+
+    def rulings(self, *, limit: int = DEFAULT_LIST_LIMIT) -> list[Ruling]:
+        """Newest first."""
+        with self._context.store.read(self._context.tenant) as reader:
+            return reader.select(Ruling, {}, newest_first=True, limit=checked_limit(limit))
+
+    def why(self, reference: str) -> Provenance:
+        """Why a memory is trusted as far as it is."""
+        context = self._context
+        with context.store.read(context.tenant) as reader:
+            memory = context.memory(reader, reference)
+            parents = reader.get(Memory, memory.parents) if memory.parents else {}
+            levels = levels_of(reader, parents.values())
+            return Provenance(
+                remembered=context.remembered(reader, [memory])[0],
+                parents=tuple((p, trust_of(p, levels)) for i in memory.parents if (p := parents.get(i)) is not None),
+                missing_parents=tuple(i for i in memory.parents if i not in parents),
+                descendants=len(descendants(reader, [memory.id])),
+                rulings=tuple(rulings.touching(reader, memory)),
+            )
+
+    def origins(self) -> list[Source]:
+        """Every origin of this tenant, how far it is believed and how much came from it; the least believed first."""
+        with self._context.store.read(self._context.tenant) as reader:
+            counted = reader.tally(Memory, "origin")
+            quarantined = reader.tally(Memory, "origin", {"state": State.QUARANTINED.value})
+            revoked = revoked_origins(reader)
+            approved = _approved_by_origin(reader)
+        found = [
+            Source(
+                origin=origin,
+                trust=level_of(origin),
+                memories=counted.get(origin, 0),
+                quarantined=quarantined.get(origin, 0),
+                approved=approved[origin],
+                revoked=origin in revoked,
+            )
+            for origin in {*counted, *revoked}
+        ]
+        return sorted(found, key=lambda source: (source.trust, source.origin))
+
+
+def _approved_by_origin(reader: Reader) -> Counter[str]:
+    """How many memories of each origin are believed more than it, because somebody vouched for them."""
+    given = in_force(reader.select(Ruling, {"kind": (RulingKind.APPROVE.value, RulingKind.UNDO.value)}))
+    vouched = {memory_id for ruling in given if ruling.kind is RulingKind.APPROVE for memory_id in ruling.memories}
+    memories = list(reader.get(Memory, sorted(vouched)).values())
+    levels = levels_of(reader, memories)
+    return Counter(memory.origin for memory in memories if trust_of(memory, levels) > level_of(memory.origin))
+
+
+def _memories_meant(context: BankContext, reader: Reader, target: str) -> Sequence[Memory]:
+    """A memory by id or key, or everything of an origin."""
+    try:
+        return [context.memory(reader, target)]
+    except NotFound:
+        if kind_of(target) not in LEVELS:
+            raise
+    memories = reader.select(Memory, {"origin": clean_origin(target)})
+    if not memories:
+        raise NotFound(f"Nothing here came from {target!r}.")
+    if kind_of(target) == USER:
+        raise InvalidInput("The user's own memories are trusted already.")
+    return [memory for memory in memories if memory.state is not State.FORGOTTEN]
+
+
+def _decision(context: BankContext, comment: str, source: str) -> Decision:
+    return Decision(
+        id=context.ids.new("rul"),
+        tenant=context.tenant,
+        source=clean_origin(source),
+        comment=clean_text(comment, "comment", MAX_DESCRIPTION_CHARS),
+        at=context.clock(),
+    )
+
+
+class _Rehearsed(Exception):
+    """Takes a dry run back; never seen by a caller."""
+
+    def __init__(self, ruling: Ruling) -> None:
+        self.ruling = ruling
+
+
+def _decide(context: BankContext, change: Callable[[Writer], Ruling], *, dry_run: bool) -> Ruling:
+    if not dry_run:
+        return context.store.write(context.tenant, change)
+
+    def rehearse(writer: Writer) -> Ruling:
+        raise _Rehearsed(change(writer))
+
+    try:
+        return context.store.write(context.tenant, rehearse, alone=True)
+    except _Rehearsed as rehearsed:
+        return rehearsed.ruling

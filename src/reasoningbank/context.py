@@ -1,0 +1,181 @@
+"""What every verb needs at hand: the records, whose they are, the clock, ids, the confidence policy, the scrubber and
+the settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from reasoningbank.core.confidence import ConfidencePolicy, Context, evidence_for, set_aside_for
+from reasoningbank.core.drafts import MAX_TITLE_CHARS, required_text
+from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.core.frozen import dataclass, field, replace
+from reasoningbank.core.ids import IdSource, id_part
+from reasoningbank.core.origins import Trust, level_of
+from reasoningbank.core.settings import DEFAULTS, Settings
+from reasoningbank.core.types import Confidence, Memory, Record, Remembered, Signal, State
+from reasoningbank.guard.fields import outgoing, scrubbed_record
+from reasoningbank.guard.secrets import Scrubber
+from reasoningbank.guard.trust import levels_of, trust_of
+from reasoningbank.ports import Reader, Store
+
+V = TypeVar("V", bound=Hashable)
+R = TypeVar("R", bound=Record)
+_MOST_NAMED = 5
+_MOST_KEYS_COMPARED = 5_000
+_TITLE_CHARS = 40
+
+LIVE_STATES = (State.ACTIVE, State.QUARANTINED)
+"""In these a key belongs to one memory only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BankContext:
+    store: Store
+    tenant: str
+    namespace: str
+    clock: Callable[[], float]
+    ids: IdSource
+    policy: ConfidencePolicy
+    scrubber: Scrubber = field(default_factory=Scrubber)
+    settings: Settings = DEFAULTS
+
+    def clean(self, record: V) -> tuple[V, Mapping[str, int]]:
+        """A record that is about to be kept, without its secrets, and how many of which kind those were."""
+        return scrubbed_record(self.scrubber, record)
+
+    def shown(self, record: V) -> V:
+        """A record that is about to leave, without secrets that were kept before they were known to be some."""
+        return outgoing(self.scrubber, record)
+
+    def check_not_own(self, path: Path) -> None:
+        """Refuse to read the bank's own file as one to take over. By the rules of POSIX, opening and closing it once
+        more would drop the locks by which other processes know that it is in use.
+        """
+        for ending in ("", "-wal", "-shm"):
+            own = Path(f"{self.store.info.location}{ending}")
+            if own.exists() and path.exists() and own.samefile(path):
+                raise InvalidInput(f"{path} is the file of this bank itself: there is nothing to take over from it.")
+
+    def memory(self, reader: Reader, reference: str, namespace: str | None = None) -> Memory:
+        """By id, by key within a namespace, or by a beginning or ending of an id that only one memory has."""
+        # Cleaned as keys are when they are stored. Nothing at all must never stand for "any memory without a key".
+        reference = required_text(reference, "An id or key", MAX_TITLE_CHARS)
+        found = reader.get(Memory, [reference]).get(reference)
+        if found is None:
+            # Keys are kept without secrets, so they are looked for without.
+            reference = self.scrubber.scrub(reference).text
+            keyed = reader.select(
+                Memory, {"namespace": namespace or self.namespace, "key": reference, "state": LIVE_STATES}, limit=1
+            )
+            found = keyed[0] if keyed else None
+        if found is None and (whole := full_id(reader, Memory, "mem", reference)) is not None:
+            found = reader.get(Memory, [whole]).get(whole)
+        if found is None:
+            where = namespace or self.namespace
+            near = self._nearest_key(reader, reference, where)
+            hint = f" Did you mean {near!r}?" if near else ""
+            raise NotFound(f"There is no memory with the id or key {reference!r} in namespace {where!r}.{hint}")
+        return found
+
+    def _nearest_key(self, reader: Reader, typed: str, namespace: str) -> str | None:
+        """The key that somebody probably meant; none among so many that comparing them would take long."""
+        if typed.startswith("mem_"):
+            return None
+        keys = [key for key in reader.tally(Memory, "key", {"namespace": namespace, "state": LIVE_STATES}) if key]
+        if len(keys) > _MOST_KEYS_COMPARED:
+            return None
+        from difflib import get_close_matches
+
+        found = get_close_matches(typed, keys, n=1)
+        return self.scrubber.scrub(found[0]).text if found else None
+
+    def remembered(self, reader: Reader, memories: Sequence[Memory]) -> list[Remembered]:
+        """Memories with what they have earned as of now."""
+        ids = [memory.id for memory in memories]
+        evidence: dict[str, list[Signal]] = {memory_id: [] for memory_id in ids}
+        if ids:
+            for signal in reader.select(Signal, {"memory_id": ids}):
+                evidence[signal.memory_id].append(signal)
+        shown = reader.shown(ids) if ids else {}
+        levels = levels_of(reader, memories)
+        uses = self.uses(reader)
+        return [
+            self._weigh(
+                memory,
+                evidence[memory.id],
+                shown.get(memory.id, 0),
+                trust_of(memory, levels),
+                uses.get(memory.namespace, 0),
+            )
+            for memory in memories
+        ]
+
+    def uses(self, reader: Reader) -> Mapping[str, int]:
+        """Uses of all memories by namespace, for a policy that compares them; nothing for any other."""
+        return reader.uses_by_namespace() if self.policy.compares_uses else {}
+
+    def fresh(self, memory: Memory, scrubbed: Mapping[str, int], trust: Trust | None = None) -> Remembered:
+        """A memory that nobody has said anything about yet."""
+        trust = level_of(memory.origin) if trust is None else trust
+        if abs(self.clock() - memory.created_at) > 1.0:
+            return replace(self._weigh(memory, (), 0, trust), scrubbed=scrubbed)
+        # By the policy itself, not by its name: another setting of its parameters is another policy.
+        policy: Any = self.policy
+        prior = _prior(policy, memory.initial_confidence)
+        return Remembered(
+            memory=memory,
+            confidence=prior,
+            usage_count=0,
+            succeeded=0,
+            last_used_at=None,
+            trust=trust,
+            scrubbed=scrubbed,
+        )
+
+    def _weigh(
+        self, memory: Memory, signals: Sequence[Signal], shown: int, trust: Trust, all_uses: int = 0
+    ) -> Remembered:
+        counted = evidence_for(memory, signals)
+        standing = self.policy.standing(memory.initial_confidence, memory.created_at, counted)
+        return Remembered(
+            memory=self.shown(memory),
+            confidence=self.policy.confidence(standing, self.clock(), Context(total_uses=all_uses)),
+            usage_count=standing.used,
+            succeeded=standing.succeeded,
+            last_used_at=standing.last_used_at or None,
+            last_success=standing.last_succeeded_at or None,
+            last_failure=standing.last_failed_at or None,
+            set_aside=len(set_aside_for(memory, signals)),
+            shown=shown,
+            trust=trust,
+        )
+
+
+def full_id(reader: Reader, kind: type[R], prefix: str, typed: str) -> str | None:
+    """The one id that begins or ends with what was typed; None when there is none, an error when there are several."""
+    part = id_part(typed, prefix)
+    if part is None:
+        return None
+    whole = part if part.startswith(f"{prefix}_") else f"{prefix}_{part}"
+    found = {*reader.matching_ids(kind, whole, _MOST_NAMED + 1), *reader.matching_ids(kind, part, _MOST_NAMED + 1)}
+    if len(found) > 1:
+        listed = [f"{i}{_title_of(reader, i)}" for i in sorted(found)]
+        more = " and more" if len(listed) > _MOST_NAMED else ""
+        raise InvalidInput(f"{typed!r} fits several ids: {', '.join(listed[:_MOST_NAMED])}{more}. Type more of it.")
+    return next(iter(found), None)
+
+
+def _title_of(reader: Reader, record_id: str) -> str:
+    memory = reader.get(Memory, [record_id]).get(record_id) if record_id.startswith("mem_") else None
+    return f" ({memory.title[:_TITLE_CHARS]})" if memory is not None else ""
+
+
+@lru_cache(maxsize=256)
+def _prior(policy: Any, initial: float) -> Confidence:
+    """What a policy says of a memory at the moment it is made: the same for all that start alike."""
+    prior: Confidence = policy.confidence(policy.standing(initial, 0.0, ()), 0.0)
+    return prior

@@ -1,0 +1,107 @@
+"""What a bank has already, of everything that a chunk of an import names.
+
+Asked once for the whole chunk and kept in step with what the chunk adds: asking for each record would be two questions
+a line, and before each the rows that wait would have to be written. Decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar, cast
+
+from reasoningbank.core.errors import BankDamaged
+from reasoningbank.core.types import (
+    Edge,
+    Exposure,
+    KeptVector,
+    Memory,
+    Record,
+    Ruling,
+    Sidecar,
+    Signal,
+    Step,
+    Tombstone,
+    Trajectory,
+)
+from reasoningbank.exchange.import_trust import ImportTrust, add, revise
+from reasoningbank.ports import Writer
+
+R = TypeVar("R", bound=Record)
+Name = tuple[type[Record], str]
+_BESIDE = (Exposure, KeptVector, Tombstone)
+_CANNOT_BE_WITHOUT: dict[type[Record | Sidecar], tuple[Name, ...]] = {
+    Exposure: ((Memory, "memory_id"),),
+    KeptVector: ((Memory, "memory_id"),),
+    Signal: ((Memory, "memory_id"),),
+    Step: ((Trajectory, "trajectory_id"), (Memory, "trajectory_id")),
+    Edge: ((Memory, "source_id"), (Memory, "target_id")),
+}
+"""Which records an item needs, and where it names them; a step needs either."""
+
+
+class Existing:
+    def __init__(self, writer: Writer, claims: ImportTrust, coming: Iterable[Record | Sidecar]) -> None:
+        self.writer, self.claims = writer, claims
+        named: dict[type[Record], set[str]] = {}
+        for item in coming:
+            if not isinstance(item, _BESIDE):
+                named.setdefault(type(item), set()).add(item.id)
+            for kind, place in _CANNOT_BE_WITHOUT.get(type(item), ()):
+                named.setdefault(kind, set()).add(getattr(item, place))
+        self._known: dict[Name, Record | None] = {}
+        for kind, ids in named.items():
+            self._learn(kind, sorted(ids))
+        self._put_back: set[str] = set()
+        self._doubtful: set[str] = set()
+        self._erased = writer.erased(sorted(set().union(*named.values())))
+
+    def _learn(self, kind: type[Record], ids: list[str]) -> None:
+        try:
+            found = self.writer.get(kind, ids)
+        except BankDamaged:
+            # One row is unreadable. Each is asked for when its turn comes, so that only its own line is refused.
+            return
+        self._known.update({(kind, record_id): found.get(record_id) for record_id in ids})
+
+    def get(self, kind: type[R], record_id: str) -> R | None:
+        name = (cast("type[Record]", kind), record_id)
+        if name not in self._known:
+            self._known[name] = self.writer.get(kind, [record_id]).get(record_id)
+        return cast("R | None", self._known[name])
+
+    def is_erased(self, record_id: str) -> bool:
+        return record_id in self._erased
+
+    def add(self, record: Record) -> Memory | None:
+        """The memory as it was kept, when it came in untrusted."""
+        untrusted = add(self.claims, self.writer, record)
+        self._note(record, is_new=True)
+        # What is kept may differ: it was examined. Asked for again when it matters.
+        del self._known[type(record), record.id]
+        return untrusted
+
+    def revise(self, there: Record, record: Record) -> None:
+        revise(self.claims, self.writer, there, record)
+        self._note(record, is_new=False)
+        del self._known[type(record), record.id]
+
+    def _note(self, record: Record, *, is_new: bool) -> None:
+        if isinstance(record, Memory) and self.claims.restore:
+            self._put_back.add(record.id)
+            if record.parents or not is_new:
+                self._doubtful.add(record.id)
+        elif isinstance(record, Ruling):
+            self._doubtful.update(record.memories)
+
+    def doubtful(self) -> set[str]:
+        """The memories that a restore may have put back with a wrong level of trust, and those it was put under.
+
+        One that hangs under nothing, that nothing hangs under and that nobody ruled about is worth its origin.
+        """
+        return self._doubtful.union(self.writer.children(sorted(self._put_back)) if self._put_back else ())
+
+    def add_beside(self, item: Sidecar) -> int:
+        added = self.writer.add_beside([item])
+        if isinstance(item, Tombstone):
+            self._erased.add(item.id)
+        return added

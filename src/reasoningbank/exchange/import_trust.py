@@ -1,0 +1,140 @@
+"""What a file may say about trust: nothing that raises it.
+
+Anyone can write a file, so its word that a memory came from the user is worth nothing. Without the user's own
+`restore`, a file's memories, sessions and evidence come in under the name of the import, or under a lesser name that
+the file gives them (`guard.speakers`). Its rulings are left out, and it may add to nothing that is believed more than a
+file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reasoningbank.core.frozen import dataclass, replace
+from reasoningbank.core.origins import AGENT, Trust
+from reasoningbank.core.types import (
+    Consolidation,
+    Exposure,
+    KeptVector,
+    Membership,
+    Memory,
+    Record,
+    Ruling,
+    Sidecar,
+    Signal,
+    Trajectory,
+)
+from reasoningbank.guard.admission import admit, examine, put_back, readmit
+from reasoningbank.guard.speakers import source_in_file, speaker_in_file
+from reasoningbank.guard.trust import check_may_revise, trust_in
+from reasoningbank.ports import Reader, Writer
+
+DEFAULT_NAMES = {"reasoningbank-jsonl": "jsonl", "memories-json": "json"}
+"""The name of an import by its layout; foreign layouts name themselves."""
+ORIGIN = "origin"
+"""In the metadata of a session: who acted in it (`learn.episodes`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportTrust:
+    """How the origins in a file are taken."""
+
+    layout: str
+    restore: bool = False
+    """The user says that the file is an export of the user's own bank: everything in it is believed."""
+    name: str | None = None
+    """The import's name; None leaves the one that the layout gives."""
+
+
+def stamp(claims: ImportTrust, claimed: str) -> str:
+    """The origin under which a memory comes in that claims this one."""
+    return speaker_in_file(claimed, _own_name(claims), named=claims.name is not None)
+
+
+def _own_name(claims: ImportTrust) -> str:
+    return f"import:{claims.name or DEFAULT_NAMES.get(claims.layout, claims.layout)}"
+
+
+def receive(claims: ImportTrust, item: Record | Sidecar) -> Record | Sidecar:
+    """What a file gives, as far as a file is believed."""
+    if claims.restore:
+        return item
+    match item:
+        case Memory():
+            return replace(item, origin=stamp(claims, item.origin))
+        case Trajectory():
+            # What is learned from a session of a file comes from the file.
+            claimed = item.metadata.get(ORIGIN)
+            origin = stamp(claims, claimed if isinstance(claimed, str) else AGENT)
+            return replace(item, metadata={**item.metadata, ORIGIN: origin})
+        case Signal():
+            return replace(item, source=source_in_file(item.source, _own_name(claims)))
+        case _:
+            return item
+
+
+def settle(claims: ImportTrust, there: Record, coming: Record) -> Record:
+    """What comes in again, with what was decided about it when it first came in."""
+    if claims.restore:
+        return coming
+    if isinstance(there, Trajectory) and isinstance(coming, Trajectory):
+        return replace(coming, metadata=_with_origin_of(there, coming))
+    if isinstance(there, Signal) and isinstance(coming, Signal):
+        return replace(coming, source=there.source)
+    if not isinstance(there, Memory) or not isinstance(coming, Memory):
+        return coming
+    coming = replace(coming, origin=there.origin, parents=there.parents)
+    if coming.revision == there.revision:
+        for same in (coming, examine(coming)):
+            if replace(same, state=there.state) == there:
+                return there
+    return coming
+
+
+def _with_origin_of(there: Trajectory, coming: Trajectory) -> dict[str, Any]:
+    rest = {name: value for name, value in coming.metadata.items() if name != ORIGIN}
+    return {**rest, ORIGIN: there.metadata[ORIGIN]} if ORIGIN in there.metadata else rest
+
+
+def add(claims: ImportTrust, writer: Writer, record: Record) -> Memory | None:
+    """Keep a record that is not here yet; a memory that came in untrusted is handed back as it was kept."""
+    if not isinstance(record, Memory):
+        writer.add(record)
+        return None
+    if claims.restore:
+        put_back(writer, record)
+        return None
+    admitted = admit(writer, record)
+    return admitted.memory if admitted.trust is Trust.UNTRUSTED else None
+
+
+def revise(claims: ImportTrust, writer: Writer, there: Record, record: Record) -> None:
+    if isinstance(there, Memory) and isinstance(record, Memory) and not claims.restore:
+        readmit(writer, there, record, stamp(claims, there.origin))
+    else:
+        writer.revise(record)
+
+
+def add_earlier(claims: ImportTrust, writer: Writer, current: Memory, revision: Memory) -> None:
+    if not claims.restore:
+        check_may_revise(current, trust_in(writer, current), stamp(claims, current.origin))
+        revision = replace(revision, origin=current.origin)
+    writer.add_earlier(revision)
+
+
+def reason_against(claims: ImportTrust, reader: Reader, item: Record | Sidecar) -> str | None:
+    """Why a file may not bring this, if it may not."""
+    if claims.restore:
+        return None
+    match item:
+        case Ruling() | Consolidation() | Membership():
+            return "a file's rulings, teams and consolidations count only in a restore of the user's own export"
+        case Signal() | KeptVector() | Exposure() if _is_believed(reader, item.memory_id):
+            return f"{item.memory_id} is believed more than a file: only a restore may add to it"
+        case _:
+            return None
+
+
+def _is_believed(reader: Reader, memory_id: str) -> bool:
+    memory = reader.get(Memory, [memory_id]).get(memory_id)
+    return memory is not None and trust_in(reader, memory) > Trust.UNTRUSTED

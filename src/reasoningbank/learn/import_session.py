@@ -1,0 +1,182 @@
+"""A finished session that comes as a whole, from a transcript or an evaluation: kept in one write, once.
+
+Knows what makes two sessions the same (where it came from, else what it says) and what a session that has grown since
+adds. How transcripts are read is the business of `learn.ingest`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+from reasoningbank.context import BankContext
+from reasoningbank.core.drafts import (
+    MAX_CONTENT_CHARS,
+    MAX_METADATA_CHARS,
+    clean_metadata,
+    clean_namespace,
+    clean_text,
+    optional_name,
+    required_text,
+)
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.ids import derived_id
+from reasoningbank.core.learning import Episode, EpisodeStep
+from reasoningbank.core.types import Step, Trajectory
+from reasoningbank.learn.queue import enqueue
+from reasoningbank.ports import Reader, Writer
+
+R = TypeVar("R", Trajectory, Step)
+
+LONGEST_RESULT_CHARS = 20_000
+LONGEST_MESSAGE_CHARS = 2_000
+_ROOM_FOR_MESSAGES_CHARS = MAX_METADATA_CHARS // 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    trajectory: Trajectory
+    steps_added: int
+    known: bool
+    """It was here already, as a whole or up to an earlier step."""
+    changed: bool
+    """Something was kept now."""
+    job_id: str | None
+    """The distillation that was queued; None when nothing is new."""
+
+
+def keep_episode(context: BankContext, episode: Episode, *, dry_run: bool = False) -> Kept:
+    """Keep a session with its steps and its end, and queue it. The same session again adds nothing; one that has grown
+    adds what is new. `dry_run` only says what would happen.
+    """
+    told = records_of(context, episode, episode.source or _content(episode))
+    retold = records_of(context, episode, _content(episode))
+
+    def change(writer: Writer) -> Kept:
+        coming, steps = told if _continues(writer, *told) else retold
+        known = writer.get(Trajectory, [coming.id]).get(coming.id)
+        there = writer.count(Step, {"trajectory_id": coming.id}) if known else 0
+        fresh = steps[there:]
+        # Reading a transcript again tells nothing of what became known of its end since.
+        ended = coming.outcome != "unknown" and (known is None or known.outcome != coming.outcome)
+        changed = known is None or bool(fresh) or ended
+        kept = Kept(trajectory=coming, steps_added=len(fresh), known=known is not None, changed=changed, job_id=None)
+        if dry_run or not changed:
+            return kept
+        if known is None:
+            writer.add(coming)
+        else:
+            writer.revise(_grow(known, coming))
+        for step in fresh:
+            writer.add(step)
+        return replace(kept, job_id=enqueue(context, writer, namespace=coming.namespace, subject=coming.id).id)
+
+    return context.store.write(context.tenant, change)
+
+
+def _grow(known: Trajectory, coming: Trajectory) -> Trajectory:
+    """As it is told now; how it ended stays as it is known, unless it is told too."""
+    if coming.outcome != "unknown":
+        return replace(coming, started_at=known.started_at)
+    metadata = {**known.metadata, **coming.metadata}
+    return replace(
+        coming, started_at=known.started_at, outcome=known.outcome, ended_at=known.ended_at, metadata=metadata
+    )
+
+
+def _continues(reader: Reader, coming: Trajectory, steps: Sequence[Step]) -> bool:
+    """Whether what is kept of a session is how this one begins. A transcript that was rewritten is another session."""
+    there = reader.select(Step, {"trajectory_id": coming.id})
+    if len(there) > len(steps):
+        return False
+    by_number = {step.number: step for step in there}
+    return all(
+        (by_number[step.number].action, by_number[step.number].result) == (step.action, step.result)
+        for step in steps[: len(there)]
+    )
+
+
+def records_of(context: BankContext, episode: Episode, name: str) -> tuple[Trajectory, list[Step]]:
+    """A session and its steps as they would be kept, without secrets; `name` is what makes it this session."""
+    namespace = clean_namespace(episode.namespace or context.namespace)
+    identity = derived_id("trj", f"{context.tenant}\n{namespace}\n{name}")
+    now = context.clock()
+    trajectory = Trajectory(
+        id=identity,
+        tenant=context.tenant,
+        namespace=namespace,
+        task=required_text(episode.task, "task", MAX_CONTENT_CHARS),
+        agent=optional_name(episode.agent, "agent"),
+        outcome=episode.outcome or "unknown",
+        metadata=clean_metadata(_metadata(episode)),
+        started_at=now,
+        ended_at=now,
+    )
+    steps = [_step(context, identity, number, step) for number, step in enumerate(episode.steps, start=1)]
+    return _clean(context, trajectory), [_clean(context, step) for step in steps]
+
+
+def _clean(context: BankContext, record: R) -> R:
+    """Without its secrets."""
+    return context.clean(record)[0]
+
+
+def _step(context: BankContext, trajectory_id: str, number: int, step: EpisodeStep) -> Step:
+    said = {} if step.ok is None else {"ok": step.ok}
+    return Step(
+        id=derived_id("stp", f"{trajectory_id}\n{number}"),
+        tenant=context.tenant,
+        trajectory_id=trajectory_id,
+        number=number,
+        action=clean_text(step.action, "action", MAX_CONTENT_CHARS),
+        result=clean_text(_middle_cut(step.result, LONGEST_RESULT_CHARS), "result", MAX_CONTENT_CHARS),
+        metadata=clean_metadata({**step.metadata, **said}),
+        at=context.clock(),
+    )
+
+
+def _metadata(episode: Episode) -> dict[str, Any]:
+    metadata: dict[str, Any] = {**episode.metadata, "origin": episode.origin}
+    if episode.reward is not None:
+        metadata["reward"] = episode.reward
+    if episode.source is not None:
+        metadata["came_from"] = episode.source
+    messages = _fitting(episode.messages)
+    if messages:
+        metadata["messages"] = messages
+    return metadata
+
+
+def _fitting(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What was said, cut to what the metadata of a session may hold; the user's words before the agent's."""
+    said = [
+        {"role": str(m.get("role", "")), "content": _middle_cut(str(m["content"]), LONGEST_MESSAGE_CHARS)}
+        for m in messages
+        if isinstance(m.get("content"), str)
+    ]
+    if sum(len(m["content"]) + 40 for m in said) > _ROOM_FOR_MESSAGES_CHARS:
+        said = [m if m["role"] == "user" else {**m, "content": m["content"][:80]} for m in said]
+    kept: list[dict[str, str]] = []
+    room = _ROOM_FOR_MESSAGES_CHARS
+    for message in said:
+        room -= len(json.dumps(message, ensure_ascii=False))
+        if room < 0:
+            break
+        kept.append(message)
+    return kept
+
+
+def _middle_cut(text: str, limit_chars: int) -> str:
+    """The beginning and the end: how it started, and how it came out."""
+    if len(text) <= limit_chars:
+        return text
+    half = (limit_chars - 20) // 2
+    return f"{text[:half]}\n[… cut …]\n{text[-half:]}"
+
+
+def _content(episode: Episode) -> str:
+    told = [episode.task, *(part for step in episode.steps for part in (step.action, step.result))]
+    return blake2b("\x1f".join(told).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,0 +1,163 @@
+"""The distiller that asks a model.
+
+Knows what to send (a prompt from a file, the task, how it ended, the trace within its budget, scrubbed and fenced)
+and what to do with the answer: parse it strictly, ask once for a repair, and otherwise fail. A bad answer is an error
+that is tried again later; it is never a memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from reasoningbank.core.errors import LLMRefused
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.learning import (
+    MOST_CONTRAST_LESSONS,
+    MOST_LESSONS,
+    Episode,
+    Lesson,
+    Message,
+    Verdict,
+    VerdictOutcome,
+)
+from reasoningbank.core.text import terms
+from reasoningbank.core.types import Memory
+from reasoningbank.guard.quotes import quote
+from reasoningbank.learn.answers import Answer, parse
+from reasoningbank.learn.offline.failure_kind import message
+from reasoningbank.learn.prompting import Prompt, prompt
+from reasoningbank.learn.traces import TRACE_TOKENS, cut_middle, fence, trace_of
+from reasoningbank.ports import LLM, Reader
+
+ANSWER_TOKENS = 1_500
+TASK_TOKENS = 500
+TEMPERATURE = 1.0
+"""The paper's for extraction. A second attempt must be able to give another answer than the first."""
+LONGEST_EVIDENCE_CHARS = 300
+
+
+class LLMDistiller:
+    def __init__(
+        self,
+        llm: LLM,
+        *,
+        scrub: Callable[[str], str] = str,
+        trace_tokens: int = TRACE_TOKENS,
+        most: int = MOST_LESSONS,
+    ) -> None:
+        self._llm = llm
+        self._most = most
+        self._scrub = scrub
+        self._trace_tokens = trace_tokens
+
+    @property
+    def name(self) -> str:
+        return f"llm ({self._llm.name})"
+
+    def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
+        asked = request(episode, verdict, scrub=self._scrub, trace_tokens=self._trace_tokens, most=self._most)
+        return self._ask_model(asked, [(episode, verdict)], verdict.outcome, self._most)
+
+    def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
+        asked = contrast_request(episodes, scrub=self._scrub, trace_tokens=self._trace_tokens)
+        return self._ask_model(asked, episodes, VerdictOutcome.UNKNOWN, MOST_CONTRAST_LESSONS)
+
+    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+        del reader, namespace
+        return lesson
+
+    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
+        """Its lessons are known by their text, so the same key means the same words."""
+        del known, lesson
+        return None
+
+    def _ask_model(
+        self, asked: DistillRequest, episodes: Sequence[tuple[Episode, Verdict]], finding: VerdictOutcome, most: int
+    ) -> Sequence[Lesson]:
+        messages = list(asked.messages)
+        grounds = [message.text for message in messages[1:]]
+        answer = self._ask(messages, finding, most, grounds)
+        if answer.problems:
+            answer = self._ask(messages, finding, most, grounds)
+        if answer.problems:
+            raise LLMRefused(f"{self._llm.name} gave no usable answer: {' '.join(answer.problems)}")
+        told = {"prompt": f"{asked.prompt.name}/{asked.prompt.hash}", "model": self._llm.name}
+        return [
+            replace(lesson, metadata={**lesson.metadata, **told}, evidence=evidence_for(lesson, episodes, self._scrub))
+            for lesson in answer.lessons
+        ]
+
+    def _ask(self, messages: list[Message], finding: VerdictOutcome, most: int, grounds: Sequence[str]) -> Answer:
+        """Ask, and if the answer is of no use add it and what is wrong with it to `messages`."""
+        completion = self._llm.complete(messages, max_tokens=ANSWER_TOKENS, temperature=TEMPERATURE)
+        answer = parse(completion.text, finding=finding, most=most, grounds=grounds)
+        if completion.cut_short and (answer.problems or answer.lessons):
+            answer = Answer(problems=("It was cut off. Be briefer.", *answer.problems))
+        if answer.problems:
+            problems = "\n".join(f"- {problem}" for problem in answer.problems)
+            messages.append(Message(role="assistant", text=cut_middle(completion.text, ANSWER_TOKENS) or "(nothing)"))
+            messages.append(Message(role="user", text=prompt("repair").text.replace("{problems}", problems)))
+        return answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistillRequest:
+    prompt: Prompt
+    messages: tuple[Message, ...]
+
+
+def _request(asked: Prompt, text: str) -> DistillRequest:
+    return DistillRequest(
+        prompt=asked, messages=(Message(role="system", text=asked.text), Message(role="user", text=text))
+    )
+
+
+def request(
+    episode: Episode,
+    verdict: Verdict,
+    *,
+    scrub: Callable[[str], str] = str,
+    trace_tokens: int = TRACE_TOKENS,
+    most: int = MOST_LESSONS,
+) -> DistillRequest:
+    asked = prompt(verdict.outcome.value, most)
+    told = f" ({cut_middle(scrub(verdict.reason), 100)})" if verdict.reason else ""
+    text = f"Session Outcome: {verdict.outcome}{told}\n\n{_record(episode, scrub, trace_tokens)}"
+    return _request(asked, text)
+
+
+def contrast_request(
+    episodes: Sequence[tuple[Episode, Verdict]],
+    *,
+    scrub: Callable[[str], str] = str,
+    trace_tokens: int = TRACE_TOKENS,
+) -> DistillRequest:
+    share = max(200, trace_tokens // max(1, len(episodes)))
+    parts = [
+        f"Run {number} of {len(episodes)}. Outcome: {verdict.outcome}\n{_record(episode, scrub, share)}"
+        for number, (episode, verdict) in enumerate(episodes, 1)
+    ]
+    return _request(prompt("contrast"), "\n\n".join(parts))
+
+
+def _record(episode: Episode, scrub: Callable[[str], str], trace_tokens: int) -> str:
+    task = fence(cut_middle(scrub(episode.task), TASK_TOKENS), "task")
+    trace = fence(trace_of(episode, tokens=trace_tokens, scrub=scrub) or "(no steps)", "trace")
+    return f"Task:\n{task}\n\nSession Trace:\n{trace}"
+
+
+def evidence_for(lesson: Lesson, episodes: Sequence[tuple[Episode, Verdict]], scrub: Callable[[str], str] = str) -> str:
+    """The step that shares most words with a lesson: a model does not quote, so this is the nearest to a source.
+
+    Of its result, what is a report.
+    """
+    wanted = frozenset(terms(f"{lesson.title} {lesson.content}"))
+    best, text = 0, ""
+    for episode, _ in episodes:
+        for step in episode.steps:
+            shared = len(wanted.intersection(terms(f"{step.action[:1000]} {step.result[:1000]}")))
+            if shared > best:
+                reported = quote(message(step.result), step.action) if step.result else ""
+                best, text = shared, f"{step.action[:1000]}{reported and f' => {reported}'}"
+    return scrub(text)[:LONGEST_EVIDENCE_CHARS]

@@ -1,0 +1,213 @@
+"""Sessions: a task, its steps, how it ended, and what that says about the memories that were shown.
+
+Works across processes: a session is a trajectory in the store, so one process may start it and another end it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reasoningbank.context import BankContext, full_id
+from reasoningbank.core.drafts import (
+    MAX_CONTENT_CHARS,
+    clean_metadata,
+    clean_namespace,
+    clean_text,
+    optional_name,
+    required_text,
+)
+from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
+from reasoningbank.core.learning import OF_A_SESSION, Verdict
+from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Trajectory
+from reasoningbank.learn.credit import describe, surprise_of, usual_before, weight_of
+from reasoningbank.learn.episodes import verdict_metadata
+from reasoningbank.learn.evidence import Evidence, signal_for, standing_for, subject_of
+from reasoningbank.learn.queue import enqueue
+from reasoningbank.ports import Reader, Writer
+
+OUTCOMES = ("success", "failure", "unknown")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    trajectory: Trajectory
+    steps: int
+    signals: tuple[Signal, ...]
+    """What the outcome said about the memories of this session."""
+    job_id: str | None
+    """The job that will distil it, accepted in the same transaction; None when somebody else sees to that."""
+
+
+def start(
+    context: BankContext,
+    task: str,
+    *,
+    namespace: str | None = None,
+    agent: str | None = None,
+    metadata: Mapping[str, Any],
+) -> Trajectory:
+    trajectory = Trajectory(
+        id=context.ids.new("trj"),
+        tenant=context.tenant,
+        namespace=clean_namespace(namespace or context.namespace),
+        task=required_text(task, "task", MAX_CONTENT_CHARS),
+        agent=optional_name(agent, "agent"),
+        outcome=None,
+        metadata=clean_metadata(metadata),
+        started_at=context.clock(),
+        ended_at=None,
+    )
+    clean = context.clean(trajectory)[0]
+    context.store.write(context.tenant, lambda writer: writer.add(clean))
+    return clean
+
+
+def session_named(reader: Reader, reference: str) -> Trajectory:
+    """A session by its id, or by a beginning or ending of it that only one session has."""
+    found = reader.get(Trajectory, [reference]).get(reference)
+    if found is None and (whole_id := full_id(reader, Trajectory, "trj", reference)) is not None:
+        found = reader.get(Trajectory, [whole_id]).get(whole_id)
+    if found is None:
+        raise NotFound(f"There is no session {reference!r} here.")
+    return found
+
+
+def running(reader: Reader, reference: str) -> Trajectory:
+    trajectory = session_named(reader, reference)
+    if trajectory.ended_at is not None:
+        raise Conflict(f"The session {reference!r} has ended already, as {trajectory.outcome}.")
+    return trajectory
+
+
+def whole(context: BankContext, reader: Reader, reference: str) -> tuple[Trajectory, list[Step]]:
+    trajectory = session_named(reader, reference)
+    steps = reader.select(Step, {"trajectory_id": trajectory.id})
+    return context.shown(trajectory), [context.shown(step) for step in sorted(steps, key=lambda s: s.number)]
+
+
+def step(context: BankContext, session: str, action: str, result: str, metadata: Mapping[str, Any]) -> Step:
+    wanted = required_text(action, "action", MAX_CONTENT_CHARS)
+    got = clean_text(result, "result", MAX_CONTENT_CHARS)
+    extra = clean_metadata(metadata)
+
+    def change(writer: Writer) -> Step:
+        return _add_step(context, writer, running(writer, session).id, (wanted, got, extra))
+
+    return context.store.write(context.tenant, change)
+
+
+def track(context: BankContext, reference: str, action: str, result: str, metadata: Mapping[str, Any]) -> Step:
+    """Note what was done under a memory, outside of any session: a step whose trajectory is the memory itself."""
+    wanted = required_text(action, "action", MAX_CONTENT_CHARS)
+    got = clean_text(result, "result", MAX_CONTENT_CHARS)
+    extra = clean_metadata(metadata)
+
+    def change(writer: Writer) -> Step:
+        return _add_step(context, writer, context.memory(writer, reference).id, (wanted, got, extra))
+
+    return context.store.write(context.tenant, change)
+
+
+def track_of(context: BankContext, reference: str) -> list[Step]:
+    """The steps that were taken under a memory, in order."""
+    with context.store.read(context.tenant) as reader:
+        steps = reader.select(Step, {"trajectory_id": context.memory(reader, reference).id})
+    return [context.shown(step) for step in sorted(steps, key=lambda s: s.number)]
+
+
+def _add_step(context: BankContext, writer: Writer, under: str, said: tuple[str, str, Mapping[str, Any]]) -> Step:
+    action, result, metadata = said
+    made, _ = context.clean(
+        Step(
+            id=context.ids.new("stp"),
+            tenant=context.tenant,
+            trajectory_id=under,
+            number=writer.count(Step, {"trajectory_id": under}) + 1,
+            action=action,
+            result=result,
+            metadata=metadata,
+            at=context.clock(),
+        )
+    )
+    writer.add(made)
+    return made
+
+
+def end(
+    context: BankContext,
+    session: str,
+    outcome: str,
+    *,
+    used: Sequence[str] = (),
+    verdict: Verdict | None = None,
+    distil: bool = True,
+) -> Ended:
+    """Close a session, credit the memories that were shown in it (an unknown outcome credits nobody) and queue it.
+
+    `verdict` says how a judge came to the outcome; the credit is worth as much as the judge is certain.
+    """
+    if outcome not in OUTCOMES:
+        raise InvalidInput(f"outcome {outcome!r} is unknown: use one of {', '.join(OUTCOMES)}.")
+
+    def change(writer: Writer) -> Ended:
+        there = running(writer, session)
+        metadata = there.metadata if verdict is None else {**there.metadata, "verdict": verdict_metadata(verdict)}
+        # A verdict may quote what was done.
+        trajectory, _ = context.clean(replace(there, outcome=outcome, ended_at=context.clock(), metadata=metadata))
+        writer.revise(trajectory)
+        certainty = 1.0 if verdict is None else verdict.certainty
+        signals = () if outcome == "unknown" else _credit(context, writer, trajectory, used, certainty)
+        for signal in signals:
+            writer.add(signal)
+        job = enqueue(context, writer, namespace=trajectory.namespace, subject=trajectory.id) if distil else None
+        steps = writer.count(Step, {"trajectory_id": trajectory.id})
+        return Ended(trajectory=trajectory, steps=steps, signals=signals, job_id=job.id if job else None)
+
+    return context.store.write(context.tenant, change)
+
+
+def _credit(
+    context: BankContext, reader: Reader, trajectory: Trajectory, used: Sequence[str], certainty: float
+) -> tuple[Signal, ...]:
+    used_ones = [context.memory(reader, reference, trajectory.namespace) for reference in used]
+    named = {standing_for(reader, memory).id for memory in used_ones}
+    memories, ranks, advice = _shown_memories(reader, trajectory.id)
+    memories |= reader.get(Memory, sorted(named.difference(memories)))
+    if not memories:
+        return ()
+    usual, positive = usual_before(reader, trajectory), trajectory.outcome == "success"
+    surprise = surprise_of(usual, positive=positive)
+    return tuple(
+        signal_for(
+            context,
+            memory,
+            Evidence(
+                kind=SignalKind.COMPLETION,
+                positive=positive,
+                weight=certainty * weight_of(memory.id, named, ranks, surprise),
+                used=memory.id in named,
+                source=OF_A_SESSION,
+                trajectory_id=trajectory.id,
+                comment=describe(usual),
+                advice_id=advice.get(memory.id),
+            ),
+        )
+        for memory in memories.values()
+        if memory.state is not State.FORGOTTEN
+    )
+
+
+def _shown_memories(reader: Reader, trajectory_id: str) -> tuple[dict[str, Memory], dict[str, int], dict[str, str]]:
+    """What was shown, or what stands for it since, with the best rank of each and the advice that it gave."""
+    memories: dict[str, Memory] = {}
+    ranks: dict[str, int] = {}
+    advice: dict[str, str] = {}
+    shown, said = reader.ranks_in(trajectory_id), reader.advice_in(trajectory_id)
+    for memory_id, memory in reader.get(Memory, list(shown)).items():
+        subject, advice_id = subject_of(reader, memory, said[memory_id])
+        memories[subject.id] = subject
+        ranks[subject.id] = min(shown[memory_id], ranks.get(subject.id, shown[memory_id]))
+        advice[subject.id] = advice_id
+    return memories, ranks, advice

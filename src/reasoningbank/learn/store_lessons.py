@@ -1,0 +1,214 @@
+"""From lessons to memories, inside the transaction that ends their job.
+
+Knows how a lesson becomes a memory, that the same lesson twice is evidence and not a second memory, that what was
+learned from untrusted memories stays tied to them by its parents, and that what a tool told its readers stays the
+tool's. Ids are derived from the job, so that a lesson kept twice is one memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any
+
+from reasoningbank.context import LIVE_STATES, BankContext
+from reasoningbank.core.confidence import INITIAL_DISTILLED_FAILURE, INITIAL_DISTILLED_SUCCESS
+from reasoningbank.core.drafts import memory_from
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.ids import derived_id
+from reasoningbank.core.learning import Episode, Lesson, Verdict, VerdictOutcome
+from reasoningbank.core.origins import level_of
+from reasoningbank.core.patterns import pattern
+from reasoningbank.core.types import Draft, Memory, Outcome, Signal, SignalKind
+from reasoningbank.guard.admission import admit, readmit
+from reasoningbank.guard.trust import trust_in
+from reasoningbank.learn.answers import find_repeated, problems_of
+from reasoningbank.learn.offline.failure_kind import FIX
+from reasoningbank.learn.offline.warnings import WARNING
+from reasoningbank.learn.tool_voice import as_told
+from reasoningbank.ports import Distiller, Writer
+
+INITIAL_CONFIDENCE: Mapping[Outcome, float] = {
+    Outcome.SUCCESS: INITIAL_DISTILLED_SUCCESS,
+    Outcome.FAILURE: INITIAL_DISTILLED_FAILURE,
+}
+"""Of what was learned from a session that was judged, where the settings say nothing else."""
+_TIME_LETTERS = 10
+OFFLINE = "offline"
+"""The name of the distiller that goes by rules."""
+_ACTION = pattern(r"`([^`\n]+)`")
+SEEN_AGAIN_WEIGHT = 0.5
+"""A lesson that another session teaches too gets this share of a whole piece of evidence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LessonSource:
+    """Everything that is known about where lessons came from."""
+
+    job_id: str
+    episode: Episode
+    verdict: Verdict
+    distiller: Distiller
+    parents: tuple[str, ...] = ()
+    """Memories that were shown in the session."""
+
+
+def validate(lessons: Sequence[Lesson], most: int, maker: str) -> tuple[Lesson, ...]:
+    """The same limits for every distiller, plugins included."""
+    problems = [problem for lesson in lessons for problem in problems_of(lesson)] + find_repeated(lessons)
+    if len(lessons) > most:
+        problems.append(f"there are {len(lessons)} lessons; the limit is {most}.")
+    if problems:
+        raise InvalidInput(f"The distiller {maker!r} made a lesson that cannot be kept: {' '.join(problems)}")
+    return tuple(lessons)
+
+
+def keep(context: BankContext, writer: Writer, lecture: LessonSource, lessons: Sequence[Lesson]) -> list[str]:
+    """The ids of the memories that now hold these lessons, new ones and revised ones."""
+    return [_keep(context, writer, lecture, number, lesson) for number, lesson in enumerate(lessons, 1)]
+
+
+def _keep(context: BankContext, writer: Writer, lecture: LessonSource, number: int, lesson: Lesson) -> str:
+    lesson, episode = as_told(lesson, lecture.episode)
+    lecture = lecture if episode is lecture.episode else replace(lecture, episode=episode)
+    namespace = _home_of(lecture, lesson)
+    lesson = lecture.distiller.settle(writer, namespace, lesson)
+    key: str | None = lesson.key or _key_of_words(lesson)
+    there = writer.select(Memory, {"namespace": namespace, "key": key, "state": LIVE_STATES}, limit=1)
+    if there and not _is_ours(writer, lecture, there[0]):
+        there, key = [], None
+    if not there:
+        made = _memory(context, lecture, lesson, namespace=namespace, key=key, identity=f"{lecture.job_id}/{number}")
+        memory, _ = context.clean(made)
+        return admit(writer, memory, _own_words(lecture, lesson)).memory.id
+    known = there[0]
+    merged = lecture.distiller.merge(known, lesson)
+    if merged is not None:
+        validate([merged], 1, lecture.distiller.name)
+        revised, _ = context.clean(_revise(context, lecture, known, merged))
+        if revised.revision != known.revision:
+            readmit(writer, known, revised, lecture.episode.origin)
+    confirmed = _seen_again(context, lecture, known)
+    # A session that is distilled again as it grows confirms nothing: neither what it taught itself, nor twice.
+    if known.source != lecture.episode.source and not writer.get(Signal, [confirmed.id]):
+        writer.add(confirmed)
+    return known.id
+
+
+def _own_words(lecture: LessonSource, lesson: Lesson) -> str | None:
+    """What the rules wrote about a failure is their own form of words, and a quote; the actions in it are not.
+
+    Otherwise whoever made a tool say the same once would make every honest lesson about it an echo.
+    """
+    if lecture.distiller.name != OFFLINE or lesson.kind not in (FIX, WARNING):
+        return None
+    return "\n".join(_ACTION.findall(lesson.content))
+
+
+def _home_of(lecture: LessonSource, lesson: Lesson) -> str:
+    """What is about the person and not about the work is kept where all work of that person finds it, if anywhere."""
+    theirs = lecture.episode.metadata.get("user_namespace")
+    about_them = lesson.metadata.get("about") == "user" and isinstance(theirs, str)
+    return str(theirs) if about_them else lecture.episode.namespace
+
+
+def _is_ours(writer: Writer, lecture: LessonSource, known: Memory) -> bool:
+    """What somebody else wrote under a key, or the user has vouched for, is not a distiller's to revise."""
+    origin = lecture.episode.origin
+    return known.origin == origin and trust_in(writer, known) <= level_of(origin)
+
+
+def _memory(
+    context: BankContext, lecture: LessonSource, lesson: Lesson, *, namespace: str, key: str | None, identity: str
+) -> Memory:
+    judged = lecture.verdict.outcome is not VerdictOutcome.UNKNOWN
+    draft = Draft(
+        title=lesson.title,
+        description=lesson.description,
+        content=lesson.content,
+        outcome=lesson.outcome,
+        key=key,
+        namespace=namespace,
+        tags=lesson.tags,
+        agent=lecture.episode.agent,
+        origin=lecture.episode.origin,
+        parents=lecture.parents,
+        source=lecture.episode.source,
+        metadata=_provenance(lecture, lesson),
+        initial_confidence=_initial(context, lesson.outcome) if judged else context.settings.confidence.initial_stored,
+    )
+    return memory_from(
+        draft,
+        memory_id=_id_of(lecture.job_id, identity),
+        tenant=context.tenant,
+        namespace=namespace,
+        initial_confidence=context.settings.confidence.initial_stored,
+        now=context.clock(),
+    )
+
+
+def _initial(context: BankContext, outcome: Outcome) -> float:
+    settings = context.settings.confidence
+    return settings.initial_success if outcome is Outcome.SUCCESS else settings.initial_failure
+
+
+def _id_of(job_id: str, identity: str) -> str:
+    """The same for the same lesson of a job, and in the order of the jobs: it begins with the job's own time."""
+    time = job_id.partition("_")[2][:_TIME_LETTERS]
+    return f"mem_{time}{derived_id('', identity)[1 + len(time) :]}"
+
+
+def _provenance(lecture: LessonSource, lesson: Lesson) -> dict[str, Any]:
+    """Where a lesson came from, so that a reader can check it."""
+    told: dict[str, Any] = {
+        **lesson.metadata,
+        "kind": lesson.kind,
+        "job": lecture.job_id,
+        "distiller": lecture.distiller.name,
+        "verdict": f"{lecture.verdict.outcome} by {lecture.verdict.source}",
+    }
+    if lesson.evidence:
+        told["evidence"] = lesson.evidence
+    return told
+
+
+def _revise(context: BankContext, lecture: LessonSource, known: Memory, lesson: Lesson) -> Memory:
+    changed = replace(
+        known,
+        title=lesson.title,
+        description=lesson.description,
+        content=lesson.content,
+        tags=tuple(dict.fromkeys((*known.tags, *lesson.tags))),
+        # A memory that takes something over from untrusted ones is their child from now on.
+        parents=tuple(dict.fromkeys((*known.parents, *lecture.parents))),
+        metadata={**known.metadata, **_provenance(lecture, lesson)},
+    )
+    said = (changed.title, changed.description, changed.content, changed.tags, changed.parents)
+    if said == (known.title, known.description, known.content, known.tags, known.parents):
+        return known
+    return replace(changed, revision=known.revision + 1, updated_at=max(context.clock(), known.updated_at))
+
+
+def _seen_again(context: BankContext, lecture: LessonSource, known: Memory) -> Signal:
+    source = lecture.episode.source
+    return Signal(
+        id=derived_id("sig", f"{known.id}\n{source}\nseen again") if source else context.ids.new("sig"),
+        tenant=context.tenant,
+        memory_id=known.id,
+        kind=SignalKind.COMPLETION,
+        positive=True,
+        weight=SEEN_AGAIN_WEIGHT,
+        used=False,
+        source="distilled",
+        trajectory_id=lecture.episode.source,
+        comment="another session taught the same",
+        at=context.clock(),
+        advice_id=known.advice_id,
+    )
+
+
+def _key_of_words(lesson: Lesson) -> str:
+    words = " ".join(f"{lesson.outcome} {lesson.title} {lesson.content}".casefold().split())
+    return f"lesson:{blake2b(words.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"

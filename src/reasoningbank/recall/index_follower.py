@@ -1,0 +1,391 @@
+"""Keeps an index in step with the feed.
+
+Knows what each kind of change means for an index and in which order to do things: rows and keywords first, so that a
+fresh memory can be found by its words at once, vectors after. Does not know how the index keeps them.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from reasoningbank.core.confidence import ConfidencePolicy, evidence_for
+from reasoningbank.core.digest import blake2b
+from reasoningbank.core.errors import BankDamaged
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.types import Change, EmbedderIdentity, Memory, Op, Signal, Standing
+from reasoningbank.ports import Embedder, Index, IndexBatch, Store, Writer
+from reasoningbank.recall.index_progress import IndexProgress, Progress
+
+if TYPE_CHECKING:
+    from reasoningbank.ports import Floats
+
+CHANGES_PER_BATCH = 2_000
+FEWEST_ROWS_PER_BATCH = 8
+FEWEST_COSTLY_ROWS_PER_BATCH = 32
+"""Of an embedder on another machine, where each call has its price whatever is in it."""
+MOST_ROWS_PER_BATCH = 1_024
+TARGET_BATCH_S = 0.2
+"""How long somebody waits who has a better use for the index, or for this process: a batch is brought to its end."""
+MOST_AT_HAND = 20_000
+LARGE_CONTENT_CHARS = 2_000
+
+GiveWay = Callable[[], bool]
+"""Asked after each batch; True ends the work for now."""
+
+
+def facet_text(memory: Memory, facet: str) -> str:  # noqa: ARG001 - one facet of all embedders so far
+    """What the vector of a memory is made from: all that it says."""
+    return _join(memory.title, memory.description, memory.content)
+
+
+def _join(*parts: str) -> str:
+    """Each part but those that a later one begins with, as a title often is the beginning of its content."""
+    kept = [
+        part for i, part in enumerate(parts) if part and not any(later.startswith(part) for later in parts[i + 1 :])
+    ]
+    return "\n".join(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowerPosition:
+    """How far an index is, as of one commit."""
+
+    stamp: tuple[int, int]
+    applied: int
+    mark: int
+    owes: bool
+    """Whether vectors are lacking, or rows are in doubt."""
+
+
+class Follower:
+    kind = "memory"
+    """The kind of record that the index is of."""
+
+    def __init__(
+        self,
+        store: Store,
+        index: Index,
+        embedder: Callable[[], Embedder],
+        policy: ConfidencePolicy,
+        *,
+        changes_per_batch: int = CHANGES_PER_BATCH,
+    ) -> None:
+        self.store = store
+        self.index = index
+        self._embedder = embedder
+        self._policy = policy
+        self._changes_per_batch = changes_per_batch
+        self._at_hand: dict[str, Memory] = {}
+        """Memories that were just absorbed, so that embedding them needs no second look: bounded, for one run only."""
+        self._kept_position: FollowerPosition | None = None
+        self._counting = threading.Lock()
+        self._wanted = 0
+        """Threads that wait for the right to write the index."""
+
+    def rows(self, ids: Sequence[str]) -> dict[str, Memory]:
+        """What the index should hold of these ids."""
+        return self.store.unscoped(Memory, ids)
+
+    def _facets(self, embedder: Embedder) -> tuple[str, ...]:
+        return embedder.facets
+
+    def lag(self) -> int:
+        """Changes that the index has not seen, plus memories whose vectors it still lacks."""
+        return max(0, self.store.head() - self.index.applied) + self.index.info().awaiting_vectors
+
+    def is_astray(self) -> bool:
+        """Whether the index followed another history: the records were put back from a backup, or replaced, or a power
+        loss took the last ones.
+        """
+        position = self._position()
+        applied = position.applied
+        return applied > 0 and not _holds(self.store.changes(applied - 1, 1), applied, position.mark)
+
+    def _changes(self, limit: int) -> list[Change]:
+        """The changes that the index has not seen. Raises `BankDamaged` where the last one it saw is not there."""
+        applied, mark = (position := self._position()).applied, position.mark
+        if applied == 0:
+            return self.store.changes(0, limit)
+        changes = self.store.changes(applied - 1, 1 + limit)
+        if _holds(changes, applied, mark):
+            return changes[1:]
+        raise BankDamaged("The index followed another history than that of the records; build the index again.")
+
+    def _position(self) -> FollowerPosition:
+        """Asked once for each commit: what is owed takes a look at every row."""
+        while self._kept_position is None or self._kept_position.stamp != self.index.stamp:
+            stamp, index = self.index.stamp, self.index
+            owes = bool(index.awaiting_vectors(1) or index.in_doubt())
+            position = FollowerPosition(stamp, index.applied, index.mark, owes)
+            # Another process may have brought it forward between the questions.
+            if index.stamp == stamp:
+                self._kept_position = position
+        return self._kept_position
+
+    def catch_up(
+        self,
+        *,
+        budget_s: float,
+        wait_s: float = 0.25,
+        progress: Progress | None = None,
+        give_way: GiveWay | None = None,
+    ) -> bool:
+        """Follow the feed for at most about `budget_s`; True when the index is then up to date.
+
+        With `give_way` this is work for an idle hour: it also ends when another thread wants to write the index.
+        """
+        return self.caught_up_to(budget_s=budget_s, wait_s=wait_s, progress=progress, give_way=give_way) is not None
+
+    def caught_up_to(
+        self,
+        *,
+        budget_s: float,
+        wait_s: float = 0.25,
+        progress: Progress | None = None,
+        give_way: GiveWay | None = None,
+    ) -> int | None:
+        """As `catch_up`; the last change that is in the index, or None when it lags behind."""
+        if (seen := self.seen_all()) is not None:
+            return seen
+        deadline = time.monotonic() + budget_s
+
+        def is_over() -> bool:
+            wanted = give_way is not None and (self._wanted > 0 or give_way())
+            return wanted or time.monotonic() > deadline
+
+        with self.writing(wait_s) as granted:
+            if not granted:
+                # Somebody else is bringing the index forward right now.
+                return self.seen_all()
+            return self.follow(is_over, progress)
+
+    def follow(
+        self, is_over: Callable[[], bool], progress: Progress | None = None, *, most_vectors: int | None = None
+    ) -> int | None:
+        """As `caught_up_to`, for whoever has the right to write the index already. With `most_vectors`, none is made
+        when more are owed, or when they cost something.
+        """
+        noted = IndexProgress(progress, self.lag() if progress is not None else 0)
+        try:
+            if ids := self.index.in_doubt():
+                self.index.apply(self.as_they_are(ids))
+            done = self._absorb(is_over, noted) and self._may_embed(most_vectors) and self._embed(is_over, noted)
+            return self.index.applied if done else None
+        finally:
+            self._at_hand.clear()
+
+    def on(self, index: Index, changes_per_batch: int) -> Follower:
+        """The same for another index of the same records."""
+        return type(self)(self.store, index, self._embedder, self._policy, changes_per_batch=changes_per_batch)
+
+    @contextmanager
+    def writing(self, wait_s: float) -> Iterator[bool]:
+        """The right to write the index. Whoever works in an idle hour sees that somebody waits for it."""
+        with ExitStack() as held:
+            with self._counting:
+                self._wanted += 1
+            try:
+                granted = held.enter_context(self.index.writing(wait_s=wait_s))
+            finally:
+                with self._counting:
+                    self._wanted -= 1
+            yield granted
+
+    def seen_all(self) -> int | None:
+        """The last change, when it is in the index and nothing is owed; None otherwise."""
+        position = self._position()
+        return None if position.owes or self._changes(1) else position.applied
+
+    # ------------------------------------------------------------ rows and keywords
+
+    def _absorb(self, is_over: Callable[[], bool], noted: IndexProgress) -> bool:
+        first = self.index.applied
+        while changes := self._changes(self._changes_per_batch):
+            self.index.apply(self._batch(changes))
+            noted.note_words(self.index.applied - first, self.store.head() - first)
+            if is_over():
+                return self.index.applied >= self.store.head()
+        return True
+
+    def _batch(self, changes: Sequence[Change]) -> IndexBatch:
+        added, revised, erased, signals = self._sorted_out(changes)
+        memories = self.rows([*added, *revised])
+        if len(self._at_hand) < MOST_AT_HAND:
+            self._at_hand.update((i, m) for i, m in memories.items() if len(m.content) < LARGE_CONTENT_CHARS)
+        judged = {signal.memory_id for signal in self.store.unscoped(Signal, signals).values()} if signals else set()
+        judged_memories = self.store.unscoped(Memory, sorted(judged.difference(memories))) if judged else {}
+        standings = self.standings(
+            {**judged_memories, **{i: m for i, m in memories.items() if i in revised or i in judged}}
+        )
+        return IndexBatch(
+            added=[(m, standings.get(i) or self._unproven(m)) for i in added if (m := memories.get(i)) is not None],
+            revised=[(m, standings[i]) for i in revised if (m := memories.get(i)) is not None],
+            erased=erased,
+            standings={i: standing for i, standing in standings.items() if i not in memories},
+            applied=changes[-1].seq,
+            mark=_mark(changes[-1]),
+        )
+
+    def take_as_they_are(self, changes: Sequence[Change]) -> None:
+        """Apply what changed out of turn; when its turn comes, it changes nothing any more."""
+        if ids := list(dict.fromkeys(change.id for change in changes if change.kind == self.kind)):
+            self.index.apply(self.as_they_are(ids))
+
+    def as_they_are(self, ids: Sequence[str]) -> IndexBatch:
+        """What the index should hold of these ids, whatever it holds; it comes no further in the feed by this."""
+        memories = self.rows(ids)
+        standings = self.standings(memories)
+        return IndexBatch(
+            revised=[(memory, standings[i]) for i, memory in memories.items()],
+            erased=[i for i in ids if i not in memories],
+            applied=self.index.applied,
+            mark=self.index.mark,
+        )
+
+    def _sorted_out(self, changes: Sequence[Change]) -> tuple[list[str], list[str], list[str], list[str]]:
+        added: dict[str, None] = {}
+        revised: dict[str, None] = {}
+        erased: dict[str, None] = {}
+        signals: list[str] = []
+        for change in changes:
+            if change.kind == "signal" and change.op is Op.ADD:
+                signals.append(change.id)
+            elif change.kind != self.kind:
+                continue
+            elif change.op is Op.ADD:
+                added[change.id] = None
+            elif change.op is Op.REVISE and change.id not in added:
+                revised[change.id] = None
+            elif change.op is Op.REMOVE:
+                revised.pop(change.id, None)
+                if change.id in added:
+                    del added[change.id]
+                else:
+                    erased[change.id] = None
+        return list(added), list(revised), list(erased), signals
+
+    def _unproven(self, memory: Memory) -> Standing:
+        return self._policy.standing(memory.initial_confidence, memory.created_at, ())
+
+    def standings(self, memories: dict[str, Memory]) -> dict[str, Standing]:
+        evidence: dict[str, list[Signal]] = {memory_id: [] for memory_id in memories}
+        by_tenant: dict[str, list[str]] = {}
+        for memory in memories.values():
+            by_tenant.setdefault(memory.tenant, []).append(memory.id)
+        for tenant, ids in by_tenant.items():
+            with self.store.read(tenant) as reader:
+                for signal in reader.select(Signal, {"memory_id": ids}):
+                    evidence[signal.memory_id].append(signal)
+        return {
+            memory_id: self._policy.standing(
+                memory.initial_confidence, memory.created_at, evidence_for(memory, evidence[memory_id])
+            )
+            for memory_id, memory in memories.items()
+        }
+
+    # ------------------------------------------------------------ vectors
+
+    def _may_embed(self, most: int | None) -> bool:
+        if most is None or not self.index.awaiting_vectors(1):
+            return True
+        return len(self.index.awaiting_vectors(most + 1)) <= most and not self._embedder().costly
+
+    def _embed(self, is_over: Callable[[], bool], noted: IndexProgress) -> bool:
+        fewest = size = self._fewest_rows()
+        done = 0
+        while ids := self.index.awaiting_vectors(size):
+            started = time.monotonic()
+            self.index.embed(ids, self._vectors(ids))
+            took_s = max(1e-6, time.monotonic() - started)
+            done += len(ids)
+            if noted.is_wanted:
+                # Asked only then: counting what is left looks at every row.
+                noted.note_vectors(done, self.index.info().awaiting_vectors)
+            if is_over():
+                return not self.index.awaiting_vectors(1)
+            size = max(fewest, min(2 * size, int(size * TARGET_BATCH_S / took_s), MOST_ROWS_PER_BATCH))
+        noted.note_end()
+        return True
+
+    def _fewest_rows(self) -> int:
+        if not self.index.awaiting_vectors(1):
+            return FEWEST_ROWS_PER_BATCH
+        return FEWEST_COSTLY_ROWS_PER_BATCH if self._embedder().costly else FEWEST_ROWS_PER_BATCH
+
+    def _vectors(self, ids: Sequence[str]) -> dict[str, Floats]:
+        import numpy as np
+
+        embedder = self._embedder()
+        memories = {i: self._at_hand.pop(i) for i in ids if i in self._at_hand}
+        memories.update(self.rows([i for i in ids if i not in memories]))
+        dimension = embedder.identity.dimension
+        facets = self._facets(embedder)
+        # A caller gives the first facet alone. Without it, what was kept is of another version and says nothing here.
+        whole = 4 * dimension
+        kept = {
+            i: blobs for i, blobs in self._kept_vectors(memories).items() if len(blobs.get(facets[0], b"")) == whole
+        }
+        made: dict[str, Floats] = {}
+        lacking = [i for i in ids if i in memories and i not in kept]
+        texts = {facet: [facet_text(memories[i], facet) for i in lacking] for facet in facets}
+        # A short memory says the same in every facet: embedded once.
+        place = {text: row for row, text in enumerate(dict.fromkeys(chain.from_iterable(texts.values())))}
+        fresh = embedder.embed(list(place))
+        position = {memory_id: row for row, memory_id in enumerate(ids)}
+        for facet in facets:
+            rows = np.zeros((len(ids), dimension), dtype=np.float32)
+            if lacking:
+                rows[[position[i] for i in lacking]] = fresh[[place[text] for text in texts[facet]]]
+            for row, memory_id in enumerate(ids):
+                blob = kept.get(memory_id, {}).get(facet)
+                if blob is not None and len(blob) == whole:
+                    rows[row] = np.frombuffer(blob, dtype="<f4")
+            made[facet] = rows
+        if embedder.costly and lacking:
+            self._keep(embedder, memories, lacking, ids, made)
+        return made
+
+    def _kept_vectors(self, memories: dict[str, Memory]) -> dict[str, dict[str, bytes]]:
+        kept: dict[str, dict[str, bytes]] = {}
+        for tenant in {memory.tenant for memory in memories.values()}:
+            with self.store.read(tenant) as reader:
+                kept.update(reader.vectors(self.index.identity, [i for i, m in memories.items() if m.tenant == tenant]))
+        return kept
+
+    def _keep(
+        self,
+        embedder: Embedder,
+        memories: dict[str, Memory],
+        lacking: Sequence[str],
+        ids: Sequence[str],
+        made: dict[str, Floats],
+    ) -> None:
+        position = {memory_id: row for row, memory_id in enumerate(ids)}
+        for tenant in {memories[i].tenant for i in lacking}:
+            blobs = {
+                i: {facet: rows[position[i]].astype("<f4").tobytes() for facet, rows in made.items()}
+                for i in lacking
+                if memories[i].tenant == tenant
+            }
+            self.store.write(tenant, partial(_keep_all, identity=embedder.identity, blobs=blobs))
+
+
+def _holds(changes: Sequence[Change], applied: int, mark: int) -> bool:
+    """Whether the first of them is the one that an index has seen last."""
+    return bool(changes) and changes[0].seq == applied and _mark(changes[0]) == mark
+
+
+def _mark(change: Change) -> int:
+    text = f"{change.seq} {change.kind} {change.op} {change.id} {change.at!r}"
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def _keep_all(writer: Writer, identity: EmbedderIdentity, blobs: Mapping[str, Mapping[str, bytes]]) -> None:
+    for memory_id, vectors in blobs.items():
+        writer.keep_vectors(identity, memory_id, vectors)
