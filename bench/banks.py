@@ -22,7 +22,7 @@ import numpy as np
 import reasoningbank
 from bench.corpus import Corpus
 from reasoningbank import ReasoningBank
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite.store import SqliteStore
 
 NAMESPACE = "web"
 _SHAPING = ("store", "index", "embed", "core", "recall", "wiring")

@@ -19,8 +19,8 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.drafts import memory_from
 from reasoningbank.core.ids import IdSource
 from reasoningbank.core.types import Draft, Memory
-from reasoningbank.store.sqlite import SqliteStore
-from reasoningbank.store.tables import table_of
+from reasoningbank.store.sqlite.store import SqliteStore
+from reasoningbank.store.sqlite.tables import table_of
 from reasoningbank.wiring.embedders import HASH_DIMENSION, identity_of
 
 PREFILLED = 10_000

@@ -20,7 +20,7 @@ import reasoningbank.embed.hashing
 import reasoningbank.index.embedded
 import reasoningbank.recall.experience
 import reasoningbank.recall.search
-import reasoningbank.store.recovering  # noqa: F401
+import reasoningbank.store.sqlite.recovering  # noqa: F401
 from reasoningbank.core.errors import BankError
 from reasoningbank.wiring import ReasoningBank
 

@@ -28,7 +28,7 @@ from bench.storms._teaching import teacher
 from bench.storms._weather import Promise, Weather
 from reasoningbank.core.types import Memory
 from reasoningbank.learn import queue
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite.store import SqliteStore
 from reasoningbank.wiring import ReasoningBank
 
 LIVES_S = (0.05, 0.3, 1.5)
@@ -102,7 +102,7 @@ WARM = (
     "serve.http.server",
     "serve.http.start",
     "serve.mcp.http",
-    "agents.listening",
+    "agents.hook_listener",
     "recall.search",
     "index.embedded",
 )

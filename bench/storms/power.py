@@ -24,7 +24,7 @@ from bench.storms._disk import Disk, Tree
 from bench.storms._recorder import BANK_MARK, Recorder, events_in
 from bench.storms._weather import Promise, Weather
 from reasoningbank.core.types import Memory
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite.store import SqliteStore
 from reasoningbank.wiring import ReasoningBank
 
 SLICE = 4

@@ -42,7 +42,7 @@ from reasoningbank.core.types import (
     Trajectory,
 )
 from reasoningbank.ports import Store, Writer
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite.store import SqliteStore
 
 BACKENDS: dict[str, Callable[[Path], Store]] = {
     "sqlite": lambda folder: SqliteStore(folder / "bank.db"),

@@ -27,7 +27,7 @@ from reasoningbank.core.errors import (
     StoreError,
 )
 from reasoningbank.core.types import Exposure, Memory
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite.store import SqliteStore
 
 
 def opened(path: Path, **options: object) -> ReasoningBank:
@@ -268,7 +268,7 @@ class MediumFile(apsw.VFSFile):
 
 @pytest.fixture
 def medium(monkeypatch: pytest.MonkeyPatch) -> Iterator[Medium]:
-    import reasoningbank.store.sqlite as module
+    import reasoningbank.store.sqlite.store as module
 
     shim = Medium("erring")
     real = apsw.Connection

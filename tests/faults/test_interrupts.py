@@ -17,8 +17,8 @@ import pytest
 from reasoningbank.core.types import Memory, Scope, State
 from reasoningbank.core.types import Outcome as Ending
 from reasoningbank.ports import Writer
-from reasoningbank.store import group_commit
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite import group_commit
+from reasoningbank.store.sqlite.store import SqliteStore
 
 WITHIN_S = 30.0
 LATEST_STEP = 2_000
@@ -214,10 +214,10 @@ def test_what_the_others_are_told_is_true_when_the_thread_that_commits_for_them_
 COMMAND = """
 import sys
 from reasoningbank.cli.main import main
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite.store import SqliteStore
 
 def step(frame, event, given):
-    if event == sys.argv[2] and frame.f_code is SqliteStore._committed.__code__:
+    if event == sys.argv[2] and frame.f_code is SqliteStore._commit.__code__:
         sys.setprofile(None)
         raise KeyboardInterrupt
 

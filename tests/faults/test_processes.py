@@ -10,7 +10,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.index.embedded import EmbeddedIndex
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite.store import SqliteStore
 
 ROOT = Path(__file__).parents[2]
 Child = Callable[..., "subprocess.Popen[str]"]

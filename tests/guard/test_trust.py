@@ -395,7 +395,7 @@ def test_an_import_can_be_named_approved_and_revoked_as_a_whole(bank: ReasoningB
 def test_a_bank_of_the_first_schema_gets_its_levels_when_it_is_opened(tmp_path: Path) -> None:
     import apsw
 
-    from reasoningbank.store.schema import APPLICATION_ID, MIGRATIONS
+    from reasoningbank.store.sqlite.schema import APPLICATION_ID, MIGRATIONS
 
     path = tmp_path / "old.db"
     with ReasoningBank.open(tmp_path / "new.db", embedder="hash", namespace="n") as bank:

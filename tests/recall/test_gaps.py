@@ -12,8 +12,8 @@ from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import EVERY_NAMESPACE
 from reasoningbank.ports import Filter
 from reasoningbank.recall.gaps import MAX_QUESTION_CHARS, beginning_of, gap_of, subject_of
-from reasoningbank.store.schema import MIGRATIONS
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite.schema import MIGRATIONS
+from reasoningbank.store.sqlite.store import SqliteStore
 
 VAIN = "how do I deploy to the staging cluster"
 
@@ -176,7 +176,7 @@ def test_any_question_has_a_subject(text):
 
 
 def test_the_log_is_bounded_and_what_was_not_asked_for_longest_goes_first(path, monkeypatch):
-    import reasoningbank.store.gap_rows as module
+    import reasoningbank.store.sqlite.gap_rows as module
 
     monkeypatch.setattr(module, "MOST_GAPS", 5)
     store = SqliteStore(path)
@@ -212,7 +212,7 @@ def test_a_read_only_bank_answers_without_a_log(path):
 
 
 def test_a_bank_of_the_schema_before_gets_its_log_when_it_is_opened(path, monkeypatch):
-    import reasoningbank.store.opening as module
+    import reasoningbank.store.sqlite.opening as module
 
     before = next(n for n, statements in enumerate(MIGRATIONS) if any("TABLE gaps" in s for s in statements))
     with monkeypatch.context() as patched:

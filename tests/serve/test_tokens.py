@@ -13,8 +13,8 @@ from reasoningbank.cli.main import main
 from reasoningbank.core.errors import InvalidInput, NotFound, Unauthenticated
 from reasoningbank.serve import tokens
 from reasoningbank.serve.http.limits import Limits
-from reasoningbank.store import opening
-from reasoningbank.store.schema import MIGRATIONS
+from reasoningbank.store.sqlite import opening
+from reasoningbank.store.sqlite.schema import MIGRATIONS
 from tests.serve.conftest import Api, served
 
 

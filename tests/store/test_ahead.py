@@ -14,16 +14,16 @@ from reasoningbank.core.errors import Conflict, StoreError
 from reasoningbank.core.types import Memory
 from reasoningbank.guard import fields
 from reasoningbank.ports import Writer
-from reasoningbank.store import sqlite
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite import store
+from reasoningbank.store.sqlite.store import SqliteStore
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bank that is locked is not waited for: what asks for it then fails."""
-    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_MS", 1)
-    monkeypatch.setattr("reasoningbank.store.connections.BUSY_TIMEOUT_MS", 1)
-    monkeypatch.setattr(sqlite, "PATIENCE_S", 0.001)
+    monkeypatch.setattr(store, "BUSY_TIMEOUT_MS", 1)
+    monkeypatch.setattr("reasoningbank.store.sqlite.connections.BUSY_TIMEOUT_MS", 1)
+    monkeypatch.setattr(store, "PATIENCE_S", 0.001)
 
 
 def kept(path: Path) -> int:

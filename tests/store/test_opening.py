@@ -23,8 +23,8 @@ from reasoningbank.core.errors import (
     InvalidInput,
     StoreError,
 )
-from reasoningbank.store.schema import MIGRATIONS, SCHEMA_VERSION
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
+from reasoningbank.store.sqlite.store import SqliteStore
 
 
 def opened(path: object, **options: object) -> ReasoningBank:
@@ -276,7 +276,7 @@ def test_processes_that_create_the_same_bank_at_once_all_succeed(
 KILLED_WHILE_MIGRATING = """
 import os, signal, sys
 import apsw
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite.store import SqliteStore
 left = int(sys.argv[2])
 
 class Dying(apsw.Connection):
@@ -312,7 +312,7 @@ def test_a_kill_at_any_statement_of_the_first_opening_leaves_a_bank_that_opens(
 def test_a_migration_that_fails_halfway_leaves_the_old_schema(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(path) as bank:
         bank.store("k", "v")
-    import reasoningbank.store.opening as module
+    import reasoningbank.store.sqlite.opening as module
 
     coming = ("CREATE TABLE more (x)", "ALTER TABLE memories ADD COLUMN more TEXT", "THIS IS NO SQL")
     monkeypatch.setattr(module, "MIGRATIONS", (*MIGRATIONS, coming))

@@ -200,7 +200,7 @@ def test_a_file_of_another_program_is_never_replaced(path: Path, backup: Path) -
 KILLED_AT_EACH_STEP = """
 import os, signal, sys
 from reasoningbank import ReasoningBank
-import reasoningbank.store.recovering, reasoningbank.wiring.engine, shutil
+import reasoningbank.store.sqlite.recovering, reasoningbank.wiring.engine, shutil
 
 def dying(real):
     def call(*words, **named):

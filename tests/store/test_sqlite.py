@@ -16,12 +16,12 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Exposure, Memory
 from reasoningbank.ports import Writer
-from reasoningbank.store import opening, schema
-from reasoningbank.store.group_commit import UNITS_PER_COMMIT, Unit
-from reasoningbank.store.schema import MIGRATIONS
-from reasoningbank.store.sqlite import SAFE_SQLITE, SqliteStore
-from reasoningbank.store.tables import table_of
-from reasoningbank.store.task_rows import like_tasks
+from reasoningbank.store.sqlite import opening, schema
+from reasoningbank.store.sqlite.group_commit import UNITS_PER_COMMIT, Unit
+from reasoningbank.store.sqlite.schema import MIGRATIONS
+from reasoningbank.store.sqlite.store import SAFE_SQLITE, SqliteStore
+from reasoningbank.store.sqlite.tables import table_of
+from reasoningbank.store.sqlite.task_rows import like_tasks
 
 CANARY = "Zanzibar-canary-7f3a"
 
@@ -236,7 +236,7 @@ def test_threads_may_share_a_bank_in_memory() -> None:
 INTERRUPTED_WAITER = """
 import os, signal, sys, threading
 from reasoningbank.core.types import Exposure
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite.store import SqliteStore
 
 store = SqliteStore(sys.argv[1])
 begun, go = threading.Event(), threading.Event()

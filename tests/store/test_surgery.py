@@ -254,8 +254,8 @@ def test_a_backup_opened_as_a_bank_is_one_like_any_other(path: Path) -> None:
 
 
 def test_a_bank_from_before_the_stamps_crashed_and_opens(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import reasoningbank.store.opening as module
-    from reasoningbank.store.schema import MIGRATIONS, STAMPED_SINCE
+    import reasoningbank.store.sqlite.opening as module
+    from reasoningbank.store.sqlite.schema import MIGRATIONS, STAMPED_SINCE
 
     with monkeypatch.context() as older:
         older.setattr(module, "MIGRATIONS", MIGRATIONS[: STAMPED_SINCE - 1])

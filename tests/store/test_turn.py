@@ -15,8 +15,8 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.types import Memory
-from reasoningbank.store import turn as turns
-from reasoningbank.store.turn import WriteTurn
+from reasoningbank.store.sqlite import turn as turns
+from reasoningbank.store.sqlite.turn import WriteTurn
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere SQLite alone decides who writes")
 ENOUGH_S = 30.0
@@ -26,7 +26,7 @@ def held_elsewhere(path: Path, then: str) -> subprocess.Popen[str]:
     """A process that has the turn, says so and goes on."""
     source = f"""
 import os, sys, time
-from reasoningbank.store.turn import WriteTurn
+from reasoningbank.store.sqlite.turn import WriteTurn
 turn = WriteTurn({str(path)!r})
 assert turn.take()
 {then}

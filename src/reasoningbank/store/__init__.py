@@ -1,1 +1,1 @@
-"""The records and the feed: one file per backend."""
+"""The records and the feed: a folder or a file for each backend."""

@@ -21,7 +21,7 @@ from reasoningbank.core.types import DEFAULT_TENANT
 from reasoningbank.forking import renew_in_child
 from reasoningbank.guard.scrubbing import scrubber_for
 from reasoningbank.recall.holdout import checked_share
-from reasoningbank.store.sqlite import SqliteStore
+from reasoningbank.store.sqlite.store import SqliteStore
 from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, EMBEDDERS, identity_of
 from reasoningbank.wiring.engine import EmbeddedEngine
 from reasoningbank.wiring.learning import ConfiguredLearning
@@ -131,7 +131,7 @@ class ReasoningBank(Bank):
         The backup is checked row by row first. The bank that was there is kept under the name in `kept`, and
         recovering from that one undoes it. Nobody may have the bank open. The index is built anew by the next search.
         """
-        from reasoningbank.store.recovering import recover
+        from reasoningbank.store.sqlite.recovering import recover
         from reasoningbank.wiring.engine import drop_index, other_build
 
         path = sqlite_path(str(bank) if bank is not None else from_environment().bank)

@@ -40,7 +40,7 @@ from reasoningbank.core.types import (
     Tombstone,
     Trajectory,
 )
-from reasoningbank.store.batched_inserts import Insert
+from reasoningbank.store.sqlite.batched_inserts import Insert
 
 R = TypeVar("R", bound=Record)
 

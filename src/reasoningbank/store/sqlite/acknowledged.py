@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.store.stamps import NAME_BYTES, Stamp
+from reasoningbank.store.sqlite.stamps import NAME_BYTES, Stamp
 
 _NOTE = struct.Struct(f"<8s{NAME_BYTES}s{NAME_BYTES}sQ")
 _MAGIC = b"RBNKACK1"

@@ -24,14 +24,14 @@ import apsw
 
 from reasoningbank import forking
 from reasoningbank.core.errors import BankReplaced, StoreError
-from reasoningbank.store.acknowledged import WATCHABLE, read_head
-from reasoningbank.store.calls import UnforkedCursor, check_not_torn, close, connect, forbid, leave, never_close
-from reasoningbank.store.holders import note_closed, note_opened
-from reasoningbank.store.opening import access_to, bring_up_to_date, stamp_and_head_of
-from reasoningbank.store.pairing import check_head, check_log_is_not_alone, check_pair
-from reasoningbank.store.stamps import Stamp, stamp_and_head
-from reasoningbank.store.turn import WriteTurn
-from reasoningbank.store.watch import FileWatch, Inodes, inodes_of
+from reasoningbank.store.sqlite.acknowledged import WATCHABLE, read_head
+from reasoningbank.store.sqlite.calls import UnforkedCursor, check_not_torn, close, connect, forbid, leave, never_close
+from reasoningbank.store.sqlite.holders import note_closed, note_opened
+from reasoningbank.store.sqlite.opening import access_to, bring_up_to_date, stamp_and_head_of
+from reasoningbank.store.sqlite.pairing import check_head, check_log_is_not_alone, check_pair
+from reasoningbank.store.sqlite.stamps import Stamp, stamp_and_head
+from reasoningbank.store.sqlite.turn import WriteTurn
+from reasoningbank.store.sqlite.watch import FileWatch, Inodes, inodes_of
 
 MEMORY = ":memory:"
 BUSY_TIMEOUT_MS = 30_000

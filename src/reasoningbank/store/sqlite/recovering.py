@@ -19,14 +19,14 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankUnavailable, InvalidInput, StoreError
 from reasoningbank.ports import Contents, Recovered
-from reasoningbank.store.acknowledged import note_beside
-from reasoningbank.store.copying import Progress, fill, passing_file
-from reasoningbank.store.durable import sync_file, sync_folder
-from reasoningbank.store.error_mapping import NAMED, faults_named, translate
-from reasoningbank.store.holders import check_not_open_here, held_alone
-from reasoningbank.store.opening import bring_up_to_date, known_version, number_from
-from reasoningbank.store.pairing import check_pair, log_bytes
-from reasoningbank.store.verify_backup import damage_in
+from reasoningbank.store.sqlite.acknowledged import note_beside
+from reasoningbank.store.sqlite.copying import Progress, fill, passing_file
+from reasoningbank.store.sqlite.durable import sync_file, sync_folder
+from reasoningbank.store.sqlite.error_mapping import NAMED, faults_named, translate
+from reasoningbank.store.sqlite.holders import check_not_open_here, held_alone
+from reasoningbank.store.sqlite.opening import bring_up_to_date, known_version, number_from
+from reasoningbank.store.sqlite.pairing import check_pair, log_bytes
+from reasoningbank.store.sqlite.verify_backup import damage_in
 
 _COMPANIONS = ("-wal", "-shm", "-journal")
 _BUSY_MS = 2_000

@@ -17,9 +17,9 @@ from reasoningbank.core.frozen import fields
 from reasoningbank.core.recency import MADE_AT, ListPosition, parse_position
 from reasoningbank.core.types import EmbedderIdentity, Lease, Memory, Record, Scope, Sidecar, State, Trajectory
 from reasoningbank.ports import FEWEST_WORDS_ALIKE
-from reasoningbank.store import leases, task_rows
-from reasoningbank.store.error_mapping import remedy
-from reasoningbank.store.tables import BESIDE, Table, decoded_beside, table_of
+from reasoningbank.store.sqlite import leases, task_rows
+from reasoningbank.store.sqlite.error_mapping import remedy
+from reasoningbank.store.sqlite.tables import BESIDE, Table, decoded_beside, table_of
 
 if TYPE_CHECKING:
     from reasoningbank.core.task_confidence import Evidenced
@@ -221,17 +221,17 @@ class SqliteReader:
         return task_rows.evidence_in(self._connection, self._tenant, trajectory_ids)
 
     def tallies(self, since: float) -> dict[str, Tally]:
-        from reasoningbank.store import worth_rows
+        from reasoningbank.store.sqlite import worth_rows
 
         return worth_rows.tallies(self._connection, self._tenant, since)
 
     def trials(self, namespace: str | None, since: float) -> list[Trial]:
-        from reasoningbank.store import worth_rows
+        from reasoningbank.store.sqlite import worth_rows
 
         return worth_rows.trials(self._connection, self._tenant, namespace, since)
 
     def kind_rates(self, namespace: str | None, since: float, limit: int) -> list[KindRate]:
-        from reasoningbank.store import worth_rows
+        from reasoningbank.store.sqlite import worth_rows
 
         return worth_rows.kind_rates(self._connection, self._tenant, namespace, since, limit)
 

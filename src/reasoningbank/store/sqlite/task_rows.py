@@ -13,7 +13,7 @@ import apsw
 
 from reasoningbank.core.task_confidence import Evidenced
 from reasoningbank.core.types import Trajectory
-from reasoningbank.store.batched_inserts import Insert
+from reasoningbank.store.sqlite.batched_inserts import Insert
 
 TASK = Insert("INSERT OR REPLACE INTO tasks (trajectory_id, tenant, namespace, kind, succeeded, ended_at)", 6)
 _ENDS = {"success": 1, "failure": 0}

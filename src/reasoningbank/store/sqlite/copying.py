@@ -16,11 +16,11 @@ import apsw
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.forking import unforked
-from reasoningbank.store.calls import close, connect
-from reasoningbank.store.durable import sync_file, sync_folder
-from reasoningbank.store.opening import number_from
-from reasoningbank.store.schema import STAMPED_SINCE
-from reasoningbank.store.stamps import renew_stamp
+from reasoningbank.store.sqlite.calls import close, connect
+from reasoningbank.store.sqlite.durable import sync_file, sync_folder
+from reasoningbank.store.sqlite.opening import number_from
+from reasoningbank.store.sqlite.schema import STAMPED_SINCE
+from reasoningbank.store.sqlite.stamps import renew_stamp
 
 if sys.platform != "win32":
     import fcntl

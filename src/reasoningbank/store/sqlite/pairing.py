@@ -14,8 +14,8 @@ from pathlib import Path
 import apsw
 
 from reasoningbank.core.errors import BankReplaced
-from reasoningbank.store.acknowledged import AcknowledgedNote
-from reasoningbank.store.stamps import FRAME_HEADER_BYTES, LOG_HEADER_BYTES, NOTHING, Log, Stamp, stamp_in
+from reasoningbank.store.sqlite.acknowledged import AcknowledgedNote
+from reasoningbank.store.sqlite.stamps import FRAME_HEADER_BYTES, LOG_HEADER_BYTES, NOTHING, Log, Stamp, stamp_in
 
 _LOOKS = 5
 """Somebody who writes meanwhile may begin the log anew between two glances."""

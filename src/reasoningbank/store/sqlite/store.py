@@ -26,23 +26,23 @@ from reasoningbank.core.errors import BankDamaged, BankError, BankReadOnly, Bank
 from reasoningbank.core.types import AccessToken, Change, Exposure, Gap, Op, Record
 from reasoningbank.forking import renew_in_child, unforked
 from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
-from reasoningbank.store.batched_inserts import Pending
-from reasoningbank.store.calls import check_not_torn, in_transaction
-from reasoningbank.store.connections import BUSY_TIMEOUT_MS, MEMORY, Connections
-from reasoningbank.store.copying import copy_to
-from reasoningbank.store.durable import sync_file
-from reasoningbank.store.error_mapping import NAMED, faults_named, remedy, translate
-from reasoningbank.store.gap_rows import add_gaps, gaps_of, remove_gaps
-from reasoningbank.store.group_commit import GroupCommit, Unit
-from reasoningbank.store.leases import tenants_with_jobs
-from reasoningbank.store.opening import number_from
-from reasoningbank.store.reading import SqliteReader
-from reasoningbank.store.schema import SCHEMA_VERSION
-from reasoningbank.store.tables import table_of
-from reasoningbank.store.tokens_replies import put_token, token_in, tokens_in
-from reasoningbank.store.turn import PATIENCE_S
-from reasoningbank.store.verify_backup import damage_in
-from reasoningbank.store.writing import SqliteWriter
+from reasoningbank.store.sqlite.batched_inserts import Pending
+from reasoningbank.store.sqlite.calls import check_not_torn, in_transaction
+from reasoningbank.store.sqlite.connections import BUSY_TIMEOUT_MS, MEMORY, Connections
+from reasoningbank.store.sqlite.copying import copy_to
+from reasoningbank.store.sqlite.durable import sync_file
+from reasoningbank.store.sqlite.error_mapping import NAMED, faults_named, remedy, translate
+from reasoningbank.store.sqlite.gap_rows import add_gaps, gaps_of, remove_gaps
+from reasoningbank.store.sqlite.group_commit import GroupCommit, Unit
+from reasoningbank.store.sqlite.leases import tenants_with_jobs
+from reasoningbank.store.sqlite.opening import number_from
+from reasoningbank.store.sqlite.reading import SqliteReader
+from reasoningbank.store.sqlite.schema import SCHEMA_VERSION
+from reasoningbank.store.sqlite.tables import table_of
+from reasoningbank.store.sqlite.tokens_replies import put_token, token_in, tokens_in
+from reasoningbank.store.sqlite.turn import PATIENCE_S
+from reasoningbank.store.sqlite.verify_backup import damage_in
+from reasoningbank.store.sqlite.writing import SqliteWriter
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)

@@ -27,12 +27,12 @@ from reasoningbank.core.types import (
     Step,
     Trajectory,
 )
-from reasoningbank.store import leases, task_rows
-from reasoningbank.store.batched_inserts import Insert, Pending
-from reasoningbank.store.error_mapping import translate
-from reasoningbank.store.reading import SqliteReader
-from reasoningbank.store.tables import BESIDE, table_of
-from reasoningbank.store.tokens_replies import drop_replies_about, put_reply, reply_in
+from reasoningbank.store.sqlite import leases, task_rows
+from reasoningbank.store.sqlite.batched_inserts import Insert, Pending
+from reasoningbank.store.sqlite.error_mapping import translate
+from reasoningbank.store.sqlite.reading import SqliteReader
+from reasoningbank.store.sqlite.tables import BESIDE, table_of
+from reasoningbank.store.sqlite.tokens_replies import drop_replies_about, put_reply, reply_in
 
 R = TypeVar("R", bound=Record)
 _FEED = Insert("INSERT INTO feed (kind, op, id, tenant, at)", 5)

@@ -18,8 +18,8 @@ from pathlib import Path
 import apsw
 
 from reasoningbank.core.errors import BankReplaced
-from reasoningbank.store.acknowledged import Notebook, read_stamp
-from reasoningbank.store.stamps import (
+from reasoningbank.store.sqlite.acknowledged import Notebook, read_stamp
+from reasoningbank.store.sqlite.stamps import (
     FRAME_HEADER_BYTES,
     LOG_HEADER_BYTES,
     NOTHING,

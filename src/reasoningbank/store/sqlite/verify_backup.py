@@ -10,9 +10,9 @@ import apsw
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Op
 from reasoningbank.ports import Damage
-from reasoningbank.store.error_mapping import NAMED
-from reasoningbank.store.tables import Table, tables
-from reasoningbank.store.tokens_replies import ALTERED, tokens_in
+from reasoningbank.store.sqlite.error_mapping import NAMED
+from reasoningbank.store.sqlite.tables import Table, tables
+from reasoningbank.store.sqlite.tokens_replies import ALTERED, tokens_in
 
 
 def damage_in(connection: apsw.Connection) -> Iterator[Damage]:

@@ -1,0 +1,1 @@
+"""Records in one SQLite file: connections, commits, the watch over the file, backup and recovery."""
