@@ -15,13 +15,13 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.store.records.tokens import token_hash
 from reasoningbank.store.sqlite.acknowledged import WATCHABLE, note_stamp
 from reasoningbank.store.sqlite.durable import make_folder
 from reasoningbank.store.sqlite.error_mapping import not_a_bank, remedy
 from reasoningbank.store.sqlite.pairing import read_file
 from reasoningbank.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STAMPED_SINCE
 from reasoningbank.store.sqlite.stamps import Stamp, renew_stamp, stamp_and_head
-from reasoningbank.store.sqlite.tokens_replies import token_hash
 
 _MAGIC = b"SQLite format 3\0"
 _SMALLEST_PAGE_BYTES = 512

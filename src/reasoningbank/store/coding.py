@@ -1,7 +1,6 @@
-"""How each kind of record lies in its table: columns, coding, content hash.
+"""How each kind of record becomes a row of its table and a row becomes a record, with the hash of its contents.
 
-One descriptor per kind serves inserting, reading, hashing, verifying and exporting, so a new kind of record is one
-line here and one migration. Knows nothing about connections or transactions.
+One descriptor per kind serves writing, reading, hashing and verifying. Knows nothing about back ends or transactions.
 """
 
 from __future__ import annotations
@@ -20,10 +19,8 @@ from reasoningbank.core.types import (
     ConsolidationKind,
     Edge,
     EdgeKind,
-    Exposure,
     Job,
     JobState,
-    KeptVector,
     Membership,
     Memory,
     Outcome,
@@ -31,16 +28,26 @@ from reasoningbank.core.types import (
     Ruling,
     RulingKind,
     Scope,
-    Sidecar,
     Signal,
     SignalKind,
     Spending,
     State,
     Step,
-    Tombstone,
     Trajectory,
 )
-from reasoningbank.store.sqlite.batched_inserts import Insert
+from reasoningbank.store.tables import (
+    CONSOLIDATIONS,
+    EDGES,
+    JOBS,
+    MEMBERSHIPS,
+    MEMORIES,
+    RULINGS,
+    SIGNALS,
+    SPENDING,
+    STEPS,
+    TRAJECTORIES,
+    Table,
+)
 
 R = TypeVar("R", bound=Record)
 
@@ -113,14 +120,16 @@ def content_hash(values: Sequence[Any]) -> bytes:
     return blake2b(_hash_json(values).encode(), digest_size=16).digest()
 
 
-class Table(Generic[R]):
-    """`kind` is the record's class, `noun` its name in the feed and in exports, `name` its table."""
+class RecordTable(Generic[R]):
+    """`kind` is the record's class, `noun` its name in the feed and in exports, `table` where it lies."""
 
-    def __init__(self, kind: type[R], noun: str, name: str, enums: Mapping[str, type[StrEnum]]) -> None:
+    def __init__(self, kind: type[R], noun: str, table: Table, enums: Mapping[str, type[StrEnum]]) -> None:
         self.kind = kind
         self.noun = noun
-        self.name = name
+        self.table = table
         self.columns = tuple(f.name for f in fields(kind))
+        self.row = (*self.columns, "hash")
+        """The columns of a row, in their order."""
         decoders: dict[str, Callable[[Any], Any]] = {**_DECODERS, **enums}
         self._setters = tuple(getattr(kind, column).__set__ for column in self.columns)
         self._values: Callable[[R], tuple[Any, ...]] = attrgetter(*self.columns)
@@ -128,12 +137,6 @@ class Table(Generic[R]):
         self._decoders = [(i, decoders[c]) for i, c in enumerate(self.columns) if c in decoders]
         self._later = tuple(LATER[column] for column in self.columns if column in LATER)
         self._first_later = len(self.columns) - len(self._later)
-        listed = ", ".join(self.columns)
-        self.listed = f"{listed}, hash"
-        self.insert = Insert(f"INSERT INTO {name} ({self.listed})", len(self.columns) + 1)
-        self.update_sql = (
-            f"UPDATE {name} SET {', '.join(f'{c} = ?' for c in self.columns)}, hash = ? WHERE id = ? AND tenant = ?"
-        )
 
     def encode(self, record: R) -> tuple[Any, ...]:
         """The column values, the content hash last."""
@@ -167,34 +170,22 @@ class Table(Generic[R]):
             return False
 
 
-BESIDE: dict[type[Sidecar], tuple[str, str]] = {
-    Exposure: ("exposures", "num"),
-    KeptVector: ("vectors", "num"),
-    Tombstone: ("tombstones", "id"),
-}
-"""Table and order of what is kept beside the records."""
-
-
-def decoded_beside(values: dict[str, Any]) -> dict[str, Any]:
-    return {**values, "withheld": bool(values["withheld"])} if "withheld" in values else values
-
-
 @lru_cache(maxsize=1)
-def tables() -> dict[type[Record], Table[Any]]:
-    listed: tuple[Table[Any], ...] = (
-        Table(Memory, "memory", "memories", {"scope": Scope, "outcome": Outcome, "state": State}),
-        Table(Signal, "signal", "signals", {"kind": SignalKind}),
-        Table(Trajectory, "trajectory", "trajectories", {}),
-        Table(Step, "step", "steps", {}),
-        Table(Edge, "edge", "edges", {"kind": EdgeKind}),
-        Table(Ruling, "ruling", "rulings", {"kind": RulingKind}),
-        Table(Job, "job", "jobs", {"state": JobState}),
-        Table(Spending, "spending", "spending", {}),
-        Table(Consolidation, "consolidation", "consolidations", {"kind": ConsolidationKind}),
-        Table(Membership, "membership", "memberships", {}),
+def record_tables() -> dict[type[Record], RecordTable[Any]]:
+    listed: tuple[RecordTable[Any], ...] = (
+        RecordTable(Memory, "memory", MEMORIES, {"scope": Scope, "outcome": Outcome, "state": State}),
+        RecordTable(Signal, "signal", SIGNALS, {"kind": SignalKind}),
+        RecordTable(Trajectory, "trajectory", TRAJECTORIES, {}),
+        RecordTable(Step, "step", STEPS, {}),
+        RecordTable(Edge, "edge", EDGES, {"kind": EdgeKind}),
+        RecordTable(Ruling, "ruling", RULINGS, {"kind": RulingKind}),
+        RecordTable(Job, "job", JOBS, {"state": JobState}),
+        RecordTable(Spending, "spending", SPENDING, {}),
+        RecordTable(Consolidation, "consolidation", CONSOLIDATIONS, {"kind": ConsolidationKind}),
+        RecordTable(Membership, "membership", MEMBERSHIPS, {}),
     )
     return {table.kind: table for table in listed}
 
 
-def table_of(kind: type[R]) -> Table[R]:
-    return cast("Table[R]", tables()[cast("type[Record]", kind)])
+def table_of(kind: type[R]) -> RecordTable[R]:
+    return cast("RecordTable[R]", record_tables()[cast("type[Record]", kind)])
