@@ -107,7 +107,7 @@ class Reader(Protocol):
     ) -> list[R]:
         """Records whose fields equal `where` (a sequence means any of; `tags` contain), by id, from `after` on.
 
-        With `newest_first` they come by the moment they were made (`core.recency.MADE_AT`) and then by id, the latest
+        With `newest_first` they come by the moment they were made (`core.record_kinds`) and then by id, the latest
         first; `after` is then a `position_of`, or the id of a record that is still there.
         """
         ...
