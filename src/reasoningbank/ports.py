@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Record)
 S = TypeVar("S", bound=Sidecar)
 T = TypeVar("T")
+Schema = Mapping[str, Any]
 FEWEST_WORDS_ALIKE = 3
 
 
@@ -533,12 +534,7 @@ class LLM(Protocol):
         ...
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        schema: Mapping[str, Any] | None = None,
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0, schema: Schema | None = None
     ) -> Completion:
         """Ask once. Raises `LLMUnavailable` for an outage (the same request may work later), `LLMRefused` otherwise.
 

@@ -23,10 +23,10 @@ def link(
     target: str,
     kind: str,
     *,
-    weight: float = DEFAULT_WEIGHT,
-    text: str = "",
-    evidence: str = "",
-    tags: Sequence[str] = (),
+    weight: float,
+    text: str,
+    evidence: str,
+    tags: Sequence[str],
 ) -> Edge:
     wanted = one_of(EdgeKind, kind, "kind")
     strength = clean_fraction(weight, "weight")

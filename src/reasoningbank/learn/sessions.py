@@ -140,8 +140,8 @@ def end(
     session: str,
     outcome: str,
     *,
-    used: Sequence[str] = (),
-    verdict: Verdict | None = None,
+    used: Sequence[str],
+    verdict: Verdict | None,
     distil: bool = True,
 ) -> Ended:
     """Close a session, credit the memories that were shown in it (an unknown outcome credits nobody) and queue it.
