@@ -100,7 +100,7 @@ class BankContext:
         if ids:
             for signal in reader.select(Signal, {"memory_id": ids}):
                 evidence[signal.memory_id].append(signal)
-        shown = reader.shown(ids) if ids else {}
+        shown = reader.exposure_counts(ids) if ids else {}
         levels = levels_of(reader, memories)
         uses = self.uses(reader)
         return [
