@@ -34,8 +34,10 @@ def export_lines(context: BankContext, namespace: str | None = None) -> Generato
     with context.store.read(context.tenant) as reader:
         chosen = {} if namespace is None else {"namespace": namespace}
         for noun, record in _records(reader, chosen):
-            yield record_line(noun, context.shown(record))
-        yield from (record_line("membership", context.shown(one)) for one in _pages(reader, Membership, chosen))
+            yield record_line(noun, context.scrub_for_output(record))
+        yield from (
+            record_line("membership", context.scrub_for_output(one)) for one in _pages(reader, Membership, chosen)
+        )
         if namespace is None:
             yield from (record_line("ruling", ruling) for ruling in _pages(reader, Ruling))
             yield from (record_line("consolidation", unit) for unit in _pages(reader, Consolidation))

@@ -177,7 +177,7 @@ def _take_chunk(context: BankContext, claims: ImportTrust, coming: Sequence[Comi
             _take(here, item, records, tally)
         except BankError as error:
             tally.skipped.append(SkippedItem(what=_name(item), why=str(error)))
-    tally.skipped = [context.shown(skipped) for skipped in tally.skipped]
+    tally.skipped = [context.scrub_for_output(skipped) for skipped in tally.skipped]
     tally.doubtful = here.doubtful()
     return tally
 
