@@ -40,7 +40,7 @@ _EVERYDAY = STOP_WORDS | FOREIGN_JOINING_WORDS | frozenset({
     "os", "dos", "para", "all", "every", "before", "after", "always", "never", "must", "should", "when", "then", "into",
     "your", "ignore", "previous", "instructions", "agents", "command", "file", "task", "run", "use", "send",
 })  # fmt: skip
-"""Words that a text of any length has: forwards they say that it is plain, and only backwards that it is turned around."""
+"""Words that a text of any length has: forwards it is plain by them, and only backwards it is turned around."""
 _WORD = pattern(r"[^\W_]+")
 _LEET_WORD = pattern(
     r"(?<![\w@$!|+-])(?=[\w@$!|+]*[A-Za-z])(?=[\w@$!|+]*[0-9@$!|+][A-Za-z@$!|+]|[A-Za-z]+[013457@$]+\b)"
