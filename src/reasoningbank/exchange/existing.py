@@ -17,7 +17,7 @@ from reasoningbank.core.types import (
     Memory,
     Record,
     Ruling,
-    Sidecar,
+    SideRecord,
     Signal,
     Step,
     Tombstone,
@@ -29,7 +29,7 @@ from reasoningbank.ports import Writer
 R = TypeVar("R", bound=Record)
 Name = tuple[type[Record], str]
 _BESIDE = (Exposure, KeptVector, Tombstone)
-_CANNOT_BE_WITHOUT: dict[type[Record | Sidecar], tuple[Name, ...]] = {
+_CANNOT_BE_WITHOUT: dict[type[Record | SideRecord], tuple[Name, ...]] = {
     Exposure: ((Memory, "memory_id"),),
     KeptVector: ((Memory, "memory_id"),),
     Signal: ((Memory, "memory_id"),),
@@ -40,7 +40,7 @@ _CANNOT_BE_WITHOUT: dict[type[Record | Sidecar], tuple[Name, ...]] = {
 
 
 class Existing:
-    def __init__(self, writer: Writer, claims: ImportTrust, coming: Iterable[Record | Sidecar]) -> None:
+    def __init__(self, writer: Writer, claims: ImportTrust, coming: Iterable[Record | SideRecord]) -> None:
         self.writer, self.claims = writer, claims
         named: dict[type[Record], set[str]] = {}
         for item in coming:
@@ -98,10 +98,10 @@ class Existing:
 
         One that hangs under nothing, that nothing hangs under and that nobody ruled about is worth its origin.
         """
-        return self._doubtful.union(self.writer.children(sorted(self._put_back)) if self._put_back else ())
+        return self._doubtful.union(self.writer.derived_ids(sorted(self._put_back)) if self._put_back else ())
 
-    def add_beside(self, item: Sidecar) -> int:
-        added = self.writer.add_beside([item])
+    def add_side_record(self, item: SideRecord) -> int:
+        added = self.writer.add_side_records([item])
         if isinstance(item, Tombstone):
             self._erased.add(item.id)
         return added

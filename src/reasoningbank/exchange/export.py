@@ -15,7 +15,7 @@ from reasoningbank.core.types import (
     Memory,
     Record,
     Ruling,
-    Sidecar,
+    SideRecord,
     Signal,
     Step,
     Tombstone,
@@ -34,15 +34,17 @@ def export_lines(context: BankContext, namespace: str | None = None) -> Generato
     with context.store.read(context.tenant) as reader:
         chosen = {} if namespace is None else {"namespace": namespace}
         for noun, record in _records(reader, chosen):
-            yield record_line(noun, context.shown(record))
-        yield from (record_line("membership", context.shown(one)) for one in _pages(reader, Membership, chosen))
+            yield record_line(noun, context.scrub_for_output(record))
+        yield from (
+            record_line("membership", context.scrub_for_output(one)) for one in _pages(reader, Membership, chosen)
+        )
         if namespace is None:
             yield from (record_line("ruling", ruling) for ruling in _pages(reader, Ruling))
             yield from (record_line("consolidation", unit) for unit in _pages(reader, Consolidation))
-            yield from (record_line("erased", tombstone) for tombstone in reader.beside(Tombstone))
+            yield from (record_line("erased", tombstone) for tombstone in reader.side_records(Tombstone))
 
 
-def _records(reader: Reader, where: Mapping[str, str]) -> Iterator[tuple[str, Record | Sidecar]]:
+def _records(reader: Reader, where: Mapping[str, str]) -> Iterator[tuple[str, Record | SideRecord]]:
     kept: set[str] = set()
     for memory in _pages(reader, Memory, where):
         kept.add(memory.id)
@@ -56,8 +58,8 @@ def _records(reader: Reader, where: Mapping[str, str]) -> Iterator[tuple[str, Re
         yield "trajectory", trajectory
     yield from _about(sessions | kept, "step", _pages(reader, Step), "trajectory_id")
     yield from _about(kept, "edge", _pages(reader, Edge), "source_id", "target_id")
-    yield from _about(kept, "vector", reader.beside(KeptVector), "memory_id")
-    yield from _about(kept, "shown", reader.beside(Exposure), "memory_id")
+    yield from _about(kept, "vector", reader.side_records(KeptVector), "memory_id")
+    yield from _about(kept, "shown", reader.side_records(Exposure), "memory_id")
 
 
 def _about(ids: set[str], noun: str, items: Iterable[Any], *fields: str) -> Iterator[tuple[str, Any]]:

@@ -44,7 +44,7 @@ from reasoningbank.core.types import (
     Ruling,
     RulingKind,
     Scope,
-    Sidecar,
+    SideRecord,
     Signal,
     SignalKind,
     State,
@@ -58,7 +58,7 @@ from reasoningbank.exchange.plain_memory import is_lesson, is_memory, item_from,
 FORMAT = "reasoningbank"
 VERSION = 1
 Reading = Callable[[Any], Any]
-KINDS: dict[str, type[Record | Sidecar]] = {
+KINDS: dict[str, type[Record | SideRecord]] = {
     "memory": Memory,
     "revision": Memory,
     "signal": Signal,
@@ -73,7 +73,7 @@ KINDS: dict[str, type[Record | Sidecar]] = {
     "erased": Tombstone,
 }
 """In the order of an export: what others refer to comes first."""
-_ENUMS: dict[type[Record | Sidecar], dict[str, Any]] = {
+_ENUMS: dict[type[Record | SideRecord], dict[str, Any]] = {
     Memory: {"scope": Scope, "outcome": Outcome, "state": State},
     Signal: {"kind": SignalKind},
     Edge: {"kind": EdgeKind},
@@ -89,7 +89,7 @@ class ExportLine:
 
     __slots__ = ("noun", "number", "record")
 
-    def __init__(self, number: int, noun: str, record: Record | Sidecar) -> None:
+    def __init__(self, number: int, noun: str, record: Record | SideRecord) -> None:
         self.number = number
         self.noun = noun
         self.record = record
@@ -99,7 +99,7 @@ def header_line(tenant: str, now: float) -> str:
     return _dump({"type": "header", "format": FORMAT, "version": VERSION, "tenant": tenant, "exported_at": now})
 
 
-def record_line(noun: str, record: Record | Sidecar) -> str:
+def record_line(noun: str, record: Record | SideRecord) -> str:
     values: dict[str, Any] = {"type": noun}
     for f in fields(record):
         value = getattr(record, f.name)
@@ -161,7 +161,7 @@ def _header(what: str, values: dict[str, Any]) -> SkippedItem | None:
     return None
 
 
-def _record(kind: type[Record | Sidecar], values: dict[str, Any]) -> Record | Sidecar:
+def _record(kind: type[Record | SideRecord], values: dict[str, Any]) -> Record | SideRecord:
     readings = _readings(cast("Any", kind))
     unknown = values.keys() - readings.keys()
     if unknown:
@@ -182,11 +182,11 @@ def _readings(kind: Any) -> dict[str, Reading]:
     return {f.name: _optional(kind, f.name, _reading(kind, f.name)) for f in fields(kind)}
 
 
-def _optional(kind: type[Record | Sidecar], name: str, read: Reading) -> Reading:
+def _optional(kind: type[Record | SideRecord], name: str, read: Reading) -> Reading:
     return (lambda value: None if value is None else read(value)) if name in _OPTIONAL.get(kind, ()) else read
 
 
-def _reading(kind: type[Record | Sidecar], name: str) -> Reading:
+def _reading(kind: type[Record | SideRecord], name: str) -> Reading:
     enum = _ENUMS.get(kind, {}).get(name)
     if enum is not None:
         return lambda value: one_of(enum, value, name)
@@ -259,7 +259,7 @@ _BY_NAME: dict[str, Reading] = {
     "memories": _states,
     "vector": _bytes,
 }
-_OPTIONAL: dict[type[Record | Sidecar], set[str]] = {
+_OPTIONAL: dict[type[Record | SideRecord], set[str]] = {
     Memory: {"key", "agent", "task_type", "cognitive_pattern", "source"},
     Signal: {"trajectory_id"},
     Trajectory: {"agent", "outcome", "ended_at"},

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from reasoningbank.core.drafts import MAX_TITLE_CHARS
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.types import Memory, Record, Sidecar
+from reasoningbank.core.types import Memory, Record, SideRecord
 from reasoningbank.guard.fields import scrubbed_record
 from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.ports import Reader, Store, Writer
@@ -96,9 +96,9 @@ def _pages(store: Store, tenant: str) -> Iterator[Sequence[Any]]:
                 break
             yield [*page, *earlier]
             after = page[-1].id
-    for kind in get_args(Sidecar):
+    for kind in get_args(SideRecord):
         with store.read(tenant) as reader:
-            beside = reader.beside(kind)
+            beside = reader.side_records(kind)
         for start in range(0, len(beside), ROWS_PER_PAGE):
             yield beside[start : start + ROWS_PER_PAGE]
 
@@ -115,8 +115,8 @@ def _place(record: Any, found: Mapping[str, int]) -> SecretPlace:
 
 def _rewrite_all(changed: Sequence[tuple[Any, Any]], writer: Writer) -> None:
     for before, after in changed:
-        if isinstance(before, get_args(Sidecar)):
-            writer.rewrite_beside(before, after)
+        if isinstance(before, get_args(SideRecord)):
+            writer.rewrite_side_record(before, after)
         else:
             writer.rewrite(_with_own_key(writer, before, after) if isinstance(after, Memory) else after)
 

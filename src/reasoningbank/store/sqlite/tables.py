@@ -31,7 +31,7 @@ from reasoningbank.core.types import (
     Ruling,
     RulingKind,
     Scope,
-    Sidecar,
+    SideRecord,
     Signal,
     SignalKind,
     Spending,
@@ -167,7 +167,7 @@ class Table(Generic[R]):
             return False
 
 
-BESIDE: dict[type[Sidecar], tuple[str, str]] = {
+SIDE_TABLES: dict[type[SideRecord], tuple[str, str]] = {
     Exposure: ("exposures", "num"),
     KeptVector: ("vectors", "num"),
     Tombstone: ("tombstones", "id"),
@@ -175,7 +175,7 @@ BESIDE: dict[type[Sidecar], tuple[str, str]] = {
 """Table and order of what is kept beside the records."""
 
 
-def decoded_beside(values: dict[str, Any]) -> dict[str, Any]:
+def decode_side_record(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "withheld": bool(values["withheld"])} if "withheld" in values else values
 
 
