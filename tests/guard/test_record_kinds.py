@@ -14,8 +14,8 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.ids import is_own
-from reasoningbank.core.record_kinds import BESIDE, KINDS, OTHER_TABLES, RECORDS, Keeping, RecordKind, kind_of
-from reasoningbank.core.types import Consolidation, Memory, Record, Sidecar, Tombstone
+from reasoningbank.core.record_kinds import KINDS, OTHER_TABLES, RECORDS, SIDE_RECORDS, Keeping, RecordKind, kind_of
+from reasoningbank.core.types import Consolidation, Memory, Record, SideRecord, Tombstone
 from reasoningbank.guard.fields import scrubbed_record
 from reasoningbank.guard.secrets import Scrubber
 
@@ -70,12 +70,12 @@ def put(writer: Any, kind: RecordKind, record: Any) -> None:
     if kind.prefix:
         writer.add(record)
     else:
-        writer.add_beside([record])
+        writer.add_side_records([record])
 
 
 def test_every_class_of_record_has_one_entry_and_no_two_entries_share_a_name():
     assert {kind.record_type for kind in RECORDS} == set(get_args(Record))
-    assert {kind.record_type for kind in BESIDE} == set(get_args(Sidecar))
+    assert {kind.record_type for kind in SIDE_RECORDS} == set(get_args(SideRecord))
     for names in ([k.noun for k in KINDS], [k.table for k in KINDS], [k.prefix for k in RECORDS]):
         assert len(names) == len(set(names))
 
@@ -188,7 +188,7 @@ def test_what_cannot_be_without_a_record_goes_with_it_and_comes_in_only_with_it(
     bank.erase(kept.id)
     with bank.context.store.read("local") as reader:
         left = [record for kind in RECORDS for record in reader.select(kind.record_type, {})]
-        beside = [record for kind in BESIDE for record in reader.beside(kind.record_type)]
+        beside = [record for kind in SIDE_RECORDS for record in reader.side_records(kind.record_type)]
     assert left == []
     assert {type(record) for record in beside} == {Tombstone}
 

@@ -96,7 +96,7 @@ class TrustDecisions:
             parents = reader.get(Memory, memory.parents) if memory.parents else {}
             levels = levels_of(reader, parents.values())
             return Provenance(
-                remembered=context.remembered(reader, [memory])[0],
+                remembered=context.weigh_memories(reader, [memory])[0],
                 parents=tuple((p, trust_of(p, levels)) for i in memory.parents if (p := parents.get(i)) is not None),
                 missing_parents=tuple(i for i in memory.parents if i not in parents),
                 descendants=len(descendants(reader, [memory.id])),

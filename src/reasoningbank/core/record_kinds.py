@@ -28,7 +28,7 @@ from reasoningbank.core.types import (
     Ruling,
     RulingKind,
     Scope,
-    Sidecar,
+    SideRecord,
     Signal,
     SignalKind,
     Spending,
@@ -56,7 +56,7 @@ class Keeping(StrEnum):
 class RecordKind:
     """One kind of record, or of what is kept beside the records."""
 
-    record_type: type[Record | Sidecar]
+    record_type: type[Record | SideRecord]
     table: str
     noun: str
     """Its name in the feed and in exports."""
@@ -271,7 +271,7 @@ BY_NOUN: Mapping[str, RecordKind] = MappingProxyType(
 )
 RECORDS = tuple(kind for kind in KINDS if kind.prefix)
 """The truth: hashed, numbered in the feed."""
-BESIDE = tuple(kind for kind in KINDS if not kind.prefix)
+SIDE_RECORDS = tuple(kind for kind in KINDS if not kind.prefix)
 """Kept beside the records, without hash or feed number."""
 ID_PREFIXES = frozenset({"adv", *(kind.prefix for kind in RECORDS)})
 

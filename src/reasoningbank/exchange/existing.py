@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 
 from reasoningbank.core.errors import BankDamaged
 from reasoningbank.core.record_kinds import kind_of
-from reasoningbank.core.types import Memory, Record, Ruling, Sidecar, Tombstone
+from reasoningbank.core.types import Memory, Record, Ruling, SideRecord, Tombstone
 from reasoningbank.exchange.import_trust import ImportTrust, add, revise
 from reasoningbank.ports import Writer
 
@@ -20,12 +20,12 @@ Name = tuple[type[Record], str]
 
 
 class Existing:
-    def __init__(self, writer: Writer, claims: ImportTrust, coming: Iterable[Record | Sidecar]) -> None:
+    def __init__(self, writer: Writer, claims: ImportTrust, coming: Iterable[Record | SideRecord]) -> None:
         self.writer, self.claims = writer, claims
         named: dict[type[Record], set[str]] = {}
         for item in coming:
             entry = kind_of(type(item))
-            if not isinstance(item, Sidecar):
+            if not isinstance(item, SideRecord):
                 named.setdefault(type(item), set()).add(item.id)
             for place in entry.needs:
                 for kind in entry.refers[place]:
@@ -80,10 +80,10 @@ class Existing:
 
         One that hangs under nothing, that nothing hangs under and that nobody ruled about is worth its origin.
         """
-        return self._doubtful.union(self.writer.children(sorted(self._put_back)) if self._put_back else ())
+        return self._doubtful.union(self.writer.derived_ids(sorted(self._put_back)) if self._put_back else ())
 
-    def add_beside(self, item: Sidecar) -> int:
-        added = self.writer.add_beside([item])
+    def add_side_record(self, item: SideRecord) -> int:
+        added = self.writer.add_side_records([item])
         if isinstance(item, Tombstone):
             self._erased.add(item.id)
         return added

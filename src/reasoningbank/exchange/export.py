@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from reasoningbank.context import BankContext
 from reasoningbank.core.frozen import fields
 from reasoningbank.core.record_kinds import KINDS, Keeping, RecordKind
-from reasoningbank.core.types import Consolidation, Record, Sidecar
+from reasoningbank.core.types import Consolidation, Record, SideRecord
 from reasoningbank.exchange.jsonl import header_line, record_line
 from reasoningbank.ports import Reader
 
@@ -22,7 +22,7 @@ def export_lines(context: BankContext, namespace: str | None = None) -> Generato
     """The whole tenant, or one namespace with what belongs to it."""
     yield header_line(context.tenant, context.clock())
     named_by_others = {of for kind in KINDS for name in kind.needs for of in kind.refers[name]}
-    kept: dict[type[Record | Sidecar], set[str]] = {of: set() for of in named_by_others}
+    kept: dict[type[Record | SideRecord], set[str]] = {of: set() for of in named_by_others}
     with context.store.read(context.tenant) as reader:
         for kind in KINDS:
             for record in _records_of(reader, kind, namespace) if kind.exported else ():
@@ -30,14 +30,14 @@ def export_lines(context: BankContext, namespace: str | None = None) -> Generato
                     continue
                 if kind.record_type in kept:
                     kept[kind.record_type].add(record.id)
-                yield record_line(kind.noun, context.shown(record))
+                yield record_line(kind.noun, context.scrub_for_output(record))
                 if kind.keeping is Keeping.REVISED and record.revision > 1:
                     for earlier in reader.revisions(record.id):
-                        yield record_line(kind.noun_of_earlier, context.shown(earlier))
+                        yield record_line(kind.noun_of_earlier, context.scrub_for_output(earlier))
 
 
 def _is_kept(
-    kept: Mapping[type[Record | Sidecar], set[str]], kind: RecordKind, record: Record | Sidecar, name: str
+    kept: Mapping[type[Record | SideRecord], set[str]], kind: RecordKind, record: Record | SideRecord, name: str
 ) -> bool:
     return any(getattr(record, name) in kept[of] for of in kind.refers[name])
 
@@ -49,7 +49,7 @@ def _records_of(reader: Reader, kind: RecordKind, namespace: str | None) -> Iter
         if of in _OF_THE_WHOLE or all(f.name != "namespace" for f in fields(of)):
             return ()
         where["namespace"] = namespace
-    return _pages(reader, of, where) if kind.prefix else reader.beside(of)
+    return _pages(reader, of, where) if kind.prefix else reader.side_records(of)
 
 
 def _pages(reader: Reader, kind: type[R], where: Mapping[str, str]) -> Iterator[R]:

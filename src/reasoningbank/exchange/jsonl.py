@@ -30,7 +30,7 @@ from reasoningbank.core.drafts import (
 )
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.record_kinds import BY_NOUN, RecordKind, kind_of
-from reasoningbank.core.types import EVERY_NAMESPACE, Consolidation, Edge, Record, Sidecar, State
+from reasoningbank.core.types import EVERY_NAMESPACE, Consolidation, Edge, Record, SideRecord, State
 from reasoningbank.exchange.items import IncomingMemory, SkippedItem
 from reasoningbank.exchange.plain_memory import is_lesson, is_memory, item_from, make_storable
 
@@ -45,7 +45,7 @@ class ExportLine:
 
     __slots__ = ("noun", "number", "record")
 
-    def __init__(self, number: int, noun: str, record: Record | Sidecar) -> None:
+    def __init__(self, number: int, noun: str, record: Record | SideRecord) -> None:
         self.number = number
         self.noun = noun
         self.record = record
@@ -55,7 +55,7 @@ def header_line(tenant: str, now: float) -> str:
     return _dump({"type": "header", "format": FORMAT, "version": VERSION, "tenant": tenant, "exported_at": now})
 
 
-def record_line(noun: str, record: Record | Sidecar) -> str:
+def record_line(noun: str, record: Record | SideRecord) -> str:
     values: dict[str, Any] = {"type": noun}
     for f in fields(record):
         value = getattr(record, f.name)
@@ -117,7 +117,7 @@ def _header(what: str, values: dict[str, Any]) -> SkippedItem | None:
     return None
 
 
-def _record(kind: RecordKind, values: dict[str, Any]) -> Record | Sidecar:
+def _record(kind: RecordKind, values: dict[str, Any]) -> Record | SideRecord:
     readings = _readings(cast("Any", kind.record_type))
     unknown = values.keys() - readings.keys()
     if unknown:

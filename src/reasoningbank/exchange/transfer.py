@@ -19,7 +19,7 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.ids import is_own
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.record_kinds import RecordKind, kind_of
-from reasoningbank.core.types import Memory, Record, Sidecar, State, Step, Tombstone, Trajectory
+from reasoningbank.core.types import Memory, Record, SideRecord, State, Step, Tombstone, Trajectory
 from reasoningbank.exchange.existing import Existing
 from reasoningbank.exchange.foreign import records_of
 from reasoningbank.exchange.import_trust import (
@@ -38,7 +38,7 @@ from reasoningbank.ports import Reader, Writer
 ITEMS_PER_UNIT = 1_000
 """Few enough that others who write wait a moment only; many, because each commit writes every page that it touched."""
 
-R = TypeVar("R", bound=Record | Sidecar)
+R = TypeVar("R", bound=Record | SideRecord)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -145,7 +145,7 @@ def _count(tally: Imported, counted: Imported, progress: Callable[[int], None] |
         progress(tally.seen)
 
 
-Coming = tuple[ExportLine | Item, Sequence[Record | Sidecar]]
+Coming = tuple[ExportLine | Item, Sequence[Record | SideRecord]]
 
 
 def _all_coming(
@@ -164,7 +164,7 @@ def _take_chunk(context: BankContext, claims: ImportTrust, coming: Sequence[Comi
             _take(here, item, records, tally)
         except BankError as error:
             tally.skipped.append(SkippedItem(what=_name(item), why=str(error)))
-    tally.skipped = [context.shown(skipped) for skipped in tally.skipped]
+    tally.skipped = [context.scrub_for_output(skipped) for skipped in tally.skipped]
     tally.doubtful = here.doubtful()
     return tally
 
@@ -178,7 +178,7 @@ def _coming(context: BankContext, claims: ImportTrust, item: ExportLine | Item, 
     try:
         if isinstance(item, ExportLine):
             same = item.record.tenant == context.tenant
-            records: Sequence[Record | Sidecar] = (
+            records: Sequence[Record | SideRecord] = (
                 item.record if same else replace(item.record, tenant=context.tenant),
             )
         else:
@@ -215,7 +215,7 @@ def _name(item: ExportLine | Item) -> str:
             return item.what
 
 
-def _take(here: Existing, item: ExportLine | Item, records: Sequence[Record | Sidecar], tally: Imported) -> None:
+def _take(here: Existing, item: ExportLine | Item, records: Sequence[Record | SideRecord], tally: Imported) -> None:
     match item:
         case SkippedItem():
             tally.skipped.append(item)
@@ -230,9 +230,9 @@ def _take(here: Existing, item: ExportLine | Item, records: Sequence[Record | Si
                     _add_once(here, record, item, tally)
 
 
-def _take_line(here: Existing, line: ExportLine, record: Record | Sidecar, tally: Imported) -> None:
-    if isinstance(record, Sidecar):
-        _take_beside(here, record, line, tally)
+def _take_line(here: Existing, line: ExportLine, record: Record | SideRecord, tally: Imported) -> None:
+    if isinstance(record, SideRecord):
+        _take_side_record(here, record, line, tally)
         return
     there = here.get(type(record), record.id)
     if isinstance(record, Memory) and line.noun == "revision":
@@ -276,19 +276,19 @@ def _is_later(there: Record, record: Record) -> bool:
             return False
 
 
-def _take_beside(here: Existing, item: Sidecar, line: ExportLine, tally: Imported) -> None:
+def _take_side_record(here: Existing, item: SideRecord, line: ExportLine, tally: Imported) -> None:
     if not isinstance(item, Tombstone) and here.get(Memory, item.memory_id) is None:
         tally.skipped.append(SkippedItem(what=_name(line), why="its memory is not here"))
     elif (reason := reason_against(here.claims, here.writer, item)) is not None:
         _refuse(here.writer, item, line, reason, tally)
-    elif here.add_beside(item):
+    elif here.add_side_record(item):
         tally.added[line.noun] += 1
     else:
         tally.unchanged += 1
 
 
-def _refuse(reader: Reader, item: Sidecar, line: ExportLine, reason: str, tally: Imported) -> None:
-    if item in reader.beside(type(item)):
+def _refuse(reader: Reader, item: SideRecord, line: ExportLine, reason: str, tally: Imported) -> None:
+    if item in reader.side_records(type(item)):
         tally.unchanged += 1
     else:
         tally.skipped.append(SkippedItem(what=_name(line), why=reason))

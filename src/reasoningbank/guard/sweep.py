@@ -15,8 +15,8 @@ from typing import Any
 
 from reasoningbank.core.drafts import MAX_TITLE_CHARS
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.record_kinds import BESIDE, RECORDS, Keeping
-from reasoningbank.core.types import Memory, Sidecar
+from reasoningbank.core.record_kinds import RECORDS, SIDE_RECORDS, Keeping
+from reasoningbank.core.types import Memory, SideRecord
 from reasoningbank.guard.fields import scrubbed_record
 from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.ports import Reader, Store, Writer
@@ -98,10 +98,10 @@ def _pages(store: Store, tenant: str) -> Iterator[Sequence[Any]]:
                 break
             yield [*page, *earlier]
             after = page[-1].id
-    for kind in BESIDE:
+    for kind in SIDE_RECORDS:
         of = kind.record_type
         with store.read(tenant) as reader:
-            beside: Sequence[Any] = reader.beside(of)
+            beside: Sequence[Any] = reader.side_records(of)
         for start in range(0, len(beside), ROWS_PER_PAGE):
             yield beside[start : start + ROWS_PER_PAGE]
 
@@ -118,8 +118,8 @@ def _place(record: Any, found: Mapping[str, int]) -> SecretPlace:
 
 def _rewrite_all(changed: Sequence[tuple[Any, Any]], writer: Writer) -> None:
     for before, after in changed:
-        if isinstance(before, Sidecar):
-            writer.rewrite_beside(before, after)
+        if isinstance(before, SideRecord):
+            writer.rewrite_side_record(before, after)
         else:
             writer.rewrite(_with_own_key(writer, before, after) if isinstance(after, Memory) else after)
 

@@ -84,7 +84,9 @@ def running(reader: Reader, reference: str) -> Trajectory:
 def whole(context: BankContext, reader: Reader, reference: str) -> tuple[Trajectory, list[Step]]:
     trajectory = session_named(reader, reference)
     steps = reader.select(Step, {"trajectory_id": trajectory.id})
-    return context.shown(trajectory), [context.shown(step) for step in sorted(steps, key=lambda s: s.number)]
+    return context.scrub_for_output(trajectory), [
+        context.scrub_for_output(step) for step in sorted(steps, key=lambda s: s.number)
+    ]
 
 
 def step(context: BankContext, session: str, action: str, result: str, metadata: Mapping[str, Any]) -> Step:
@@ -114,7 +116,7 @@ def track_of(context: BankContext, reference: str) -> list[Step]:
     """The steps that were taken under a memory, in order."""
     with context.store.read(context.tenant) as reader:
         steps = reader.select(Step, {"trajectory_id": context.memory(reader, reference).id})
-    return [context.shown(step) for step in sorted(steps, key=lambda s: s.number)]
+    return [context.scrub_for_output(step) for step in sorted(steps, key=lambda s: s.number)]
 
 
 def _add_step(context: BankContext, writer: Writer, under: str, said: tuple[str, str, Mapping[str, Any]]) -> Step:
@@ -140,8 +142,8 @@ def end(
     session: str,
     outcome: str,
     *,
-    used: Sequence[str] = (),
-    verdict: Verdict | None = None,
+    used: Sequence[str],
+    verdict: Verdict | None,
     distil: bool = True,
 ) -> Ended:
     """Close a session, credit the memories that were shown in it (an unknown outcome credits nobody) and queue it.

@@ -14,9 +14,8 @@ from typing import Any, Generic, TypeVar, cast
 
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.frozen import fields
-from reasoningbank.core.record_kinds import BESIDE as KINDS_BESIDE
-from reasoningbank.core.record_kinds import RECORDS, RecordKind
-from reasoningbank.core.types import Record, Sidecar
+from reasoningbank.core.record_kinds import RECORDS, SIDE_RECORDS, RecordKind
+from reasoningbank.core.types import Record, SideRecord
 from reasoningbank.store.sqlite.batched_inserts import Insert
 
 R = TypeVar("R", bound=Record)
@@ -141,13 +140,13 @@ class Table(Generic[R]):
             return False
 
 
-BESIDE: dict[type[Record | Sidecar], tuple[str, str]] = {
-    kind.record_type: (kind.table, "id" if "id" in kind.refers else "num") for kind in KINDS_BESIDE
+SIDE_TABLES: dict[type[Record | SideRecord], tuple[str, str]] = {
+    kind.record_type: (kind.table, "id" if "id" in kind.refers else "num") for kind in SIDE_RECORDS
 }
 """Table and order of what is kept beside the records."""
 
 
-def decoded_beside(values: dict[str, Any]) -> dict[str, Any]:
+def decode_side_record(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "withheld": bool(values["withheld"])} if "withheld" in values else values
 
 

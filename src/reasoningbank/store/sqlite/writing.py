@@ -22,14 +22,14 @@ from reasoningbank.core.types import (
     Memory,
     Op,
     Record,
-    Sidecar,
+    SideRecord,
     Trajectory,
 )
 from reasoningbank.store.sqlite import leases, task_rows
 from reasoningbank.store.sqlite.batched_inserts import Insert, Pending
 from reasoningbank.store.sqlite.error_mapping import translate
 from reasoningbank.store.sqlite.reading import SqliteReader
-from reasoningbank.store.sqlite.tables import BESIDE, table_of
+from reasoningbank.store.sqlite.tables import SIDE_TABLES, table_of
 from reasoningbank.store.sqlite.tokens_replies import drop_replies_about, put_reply, reply_in
 
 R = TypeVar("R", bound=Record)
@@ -71,7 +71,7 @@ class SqliteWriter(SqliteReader):
     def _note(self, noun: str, op: Op, record_id: str) -> None:
         self._pending.add(_FEED, (noun, op.value, record_id, self._tenant, self._clock()))
 
-    def _own(self, item: Record | Sidecar) -> None:
+    def _own(self, item: Record | SideRecord) -> None:
         if item.tenant != self._tenant:
             raise InvalidInput(f"A unit of tenant {self._tenant!r} cannot write for tenant {item.tenant!r}.")
 
@@ -115,11 +115,11 @@ class SqliteWriter(SqliteReader):
         table = table_of(Memory)
         self._pending.add(_REVISION, table.encode(revision))
 
-    def add_beside(self, items: Sequence[Sidecar]) -> int:
+    def add_side_records(self, items: Sequence[SideRecord]) -> int:
         added = 0
         for item in items:
             self._own(item)
-            name, _ = BESIDE[type(item)]
+            name, _ = SIDE_TABLES[type(item)]
             values = {f.name: getattr(item, f.name) for f in fields(item)}
             listed, marks = ", ".join(values), ", ".join("?" * len(values))
             same = " AND ".join(f"{column} IS ?" for column in values)
@@ -155,14 +155,14 @@ class SqliteWriter(SqliteReader):
         self.has_erased = True
         self._note(table.noun, Op.REVISE, record.id)
 
-    def rewrite_beside(self, before: Sidecar, after: Sidecar) -> None:
+    def rewrite_side_record(self, before: SideRecord, after: SideRecord) -> None:
         self._own(before)
-        name, _ = BESIDE[type(before)]
+        name, _ = SIDE_TABLES[type(before)]
         same = " AND ".join(f"{f.name} IS ?" for f in fields(before))
         values = [getattr(before, f.name) for f in fields(before)]
         self._connection.execute(f"DELETE FROM {name} WHERE {same}", values)
         self.has_erased = True
-        self.add_beside([after])
+        self.add_side_records([after])
 
     def remove(self, kind: type[R], record_id: str) -> None:
         table = table_of(kind)
