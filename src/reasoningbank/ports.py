@@ -27,7 +27,7 @@ from reasoningbank.core.types import (
     Record,
     Scope,
     Showing,
-    Sidecar,
+    SideRecord,
     Standing,
     State,
 )
@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 R = TypeVar("R", bound=Record)
-S = TypeVar("S", bound=Sidecar)
+S = TypeVar("S", bound=SideRecord)
 T = TypeVar("T")
+Schema = Mapping[str, Any]
 FEWEST_WORDS_ALIKE = 3
 
 
@@ -108,7 +109,7 @@ class RecordQueries(Protocol):
     ) -> list[R]:
         """Records whose fields equal `where` (a sequence means any of; `tags` contain), by id, from `after` on.
 
-        With `newest_first` they come by the moment they were made (`core.recency.MADE_AT`) and then by id, the latest
+        With `newest_first` they come by the moment they were made (`core.record_kinds`) and then by id, the latest
         first; `after` is then a `position_of`, or the id of a record that is still there.
         """
         ...
@@ -147,7 +148,7 @@ class RecordQueries(Protocol):
 class SideRecordQueries(Protocol):
     """What is kept beside the records."""
 
-    def beside(self, kind: type[S]) -> list[S]:
+    def side_records(self, kind: type[S]) -> list[S]:
         """Everything of one kind that is kept beside the records, in the order in which it was written."""
         ...
 
@@ -155,7 +156,7 @@ class SideRecordQueries(Protocol):
         """Kept vectors as {memory id: {facet: little-endian float32}}."""
         ...
 
-    def shown(self, ids: Sequence[str]) -> dict[str, int]:
+    def exposure_counts(self, ids: Sequence[str]) -> dict[str, int]:
         """How often each memory was shown with the advice that it gives now; what was withheld was not."""
         ...
 
@@ -199,15 +200,15 @@ class EvidenceQueries(Protocol):
 class TrustQueries(Protocol):
     """What memories are trusted, where they come from, and which say the same."""
 
-    def levels(self, ids: Sequence[str]) -> dict[str, int]:
+    def trust_levels(self, ids: Sequence[str]) -> dict[str, int]:
         """The kept trust (`core.origins.Trust`) of each memory that has one; one of the user's own has none."""
         ...
 
-    def children(self, ids: Sequence[str]) -> list[str]:
+    def derived_ids(self, ids: Sequence[str]) -> list[str]:
         """The memories that name one of these as a parent; they may be gone since."""
         ...
 
-    def alike(self, marks: Sequence[int], words: Sequence[int] = ()) -> dict[str, int]:
+    def matching_fingerprints(self, marks: Sequence[int], words: Sequence[int] = ()) -> dict[str, int]:
         """The memories whose text is known by any of these marks, with how many of them.
 
         `words` are marks that many may have: a memory must have `FEWEST_WORDS_ALIKE` of them to be named for them,
@@ -255,11 +256,11 @@ class RecordChanges(Protocol):
 
 
 class SideRecordChanges(Protocol):
-    def add_beside(self, items: Sequence[Sidecar]) -> int:
+    def add_side_records(self, items: Sequence[SideRecord]) -> int:
         """Take over what was kept beside the records elsewhere; says how many were new."""
         ...
 
-    def rewrite_beside(self, before: Sidecar, after: Sidecar) -> None:
+    def rewrite_side_record(self, before: SideRecord, after: SideRecord) -> None:
         """Replace what is kept beside the records; the bytes before it are really gone."""
         ...
 
@@ -562,12 +563,7 @@ class LLM(Protocol):
         ...
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        schema: Mapping[str, Any] | None = None,
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0, schema: Schema | None = None
     ) -> Completion:
         """Ask once. Raises `LLMUnavailable` for an outage (the same request may work later), `LLMRefused` otherwise.
 

@@ -6,48 +6,16 @@ One descriptor per kind serves writing, reading, hashing and verifying. Knows no
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.frozen import fields
-from reasoningbank.core.types import (
-    Consolidation,
-    ConsolidationKind,
-    Edge,
-    EdgeKind,
-    Job,
-    JobState,
-    Membership,
-    Memory,
-    Outcome,
-    Record,
-    Ruling,
-    RulingKind,
-    Scope,
-    Signal,
-    SignalKind,
-    Spending,
-    State,
-    Step,
-    Trajectory,
-)
-from reasoningbank.store.tables import (
-    CONSOLIDATIONS,
-    EDGES,
-    JOBS,
-    MEMBERSHIPS,
-    MEMORIES,
-    RULINGS,
-    SIGNALS,
-    SPENDING,
-    STEPS,
-    TRAJECTORIES,
-    Table,
-)
+from reasoningbank.core.record_kinds import RECORDS, RecordKind
+from reasoningbank.core.types import Record
+from reasoningbank.store.tables import table_named
 
 R = TypeVar("R", bound=Record)
 
@@ -110,32 +78,31 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-LATER: Mapping[str, Any] = {"advice_id": ""}
-"""Columns that were added to tables in use, always as the last ones, with the value of rows from before. While they
-have it they are left out of the hash, so that the hashes of such rows stay true.
-"""
-
-
 def content_hash(values: Sequence[Any]) -> bytes:
     return blake2b(_hash_json(values).encode(), digest_size=16).digest()
 
 
 class RecordTable(Generic[R]):
-    """`kind` is the record's class, `noun` its name in the feed and in exports, `table` where it lies."""
+    """`kind` is the record's class, `noun` its name in the feed and in exports, `table` where it lies.
 
-    def __init__(self, kind: type[R], noun: str, table: Table, enums: Mapping[str, type[StrEnum]]) -> None:
-        self.kind = kind
-        self.noun = noun
-        self.table = table
+    Columns that were added to a table in use are left out of the hash while they have the value of rows from before, so
+    that the hashes of such rows stay true.
+    """
+
+    def __init__(self, entry: RecordKind) -> None:
+        kind: Any = entry.record_type
+        self.kind: type[R] = kind
+        self.noun = entry.noun
+        self.table = table_named(entry.table)
         self.columns = tuple(f.name for f in fields(kind))
         self.row = (*self.columns, "hash")
         """The columns of a row, in their order."""
-        decoders: dict[str, Callable[[Any], Any]] = {**_DECODERS, **enums}
+        decoders: dict[str, Callable[[Any], Any]] = {**_DECODERS, **entry.enums}
         self._setters = tuple(getattr(kind, column).__set__ for column in self.columns)
         self._values: Callable[[R], tuple[Any, ...]] = attrgetter(*self.columns)
         self._encoders = [(i, _ENCODERS[c]) for i, c in enumerate(self.columns) if c in _ENCODERS]
         self._decoders = [(i, decoders[c]) for i, c in enumerate(self.columns) if c in decoders]
-        self._later = tuple(LATER[column] for column in self.columns if column in LATER)
+        self._later = tuple(entry.later.values())
         self._first_later = len(self.columns) - len(self._later)
 
     def encode(self, record: R) -> tuple[Any, ...]:
@@ -172,19 +139,7 @@ class RecordTable(Generic[R]):
 
 @lru_cache(maxsize=1)
 def record_tables() -> dict[type[Record], RecordTable[Any]]:
-    listed: tuple[RecordTable[Any], ...] = (
-        RecordTable(Memory, "memory", MEMORIES, {"scope": Scope, "outcome": Outcome, "state": State}),
-        RecordTable(Signal, "signal", SIGNALS, {"kind": SignalKind}),
-        RecordTable(Trajectory, "trajectory", TRAJECTORIES, {}),
-        RecordTable(Step, "step", STEPS, {}),
-        RecordTable(Edge, "edge", EDGES, {"kind": EdgeKind}),
-        RecordTable(Ruling, "ruling", RULINGS, {"kind": RulingKind}),
-        RecordTable(Job, "job", JOBS, {"state": JobState}),
-        RecordTable(Spending, "spending", SPENDING, {}),
-        RecordTable(Consolidation, "consolidation", CONSOLIDATIONS, {"kind": ConsolidationKind}),
-        RecordTable(Membership, "membership", MEMBERSHIPS, {}),
-    )
-    return {table.kind: table for table in listed}
+    return {table.kind: table for table in map(RecordTable[Any], RECORDS)}
 
 
 def table_of(kind: type[R]) -> RecordTable[R]:

@@ -401,3 +401,8 @@ TABLES = (
     *RECORD_TABLES, REVISIONS, FEED, VECTORS, EXPOSURES, TOMBSTONES, TRUST, KIN, MARKS, TASKS, LEASES, GAPS, SETTINGS,
     TOKENS, REPLIES,
 )  # fmt: skip
+_BY_NAME = {table.name: table for table in TABLES}
+
+
+def table_named(name: str) -> Table:
+    return _BY_NAME[name]

@@ -3,50 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from reasoningbank.core.types import Edge, Job, Memory, Op, Record, Signal, Step, Trajectory
+from reasoningbank.core.record_kinds import dependents_of, kind_of
+from reasoningbank.core.types import Job, Memory, Op, Record, Trajectory
 from reasoningbank.store.coding import table_of
 from reasoningbank.store.records.trust import delete_marks
 from reasoningbank.store.selection import Selection, any_of
-from reasoningbank.store.tables import (
-    EXPOSURES,
-    FEED,
-    LEASES,
-    REVISIONS,
-    TASKS,
-    TOMBSTONES,
-    TRUST,
-    VECTORS,
-    Clash,
-    Table,
-)
+from reasoningbank.store.tables import FEED, LEASES, REVISIONS, TASKS, TOMBSTONES, TRUST, Clash, Table, table_named
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import RowTransaction
 
-DEPENDENTS: dict[type[Record], tuple[tuple[type[Record], tuple[str, ...]], ...]] = {
-    Memory: ((Signal, ("memory_id",)), (Edge, ("source_id", "target_id")), (Step, ("trajectory_id",))),
-    Trajectory: ((Step, ("trajectory_id",)),),
-}
-"""Records that are gone with one, and the fields in which they name it."""
 # What hung under a memory keeps hanging under its id, so that its descendants can still be found.
 ROWS_OF: dict[type[Record], tuple[tuple[Table, str], ...]] = {
-    Memory: ((REVISIONS, "id"), (VECTORS, "memory_id"), (EXPOSURES, "memory_id"), (TRUST, "memory_id")),
+    Memory: ((REVISIONS, "id"), (TRUST, "memory_id")),
     Job: ((LEASES, "job_id"),),
     Trajectory: ((TASKS, "trajectory_id"),),
 }
-"""Rows that are gone with a record, and the column that names it."""
+"""What is no record and gone with one, and the column that names it."""
 
 
 def delete_records(rows: RowTransaction, kind: type[Any], ids: Sequence[str], now: float) -> int:
     """Delete records with everything that goes with them; says how many of themselves there were."""
-    for dependent, fields in DEPENDENTS.get(kind, ()):
-        table = table_of(dependent).table
-        asked = [Selection(table, ("id",), any_of(field, ids)) for field in fields]
-        found = sorted({row[0] for selected in rows.scan_each(asked) for row in selected})
-        if found:
-            delete_records(rows, dependent, found, now)
+    for _, several in groupby(dependents_of(kind_of(kind)), key=lambda found: found[0].noun):
+        named = list(several)
+        dependent = named[0][0]
+        table = table_named(dependent.table)
+        if not dependent.prefix:
+            rows.delete(table, any_of(named[0][1], ids))
+            continue
+        asked = [Selection(table, ("id",), any_of(field, ids)) for _, field in named]
+        if found := sorted({row[0] for selected in rows.scan_each(asked) for row in selected}):
+            delete_records(rows, dependent.record_type, found, now)
     if kind is Memory:
         for memory_id in ids:
             delete_marks(rows, memory_id)
@@ -54,6 +44,7 @@ def delete_records(rows: RowTransaction, kind: type[Any], ids: Sequence[str], no
         rows.delete(table, any_of(column, ids))
     coding = table_of(kind)
     gone = rows.delete(coding.table, any_of("id", ids))
-    rows.put(TOMBSTONES, [(one, rows.tenant, coding.noun, now) for one in ids], Clash.REPLACED)
-    rows.put(FEED, [(coding.noun, Op.REMOVE.value, one, rows.tenant, now) for one in ids])
+    if gone:
+        rows.put(TOMBSTONES, [(one, rows.tenant, coding.noun, now) for one in ids], Clash.REPLACED)
+        rows.put(FEED, [(coding.noun, Op.REMOVE.value, one, rows.tenant, now) for one in ids])
     return gone

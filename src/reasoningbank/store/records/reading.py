@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from reasoningbank.core.errors import BankDamaged, NotFound
-from reasoningbank.core.recency import MADE_AT, parse_position
+from reasoningbank.core.recency import parse_position
+from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.types import Memory, Record
 from reasoningbank.store.coding import RecordTable, table_of
 from reasoningbank.store.selection import Selection, any_of, equal
@@ -53,7 +54,7 @@ class RecordRows:
         limit: int | None = None,
     ) -> list[R]:
         coding = table_of(kind)
-        made_at = MADE_AT.get(cast("type[Record]", kind)) if newest_first else None
+        made_at = kind_of(kind).made_at if newest_first else ""
         selection = Selection(
             coding.table,
             coding.row,
@@ -65,14 +66,12 @@ class RecordRows:
         )
         return [self._decode(coding, row) for row in self._rows.scan(selection)]
 
-    def _place(
-        self, coding: RecordTable[Any], made_at: str | None, after: str, *, newest_first: bool
-    ) -> tuple[Any, ...]:
+    def _place(self, coding: RecordTable[Any], made_at: str, after: str, *, newest_first: bool) -> tuple[Any, ...]:
         """A place in a list as values of what orders it."""
         if not newest_first:
             return (after,)
         place = parse_position(after)
-        if made_at is None:
+        if not made_at:
             return (place.id,)
         at = place.at
         if at is None:

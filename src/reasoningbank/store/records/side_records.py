@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from reasoningbank.core.frozen import fields
-from reasoningbank.core.types import EmbedderIdentity, Exposure, KeptVector, Showing, Sidecar, Tombstone
+from reasoningbank.core.record_kinds import kind_of
+from reasoningbank.core.types import EmbedderIdentity, Showing, SideRecord
 from reasoningbank.store.records.reading import RecordRows, pairs
 from reasoningbank.store.selection import Join, Selection, any_of, equal
-from reasoningbank.store.tables import EXPOSURES, MEMORIES, TOMBSTONES, VECTORS, Table
+from reasoningbank.store.tables import EXPOSURES, MEMORIES, VECTORS, Table, table_named
 
-S = TypeVar("S", bound=Sidecar)
-TABLE_OF: dict[type[Sidecar], Table] = {Exposure: EXPOSURES, KeptVector: VECTORS, Tombstone: TOMBSTONES}
+S = TypeVar("S", bound=SideRecord)
 OF_NOW = Join(MEMORIES, (("memory_id", "id"), ("advice_id", "advice_id")))
 """The memory, while it advises what it did: what came of an earlier text says nothing about this one."""
 
 
-def row_of(table: Table, item: Sidecar) -> tuple[Any, ...]:
+def side_table_of(kind: type[Any]) -> Table:
+    return table_named(kind_of(kind).table)
+
+
+def row_of(table: Table, item: SideRecord) -> tuple[Any, ...]:
     return tuple([getattr(item, column) for column in table.written])
 
 
 class SideRecordRows(RecordRows):
-    def beside(self, kind: type[S]) -> list[S]:
-        table = TABLE_OF[cast("type[Sidecar]", kind)]
+    def side_records(self, kind: type[S]) -> list[S]:
+        table = side_table_of(kind)
         columns = tuple(f.name for f in fields(kind))
         rows = self._rows.scan(Selection(table, columns, order=(table.number or table.key[0],)))
         named = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -36,7 +40,7 @@ class SideRecordRows(RecordRows):
             found.setdefault(memory_id, {})[facet] = vector
         return found
 
-    def shown(self, ids: Sequence[str]) -> dict[str, int]:
+    def exposure_counts(self, ids: Sequence[str]) -> dict[str, int]:
         where = (*any_of("memory_id", ids), *equal(withheld=False))
         return pairs(self._rows.scan(Selection(EXPOSURES, ("memory_id", "count"), where, joins=(OF_NOW,))))
 

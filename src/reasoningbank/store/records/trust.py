@@ -23,14 +23,14 @@ _MARKED = (Join(MEMORIES, (("memory", NUM),)),)
 
 
 class TrustRows(RecordRows):
-    def levels(self, ids: Sequence[str]) -> dict[str, int]:
+    def trust_levels(self, ids: Sequence[str]) -> dict[str, int]:
         return pairs(self._rows.scan(Selection(TRUST, ("memory_id", "level"), any_of("memory_id", ids))))
 
-    def children(self, ids: Sequence[str]) -> list[str]:
+    def derived_ids(self, ids: Sequence[str]) -> list[str]:
         rows = self._rows.scan(Selection(KIN, ("memory_id",), any_of("parent_id", ids)))
         return sorted({memory_id for (memory_id,) in rows})
 
-    def alike(self, marks: Sequence[int], words: Sequence[int] = ()) -> dict[str, int]:
+    def matching_fingerprints(self, marks: Sequence[int], words: Sequence[int] = ()) -> dict[str, int]:
         asked = [
             Selection(MARKS, ("memories.id", "count"), any_of("mark", tuple(dict.fromkeys(marks))), _MARKED),
             Selection(MARKS, ("memories.id", "count"), any_of("mark", tuple(words)), _MARKED, latest=_MOST_WITH_A_WORD),

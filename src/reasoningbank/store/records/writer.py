@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from reasoningbank.core.errors import InvalidInput, NotFound
-from reasoningbank.core.types import EmbedderIdentity, KeptReply, Lease, Memory, Op, Record, Sidecar, Trajectory
+from reasoningbank.core.types import EmbedderIdentity, KeptReply, Lease, Memory, Op, Record, SideRecord, Trajectory
 from reasoningbank.store.coding import table_of
 from reasoningbank.store.records.cascades import delete_records
 from reasoningbank.store.records.leases import change_lease, claim
 from reasoningbank.store.records.reader import RecordReader
 from reasoningbank.store.records.replies import drop_replies_about, find_reply, put_reply
-from reasoningbank.store.records.side_records import TABLE_OF, row_of
+from reasoningbank.store.records.side_records import row_of, side_table_of
 from reasoningbank.store.records.tasks import fold_task
 from reasoningbank.store.records.trust import put_trust
 from reasoningbank.store.selection import Selection, any_of, equal
@@ -35,7 +35,7 @@ class RecordWriter(RecordReader):
     def _note(self, noun: str, op: Op, record_id: str) -> None:
         self._rows.put(FEED, ((noun, op.value, record_id, self._tenant, self._clock()),))
 
-    def _own(self, item: Record | Sidecar | Lease) -> None:
+    def _own(self, item: Record | SideRecord | Lease) -> None:
         if item.tenant != self._tenant:
             raise InvalidInput(f"A unit of tenant {self._tenant!r} cannot write for tenant {item.tenant!r}.")
 
@@ -100,11 +100,11 @@ class RecordWriter(RecordReader):
 
     # ------------------------------------------------------------ beside them
 
-    def add_beside(self, items: Sequence[Sidecar]) -> int:
+    def add_side_records(self, items: Sequence[SideRecord]) -> int:
         by_table: dict[Table, list[Row]] = {}
         for item in items:
             self._own(item)
-            table = TABLE_OF[type(item)]
+            table = side_table_of(type(item))
             by_table.setdefault(table, []).append(row_of(table, item))
         return sum(self._add_new(table, rows) for table, rows in by_table.items())
 
@@ -122,12 +122,12 @@ class RecordWriter(RecordReader):
         self._rows.put(table, new)
         return len(new)
 
-    def rewrite_beside(self, before: Sidecar, after: Sidecar) -> None:
+    def rewrite_side_record(self, before: SideRecord, after: SideRecord) -> None:
         self._own(before)
-        table = TABLE_OF[type(before)]
+        table = side_table_of(type(before))
         self._rows.delete(table, equal(**dict(zip(table.written, row_of(table, before), strict=True))))
         self._rows.leave_no_trace()
-        self.add_beside([after])
+        self.add_side_records([after])
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None:
         if memory_id not in self._added and not self.get(Memory, [memory_id]):
