@@ -46,6 +46,8 @@ R = TypeVar("R", bound=Record)
 S = TypeVar("S", bound=SideRecord)
 T = TypeVar("T")
 Schema = Mapping[str, Any]
+Where = Mapping[str, Any]
+"""Fields of a record, and what they should be."""
 FEWEST_WORDS_ALIKE = 3
 
 
@@ -101,7 +103,7 @@ class RecordQueries(Protocol):
     def select(
         self,
         kind: type[R],
-        where: Mapping[str, Any],
+        where: Where,
         *,
         newest_first: bool = False,
         after: str | None = None,
@@ -114,9 +116,7 @@ class RecordQueries(Protocol):
         """
         ...
 
-    def select_either(
-        self, kind: type[R], fields: Sequence[str], values: Sequence[str], where: Mapping[str, Any]
-    ) -> list[list[R]]:
+    def select_either(self, kind: type[R], fields: Sequence[str], values: Sequence[str], where: Where) -> list[list[R]]:
         """For each of these fields the records in which it has one of the values: in one question, in no order."""
         ...
 
@@ -126,9 +126,9 @@ class RecordQueries(Protocol):
         """
         ...
 
-    def count(self, kind: type[R], where: Mapping[str, Any]) -> int: ...
+    def count(self, kind: type[R], where: Where) -> int: ...
 
-    def tally(self, kind: type[R], by: str, where: Mapping[str, Any] = ...) -> dict[str, int]:
+    def tally(self, kind: type[R], by: str, where: Where = ...) -> dict[str, int]:
         """How many records there are for each value of the field `by`."""
         ...
 

@@ -13,10 +13,11 @@ from typing import Any, Protocol, TypeVar
 
 from reasoningbank.ports import Damage, StoreInfo
 from reasoningbank.store.selection import Selection
-from reasoningbank.store.tables import Clash, Condition, Table
+from reasoningbank.store.tables import Condition, IfTaken, Table
 
 T = TypeVar("T")
 Row = Sequence[Any]
+RowChange = Callable[["RowTransaction"], T]
 
 
 class RowTransaction(Protocol):
@@ -37,7 +38,7 @@ class RowTransaction(Protocol):
         """Several that ask for equally many columns, in one go. Only those with a limit keep their order."""
         ...
 
-    def put(self, table: Table, rows: Sequence[Row], clash: Clash = Clash.REFUSED) -> None:
+    def put(self, table: Table, rows: Sequence[Row], if_taken: IfTaken = IfTaken.REFUSE) -> None:
         """Write rows; a back end may gather them, and write them before the next question and before the commit."""
         ...
 
@@ -63,20 +64,13 @@ class Engine(Protocol):
 
     def read(self, tenant: str | None) -> AbstractContextManager[RowTransaction]: ...
 
-    def write(
-        self,
-        tenant: str | None,
-        change: Callable[[RowTransaction], T],
-        *,
-        alone: bool = False,
-        adds_only: bool = False,
-    ) -> T:
+    def write(self, tenant: str | None, change: RowChange[T], *, alone: bool = False, adds_only: bool = False) -> T:
         """Run `change` in a transaction and return when it is durable. It may be run again after a neighbour failed,
         unless it is to be `alone`; what `adds_only` asks for nothing that is there.
         """
         ...
 
-    def log(self, change: Callable[[RowTransaction], None]) -> None:
+    def log(self, change: RowChange[None]) -> None:
         """The same for what may be lost: it neither waits for the disk nor long for a lock, and a read-only bank has
         no log.
         """

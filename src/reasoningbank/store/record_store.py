@@ -14,7 +14,7 @@ from reasoningbank.store import feed
 from reasoningbank.store.records.reader import RecordReader
 from reasoningbank.store.records.writer import RecordWriter
 from reasoningbank.store.selection import Selection, equal
-from reasoningbank.store.tables import EXPOSURES, LEASES, SETTINGS, Clash
+from reasoningbank.store.tables import EXPOSURES, LEASES, SETTINGS, IfTaken
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
@@ -96,11 +96,11 @@ class RecordStore:
         return str(rows[0][0]) if rows else None
 
     def set_setting(self, name: str, value: str) -> None:
-        self.engine.write(None, lambda rows: rows.put(SETTINGS, [(name, value)], Clash.REPLACED))
+        self.engine.write(None, lambda rows: rows.put(SETTINGS, [(name, value)], IfTaken.REPLACE))
 
     def agree_setting(self, name: str, value: str) -> str:
         if not self.info.read_only:
-            self.engine.write(None, lambda rows: rows.put(SETTINGS, [(name, value)], Clash.KEPT))
+            self.engine.write(None, lambda rows: rows.put(SETTINGS, [(name, value)], IfTaken.KEEP))
         return self.setting(name) or value
 
     # ------------------------------------------------------------ jobs, tokens

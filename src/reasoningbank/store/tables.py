@@ -29,14 +29,14 @@ class Condition(NamedTuple):
     value: Any
 
 
-class Clash(Enum):
+class IfTaken(Enum):
     """What becomes of a row whose key is taken."""
 
-    REFUSED = "refused"
+    REFUSE = "refuse"
     """It is a `Conflict`."""
-    KEPT = "kept"
+    KEEP = "keep"
     """What is there stays."""
-    REPLACED = "replaced"
+    REPLACE = "replace"
     """What is there takes the new values."""
 
 

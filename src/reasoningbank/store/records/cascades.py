@@ -11,7 +11,7 @@ from reasoningbank.core.types import Job, Memory, Op, Record, Trajectory
 from reasoningbank.store.coding import table_of
 from reasoningbank.store.records.trust import delete_marks
 from reasoningbank.store.selection import Selection, any_of
-from reasoningbank.store.tables import FEED, LEASES, REVISIONS, TASKS, TOMBSTONES, TRUST, Clash, Table, table_named
+from reasoningbank.store.tables import FEED, LEASES, REVISIONS, TASKS, TOMBSTONES, TRUST, IfTaken, Table, table_named
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import RowTransaction
@@ -45,6 +45,6 @@ def delete_records(rows: RowTransaction, kind: type[Any], ids: Sequence[str], no
     coding = table_of(kind)
     gone = rows.delete(coding.table, any_of("id", ids))
     if gone:
-        rows.put(TOMBSTONES, [(one, rows.tenant, coding.noun, now) for one in ids], Clash.REPLACED)
+        rows.put(TOMBSTONES, [(one, rows.tenant, coding.noun, now) for one in ids], IfTaken.REPLACE)
         rows.put(FEED, [(coding.noun, Op.REMOVE.value, one, rows.tenant, now) for one in ids])
     return gone

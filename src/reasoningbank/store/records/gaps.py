@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import Gap
 from reasoningbank.store.selection import Selection, any_of, equal
-from reasoningbank.store.tables import GAPS, Clash
+from reasoningbank.store.tables import GAPS, IfTaken
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Engine, Row, RowTransaction
@@ -25,7 +25,7 @@ def add_gaps(rows: RowTransaction, gaps: Sequence[Gap]) -> None:
     for gap in gaps:
         before = counted.get(gap.id)
         counted[gap.id] = gap if before is None else _add(before, gap)
-    rows.put(GAPS, [tuple([getattr(gap, column) for column in _COLUMNS]) for gap in counted.values()], Clash.REPLACED)
+    rows.put(GAPS, [tuple([getattr(gap, column) for column in _COLUMNS]) for gap in counted.values()], IfTaken.REPLACE)
     for tenant in {gap.tenant for gap in gaps}:
         kept = rows.scan(Selection(GAPS, ("id",), equal(tenant=tenant), order=("last_at",)))
         surplus = [gap_id for (gap_id,) in kept][:-MOST_GAPS]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import Lease
 from reasoningbank.store.selection import Selection, any_of, equal
-from reasoningbank.store.tables import LEASES, Clash, Condition
+from reasoningbank.store.tables import LEASES, Condition, IfTaken
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Engine, Row, RowTransaction
@@ -46,7 +46,7 @@ def claim(rows: RowTransaction, owner: str, *, now: float, latest: float, limit:
         replace(lease, owner=f"{owner}#{lease.job_id}", beat=lease.beat + 1, attempts=lease.attempts + 1)
         for lease in due
     ]
-    rows.put(LEASES, [_row(lease) for lease in claimed], Clash.REPLACED)
+    rows.put(LEASES, [_row(lease) for lease in claimed], IfTaken.REPLACE)
     return claimed
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from reasoningbank.core.types import Trajectory
 from reasoningbank.store.records.reading import RecordRows
 from reasoningbank.store.selection import Selection, equal
-from reasoningbank.store.tables import TASKS, Clash, Condition
+from reasoningbank.store.tables import TASKS, Condition, IfTaken
 
 if TYPE_CHECKING:
     from reasoningbank.core.uplift import KindRate
@@ -32,7 +32,7 @@ def fold_task(rows: RowTransaction, trajectory: Trajectory, *, is_new: bool) -> 
 
     namespace, kind, succeeded = trajectory.namespace, kind_of(trajectory), _ENDS[trajectory.outcome]
     row = (trajectory.id, trajectory.tenant, namespace, kind, succeeded, trajectory.ended_at)
-    rows.put(TASKS, [row], Clash.REPLACED)
+    rows.put(TASKS, [row], IfTaken.REPLACE)
 
 
 class TaskRows(RecordRows):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.types import AccessToken
 from reasoningbank.store.selection import Selection, equal
-from reasoningbank.store.tables import TOKENS, Clash, Condition
+from reasoningbank.store.tables import TOKENS, Condition, IfTaken
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Engine, Row, RowTransaction
@@ -67,4 +67,4 @@ def put_token(rows: RowTransaction, token: AccessToken) -> None:
         None if token.expires_at is None else float(token.expires_at),
         None if token.revoked_at is None else float(token.revoked_at),
     )
-    rows.put(TOKENS, [(*said, token_hash(*said))], Clash.REPLACED)
+    rows.put(TOKENS, [(*said, token_hash(*said))], IfTaken.REPLACE)

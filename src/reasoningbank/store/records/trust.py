@@ -12,7 +12,7 @@ from reasoningbank.core.types import Memory
 from reasoningbank.ports import FEWEST_WORDS_ALIKE
 from reasoningbank.store.records.reading import RecordRows, pairs
 from reasoningbank.store.selection import Join, Selection, any_of, equal
-from reasoningbank.store.tables import KIN, MARKS, MEMORIES, NUM, TRUST, Clash, Condition
+from reasoningbank.store.tables import KIN, MARKS, MEMORIES, NUM, TRUST, Condition, IfTaken
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import RowTransaction
@@ -41,13 +41,13 @@ class TrustRows(RecordRows):
 
 
 def put_trust(rows: RowTransaction, memory: Memory, level: int, marks: Sequence[int]) -> None:
-    rows.put(TRUST, [(memory.tenant, memory.id, int(level))], Clash.REPLACED)
+    rows.put(TRUST, [(memory.tenant, memory.id, int(level))], IfTaken.REPLACE)
     if memory.revision > 1:
         rows.delete(KIN, (*equal(memory_id=memory.id), Condition("parent_id", "not in", memory.parents)))
     if memory.parents:
-        rows.put(KIN, [(memory.tenant, parent, memory.id) for parent in memory.parents], Clash.KEPT)
+        rows.put(KIN, [(memory.tenant, parent, memory.id) for parent in memory.parents], IfTaken.KEEP)
     if marks:
-        rows.put(MARKS, [(mark, memory.id) for mark in marks], Clash.KEPT)
+        rows.put(MARKS, [(mark, memory.id) for mark in marks], IfTaken.KEEP)
 
 
 def delete_marks(rows: RowTransaction, memory_id: str) -> None:

@@ -16,7 +16,7 @@ from reasoningbank.store.records.side_records import row_of, side_table_of
 from reasoningbank.store.records.tasks import fold_task
 from reasoningbank.store.records.trust import put_trust
 from reasoningbank.store.selection import Selection, any_of, equal
-from reasoningbank.store.tables import FEED, MEMORIES, REVISIONS, VECTORS, Clash, Table
+from reasoningbank.store.tables import FEED, MEMORIES, REVISIONS, VECTORS, IfTaken, Table
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Row, RowTransaction
@@ -69,7 +69,7 @@ class RecordWriter(RecordReader):
 
     def add_earlier(self, revision: Memory) -> None:
         self._own(revision)
-        self._rows.put(REVISIONS, (table_of(Memory).encode(revision),), Clash.KEPT)
+        self._rows.put(REVISIONS, (table_of(Memory).encode(revision),), IfTaken.KEEP)
 
     def rewrite(self, record: Record) -> None:
         self._own(record)
@@ -133,7 +133,7 @@ class RecordWriter(RecordReader):
         if memory_id not in self._added and not self.get(Memory, [memory_id]):
             return
         kept = [(memory_id, self._tenant, str(identity), facet, vector) for facet, vector in vectors.items()]
-        self._rows.put(VECTORS, kept, Clash.REPLACED)
+        self._rows.put(VECTORS, kept, IfTaken.REPLACE)
 
     def keep_trust(self, memory: Memory, level: int, marks: Sequence[int] = ()) -> None:
         self._own(memory)

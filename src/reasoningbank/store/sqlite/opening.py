@@ -16,6 +16,7 @@ import apsw
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.store.records.tokens import token_hash
+from reasoningbank.store.sqlite import schema
 from reasoningbank.store.sqlite.acknowledged import WATCHABLE, note_stamp
 from reasoningbank.store.sqlite.durable import make_folder
 from reasoningbank.store.sqlite.error_mapping import not_a_bank, remedy
@@ -127,9 +128,10 @@ def _migrate(connection: apsw.Connection, location: str) -> None:
         version = known_version(connection, location)
         if version == SCHEMA_VERSION:
             return
-        for number in range(version, SCHEMA_VERSION):
-            for statement in MIGRATIONS[number]:
-                connection.execute(statement)
+        missing = [statement for migration in MIGRATIONS[version:SCHEMA_VERSION] for statement in migration]
+        is_fresh = version == 0 and SCHEMA_VERSION == schema.SCHEMA_VERSION
+        for statement in schema.fresh_schema() if is_fresh else missing:
+            connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         if SCHEMA_VERSION >= STAMPED_SINCE:

@@ -10,7 +10,7 @@ from typing import Any
 
 from reasoningbank.store.selection import Join, Selection
 from reasoningbank.store.sqlite.batched_inserts import Insert
-from reasoningbank.store.tables import NUM, Clash, Condition, Table, TableIndex
+from reasoningbank.store.tables import NUM, Condition, IfTaken, Table, TableIndex
 
 Statement = tuple[str, list[Any]]
 Shape = tuple[str, str, Any]
@@ -171,13 +171,13 @@ def update(table: Table, columns: tuple[str, ...]) -> str:
 
 
 @lru_cache(maxsize=256)
-def insert(table: Table, clash: Clash) -> Insert:
+def insert(table: Table, if_taken: IfTaken) -> Insert:
     columns, key = table.written, table.key
     head = f"INSERT INTO {table.name} ({', '.join(columns)})"
     tail = ""
-    if clash is Clash.KEPT:
+    if if_taken is IfTaken.KEEP:
         tail = f" ON CONFLICT ({', '.join(key)}) DO NOTHING"
-    elif clash is Clash.REPLACED:
+    elif if_taken is IfTaken.REPLACE:
         changed = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in key)
         tail = f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changed}"
     return Insert(head, len(columns), tail)

@@ -40,7 +40,7 @@ from reasoningbank.store.sqlite.turn import PATIENCE_S
 from reasoningbank.store.tables import Table
 
 if TYPE_CHECKING:
-    from reasoningbank.store.engine import Row, RowTransaction
+    from reasoningbank.store.engine import Row, RowChange, RowTransaction
 
 T = TypeVar("T")
 
@@ -136,14 +136,7 @@ class SqliteEngine:
 
     # ------------------------------------------------------------ writing
 
-    def write(
-        self,
-        tenant: str | None,
-        change: Callable[[RowTransaction], T],
-        *,
-        alone: bool = False,
-        adds_only: bool = False,
-    ) -> T:
+    def write(self, tenant: str | None, change: RowChange[T], *, alone: bool = False, adds_only: bool = False) -> T:
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
         self._connections.check_usable()
@@ -253,7 +246,7 @@ class SqliteEngine:
         finally:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
-    def log(self, change: Callable[[RowTransaction], None]) -> None:
+    def log(self, change: RowChange[None]) -> None:
         if self._read_only:
             return
         with self._borrow() as connection, self._commits.turn, unforked():

@@ -14,7 +14,7 @@ from reasoningbank.store.selection import Selection
 from reasoningbank.store.sqlite import statements
 from reasoningbank.store.sqlite.batched_inserts import Pending
 from reasoningbank.store.sqlite.error_mapping import translate
-from reasoningbank.store.tables import Clash, Condition, Table
+from reasoningbank.store.tables import Condition, IfTaken, Table
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Row
@@ -47,7 +47,7 @@ class SqliteTransaction:
             found[place].append(row)
         return found
 
-    def put(self, table: Table, rows: Sequence[Row], clash: Clash = Clash.REFUSED) -> None:
+    def put(self, table: Table, rows: Sequence[Row], if_taken: IfTaken = IfTaken.REFUSE) -> None:
         pending = self._pending
         if table.by_number_of:
             by_row: dict[str, list[int]] = {}
@@ -56,7 +56,7 @@ class SqliteTransaction:
             for row_id, marks in by_row.items():
                 pending.mark(row_id, marks)
             return
-        insert = statements.insert(table, clash)
+        insert = statements.insert(table, if_taken)
         try:
             for row in rows:
                 pending.add(insert, row)
