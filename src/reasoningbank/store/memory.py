@@ -140,7 +140,7 @@ class MemoryTransaction:
         table, columns, where, joins, order, descending, after, limit, latest, _ = selection
         found = self._found(table, where)
         if latest:
-            by, last = where[0].column, table.key[-1]
+            by, last = where[0][0], table.key[-1]
             found.sort(key=lambda row: (row[by], -row[last]))
             found = [row for _, rows in groupby(found, key=lambda row: row[by]) for row in list(rows)[:latest]]
         for join in joins:
@@ -153,7 +153,7 @@ class MemoryTransaction:
         return _amounts(columns, found)[:limit]
 
     def _joined(self, row: Named, table: Table, on: Sequence[tuple[str, str]]) -> Iterator[Named]:
-        where = [Condition(theirs, "is", row[ours]) for ours, theirs in on]
+        where = [(theirs, "is", row[ours]) for ours, theirs in on]
         for other in self._found(table, where):
             yield {**{f"{table.name}.{column}": value for column, value in other.items()}, **row}
 
@@ -165,7 +165,7 @@ class MemoryTransaction:
         for values in rows:
             row = dict(zip(table.written, values, strict=True))
             for column, other in table.by_number_of.items():
-                named = [Condition(other.key[0], "is", row[column])]
+                named = [(other.key[0], "is", row[column])]
                 row[column] = next((found[other.number] for found in self.tables[other.name].at_key(named)), None)
             if any(row[column] is None for column in table.by_number_of):
                 continue

@@ -20,22 +20,32 @@ _BOUND = object()
 _WIDE = frozenset({"memories", "trajectories"})
 """Of these the ids alone come from an index, which has them in order or has to be sorted; then the rows of one page."""
 _GREATEST = "\U0010ffff"
+_TEXTS: dict[tuple[Any, ...], str] = {}
+_MOST_TEXTS = 1_024
+_INSERTS: dict[tuple[Table, IfTaken], Insert] = {}
 
 
 def select(selection: Selection, tenant: str | None) -> Statement:
-    table, columns, where, joins, order, descending, after, limit, latest, index = selection
+    table, columns, where, joins, order, descending, after, limit, latest, by_index = selection
     values: list[Any] = []
     shapes = tuple([_shape(condition, values) for condition in where])
     if tenant is not None:
         if table.has_tenant:
             values.insert(0, tenant)
-        values += [tenant for join in joins if join.table.has_tenant]
+        if joins:
+            values += [tenant for join in joins if join.table.has_tenant]
     if after is not None:
         values += after
     if limit is not None:
         values.append(limit)
     scope = (tenant is not None, after is not None, limit is not None)
-    return _select(table, columns, shapes, joins, order, descending, latest, index, scope), values
+    asked = (table, columns, shapes, joins, order, descending, latest, by_index, scope)
+    text = _TEXTS.get(asked)
+    if text is None:
+        if len(_TEXTS) >= _MOST_TEXTS:
+            _TEXTS.clear()
+        text = _TEXTS[asked] = _select(*asked)
+    return text, values
 
 
 def select_each(selections: Sequence[Selection], tenant: str | None) -> Statement:
@@ -45,7 +55,6 @@ def select_each(selections: Sequence[Selection], tenant: str | None) -> Statemen
     return sql, [value for _, values in made for value in values]
 
 
-@lru_cache(maxsize=512)
 def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
     table: Table,
     asked: tuple[str, ...],
@@ -113,6 +122,9 @@ def _shape(condition: Condition, values: list[Any]) -> Shape:
     only then does SQLite see that an index of some rows covers the question.
     """
     column, test, value = condition
+    if value.__class__ is str and test == "is":
+        values.append(value)
+        return column, test, _BOUND
     if value is None or isinstance(value, (bool, StrEnum)):
         return column, test, None if value is None else _literal(value)
     if test in ("in", "not in"):
@@ -156,31 +168,46 @@ def _condition(  # noqa: PLR0911 - one case for each test
     return f"{column} {test} ?"
 
 
-def where(table: Table, conditions: Sequence[Condition], tenant: str | None) -> Statement:
+def update(table: Table, columns: Sequence[str], conditions: Sequence[Condition], tenant: str | None) -> Statement:
     values: list[Any] = []
-    parts = [_condition(_shape(condition, values), table, ()) for condition in conditions]
+    shapes = tuple([_shape(condition, values) for condition in conditions])
     if tenant is not None and table.has_tenant:
-        parts.append("tenant = ?")
         values.append(tenant)
-    return f" WHERE {' AND '.join(parts)}" if parts else "", values
+    return _change(table, tuple(columns), shapes, tenant is not None), values
 
 
-@lru_cache(maxsize=256)
-def update(table: Table, columns: tuple[str, ...]) -> str:
-    return f"UPDATE {table.name} SET {', '.join(f'{column} = ?' for column in columns)}"
+def delete(table: Table, conditions: Sequence[Condition], tenant: str | None) -> Statement:
+    return update(table, (), conditions, tenant)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)
+def _change(table: Table, columns: tuple[str, ...], shapes: tuple[Shape, ...], scoped: bool) -> str:
+    """An update of these columns; without any, a deletion."""
+    parts = [_condition(shape, table, ()) for shape in shapes]
+    if scoped and table.has_tenant:
+        parts.append("tenant = ?")
+    chosen = f" WHERE {' AND '.join(parts)}" if parts else ""
+    if not columns:
+        return f"DELETE FROM {table.name}{chosen}"
+    return f"UPDATE {table.name} SET {', '.join(f'{column} = ?' for column in columns)}{chosen}"
+
+
 def insert(table: Table, if_taken: IfTaken) -> Insert:
-    columns, key = table.written, table.key
-    head = f"INSERT INTO {table.name} ({', '.join(columns)})"
+    found = _INSERTS.get((table, if_taken))
+    if found is None:
+        found = _INSERTS[table, if_taken] = _insert(table, if_taken)
+    return found
+
+
+def _insert(table: Table, if_taken: IfTaken) -> Insert:
+    columns, key = table.written, ", ".join(table.key)
     tail = ""
     if if_taken is IfTaken.KEEP:
-        tail = f" ON CONFLICT ({', '.join(key)}) DO NOTHING"
+        tail = f" ON CONFLICT ({key}) DO NOTHING"
     elif if_taken is IfTaken.REPLACE:
-        changed = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in key)
-        tail = f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changed}"
-    return Insert(head, len(columns), tail)
+        changed = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in table.key)
+        tail = f" ON CONFLICT ({key}) DO UPDATE SET {changed}"
+    return Insert(f"INSERT INTO {table.name} ({', '.join(columns)})", len(columns), tail)
 
 
 def create(table: Table) -> list[str]:
