@@ -644,7 +644,7 @@ class IndexBuilds(Protocol):
     def is_there(self, name: str) -> bool: ...
 
     def open(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> Index | Halves:
-        """The index, made where there is none, and anew where it is damaged."""
+        """The index, made where there is none, and anew where it is damaged. A server is asked for nothing yet."""
         ...
 
     def open_tasks(

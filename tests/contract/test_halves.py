@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.drafts import memory_from
+from reasoningbank.core.errors import BankUnavailable
 from reasoningbank.core.types import Draft, EmbedderIdentity, Memory, Outcome, Scope, State
 from reasoningbank.index.embedded import EmbeddedIndex
 from reasoningbank.lexical.bm25 import length_terms
@@ -410,3 +411,23 @@ def test_halves_follow_what_is_stored_changed_and_erased_while_a_bank_is_open(
         assert not bank.verify()
         bank.reindex(embedder="hash", dimension=64)
         assert bank.search("rotate the signing certificates").memories
+
+
+def test_while_the_server_of_an_index_is_away_storing_goes_on_and_searching_says_so(
+    filled: Callable[[], ReasoningBank], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(indexes.INDEXES, indexes.DEFAULT_INDEX, PlainBuilds)
+    with filled() as bank:
+        assert bank.search("rotate the signing certificates").memories
+
+        def away(self: PlainHalf, *_: object) -> None:
+            del self
+            raise BankUnavailable("The server of the index does not answer: start it, or wait until it does.")
+
+        with monkeypatch.context() as patch:
+            for half, call in ((PlainWords, "upsert"), (PlainWords, "search"), (PlainVectors, "search")):
+                patch.setattr(half, call, away)
+            kept = bank.record(title="Grafana", content="The dashboard of the turbines.")
+            with pytest.raises(BankUnavailable, match="start it, or wait"):
+                bank.search("grafana")
+        assert [hit.id for hit in bank.search("grafana")] == [kept.id]

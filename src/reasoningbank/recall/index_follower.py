@@ -76,8 +76,8 @@ class Follower:
     ) -> None:
         self.store = store
         self.index = index
-        self._embedder = embedder
-        self._policy = policy
+        self.embedder = embedder
+        self.policy = policy
         self._changes_per_batch = changes_per_batch
         self._at_hand: dict[str, Memory] = {}
         """Memories that were just absorbed, so that embedding them needs no second look: bounded, for one run only."""
@@ -187,7 +187,7 @@ class Follower:
 
     def on(self, index: Index, changes_per_batch: int) -> Follower:
         """The same for another index of the same records."""
-        return type(self)(self.store, index, self._embedder, self._policy, changes_per_batch=changes_per_batch)
+        return type(self)(self.store, index, self.embedder, self.policy, changes_per_batch=changes_per_batch)
 
     @contextmanager
     def writing(self, wait_s: float) -> Iterator[bool]:
@@ -278,7 +278,7 @@ class Follower:
         return list(added), list(revised), list(erased), signals
 
     def _unproven(self, memory: Memory) -> Standing:
-        return self._policy.standing(memory.initial_confidence, memory.created_at, ())
+        return self.policy.standing(memory.initial_confidence, memory.created_at, ())
 
     def standings(self, memories: dict[str, Memory]) -> dict[str, Standing]:
         evidence: dict[str, list[Signal]] = {memory_id: [] for memory_id in memories}
@@ -290,7 +290,7 @@ class Follower:
                 for signal in reader.select(Signal, {"memory_id": ids}):
                     evidence[signal.memory_id].append(signal)
         return {
-            memory_id: self._policy.standing(
+            memory_id: self.policy.standing(
                 memory.initial_confidence, memory.created_at, evidence_for(memory, evidence[memory_id])
             )
             for memory_id, memory in memories.items()
@@ -301,7 +301,7 @@ class Follower:
     def _may_embed(self, most: int | None) -> bool:
         if most is None or not self.index.awaiting_vectors(1):
             return True
-        return len(self.index.awaiting_vectors(most + 1)) <= most and not self._embedder().costly
+        return len(self.index.awaiting_vectors(most + 1)) <= most and not self.embedder().costly
 
     def _embed(self, is_over: Callable[[], bool], noted: IndexProgress) -> bool:
         fewest = size = self._fewest_rows()
@@ -323,12 +323,12 @@ class Follower:
     def _fewest_rows(self) -> int:
         if not self.index.awaiting_vectors(1):
             return FEWEST_ROWS_PER_BATCH
-        return FEWEST_COSTLY_ROWS_PER_BATCH if self._embedder().costly else FEWEST_ROWS_PER_BATCH
+        return FEWEST_COSTLY_ROWS_PER_BATCH if self.embedder().costly else FEWEST_ROWS_PER_BATCH
 
     def _vectors(self, ids: Sequence[str]) -> dict[str, Floats]:
         import numpy as np
 
-        embedder = self._embedder()
+        embedder = self.embedder()
         memories = {i: self._at_hand.pop(i) for i in ids if i in self._at_hand}
         memories.update(self.rows([i for i in ids if i not in memories]))
         dimension = embedder.identity.dimension

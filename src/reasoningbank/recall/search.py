@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.core.confidence import ALONE, ConfidencePolicy, Context
+from reasoningbank.core.confidence import ALONE, Context
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.frozen import replace
@@ -27,7 +27,7 @@ from reasoningbank.core.ranking import Parts, iterate_ranked, profile_named
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Confidence, Edge, Exposure, Memory, Standing
-from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
+from reasoningbank.ports import Candidates, Filter, Index, Probe, Reader
 from reasoningbank.recall.candidates import find_candidates, vectors_of
 from reasoningbank.recall.current import Current
 from reasoningbank.recall.experience import NO_SIMILAR_TASKS, Experience, SimilarTasks, least_likeness
@@ -65,19 +65,17 @@ _DUG_BEHIND = ("min_confidence", "excluded", "trust", "trust_quota")
 class Searcher:
     def __init__(
         self,
-        store: Store,
-        index: Index,
-        embedder: Callable[[], Embedder],
-        policy: ConfidencePolicy,
+        follower: Follower,
         shown: ShownLog,
         clock: Callable[[], float],
         experience: Experience | None = None,
         settings: SearchSettings = DEFAULTS.search,
     ) -> None:
-        self._store = store
-        self._index = index
-        self._embedder = embedder
-        self._policy = policy
+        self.follower = follower
+        self._store = follower.store
+        self._index = follower.index
+        self._embedder = follower.embedder
+        self._policy = follower.policy
         self._shown = shown
         self._clock = clock
         self._experience = experience
@@ -85,9 +83,8 @@ class Searcher:
         self._scope_weights = settings.scope_weights
         self._floor = settings.floor
         self._no_edge = Absence()
-        self._teams = KnownTeams(store)
-        self.follower = Follower(store, index, embedder, policy)
-        self._current = Current(self.follower)
+        self._teams = KnownTeams(follower.store)
+        self._current = Current(follower)
 
     def search(
         self,

@@ -1,4 +1,4 @@
-"""The searching side of a bank in a file: which index is in force, opening it, renewing it, building another.
+"""The searching side of a bank: which build of the index is in force, opening it, renewing it, building another.
 
 Opening a bank opens no index and no model; the first search does.
 """
@@ -190,7 +190,7 @@ class IndexEngine:
                 if searcher is None and isinstance(error, EmbedderMismatch):
                     raise
                 # Asked again once in any case: another process may have mended it meanwhile.
-                if searcher is not None and not self._may_renew(searcher) and attempt:
+                if searcher is not None and not self._may_renew(searcher, error) and attempt:
                     raise
         with self._hold_searcher() as searcher:
             return use(searcher)
@@ -212,8 +212,11 @@ class IndexEngine:
                     if searcher is not self._searcher:
                         searcher.close()
 
-    def _may_renew(self, searcher: Searcher) -> bool:
+    def _may_renew(self, searcher: Searcher, error: Exception) -> bool:
         """Whether it was the index: one that another process removed, or a damaged one, which is then mended."""
+        if isinstance(error, BankUnavailable) and searcher.follower.index.upkeep is None:
+            # A server that is away is not back sooner for being asked again and again.
+            return False
         with self._lock:
             if searcher is not self._searcher or self._open_place is None:
                 return True
@@ -263,10 +266,7 @@ class IndexEngine:
 
         experience = Experience(self._store, tasks, embedder, self._policy)
         return Searcher(
-            self._store,
-            index,
-            embedder,
-            self._policy,
+            Follower(self._store, index, embedder, self._policy),
             self._shown,
             self._clock,
             experience,
