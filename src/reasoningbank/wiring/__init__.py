@@ -24,7 +24,7 @@ from reasoningbank.guard.scrubbing import scrubber_for
 from reasoningbank.recall.holdout import checked_share
 from reasoningbank.store.sqlite.store import SqliteStore
 from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, EMBEDDERS, identity_of
-from reasoningbank.wiring.engine import EmbeddedEngine
+from reasoningbank.wiring.engine import IndexEngine
 from reasoningbank.wiring.learning import ConfiguredLearning
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class ReasoningBank(Bank):
             )
             renew_in_child(context.ids.begin_anew)
             share = checked_share(settings.search.holdout)
-            engine = EmbeddedEngine(store, path, environment, context.policy, clock, holdout=share, settings=settings)
+            engine = IndexEngine(store, path, environment, context.policy, clock, holdout=share, settings=settings)
             engine.agree_on(asked)
         return cls(context, engine, ConfiguredLearning(context, environment, llm=llm, distiller=distiller))
 
