@@ -20,9 +20,10 @@ PACKAGE = Path(reasoningbank.__file__).parent
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
     "forking": set(),
-    "ports": {"core"},
-    "config": {"core"},
-    "store": {"core", "forking", "ports"},
+    "location": {"core"},
+    "ports": {"core", "location"},
+    "config": {"core", "location"},
+    "store": {"core", "forking", "location", "ports"},
     "index": {"core", "forking", "ports"},
     "embed": {"core", "forking", "ports"},
     "llm": {"core", "forking", "ports"},
@@ -34,6 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "exchange": {"core", "ports", "guard", "context"},
     "bank": {"core", "ports", "guard", "context", "graph", "recall", "learn", "exchange"},
     "wiring": {
+        "location",
         "core",
         "forking",
         "ports",
@@ -51,6 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "llm",
     },
     "serve": {
+        "location",
         "core",
         "ports",
         "guard",
@@ -64,6 +67,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "wiring",
     },
     "agents": {
+        "location",
         "core",
         "guard",
         "ports",
@@ -75,6 +79,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "wiring",
     },
     "cli": {
+        "location",
         "agents",
         "core",
         "guard",

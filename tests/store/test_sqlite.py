@@ -17,9 +17,10 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Exposure, Memory
 from reasoningbank.ports import Writer
 from reasoningbank.store.sqlite import opening, schema
+from reasoningbank.store.sqlite.backend import SAFE_SQLITE
 from reasoningbank.store.sqlite.group_commit import UNITS_PER_COMMIT, Unit
 from reasoningbank.store.sqlite.schema import MIGRATIONS
-from reasoningbank.store.sqlite.store import SAFE_SQLITE, SqliteStore
+from reasoningbank.store.sqlite.store import SqliteStore
 from reasoningbank.store.sqlite.tables import table_of
 from reasoningbank.store.sqlite.task_rows import like_tasks
 

@@ -1,4 +1,4 @@
-"""The searching side of a bank in a file: which index is in force, opening it, renewing it, building another.
+"""The searching side of a bank: which index is in force, opening it, renewing it, building another.
 
 Opening a bank opens no index and no model; the first search does.
 """
@@ -28,6 +28,7 @@ from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, FACETS, find_identi
 
 if TYPE_CHECKING:
     from reasoningbank.index.lock import PassingLock
+    from reasoningbank.location import Location
     from reasoningbank.ports import Embedder
     from reasoningbank.recall.index_follower import Follower
     from reasoningbank.recall.index_progress import Progress
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 
+INDEX = "index"
 MOST_RENEWALS = 20
 REINDEX_WAIT_S = 86_400.0
 
@@ -54,7 +56,7 @@ def _faults_named(
 
 
 class EmbeddedEngine:
-    """The index in files beside the bank, one folder for each build of it.
+    """The index in files of this machine, one folder for each build of it.
 
     The setting `index` names the embedder and the folder in force. A reindex fills another folder and then changes the
     setting, so there is no moment without a whole index and two models never meet in one.
@@ -63,7 +65,7 @@ class EmbeddedEngine:
     def __init__(
         self,
         store: Store,
-        path: str,
+        location: Location,
         config: Config,
         policy: ConfidencePolicy,
         clock: Callable[[], float],
@@ -83,8 +85,7 @@ class EmbeddedEngine:
         """Whether the index beside a bank that may only be read is damaged: it is built elsewhere then."""
         self._shown: Any = None
         self._temporary: Path | None = None
-        # Whole, as this process may go to another folder, and a child of it often does.
-        self._folder = Path(f"{path}.index").absolute() if path != ":memory:" else None
+        self._folder = location.folder(INDEX)
         self._identity = identity_of(DEFAULT_EMBEDDER)
         self._policy = policy
         self._holdout = holdout
@@ -488,9 +489,11 @@ def other_build(setting: str) -> str:
     return _index_setting(_read_setting(setting)[0], _new_build())
 
 
-def drop_index(path: str) -> None:
-    """Remove every index beside a bank; the next search builds one."""
-    _remove_folder(Path(f"{path}.index"))
+def drop_index(location: Location) -> None:
+    """Remove every index of a bank; the next search builds one."""
+    folder = location.folder(INDEX)
+    if folder is not None:
+        _remove_folder(folder)
 
 
 def _policy_mark(policy: ConfidencePolicy) -> str:

@@ -25,7 +25,9 @@ import apsw
 from reasoningbank.core.errors import BankDamaged, BankError, BankReadOnly, BankReplaced, InvalidInput
 from reasoningbank.core.types import AccessToken, Change, Exposure, Gap, Op, Record
 from reasoningbank.forking import renew_in_child, unforked
+from reasoningbank.location import Location, file_location
 from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
+from reasoningbank.store.sqlite.backend import files_of
 from reasoningbank.store.sqlite.batched_inserts import Pending
 from reasoningbank.store.sqlite.calls import check_not_torn, in_transaction
 from reasoningbank.store.sqlite.connections import BUSY_TIMEOUT_MS, MEMORY, Connections
@@ -47,8 +49,6 @@ from reasoningbank.store.sqlite.writing import SqliteWriter
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 
-SAFE_SQLITE = (3, 51, 3)
-"""Older versions can corrupt a WAL file that several processes write."""
 LOG_BUSY_TIMEOUT_MS = 1_000
 CHECKPOINT_TRIES = 10
 DURABILITIES = {
@@ -60,7 +60,7 @@ DURABILITIES = {
 class SqliteStore:
     def __init__(
         self,
-        path: str | Path,
+        path: str | Path | Location,
         *,
         durability: str = "full",
         create: bool = True,
@@ -69,7 +69,9 @@ class SqliteStore:
     ) -> None:
         if durability not in DURABILITIES:
             raise InvalidInput(f"Unknown durability {durability!r}: choose one of {', '.join(DURABILITIES)}.")
-        self._path = str(path)
+        self._location = path if isinstance(path, Location) else file_location(str(path))
+        self._path = self._location.url
+        self._files = files_of(self._location)
         self._durability = durability
         self._clock = clock
         with faults_named(self._path):
@@ -89,10 +91,11 @@ class SqliteStore:
             durability = f"{self._durability}: {DURABILITIES[self._durability]}"
         return StoreInfo(
             backend=f"sqlite {apsw.sqlite_lib_version()}",
-            location=self._path,
+            location=self._location,
             schema_version=SCHEMA_VERSION,
             durability="read-only" if self._read_only else durability,
             read_only=self._read_only,
+            files=self._files,
         )
 
     def _begin_in_child(self) -> None:
