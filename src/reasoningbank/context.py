@@ -15,6 +15,7 @@ from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import dataclass, field, replace
 from reasoningbank.core.ids import IdSource, id_part
 from reasoningbank.core.origins import Trust, level_of
+from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.settings import DEFAULTS, Settings
 from reasoningbank.core.types import Confidence, Memory, Record, Remembered, Signal, State
 from reasoningbank.guard.fields import outgoing, scrubbed_record
@@ -71,7 +72,7 @@ class BankContext:
                 Memory, {"namespace": namespace or self.namespace, "key": reference, "state": LIVE_STATES}, limit=1
             )
             found = keyed[0] if keyed else None
-        if found is None and (whole := full_id(reader, Memory, "mem", reference)) is not None:
+        if found is None and (whole := full_id(reader, Memory, reference)) is not None:
             found = reader.get(Memory, [whole]).get(whole)
         if found is None:
             where = namespace or self.namespace
@@ -154,8 +155,9 @@ class BankContext:
         )
 
 
-def full_id(reader: Reader, kind: type[R], prefix: str, typed: str) -> str | None:
+def full_id(reader: Reader, kind: type[R], typed: str) -> str | None:
     """The one id that begins or ends with what was typed; None when there is none, an error when there are several."""
+    prefix = kind_of(kind).prefix
     part = id_part(typed, prefix)
     if part is None:
         return None

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Record)
 S = TypeVar("S", bound=SideRecord)
 T = TypeVar("T")
+Schema = Mapping[str, Any]
 FEWEST_WORDS_ALIKE = 3
 
 
@@ -132,7 +133,7 @@ class Reader(Protocol):
     ) -> list[R]:
         """Records whose fields equal `where` (a sequence means any of; `tags` contain), by id, from `after` on.
 
-        With `newest_first` they come by the moment they were made (`core.recency.MADE_AT`) and then by id, the latest
+        With `newest_first` they come by the moment they were made (`core.record_kinds`) and then by id, the latest
         first; `after` is then a `position_of`, or the id of a record that is still there.
         """
         ...
@@ -593,12 +594,7 @@ class LLM(Protocol):
         ...
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        schema: Mapping[str, Any] | None = None,
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0, schema: Schema | None = None
     ) -> Completion:
         """Ask once. Raises `LLMUnavailable` for an outage (the same request may work later), `LLMRefused` otherwise.
 

@@ -67,7 +67,7 @@ def start(
 def session_named(reader: Reader, reference: str) -> Trajectory:
     """A session by its id, or by a beginning or ending of it that only one session has."""
     found = reader.get(Trajectory, [reference]).get(reference)
-    if found is None and (whole_id := full_id(reader, Trajectory, "trj", reference)) is not None:
+    if found is None and (whole_id := full_id(reader, Trajectory, reference)) is not None:
         found = reader.get(Trajectory, [whole_id]).get(whole_id)
     if found is None:
         raise NotFound(f"There is no session {reference!r} here.")
@@ -142,8 +142,8 @@ def end(
     session: str,
     outcome: str,
     *,
-    used: Sequence[str] = (),
-    verdict: Verdict | None = None,
+    used: Sequence[str],
+    verdict: Verdict | None,
     distil: bool = True,
 ) -> Ended:
     """Close a session, credit the memories that were shown in it (an unknown outcome credits nobody) and queue it.

@@ -106,13 +106,7 @@ class Experience:
         return SimilarTasks(add_votes(votes_of_tasks(heard)), gather(evidence, dict(near), now))
 
     def catch_up(
-        self,
-        tenant: str,
-        *,
-        budget_s: float,
-        wait_s: float,
-        progress: Progress | None = None,
-        give_way: GiveWay | None = None,
+        self, tenant: str, *, budget_s: float, wait_s: float, progress: Progress | None, give_way: GiveWay | None
     ) -> bool:
         """Bring the index of tasks up to date, where there are tasks; True when nothing is owed then."""
         if self._opened is None and not self._any(tenant):

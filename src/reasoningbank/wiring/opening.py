@@ -13,6 +13,7 @@ from reasoningbank.config import find_settings, from_environment, locate
 from reasoningbank.context import BankContext
 from reasoningbank.core.confidence import ConfidencePolicy, policy_named
 from reasoningbank.core.drafts import clean_namespace, clean_tenant
+from reasoningbank.core.failure import OnError
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.ids import IdSource
 from reasoningbank.core.settings import ConfidenceSettings, EmbeddingSettings, parse_embedder
@@ -88,7 +89,7 @@ class ReasoningBank(Bank):
         store = backend_of(location).open(
             location, durability=settings.storage.durability, create=create, read_only=read_only, clock=clock
         )
-        try:
+        with OnError(lambda _: store.close()):
             owner = clean_tenant(tenant)
             scrubber = scrubber_for(store, owner)
             context = BankContext(
@@ -109,9 +110,6 @@ class ReasoningBank(Bank):
                 store, location, environment, context.policy, clock, holdout=share, settings=settings
             )
             engine.agree_on(asked)
-        except BaseException:
-            store.close()
-            raise
         return cls(context, engine, ConfiguredLearning(context, environment, llm=llm, distiller=distiller))
 
     @classmethod

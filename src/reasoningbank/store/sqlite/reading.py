@@ -14,7 +14,8 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, NotFound
 from reasoningbank.core.frozen import fields
-from reasoningbank.core.recency import MADE_AT, ListPosition, parse_position
+from reasoningbank.core.recency import ListPosition, parse_position
+from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.types import EmbedderIdentity, Lease, Memory, Record, Scope, SideRecord, State, Trajectory
 from reasoningbank.ports import FEWEST_WORDS_ALIKE
 from reasoningbank.store.sqlite import leases, task_rows
@@ -72,7 +73,7 @@ class SqliteReader:
     ) -> list[R]:
         table = table_of(kind)
         condition, values = self._condition(table, where)
-        made_at = MADE_AT.get(cast("type[Record]", kind)) if newest_first else None
+        made_at = kind_of(kind).made_at if newest_first else ""
         if after is not None:
             following, place = self._following(table, made_at, after, newest_first=newest_first)
             condition += f" AND {following}"
@@ -87,12 +88,10 @@ class SqliteReader:
         rows = self._connection.execute(f"SELECT {table.listed} FROM {table.name} {chosen}", values)
         return [self._decode(table, row) for row in rows]
 
-    def _following(
-        self, table: Table[Any], made_at: str | None, after: str, *, newest_first: bool
-    ) -> tuple[str, list[Any]]:
+    def _following(self, table: Table[Any], made_at: str, after: str, *, newest_first: bool) -> tuple[str, list[Any]]:
         """What comes after a place in the list, as a condition and its values."""
         place = parse_position(after) if newest_first else ListPosition(id=after, at=None)
-        if made_at is None:
+        if not made_at:
             return f"id {'<' if newest_first else '>'} ?", [place.id]
         at = place.at
         if at is None:

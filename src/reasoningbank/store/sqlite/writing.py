@@ -7,14 +7,14 @@ to commit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import fields
+from reasoningbank.core.record_kinds import dependents_of, kind_of
 from reasoningbank.core.types import (
-    Edge,
     EmbedderIdentity,
     Job,
     KeptReply,
@@ -23,8 +23,6 @@ from reasoningbank.core.types import (
     Op,
     Record,
     SideRecord,
-    Signal,
-    Step,
     Trajectory,
 )
 from reasoningbank.store.sqlite import leases, task_rows
@@ -50,12 +48,7 @@ _TRUST = Insert(
     " ON CONFLICT (tenant, memory_id) DO UPDATE SET level = excluded.level",
 )
 _KIN = Insert("INSERT OR IGNORE INTO kin (tenant, parent_id, memory_id)", 3)
-_OF_A_MEMORY = (
-    ("revisions", "id"),
-    ("vectors", "memory_id"),
-    ("exposures", "memory_id"),
-    ("trust", "memory_id"),
-)
+_OF_A_MEMORY = (("revisions", "id"), ("trust", "memory_id"))
 _TEXT_FIELDS = ("title", "description", "content")
 
 
@@ -200,14 +193,16 @@ class SqliteWriter(SqliteReader):
         self._pending.mark(memory.id, marks)
 
     def _remove_dependents(self, kind: type[R], record_id: str) -> None:
+        for dependent, name in dependents_of(kind_of(kind)):
+            if dependent.prefix:
+                of: type[Any] = dependent.record_type
+                for one in self.select(of, {name: record_id}):
+                    self.remove(of, one.id)
+            else:
+                self._connection.execute(
+                    f"DELETE FROM {dependent.table} WHERE {name} = ? AND tenant = ?", (record_id, self._tenant)
+                )
         if kind is Memory:
-            for dependent in self.select(Signal, {"memory_id": record_id}):
-                self.remove(Signal, dependent.id)
-            for edge in (*self.select(Edge, {"source_id": record_id}), *self.select(Edge, {"target_id": record_id})):
-                if self.get(Edge, [edge.id]):
-                    self.remove(Edge, edge.id)
-            for step in self.select(Step, {"trajectory_id": record_id}):
-                self.remove(Step, step.id)
             # Marks are found by mark only: this reads all of them, which an erasure may take, and only trust has any.
             self._connection.execute(
                 "DELETE FROM marks WHERE memory = (SELECT num FROM memories WHERE id = ? AND tenant = ?) "
@@ -222,8 +217,6 @@ class SqliteWriter(SqliteReader):
         elif kind is Job:
             self._connection.execute("DELETE FROM leases WHERE job_id = ? AND tenant = ?", (record_id, self._tenant))
         elif kind is Trajectory:
-            for step in self.select(Step, {"trajectory_id": record_id}):
-                self.remove(Step, step.id)
             self._connection.execute(
                 "DELETE FROM tasks WHERE trajectory_id = ? AND tenant = ?", (record_id, self._tenant)
             )
