@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from reasoningbank.core.learning import Completion, Episode, Lesson, Message, Verdict
     from reasoningbank.core.task_confidence import Evidenced
     from reasoningbank.core.uplift import KindRate, Tally, Trial
+    from reasoningbank.location import Location
 
     Floats = NDArray[np.float32]
 
@@ -68,24 +69,48 @@ class Contents:
 class Recovered:
     """What was in the place of a bank, and what a recovery has put there."""
 
-    bank: Path
+    bank: Location
     before: Contents | None
     """None where there was no bank, or none that can be read."""
     trouble: str
     """Why it cannot be read; "" where it can, or where there was none."""
     after: Contents
-    kept: Path | None
-    """Where the bank that was replaced lies now; None where there was none, and after a dry run."""
+    kept: str | None
+    """What the bank that was replaced is named now; None where there was none, and after a dry run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreInfo:
     backend: str
-    location: str
+    location: Location
     schema_version: int
     durability: str
     """What an acknowledged write survives, in words."""
     read_only: bool
+    files: tuple[Path, ...] = ()
+    """Of this machine, that hold the bank, the one with the records first: none may be read as something else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that must be right for a bank to work, and what to do where it is not."""
+
+    name: str
+    verdict: str
+    """ok, warn or fail."""
+    says: str
+
+    @classmethod
+    def ok(cls, name: str, says: str) -> Check:
+        return cls(name=name, verdict="ok", says=says)
+
+    @classmethod
+    def warn(cls, name: str, says: str) -> Check:
+        return cls(name=name, verdict="warn", says=says)
+
+    @classmethod
+    def fail(cls, name: str, says: str) -> Check:
+        return cls(name=name, verdict="fail", says=says)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,6 +385,41 @@ class StoreState(Protocol):
 
 class Store(StoreTransactions, StoreLogs, StoreState, Protocol):
     """A bank's records. `store.record_store` has it for every back end; a back end implements `store.engine.Engine`."""
+
+
+class Backend(Protocol):
+    """A kind of store, asked about a bank before it is open."""
+
+    def exists(self, location: Location) -> bool:
+        """Whether there is a bank to open. Makes none."""
+        ...
+
+    def open(
+        self, location: Location, *, durability: str, create: bool, read_only: bool, clock: Callable[[], float]
+    ) -> Store: ...
+
+    def checks(self, location: Location) -> Iterable[Check]:
+        """What must be right before a bank can be opened there, such as a library and permissions."""
+        ...
+
+    def integrity(self, location: Location) -> Check:
+        """A quick look whether a bank that opens is whole; `Store.verify` reads every row."""
+        ...
+
+    def recover(
+        self,
+        location: Location,
+        backup: Path,
+        *,
+        kept_as: str,
+        settings: Mapping[str, Callable[[str], str]],
+        dry_run: bool,
+        progress: Callable[[int, int], None] | None,
+    ) -> Recovered:
+        """Put a backup in the place of a bank, once it is checked. What was there is kept, named with `kept_as`;
+        `settings` are rewritten in what takes its place.
+        """
+        ...
 
 
 # ---------------------------------------------------------------- finding them
