@@ -210,10 +210,10 @@ def _overhead(report: Report, folder: Path) -> None:
         )
         with bank.context.store.read(bank.tenant) as reader:
             asked = ids[:100]
-            reader.levels(asked)
+            reader.trust_levels(asked)
             began = time.thread_time()
             for _ in range(200):
-                reader.levels(asked)
+                reader.trust_levels(asked)
             spent = (time.thread_time() - began) / 200
         report.add("trust", "asking the trust of 100 candidates", 1e3 * spent, "ms", limit=0.1)
     text = "When deploying a service, drain the old pods first, watch the error rate and roll back when it rises. " * 3

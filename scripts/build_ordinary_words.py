@@ -1,9 +1,9 @@
-"""Build src/reasoningbank/index/ordinary_words.bin: the stems that an everyday text may hold by chance.
+"""Build src/reasoningbank/lexical/ordinary_words.bin: the stems that an everyday text may hold by chance.
 
     python scripts/build_ordinary_words.py [--check]
 
 The words are the first of the shipped model's vocabulary, which its makers ordered by how often they occur. A word of a
-question that is none of these, and that few memories hold, was meant (`index/rare_words.py`).
+question that is none of these, and that few memories hold, was meant (`lexical/rare_words.py`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 from reasoningbank.embed.minilm import MODEL_FOLDER
 from reasoningbank.embed.wordpiece import read_vocabulary
-from reasoningbank.index import rare_words
-from reasoningbank.index.hashing import term_keys
+from reasoningbank.lexical import rare_words
+from reasoningbank.lexical.hashing import term_keys
 
 WORDS = 12_000
 OF_THE_TRADE = """

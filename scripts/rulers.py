@@ -215,10 +215,12 @@ def repeated_lines() -> list[str]:
     seen: dict[tuple[str, ...], str] = {}
     repeated: dict[str, str] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text("utf-8")
+        imports = {number for node in ast.walk(ast.parse(text)) for number in _lines_of_import(node)}
         kept = [
             (number, line.strip())
-            for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
-            if len(line.strip()) > 3 and not line.strip().startswith(("#", "import ", "from ", '"""', "@"))
+            for number, line in enumerate(text.splitlines(), 1)
+            if number not in imports and len(line.strip()) > 3 and not line.strip().startswith(("#", '"""', "@"))
         ]
         for start in range(len(kept) - SHARED_LINES + 1):
             window = kept[start : start + SHARED_LINES]
@@ -228,6 +230,12 @@ def repeated_lines() -> list[str]:
                 repeated.setdefault(seen[key].rpartition(":")[0] + path.name, f"{seen[key]} ~ {place}")
             seen.setdefault(key, place)
     return sorted(repeated.values())
+
+
+def _lines_of_import(node: ast.AST) -> range:
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return range(0)
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def is_participle(name: str) -> bool:

@@ -15,6 +15,7 @@ from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import dataclass, field, replace
 from reasoningbank.core.ids import IdSource, id_part
 from reasoningbank.core.origins import Trust, level_of
+from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.settings import DEFAULTS, Settings
 from reasoningbank.core.types import Confidence, Memory, Record, Remembered, Signal, State
 from reasoningbank.guard.fields import outgoing, scrubbed_record
@@ -47,7 +48,7 @@ class BankContext:
         """A record that is about to be kept, without its secrets, and how many of which kind those were."""
         return scrubbed_record(self.scrubber, record)
 
-    def shown(self, record: V) -> V:
+    def scrub_for_output(self, record: V) -> V:
         """A record that is about to leave, without secrets that were kept before they were known to be some."""
         return outgoing(self.scrubber, record)
 
@@ -72,7 +73,7 @@ class BankContext:
                 Memory, {"namespace": namespace or self.namespace, "key": reference, "state": LIVE_STATES}, limit=1
             )
             found = keyed[0] if keyed else None
-        if found is None and (whole := full_id(reader, Memory, "mem", reference)) is not None:
+        if found is None and (whole := full_id(reader, Memory, reference)) is not None:
             found = reader.get(Memory, [whole]).get(whole)
         if found is None:
             where = namespace or self.namespace
@@ -93,14 +94,14 @@ class BankContext:
         found = get_close_matches(typed, keys, n=1)
         return self.scrubber.scrub(found[0]).text if found else None
 
-    def remembered(self, reader: Reader, memories: Sequence[Memory]) -> list[Remembered]:
+    def weigh_memories(self, reader: Reader, memories: Sequence[Memory]) -> list[Remembered]:
         """Memories with what they have earned as of now."""
         ids = [memory.id for memory in memories]
         evidence: dict[str, list[Signal]] = {memory_id: [] for memory_id in ids}
         if ids:
             for signal in reader.select(Signal, {"memory_id": ids}):
                 evidence[signal.memory_id].append(signal)
-        shown = reader.shown(ids) if ids else {}
+        shown = reader.exposure_counts(ids) if ids else {}
         levels = levels_of(reader, memories)
         uses = self.uses(reader)
         return [
@@ -142,7 +143,7 @@ class BankContext:
         counted = evidence_for(memory, signals)
         standing = self.policy.standing(memory.initial_confidence, memory.created_at, counted)
         return Remembered(
-            memory=self.shown(memory),
+            memory=self.scrub_for_output(memory),
             confidence=self.policy.confidence(standing, self.clock(), Context(total_uses=all_uses)),
             usage_count=standing.used,
             succeeded=standing.succeeded,
@@ -155,8 +156,9 @@ class BankContext:
         )
 
 
-def full_id(reader: Reader, kind: type[R], prefix: str, typed: str) -> str | None:
+def full_id(reader: Reader, kind: type[R], typed: str) -> str | None:
     """The one id that begins or ends with what was typed; None when there is none, an error when there are several."""
+    prefix = kind_of(kind).prefix
     part = id_part(typed, prefix)
     if part is None:
         return None

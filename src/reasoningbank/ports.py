@@ -26,7 +26,7 @@ from reasoningbank.core.types import (
     Outcome,
     Record,
     Scope,
-    Sidecar,
+    SideRecord,
     Standing,
     State,
 )
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 R = TypeVar("R", bound=Record)
-S = TypeVar("S", bound=Sidecar)
+S = TypeVar("S", bound=SideRecord)
 T = TypeVar("T")
+Schema = Mapping[str, Any]
 FEWEST_WORDS_ALIKE = 3
 
 
@@ -107,7 +108,7 @@ class Reader(Protocol):
     ) -> list[R]:
         """Records whose fields equal `where` (a sequence means any of; `tags` contain), by id, from `after` on.
 
-        With `newest_first` they come by the moment they were made (`core.recency.MADE_AT`) and then by id, the latest
+        With `newest_first` they come by the moment they were made (`core.record_kinds`) and then by id, the latest
         first; `after` is then a `position_of`, or the id of a record that is still there.
         """
         ...
@@ -132,7 +133,7 @@ class Reader(Protocol):
         """Kept vectors as {memory id: {facet: little-endian float32}}."""
         ...
 
-    def shown(self, ids: Sequence[str]) -> dict[str, int]:
+    def exposure_counts(self, ids: Sequence[str]) -> dict[str, int]:
         """How often each memory was shown with the advice that it gives now; what was withheld was not."""
         ...
 
@@ -184,15 +185,15 @@ class Reader(Protocol):
         """Those of `ids` whose records were here and were erased."""
         ...
 
-    def levels(self, ids: Sequence[str]) -> dict[str, int]:
+    def trust_levels(self, ids: Sequence[str]) -> dict[str, int]:
         """The kept trust (`core.origins.Trust`) of each memory that has one; one of the user's own has none."""
         ...
 
-    def children(self, ids: Sequence[str]) -> list[str]:
+    def derived_ids(self, ids: Sequence[str]) -> list[str]:
         """The memories that name one of these as a parent; they may be gone since."""
         ...
 
-    def alike(self, marks: Sequence[int], words: Sequence[int] = ()) -> dict[str, int]:
+    def matching_fingerprints(self, marks: Sequence[int], words: Sequence[int] = ()) -> dict[str, int]:
         """The memories whose text is known by any of these marks, with how many of them.
 
         `words` are marks that many may have: a memory must have `FEWEST_WORDS_ALIKE` of them to be named for them,
@@ -200,7 +201,7 @@ class Reader(Protocol):
         """
         ...
 
-    def beside(self, kind: type[S]) -> list[S]:
+    def side_records(self, kind: type[S]) -> list[S]:
         """Everything of one kind that is kept beside the records, in the order in which it was written."""
         ...
 
@@ -218,7 +219,7 @@ class Writer(Reader, Protocol):
         """An earlier revision of a memory that is here, taken over from elsewhere; one that is there stays."""
         ...
 
-    def add_beside(self, items: Sequence[Sidecar]) -> int:
+    def add_side_records(self, items: Sequence[SideRecord]) -> int:
         """Take over what was kept beside the records elsewhere; says how many were new."""
         ...
 
@@ -228,7 +229,7 @@ class Writer(Reader, Protocol):
         """
         ...
 
-    def rewrite_beside(self, before: Sidecar, after: Sidecar) -> None:
+    def rewrite_side_record(self, before: SideRecord, after: SideRecord) -> None:
         """The same for what is kept beside the records."""
         ...
 
@@ -533,12 +534,7 @@ class LLM(Protocol):
         ...
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        schema: Mapping[str, Any] | None = None,
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0, schema: Schema | None = None
     ) -> Completion:
         """Ask once. Raises `LLMUnavailable` for an outage (the same request may work later), `LLMRefused` otherwise.
 

@@ -390,10 +390,10 @@ def test_removing_a_memory_takes_everything_about_it_and_leaves_a_tombstone(stor
         assert [s.memory_id for s in reader.select(Signal, {})] == [other.id]
         assert reader.count(Edge, {}) == 0
         assert reader.vectors(IDENTITY, [memory.id]) == {}
-        assert reader.shown([memory.id, other.id]) == {other.id: 1}
+        assert reader.exposure_counts([memory.id, other.id]) == {other.id: 1}
         assert reader.erased([memory.id]) == {memory.id}
         assert not reader.erased([other.id])
-        assert {t.id for t in reader.beside(Tombstone)} == {memory.id, "sig_t_000001", "edg_t_1", "edg_t_2"}
+        assert {t.id for t in reader.side_records(Tombstone)} == {memory.id, "sig_t_000001", "edg_t_1", "edg_t_2"}
 
 
 def test_a_unit_that_catches_one_failure_does_not_lose_another(store: Store) -> None:
@@ -453,7 +453,10 @@ def test_what_was_shown_is_counted_and_listed_in_order(store: Store) -> None:
     store.log_shown([exposure("mem_t_000002", trajectory_id="trj")])
     store.log_shown([])
     with store.read("t") as reader:
-        assert reader.shown(["mem_t_000001", "mem_t_000002", "mem_x"]) == {"mem_t_000001": 1, "mem_t_000002": 2}
+        assert reader.exposure_counts(["mem_t_000001", "mem_t_000002", "mem_x"]) == {
+            "mem_t_000001": 1,
+            "mem_t_000002": 2,
+        }
         assert reader.shown_in("trj") == ["mem_t_000002", "mem_t_000001"]
         assert reader.shown_in("other") == []
 
@@ -463,11 +466,11 @@ def test_what_was_withheld_was_not_shown_but_is_known(store: Store) -> None:
     held = exposure("mem_t_000001", trajectory_id="trj", withheld=True, holdout=0.25)
     store.log_shown([held, exposure("mem_t_000002", trajectory_id="trj", holdout=0.25)])
     with store.read("t") as reader:
-        assert reader.shown(["mem_t_000001", "mem_t_000002"]) == {"mem_t_000002": 1}
+        assert reader.exposure_counts(["mem_t_000001", "mem_t_000002"]) == {"mem_t_000002": 1}
         assert reader.shown_in("trj") == ["mem_t_000002"]
         assert reader.ranks_in("trj") == {"mem_t_000002": 1}
-        assert reader.beside(Exposure)[0] == held
-        assert reader.beside(Exposure)[0].withheld is True
+        assert reader.side_records(Exposure)[0] == held
+        assert reader.side_records(Exposure)[0].withheld is True
 
 
 def test_like_tasks_are_the_latest_of_a_kind_that_ended_well_or_badly(store: Store) -> None:
@@ -552,11 +555,11 @@ def test_what_is_kept_beside_can_be_taken_over_once(store: Store) -> None:
         KeptVector(memory_id="mem_a", tenant="t", identity="i", facet="text", vector=b"\x00\xff"),
         Tombstone(id="mem_b", tenant="t", kind="memory", at=1.0),
     ]
-    assert store.write("t", lambda w: w.add_beside(items)) == 4
-    assert store.write("t", lambda w: w.add_beside(items)) == 0
+    assert store.write("t", lambda w: w.add_side_records(items)) == 4
+    assert store.write("t", lambda w: w.add_side_records(items)) == 0
     with store.read("t") as reader:
         for kind in (Exposure, KeptVector, Tombstone):
-            assert reader.beside(kind) == [item for item in items if isinstance(item, kind)]
+            assert reader.side_records(kind) == [item for item in items if isinstance(item, kind)]
 
 
 def test_nothing_beside_the_records_gets_a_feed_number(store: Store) -> None:
@@ -751,7 +754,7 @@ def test_a_write_after_a_failed_one_works(store: Store) -> None:
             store.write("t", broken)
         add(store, a_memory(2))
         store.write("t", lambda w: w.remove(Memory, "mem_t_000002"))
-        store.write("t", lambda w: w.add_beside([]))
+        store.write("t", lambda w: w.add_side_records([]))
         with store.read("t") as reader:
             assert reader.count(Memory, {}) == 0
     assert_dense(store)
@@ -840,10 +843,12 @@ def test_no_reader_method_shows_what_belongs_to_another_tenant(store: Store) -> 
             assert reader.select(Memory, {"key": "k", "tags": "x"}) == []
             assert reader.revisions(memory.id) == []
             assert reader.vectors(IDENTITY, [memory.id]) == {}
-            assert reader.shown([memory.id]) == {}
+            assert reader.exposure_counts([memory.id]) == {}
             assert reader.shown_in(trajectory.id) == []
             assert not reader.erased([second.id])
-            assert reader.beside(Exposure) == reader.beside(KeptVector) == reader.beside(Tombstone) == []
+            assert (
+                reader.side_records(Exposure) == reader.side_records(KeptVector) == reader.side_records(Tombstone) == []
+            )
 
 
 def test_no_writer_method_touches_what_belongs_to_another_tenant(store: Store) -> None:
@@ -864,8 +869,8 @@ def test_no_writer_method_touches_what_belongs_to_another_tenant(store: Store) -
         lambda w: w.add_earlier(a_memory(1, revision=7)),
         lambda w: w.remove(Memory, memory.id),
         lambda w: w.remove(Trajectory, trajectory.id),
-        lambda w: w.add_beside([exposure(memory.id)]),
-        lambda w: w.add_beside([Tombstone(id=memory.id, tenant="t", kind="memory", at=0.0)]),
+        lambda w: w.add_side_records([exposure(memory.id)]),
+        lambda w: w.add_side_records([Tombstone(id=memory.id, tenant="t", kind="memory", at=0.0)]),
         lambda w: w.keep_vectors(IDENTITY, memory.id, {"text": b"stolen!!"}),
     ]
     for number, attempt in enumerate(attempts):
@@ -886,7 +891,7 @@ def contents(reader: object) -> list[object]:
     sidecars = (Exposure, KeptVector, Tombstone)
     return [
         *(reader.select(kind, {}) for kind in kinds),  # type: ignore[attr-defined]
-        *(reader.beside(kind) for kind in sidecars),  # type: ignore[attr-defined]
+        *(reader.side_records(kind) for kind in sidecars),  # type: ignore[attr-defined]
         reader.revisions("mem_t_000001"),  # type: ignore[attr-defined]
     ]
 
@@ -1045,21 +1050,25 @@ def test_trust_kin_and_marks_are_kept_with_a_memory_and_the_kin_outlives_it(stor
         writer.add(child)
         writer.keep_trust(child, 1)
         writer.keep_trust(child, 2, [12])
-        assert writer.levels([parent.id, child.id, "mem_none"]) == {parent.id: 0, child.id: 2}
+        assert writer.trust_levels([parent.id, child.id, "mem_none"]) == {parent.id: 0, child.id: 2}
 
     store.write("t", change)
     with store.read("t") as reader:
-        assert reader.children([parent.id]) == [child.id]
-        assert reader.alike([11, 12, 13]) == {parent.id: 2, child.id: 1}
-        assert reader.levels([]) == reader.alike([]) == {}
+        assert reader.derived_ids([parent.id]) == [child.id]
+        assert reader.matching_fingerprints([11, 12, 13]) == {parent.id: 2, child.id: 1}
+        assert reader.trust_levels([]) == reader.matching_fingerprints([]) == {}
     with store.read("other") as reader:
-        assert (reader.levels([parent.id]), reader.children([parent.id]), reader.alike([11])) == ({}, [], {})
+        assert (
+            reader.trust_levels([parent.id]),
+            reader.derived_ids([parent.id]),
+            reader.matching_fingerprints([11]),
+        ) == ({}, [], {})
     with pytest.raises(InvalidInput):
         store.write("other", lambda writer: writer.keep_trust(parent, 2))
     store.write("t", lambda writer: writer.remove(Memory, parent.id))
     with store.read("t") as reader:
-        assert (reader.levels([parent.id]), reader.alike([11])) == ({}, {})
-        assert reader.children([parent.id]) == [child.id]
+        assert (reader.trust_levels([parent.id]), reader.matching_fingerprints([11])) == ({}, {})
+        assert reader.derived_ids([parent.id]) == [child.id]
 
 
 # ---------------------------------------------------------------- leases

@@ -17,9 +17,9 @@ FAKETIME = shutil.which("faketime")
 HOLDER = """
 import sys
 from reasoningbank.wiring import ReasoningBank
-from reasoningbank.learn import owners, queue
+from reasoningbank.learn import process_identity, queue
 bank = ReasoningBank.open(sys.argv[1], embedder="hash", namespace="n")
-[claimed] = queue.claim(bank.context, owners.this_process() + "1", 1)
+[claimed] = queue.claim(bank.context, process_identity.this_process() + "1", 1)
 print(claimed.job.id, flush=True)
 sys.stdin.readline()
 bank.context.store.write(bank.tenant, lambda w: queue.finish(bank.context, w, claimed, ()))

@@ -12,7 +12,7 @@ from bench.storms.scrub_cost import KNOWN
 from reasoningbank import ReasoningBank
 from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.guard.allowance import UNEXAMINED
-from reasoningbank.guard.hidden import hidden
+from reasoningbank.guard.hidden import hidden, visible
 from reasoningbank.guard.personal import PERSONAL
 from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.learn.offline.failure_kind import kind
@@ -40,7 +40,14 @@ def times_bare(work: Callable[[str], object], text: str) -> float:
     return min(seconds(lambda: work(text)) for _ in range(3)) / max(once, 1e-6)
 
 
-@pytest.mark.parametrize("unit", KNOWN)
+OPENINGS = ["password=", "eyJ-", "eyJ.", "://a:", "://a?password=", "-----BEGIN PRIVATE KEY-----\n", "cookie: a=", "sk-ant-",
+     "%41", "\\\n", '"+"', "AKIA", "\u200b", "1234:AA", "aaaaaaaa\n", "token is ", "--api-key ", "PuTTY-User-Key-File-2: a\n",
+     "kind: Secret\ndata:\n  a: aaaaaaaaaaaa\n", "data:\n a: b\nkind: Secret\n", "key {", "key\nvalue: ", "mongo ", "EAA", "|",
+     "LS0tLS1CRUdJTiB", "identified by '"]  # fmt: skip
+"""What begins a secret, and, said over and over, many that never end."""
+
+
+@pytest.mark.parametrize("unit", [*KNOWN, *OPENINGS])
 def test_a_hostile_text_costs_no_more_than_its_length(unit: str) -> None:
     assert times_bare(SCRUBBER.scrub, (unit * CHARS)[:CHARS]) < MOST_TIMES_BARE
 
@@ -82,6 +89,14 @@ def test_two_actions_of_the_same_few_signs_are_not_compared_sign_by_sign() -> No
         return fixes(steps, frozenset())
 
     assert times_bare(compared, "=x ,,,,,,,,,,,,,,,,,,,,," * 200) < MOST_TIMES_BARE
+
+
+@pytest.mark.parametrize(
+    "unit", ["<!--", "<a style='", "<p hidden", "[](http://", '[x](y "', "[//]: ", "\x1b[", "\u200b", "<p hidden>"]
+)
+@pytest.mark.parametrize("work", [hidden, visible], ids=lambda work: work.__name__)
+def test_a_hostile_page_is_read_in_one_pass(work: Callable[[str], object], unit: str) -> None:
+    assert times_bare(work, (unit * CHARS)[:CHARS]) < MOST_TIMES_BARE
 
 
 def test_hidden_characters_in_every_word_are_counted_in_one_pass() -> None:

@@ -48,8 +48,8 @@ def spoil(bank: ReasoningBank, secret) -> str:
                 writer.rewrite(replace(record, **{field: f"{field} with {secret()} retrying"}))
         (earlier,) = writer.revisions(kept.id)
         writer.rewrite(replace(earlier, title=secret(), metadata={"token": secret()}, tags=(secret(),)))
-        for shown in writer.beside(Exposure):
-            writer.rewrite_beside(shown, replace(shown, trajectory_id=secret()))
+        for shown in writer.side_records(Exposure):
+            writer.rewrite_side_record(shown, replace(shown, trajectory_id=secret()))
 
     store.write("local", change)
     bank.search("retrying", floor=0.0)

@@ -89,6 +89,18 @@ def test_what_is_made_from_an_untrusted_memory_is_untrusted_at_any_remove(bank: 
     assert trust(bank, good.id) == "trusted"
 
 
+def test_a_parent_that_nobody_knows_takes_the_users_word_away_and_leaves_an_agent_its_own(bank: ReasoningBank) -> None:
+    made = {
+        origin: bank.record(title=f"by {origin}", content=f"a lesson of {origin}", origin=origin, parents=["mem_gone"])
+        for origin in ("user", "agent", "tool:web")
+    }
+    assert {origin: str(kept.trust) for origin, kept in made.items()} == {
+        "user": "working",
+        "agent": "working",
+        "tool:web": "untrusted",
+    }
+
+
 @pytest.mark.parametrize(
     "told",
     [

@@ -13,9 +13,9 @@ from reasoningbank.core.errors import InvalidInput, StoreError
 from reasoningbank.core.types import Standing, State
 from reasoningbank.index import embedded
 from reasoningbank.index.changes import _append
-from reasoningbank.index.hashing import id_term, term_keys
-from reasoningbank.index.policy import CompactionPolicy, KeywordPolicy
+from reasoningbank.index.policy import CompactionPolicy, SegmentPolicy
 from reasoningbank.index.segments import merge_ranges
+from reasoningbank.lexical.hashing import id_term, term_keys
 from reasoningbank.ports import Filter, IndexBatch
 
 
@@ -209,7 +209,7 @@ def test_writing_without_the_right_is_refused(open_bench) -> None:
 
 
 def test_segments_stay_geometric_and_bounded() -> None:
-    policy = KeywordPolicy(tail_rows=10, merge_ratio=2, most_rows_per_segment=200)
+    policy = SegmentPolicy(tail_rows=10, merge_ratio=2, most_rows_per_segment=200)
     ranges: tuple[tuple[int, int], ...] = ()
     for rows in range(0, 2000, 7):
         ranges = merge_ranges(ranges, rows, policy)

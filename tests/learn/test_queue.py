@@ -258,9 +258,9 @@ def test_the_job_of_a_process_that_died_is_taken_over_at_once(
 ) -> None:
     end_sessions(bank)
     dead = child(
-        "import sys; from reasoningbank.wiring import ReasoningBank; from reasoningbank.learn import queue, owners\n"
+        "import sys; from reasoningbank.wiring import ReasoningBank; from reasoningbank.learn import process_identity, queue\n"
         "bank = ReasoningBank.open(sys.argv[1], embedder='hash', namespace='n', clock=lambda: 2e9)\n"
-        "print(len(queue.claim(bank.context, owners.this_process() + '1', 9)))",
+        "print(len(queue.claim(bank.context, process_identity.this_process() + '1', 9)))",
         path,
     )
     assert finished(dead) == "1\n"

@@ -26,7 +26,7 @@ def trying(path: Path) -> Iterator[ReasoningBank]:
 def logged(bank: ReasoningBank) -> list[Exposure]:
     bank.flush_shown()
     with bank.context.store.read(bank.tenant) as reader:
-        return reader.beside(Exposure)
+        return reader.side_records(Exposure)
 
 
 def test_what_is_withheld_is_not_shown_and_logged_with_its_chance(trying: ReasoningBank) -> None:

@@ -52,7 +52,7 @@ def test_writes_that_wait_together_share_commits(path: Path) -> None:
         assert go.wait(30)
 
     def line(number: int) -> Callable[[Writer], int]:
-        return lambda writer: writer.add_beside(
+        return lambda writer: writer.add_side_records(
             [Exposure(memory_id="m", tenant="t", trajectory_id=None, query_hash="q", rank=number, at=1.0)]
         )
 
@@ -76,7 +76,7 @@ def test_writes_that_wait_together_share_commits(path: Path) -> None:
         thread.join(60)
     commits = commits_in_log(path) - before
     with store.read("t") as reader:
-        assert len(reader.beside(Exposure)) == 100
+        assert len(reader.side_records(Exposure)) == 100
     store.close()
     assert 1 <= commits <= 20
 
@@ -86,9 +86,9 @@ def test_a_write_behind_more_than_one_commit_takes_returns_only_after_its_own(pa
     # Put there by hand: threads queue up in the order in which they get the lock, so they hardly ever overtake.
     store._commits.queue.extend(Unit("t", lambda writer: None, alone=False) for _ in range(UNITS_PER_COMMIT + 1))
     line = Exposure(memory_id="m", tenant="t", trajectory_id=None, query_hash="q", rank=1, at=1.0)
-    assert store.write("t", lambda writer: writer.add_beside([line])) == 1
+    assert store.write("t", lambda writer: writer.add_side_records([line])) == 1
     with store.read("t") as reader:
-        assert reader.beside(Exposure) == [line]
+        assert reader.side_records(Exposure) == [line]
     store.close()
 
 
@@ -127,13 +127,13 @@ def test_searching_writes_no_record_and_its_log_is_written_by_closing(path: Path
     store = SqliteStore(path)
     head = store.head()
     with store.read("local") as reader:
-        assert reader.shown([kept.id]) == {kept.id: 1}
+        assert reader.exposure_counts([kept.id]) == {kept.id: 1}
     with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
         for _ in range(3):
             bank.search("advice about searching")
     assert store.head() == head
     with store.read("local") as reader:
-        assert reader.shown([kept.id]) == {kept.id: 4}
+        assert reader.exposure_counts([kept.id]) == {kept.id: 4}
     store.close()
 
 
@@ -252,7 +252,7 @@ def slow(writer):
         pass
     os.kill(os.getpid(), signal.SIGINT)
     assert interrupted.wait(30)
-    return writer.add_beside([line(1)])
+    return writer.add_side_records([line(1)])
 
 interrupted = threading.Event()
 other = threading.Thread(target=store.write, args=("t", slow), daemon=True)
@@ -260,11 +260,11 @@ other.start()
 assert begun.wait(30)
 go.set()
 try:
-    store.write("t", lambda writer: writer.add_beside([line(2)]))
+    store.write("t", lambda writer: writer.add_side_records([line(2)]))
 except KeyboardInterrupt:
     interrupted.set()
 other.join(30)
-done = threading.Thread(target=store.write, args=("t", lambda writer: writer.add_beside([line(3)])), daemon=True)
+done = threading.Thread(target=store.write, args=("t", lambda writer: writer.add_side_records([line(3)])), daemon=True)
 done.start()
 done.join(60)
 print("hangs" if done.is_alive() else "goes on")
@@ -303,10 +303,10 @@ def test_marks_of_an_older_bank_are_found_by_a_newer_one(path: Path, monkeypatch
     connection.close()
     with ReasoningBank.open(path, embedder="hash") as bank:
         with bank.context.store.read(memory.tenant) as reader:
-            assert reader.alike([7, 8, 9]) == {memory.id: 2}
+            assert reader.matching_fingerprints([7, 8, 9]) == {memory.id: 2}
         bank.erase(memory.id)
         with bank.context.store.read(memory.tenant) as reader:
-            assert reader.alike([7, 8, 9]) == {}
+            assert reader.matching_fingerprints([7, 8, 9]) == {}
 
 
 def _kept_by_an_older_program(path: Path, monkeypatch: pytest.MonkeyPatch, version: int) -> Memory:

@@ -51,7 +51,7 @@ def for_start(bank: Bank, spaces: Spaces) -> list[Remembered]:
     context = bank.context
     with context.store.read(context.tenant) as reader:
         memories = {memory.id: memory for memory in _looked_at(reader, spaces)}
-        known = context.remembered(reader, list(memories.values()))
+        known = context.weigh_memories(reader, list(memories.values()))
     least = least_confidence(bank)
     believed = [hit for hit in known if _is_believed(hit, least) and not _waits_for_its_moment(hit.memory)]
     believed.sort(key=_worth, reverse=True)
@@ -96,7 +96,7 @@ def by_ids(bank: Bank, spaces: Spaces, ids: Sequence[str]) -> list[Remembered]:
         memories = reader.get(Memory, ids)
         there = [memories[memory_id] for memory_id in ids if memory_id in memories]
         allowed = [memory for memory in there if memory.state is State.ACTIVE and memory.namespace in spaces.read]
-        known = context.remembered(reader, allowed)
+        known = context.weigh_memories(reader, allowed)
     least = least_confidence(bank)
     return [hit for hit in known if _is_believed(hit, least)]
 

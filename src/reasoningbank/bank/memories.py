@@ -172,7 +172,7 @@ def _revise(
     else:
         named = replace(revised, advice_id=_advice_id(context, writer, memory, revised, evidence))
         revised = readmit(writer, memory, named, editor).memory
-    return replace(context.remembered(writer, [revised])[0], scrubbed=scrubbed)
+    return replace(context.weigh_memories(writer, [revised])[0], scrubbed=scrubbed)
 
 
 def _recount(context: BankContext, writer: Writer, memory: Memory, editor: str, evidence: str) -> Remembered:
@@ -188,7 +188,7 @@ def _recount(context: BankContext, writer: Writer, memory: Memory, editor: str, 
     elif evidence == KEEP:
         check_may_revise(memory, trust_in(writer, memory), editor)
         _take_over(writer, memory)
-    return context.remembered(writer, [memory])[0]
+    return context.weigh_memories(writer, [memory])[0]
 
 
 def _take_over(writer: Writer, memory: Memory) -> None:
@@ -221,7 +221,7 @@ def erase(context: BankContext, reference: str) -> None:
 
 def get(context: BankContext, reference: str, namespace: str | None = None) -> Remembered:
     with context.store.read(context.tenant) as reader:
-        return context.remembered(reader, [context.memory(reader, reference, namespace)])[0]
+        return context.weigh_memories(reader, [context.memory(reader, reference, namespace)])[0]
 
 
 def list_memories(
@@ -244,10 +244,10 @@ def list_memories(
     with context.store.read(context.tenant) as reader:
         if team is not None:
             conditions["namespace"] = _namespaces_of(reader, clean_name(team, "team"))
-        if before is not None and not is_own(before) and (whole := full_id(reader, Memory, "mem", before)) is not None:
+        if before is not None and not is_own(before) and (whole := full_id(reader, Memory, before)) is not None:
             before = whole
         memories = reader.select(Memory, conditions, newest_first=True, after=before, limit=checked_limit(limit))
-        return context.remembered(reader, memories)
+        return context.weigh_memories(reader, memories)
 
 
 def _namespaces_of(reader: Reader, team: str) -> tuple[str, ...]:
@@ -263,7 +263,7 @@ def listed_sessions(context: BankContext, *, namespace: str | None, limit: int, 
     where, most = in_namespace(context, namespace), checked_limit(limit)
     with context.store.read(context.tenant) as reader:
         found = reader.select(Trajectory, where, newest_first=True, after=before, limit=most)
-    return [context.shown(trajectory) for trajectory in found]
+    return [context.scrub_for_output(trajectory) for trajectory in found]
 
 
 def checked_limit(limit: int) -> int:

@@ -68,7 +68,7 @@ def search(
     """`choice` says which of the hits will really be shown, where that is not all of them."""
     engine.require_configured_embedder()
     # Before the embedder, which may be somebody else's machine, and before the log of what was shown.
-    asked = context.shown(query)
+    asked = context.scrub_for_output(query)
 
     def chosen(hits: Sequence[Recalled]) -> Sequence[Recalled]:
         return choice([_shown_hit(context, hit) for hit in hits])
@@ -130,15 +130,15 @@ def injection(
 
 
 def _shown_hit(context: BankContext, hit: Recalled) -> Recalled:
-    memory, conflicts = context.shown(hit.memory), tuple(map(context.shown, hit.conflicts))
-    see_also = tuple(map(context.shown, hit.see_also))
+    memory, conflicts = context.scrub_for_output(hit.memory), tuple(map(context.scrub_for_output, hit.conflicts))
+    see_also = tuple(map(context.scrub_for_output, hit.see_also))
     unchanged = memory is hit.memory and conflicts == hit.conflicts and see_also == hit.see_also
     return hit if unchanged else replace(hit, memory=memory, conflicts=conflicts, see_also=see_also)
 
 
 def candidates(context: BankContext, engine: SearchEngine, query: Query, depth: int) -> Candidates:
     engine.require_configured_embedder()
-    asked = context.shown(query)
+    asked = context.scrub_for_output(query)
     return engine.using(
         lambda searcher: searcher.candidates(asked, tenant=context.tenant, namespace=context.namespace, depth=depth)
     )

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from reasoningbank.core.errors import BankError
+from reasoningbank.core.failure import OnError
 from reasoningbank.core.types import Step, Trajectory
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ class SessionBank(Protocol):
         self,
         task: str,
         *,
-        namespace: str | None = None,
-        agent: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
+        namespace: str | None = ...,
+        agent: str | None = ...,
+        metadata: Mapping[str, Any] | None = ...,
     ) -> Trajectory: ...
 
     def search(self, query: str, **options: Any) -> SearchResult: ...
@@ -71,11 +72,12 @@ class Session:
 @contextmanager
 def running(bank: SessionBank, task: str, options: Mapping[str, Any]) -> Iterator[Session]:
     run = Session(bank, bank.start_session(task, **options))
-    try:
-        yield run
-    except BaseException:
+
+    def fail(_: BaseException) -> None:
         # The block's own error is the one to see, even when somebody else has ended the session meanwhile.
         with suppress(BankError):
             run.finish_once("failure")
-        raise
+
+    with OnError(fail):
+        yield run
     run.finish_once("unknown")

@@ -79,7 +79,7 @@ class TrustDecisions:
         decision = _decision(self._context, comment, USER)
 
         def change(writer: Writer) -> Ruling:
-            return rulings.undo(writer, full_id(writer, Ruling, "rul", ruling_id) or ruling_id, decision)
+            return rulings.undo(writer, full_id(writer, Ruling, ruling_id) or ruling_id, decision)
 
         return _decide(self._context, change, dry_run=dry_run)
 
@@ -96,7 +96,7 @@ class TrustDecisions:
             parents = reader.get(Memory, memory.parents) if memory.parents else {}
             levels = levels_of(reader, parents.values())
             return Provenance(
-                remembered=context.remembered(reader, [memory])[0],
+                remembered=context.weigh_memories(reader, [memory])[0],
                 parents=tuple((p, trust_of(p, levels)) for i in memory.parents if (p := parents.get(i)) is not None),
                 missing_parents=tuple(i for i in memory.parents if i not in parents),
                 descendants=len(descendants(reader, [memory.id])),

@@ -56,7 +56,7 @@ def _run_guarded(argv: Sequence[str]) -> int:
         return _fail(terminal, error, str(error), error.exit_code)
     except UnicodeEncodeError as error:
         return _fail(terminal, error, "a word of this command line is not text (UTF-8).", InvalidInput.exit_code)
-    except Exception as error:
+    except Exception as error:  # the outermost door: whoever typed it gets a sentence, and the stack if asked for
         if "--traceback" in own_words:
             raise
         return _fail(terminal, error, _describe_unexpected(error), 1)

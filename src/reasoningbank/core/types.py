@@ -398,7 +398,7 @@ class KeptReply:
 
 Record = Memory | Signal | Trajectory | Step | Edge | Ruling | Job | Spending | Consolidation | Membership
 """The truth: hashed, numbered in the feed."""
-Sidecar = Exposure | KeptVector | Tombstone
+SideRecord = Exposure | KeptVector | Tombstone
 """Kept beside the records, without hash or feed number."""
 
 

@@ -20,7 +20,7 @@ from reasoningbank.core.types import (
     Memory,
     Record,
     Ruling,
-    Sidecar,
+    SideRecord,
     Signal,
     Trajectory,
 )
@@ -55,7 +55,7 @@ def _own_name(claims: ImportTrust) -> str:
     return f"import:{claims.name or DEFAULT_NAMES.get(claims.layout, claims.layout)}"
 
 
-def receive(claims: ImportTrust, item: Record | Sidecar) -> Record | Sidecar:
+def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideRecord:
     """What a file gives, as far as a file is believed."""
     if claims.restore:
         return item
@@ -122,7 +122,7 @@ def add_earlier(claims: ImportTrust, writer: Writer, current: Memory, revision: 
     writer.add_earlier(revision)
 
 
-def reason_against(claims: ImportTrust, reader: Reader, item: Record | Sidecar) -> str | None:
+def reason_against(claims: ImportTrust, reader: Reader, item: Record | SideRecord) -> str | None:
     """Why a file may not bring this, if it may not."""
     if claims.restore:
         return None

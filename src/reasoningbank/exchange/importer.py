@@ -27,11 +27,11 @@ def import_path(
     context: BankContext,
     path: Path,
     *,
-    layout: str | None = None,
-    dry_run: bool = False,
-    restore: bool = False,
-    name: str | None = None,
-    progress: Callable[[int], None] | None = None,
+    layout: str | None,
+    dry_run: bool,
+    restore: bool,
+    name: str | None,
+    progress: Callable[[int], None] | None,
 ) -> Imported:
     """With `restore`, the file is the user's own export and its origins, states and rulings are kept as they are."""
     context.check_not_own(path)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reasoningbank.core.errors import ImportRejected
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import Draft, Outcome
 from reasoningbank.exchange.coerce import clip_title, moment_of, outcome_of, small, tags_of, text_of
 from reasoningbank.exchange.front_matter import Value, split_front_matter
@@ -113,19 +114,11 @@ def _several(blocks: Blocks, header: Mapping[str, Value], place: str, identity: 
 
 
 def _block_draft(block: MemoryBlock, header: Mapping[str, Value], place: str) -> Draft:
-    return Draft(
-        title=clip_title(text_of(block.title), LONGEST_TITLE),
-        description=text_of(block.description),
-        content=text_of(block.content),
-        outcome=outcome_of(block.outcome) or outcome_of(header.get("outcome")) or Outcome.SUCCESS,
-        namespace=_word(header, "namespace"),
-        tags=tuple(dict.fromkeys((*tags_of(header.get("tags")), *tags_of(block.tags)))),
-        agent=_word(header, "agent"),
-        task_type=_word(header, "task_type"),
-        origin=ORIGIN,
-        source=place,
-        metadata=small(header, without=_USED),
-        created_at=moment_of(header.get("created_at", header.get("date"))),
+    draft = _header_draft(header, block.title, text_of(block.description), text_of(block.content), place)
+    return replace(
+        draft,
+        outcome=outcome_of(block.outcome) or draft.outcome,
+        tags=tuple(dict.fromkeys((*draft.tags, *tags_of(block.tags)))),
     )
 
 
@@ -135,9 +128,14 @@ def _draft(header: Mapping[str, Value], body: str, stem: str, place: str) -> Dra
     if not any(line.strip() and not _HEADING.match(line) for line in lines):
         return None
     described = _word(header, "description")
+    title = _word(header, "title") or _heading(lines) or text_of(stem) or place
+    return _header_draft(header, title, first_paragraph(lines) if described is None else described, content, place)
+
+
+def _header_draft(header: Mapping[str, Value], title: str, description: str, content: str, place: str) -> Draft:
     return Draft(
-        title=clip_title(_word(header, "title") or _heading(lines) or text_of(stem) or place, LONGEST_TITLE),
-        description=first_paragraph(lines) if described is None else described,
+        title=clip_title(text_of(title), LONGEST_TITLE),
+        description=description,
         content=content,
         outcome=outcome_of(header.get("outcome")) or Outcome.SUCCESS,
         namespace=_word(header, "namespace"),

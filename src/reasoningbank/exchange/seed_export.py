@@ -39,7 +39,7 @@ def _active(context: BankContext, namespace: str | None) -> Iterator[Remembered]
     with context.store.read(context.tenant) as reader:
         after: str | None = None
         while page := reader.select(Memory, where, after=after, limit=ROWS_PER_PAGE):
-            yield from context.remembered(reader, page)
+            yield from context.weigh_memories(reader, page)
             after = page[-1].id
 
 

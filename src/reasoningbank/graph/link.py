@@ -23,10 +23,10 @@ def link(
     target: str,
     kind: str,
     *,
-    weight: float = DEFAULT_WEIGHT,
-    text: str = "",
-    evidence: str = "",
-    tags: Sequence[str] = (),
+    weight: float,
+    text: str,
+    evidence: str,
+    tags: Sequence[str],
 ) -> Edge:
     wanted = one_of(EdgeKind, kind, "kind")
     strength = clean_fraction(weight, "weight")
@@ -64,11 +64,11 @@ def link(
 
 def unlink(context: BankContext, edge_id: str) -> Edge:
     def change(writer: Writer) -> Edge:
-        whole = edge_id if writer.get(Edge, [edge_id]) else full_id(writer, Edge, "edg", edge_id)
+        whole = edge_id if writer.get(Edge, [edge_id]) else full_id(writer, Edge, edge_id)
         edge = writer.get(Edge, [whole]).get(whole) if whole is not None else None
         if edge is None:
             raise NotFound(f"There is no edge {edge_id!r} here: `graph edges` lists them with their ids.")
         writer.remove(Edge, edge.id)
-        return context.shown(edge)
+        return context.scrub_for_output(edge)
 
     return context.store.write(context.tenant, change)

@@ -66,8 +66,8 @@ def neighbours(
                 reached[far] = max(strength, reached.get(far, 0.0))
                 found.append(
                     Neighbour(
-                        memory=context.shown(memory),
-                        edge=context.shown(edge),
+                        memory=context.scrub_for_output(memory),
+                        edge=context.scrub_for_output(edge),
                         outward=edge.source_id == near,
                         steps=steps,
                         strength=strength,
@@ -126,9 +126,13 @@ def edges(
         found = found[:limit]
         ends = {end for edge in found for end in (edge.source_id, edge.target_id)}
         there = reader.get(Memory, sorted(ends)) if ends else {}
-    titles = {memory_id: context.shown(memory).title for memory_id, memory in there.items()}
+    titles = {memory_id: context.scrub_for_output(memory).title for memory_id, memory in there.items()}
     return [
-        Joined(edge=context.shown(edge), source=titles.get(edge.source_id, ""), target=titles.get(edge.target_id, ""))
+        Joined(
+            edge=context.scrub_for_output(edge),
+            source=titles.get(edge.source_id, ""),
+            target=titles.get(edge.target_id, ""),
+        )
         for edge in found
     ]
 

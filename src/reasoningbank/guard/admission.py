@@ -115,7 +115,7 @@ def _with_parents(reader: Reader, memory: Memory, own: str | None = None) -> Mem
         return memory
     if memory.source is not None:
         shown = reader.shown_in(memory.source)
-        levels = reader.levels(shown) if shown else {}
+        levels = reader.trust_levels(shown) if shown else {}
         found += [i for i in shown if levels.get(i) == Trust.UNTRUSTED]
     parents = tuple(dict.fromkeys((*memory.parents, *(i for i in found if i != memory.id))))
     return memory if parents == memory.parents else replace(memory, parents=parents)

@@ -17,6 +17,8 @@ from reasoningbank.guard.instructing import instructs
 
 QUOTE = "| "
 EVIDENCE = "evidence"
+TROUBLE = "trouble"
+"""What a lesson about a failure is matched by: a program's words as they were said, for no reader."""
 _UNMARKED = "` failed: "
 _LINE_ENDS = re.compile("\r\n|[\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _NOT_IN_A_NAME = re.compile(r"[^\w.@/+:-]+")
@@ -60,8 +62,8 @@ def for_prompt(memory: Mapping[str, Any]) -> dict[str, Any]:
     if memory.get("trust") != str(Trust.UNTRUSTED) and not is_unmarked(memory.get("metadata"), memory.get("content")):
         for name in ("title", "description", "content"):
             shown[name] = visible(shown.get(name) or "", markup=False)
-        if instructs(str((shown.get("metadata") or {}).get(EVIDENCE, ""))):
-            shown["metadata"] = {name: value for name, value in shown["metadata"].items() if name != EVIDENCE}
+        if shown.get("metadata"):
+            shown["metadata"] = _for_a_reader(shown["metadata"])
         return shown
     text = "\n".join(part for name in ("title", "description", "content") if (part := memory.get(name)))
     origin = plain_origin(str(memory.get("origin", "")))
@@ -73,3 +75,8 @@ def for_prompt(memory: Mapping[str, Any]) -> dict[str, Any]:
         if name in shown:
             shown[name] = {} if name == "metadata" else [] if name == "tags" else None
     return shown
+
+
+def _for_a_reader(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    left_out = {TROUBLE, EVIDENCE} if instructs(str(metadata.get(EVIDENCE, ""))) else {TROUBLE}
+    return {name: value for name, value in metadata.items() if name not in left_out}

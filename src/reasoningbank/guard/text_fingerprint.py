@@ -144,7 +144,7 @@ def repeated_ids(reader: Reader, memory: Memory, own: str | None = None) -> list
     in_a_row = _marks_in_a_row(memory) if own is None else _thin(shingles(own))
     if plain != text:
         in_a_row |= _thin(shingles(plain))
-    found = reader.alike(list(in_a_row), _marks_of_words(bare))
+    found = reader.matching_fingerprints(list(in_a_row), _marks_of_words(bare))
     found.pop(memory.id, None)
     if not found:
         return []

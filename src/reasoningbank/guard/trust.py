@@ -38,7 +38,7 @@ def trust_of(memory: Memory, levels: Mapping[str, int]) -> Trust:
 def levels_of(reader: Reader, memories: Iterable[Memory]) -> dict[str, int]:
     """The kept levels, asking only for memories that can have one."""
     doubtful = [memory.id for memory in memories if memory.parents or kind_of(memory.origin) != USER]
-    return reader.levels(doubtful) if doubtful else {}
+    return reader.trust_levels(doubtful) if doubtful else {}
 
 
 def trust_in(reader: Reader, memory: Memory) -> Trust:
@@ -73,7 +73,7 @@ def descendants(reader: Reader, roots: Iterable[str]) -> list[str]:
     found: list[str] = []
     frontier = sorted(seen)
     while frontier:
-        frontier = sorted(set(reader.children(frontier)) - seen)
+        frontier = sorted(set(reader.derived_ids(frontier)) - seen)
         seen.update(frontier)
         found.extend(frontier)
     return found
@@ -107,7 +107,7 @@ def refold(writer: Writer, roots: Sequence[str]) -> int:
     memories = writer.get(Memory, [*roots, *descendants(writer, roots)])
     outside = {parent for memory in memories.values() for parent in memory.parents} - memories.keys()
     known = writer.get(Memory, sorted(outside))
-    kept = writer.levels([*memories, *known])
+    kept = writer.trust_levels([*memories, *known])
     approvals = writer.select(Ruling, {"kind": (RulingKind.APPROVE.value, RulingKind.UNDO.value)})
     granted = {i: vouched_trust(approvals, memory) for i, memory in memories.items()}
     levels = {i: _at_most(memory, kept, known, memories) for i, memory in memories.items()}

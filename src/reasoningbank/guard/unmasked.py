@@ -37,8 +37,10 @@ _LEET = str.maketrans("0134578@$!|+", "oieastbasilt")
 _SAME = str.maketrans("l105347869z2", "iioseatbggss")
 _EVERYDAY = STOP_WORDS | FOREIGN_JOINING_WORDS | frozenset({
     "den", "dem", "immer", "nicht", "chaque", "que", "il", "lo", "gli", "con", "per", "prima", "ogni", "o",
-    "os", "dos", "para",
+    "os", "dos", "para", "all", "every", "before", "after", "always", "never", "must", "should", "when", "then", "into",
+    "your", "ignore", "previous", "instructions", "agents", "command", "file", "task", "run", "use", "send",
 })  # fmt: skip
+"""Words that a text of any length has: forwards it is plain by them, and only backwards it is turned around."""
 _WORD = pattern(r"[^\W_]+")
 _LEET_WORD = pattern(
     r"(?<![\w@$!|+-])(?=[\w@$!|+]*[A-Za-z])(?=[\w@$!|+]*[0-9@$!|+][A-Za-z@$!|+]|[A-Za-z]+[013457@$]+\b)"
@@ -171,7 +173,8 @@ def _turn_back(text: str) -> list[str]:
 
 def _has_everyday_words(line: str, count: int) -> bool:
     everyday = _EVERYDAY.intersection(word.casefold() for word in _WORD.findall(line[-MOST_CHARS_OF_A_LINE:]))
-    return len(everyday) >= 2 and any(len(word) > 2 for word in everyday) and len(everyday) * 8 >= min(count, 24)
+    long = sum(len(word) > 2 for word in everyday)
+    return long >= 2 and len(everyday) * 8 >= min(count, 24)
 
 
 def _rot13(text: str) -> str:

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.index.entries import UNITS
-from reasoningbank.index.policy import KEYWORDS, KeywordPolicy
 from reasoningbank.index.segments import Segment, Tail
+from reasoningbank.lexical.bm25 import KEYWORDS, KeywordPolicy, length_terms, weigh_terms
 
 Scores = NDArray[np.float32]
 Integers = NDArray[np.integer[Any]]
@@ -51,20 +50,8 @@ def score(
     else:
         rows = int(np.count_nonzero(own))
         frequency = _own_frequency(own, segments, found, tail, in_tail)
-    chosen = _worth_scoring(frequency, rows, policy)
-    if not len(chosen):
-        return 0.0
-
-    # A word that no row has is taken to be as rare as one that a single row has: a small index knows too little of the
-    # language to call it rarer.
-    known = np.maximum(frequency, 1)
-    rarity: list[float] = np.log1p((rows + policy.assumed_rows - known + 0.5) / (known + 0.5)).tolist()
-    worth_of = [query[term] * (policy.k1 + 1) * rarity[i] for i, term in enumerate(terms.tolist())]
-    weights = {i: worth_of[i] for i in chosen.tolist()}
-    ceiling: float = sum(weights.values()) + sum(worth_of[i] for i in np.flatnonzero(frequency == 0).tolist())
-    # Weights and lengths are in half units; so is the part of the denominator that does not depend on the term.
-    base = np.float32(UNITS * policy.k1 * (1 - policy.b))
-    slope = np.float32(policy.k1 * policy.b * UNITS / max(mean_length, 1e-9))
+    weights, ceiling = weigh_terms([query[term] for term in terms.tolist()], frequency, rows, policy)
+    base, slope = length_terms(mean_length, policy)
     for segment, (start, stop) in zip(segments, found, strict=True):
         here = scores[segment.first : segment.last]
         starts, stops = start.tolist(), stop.tolist()
@@ -129,13 +116,3 @@ def _add(
     amount /= below
     amount *= worths
     np.add.at(scores, slots, amount)
-
-
-def _worth_scoring(frequency: NDArray[np.int64], rows: int, policy: KeywordPolicy) -> NDArray[np.int64]:
-    present = np.flatnonzero(frequency)
-    if rows >= policy.common_from_rows:
-        rare = present[frequency[present] <= policy.common_share * rows]
-        present = rare if len(rare) else present
-    if len(present) > policy.most_terms_per_query:
-        present = np.sort(present[np.argsort(frequency[present], kind="stable")[: policy.most_terms_per_query]])
-    return present

@@ -20,13 +20,13 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.turns import conversation_of
 from reasoningbank.core.types import Memory, Standing
 from reasoningbank.index.content import Content, Snapshot
-from reasoningbank.index.entries import Entries, entries_of
 from reasoningbank.index.examine import examine_slots
-from reasoningbank.index.forms import pack as packed_forms
-from reasoningbank.index.hashing import ABSENT, id_term, name_key, text_key
 from reasoningbank.index.header import Header
 from reasoningbank.index.masks import OUTCOMES, SCOPES, STATES
 from reasoningbank.index.rows import BLOCK_ROWS, COPIED, Slots, packed_ids, packed_standings
+from reasoningbank.lexical.entries import Entries, entries_of
+from reasoningbank.lexical.forms import pack as packed_forms
+from reasoningbank.lexical.hashing import ABSENT, id_term, name_key, text_key
 from reasoningbank.ports import IndexBatch
 
 _AT_A_TIME = 8192

@@ -21,7 +21,6 @@ from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.index import rows as row_file
 from reasoningbank.index.checks import vector_checks, word_checks
 from reasoningbank.index.codes import Encoded
-from reasoningbank.index.entries import ENTRY, Entries
 from reasoningbank.index.files import File
 from reasoningbank.index.header import Header
 from reasoningbank.index.masks import Masks
@@ -29,6 +28,7 @@ from reasoningbank.index.rotation import Rotation
 from reasoningbank.index.rows import Rows
 from reasoningbank.index.segments import Segment, Tail, segment_name
 from reasoningbank.index.vectors import Facet
+from reasoningbank.lexical.entries import ENTRY, Entries
 
 ROWS, HEAP, ENTRIES = "rows", "long-ids", "entries"
 

@@ -16,10 +16,10 @@ from reasoningbank.index import rotation as rotations
 from reasoningbank.index import rows as row_file
 from reasoningbank.index.content import Content, IndexShape, Snapshot, file_names, with_checksum
 from reasoningbank.index.durable import sync_directory, write_durably
-from reasoningbank.index.entries import ENTRY
 from reasoningbank.index.files import GrowingFile, PrivateFile
 from reasoningbank.index.header import Header, HeaderFile
 from reasoningbank.index.segments import merge_ranges, seal, segment_name
+from reasoningbank.lexical.entries import ENTRY
 
 _HEADER, _ABOUT, _ROTATION = "header", "about.json", "rotation"
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from reasoningbank.core.failure import OnError
 from reasoningbank.forking import renew_in_child
 from reasoningbank.index.durable import full_disk_is_an_error
 
@@ -52,20 +53,20 @@ class WriterLock:
         if self.held:
             return False
         deadline = time.monotonic() + wait_s
-        try:
+        with OnError(self._give_up):
             if not self._thread_lock.acquire(timeout=max(0.0, wait_s)):
                 return False
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
             granted = _lock_until(self._descriptor, deadline)
-        except BaseException:
-            if self._thread_lock._is_owned():  # noqa: SLF001 - an interrupt may have come before or after it was granted
-                self._let_go()
-            raise
         if granted:
             self._owner = threading.get_ident()
         else:
             self._let_go()
         return granted
+
+    def _give_up(self, _: BaseException) -> None:
+        if self._thread_lock._is_owned():  # noqa: SLF001 - an interrupt may have come before or after it was granted
+            self._let_go()
 
     def _let_go(self) -> None:
         descriptor, self._descriptor = self._descriptor, None

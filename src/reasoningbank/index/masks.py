@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.teams import TeamReach
 from reasoningbank.core.types import Outcome, Scope, State
-from reasoningbank.index.hashing import name_key, tag_term
 from reasoningbank.index.rows import BLOCK_ROWS, Rows, blocks_for
 from reasoningbank.index.segments import Segment, Tail
+from reasoningbank.lexical.hashing import name_key, tag_term
 from reasoningbank.ports import Filter
 
 SCOPES = tuple(Scope)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.index.hashing import ABSENT
 from reasoningbank.index.masks import Mask
 from reasoningbank.index.rows import Rows, Slots
+from reasoningbank.lexical.hashing import ABSENT
 
 _STEPS = np.array([-1, 1], np.int64)
 

@@ -9,23 +9,7 @@ from reasoningbank.core.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeywordPolicy:
-    k1: float = 1.2
-    b: float = 0.75
-    assumed_rows: int = 10
-    """Memories without any word of the query that are taken to be there besides: in a bank of three, a word that all of
-    them hold is no stop word yet. Beyond a hundred they make no difference."""
-    title_weight: float = 2.0
-    description_weight: float = 1.5
-    content_weight: float = 1.0
-    most_terms_per_memory: int = 20_000
-    """Distinct terms; what comes later in the text is not found by keywords."""
-    most_terms_per_query: int = 48
-    """The rarest are kept."""
-    common_share: float = 0.25
-    """A term in more rows than this is left out of a query that has a rarer one..."""
-    common_from_rows: int = 20_000
-    """...once the index has this many rows; below, it costs nothing to score everything."""
+class SegmentPolicy:
     tail_rows: int = 4096
     """Rows that are scanned instead of looked up, at most."""
     merge_ratio: int = 2
@@ -59,6 +43,6 @@ class CompactionPolicy:
     """Both must be exceeded."""
 
 
-KEYWORDS = KeywordPolicy()
+SEGMENTS = SegmentPolicy()
 VECTORS = VectorPolicy()
 COMPACTION = CompactionPolicy()

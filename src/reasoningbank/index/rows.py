@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from reasoningbank.core.types import Standing
 from reasoningbank.index.checks import Sums, row_checks
 from reasoningbank.index.files import File, GrowingFile
-from reasoningbank.index.forms import PACKED
+from reasoningbank.lexical.forms import PACKED
 
 BLOCK_ROWS = 8192
 _BLOCK_BITS = 13

@@ -17,15 +17,15 @@ from reasoningbank.core.frozen import dataclass
 from reasoningbank.index.bm25 import score
 from reasoningbank.index.changes import find, slots_with
 from reasoningbank.index.content import Snapshot
-from reasoningbank.index.entries import query_terms
-from reasoningbank.index.forms import likeness
-from reasoningbank.index.hashing import exact_term
 from reasoningbank.index.masks import SCOPES, Mask, Passed
 from reasoningbank.index.neighbours import with_neighbours
-from reasoningbank.index.policy import KEYWORDS
-from reasoningbank.index.rare_words import find_rare_terms
 from reasoningbank.index.rows import BLOCK_ROWS, Slots, blocks_for
 from reasoningbank.index.vectors import QueryForms, cosines, gather_room, nearest
+from reasoningbank.lexical.bm25 import rarest_word
+from reasoningbank.lexical.entries import query_terms
+from reasoningbank.lexical.forms import likeness
+from reasoningbank.lexical.hashing import exact_term
+from reasoningbank.lexical.rare_words import find_rare_terms
 from reasoningbank.ports import Candidates, Probe
 
 Floats = NDArray[np.float32]
@@ -85,7 +85,7 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
         keyword_ceiling=ceiling,
         form=form,
         parametric=parametric,
-        rarest_word=math.log1p(_own_rows(snapshot, passed) + KEYWORDS.assumed_rows),
+        rarest_word=rarest_word(_own_rows(snapshot, passed)),
         named=np.array([named.get(slot, 0.0) for slot in slots.tolist()] if named else 0.0, np.float32)
         * np.ones(len(slots), np.float32),
         exact=_flags(slots, exact),

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from reasoningbank.core.errors import BankDamaged
 from reasoningbank.index.durable import write_durably
-from reasoningbank.index.entries import ENTRY
-from reasoningbank.index.policy import KEYWORDS, KeywordPolicy
+from reasoningbank.index.policy import SEGMENTS, SegmentPolicy
+from reasoningbank.lexical.entries import ENTRY
 
 _HEAD = struct.Struct("<8sQQQ")
 _MAGIC = b"RBKWSEG1"
@@ -98,7 +98,7 @@ def seal(path: Path, entries: NDArray[Any], counts: NDArray[np.int64], lengths: 
     return check
 
 
-def merge_ranges(ranges: Ranges, rows: int, policy: KeywordPolicy = KEYWORDS) -> Ranges:
+def merge_ranges(ranges: Ranges, rows: int, policy: SegmentPolicy = SEGMENTS) -> Ranges:
     """The ranges that segments should cover once `rows` rows exist: geometric in size, none too large to rebuild."""
     stack = list(ranges)
     sealed = stack[-1][1] if stack else 0

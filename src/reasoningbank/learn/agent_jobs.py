@@ -14,14 +14,14 @@ from reasoningbank.context import BankContext
 from reasoningbank.core.errors import Conflict, InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, Lesson, Verdict, VerdictOutcome
-from reasoningbank.core.types import Job, JobState, Lease, Memory
+from reasoningbank.core.types import Job, JobState, Lease
 from reasoningbank.learn import queue
 from reasoningbank.learn.answers import parse
 from reasoningbank.learn.lease_monitor import HOST, HOST_LEASE_S
-from reasoningbank.learn.llm_distiller import DistillRequest, contrast_request, evidence_for, request
+from reasoningbank.learn.llm_distiller import DistillRequest, KnownByWords, contrast_request, evidence_for, request
 from reasoningbank.learn.store_lessons import LessonSource, keep
 from reasoningbank.learn.worker import Material, material_of
-from reasoningbank.ports import Judge, Reader, Writer
+from reasoningbank.ports import Judge, Writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +47,8 @@ class InvalidAnswer(InvalidInput):
         super().__init__(f"This answer cannot be kept: {' '.join(problems)} {again}")
 
 
-class HostDistiller:
-    """Stands for the agent that answered. Its lessons are known by their words."""
+class HostDistiller(KnownByWords):
+    """Stands for the agent that answered."""
 
     name = "host"
 
@@ -58,14 +58,6 @@ class HostDistiller:
 
     def contrast(self, episodes: object) -> Sequence[Lesson]:
         return self.distill(episodes, None)
-
-    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
-        del reader, namespace
-        return lesson
-
-    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
-        del known, lesson
-        return None
 
 
 def hand_out(

@@ -15,6 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.failure import attempt
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import Acted
 
@@ -48,14 +49,18 @@ class _Call:
         threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:
-        try:
-            given = self._agent(*self._arguments)
-            if inspect.isawaitable(given):
-                given = asyncio.run(self._await(given))
-            called = Called(acted=_as_acted(given))
-        except BaseException as error:  # noqa: BLE001 - whatever an agent raises is the end of this run, not of the others
-            called = Called(acted=None, error=f"{type(error).__name__}: {error}".rstrip(": "), raised=error)
-        self._settle(called)
+        acted, error = attempt(self._act)
+        if error is None:
+            self._settle(Called(acted=acted))
+        else:
+            # The end of this run, not of the others.
+            self._settle(Called(acted=None, error=f"{type(error).__name__}: {error}".rstrip(": "), raised=error))
+
+    def _act(self) -> Acted:
+        given = self._agent(*self._arguments)
+        if inspect.isawaitable(given):
+            given = asyncio.run(self._await(given))
+        return _as_acted(given)
 
     async def _await(self, given: Awaitable[Any]) -> Any:
         with self._lock:

@@ -64,7 +64,7 @@ def give(context: BankContext, reference: str, evidence: Evidence) -> Remembered
     def change(writer: Writer) -> Remembered:
         memory = standing_for(writer, context.memory(writer, reference))
         writer.add(signal_for(context, memory, evidence))
-        return context.remembered(writer, [memory])[0]
+        return context.weigh_memories(writer, [memory])[0]
 
     return context.store.write(context.tenant, change)
 
@@ -131,10 +131,10 @@ def history(context: BankContext, reference: str, *, policy: str | None = None, 
     fits = clean_fraction(context_match, "context_match")
     with context.store.read(context.tenant) as reader:
         memory = context.memory(reader, reference)
-        signals = [context.shown(signal) for signal in reader.select(Signal, {"memory_id": memory.id})]
-        revisions = [context.shown(revision) for revision in (*reader.revisions(memory.id), memory)]
+        signals = [context.scrub_for_output(signal) for signal in reader.select(Signal, {"memory_id": memory.id})]
+        revisions = [context.scrub_for_output(revision) for revision in (*reader.revisions(memory.id), memory)]
         weighed_by = Context(total_uses=context.uses(reader).get(memory.namespace, 0), context_match=fits)
-        remembered = context.remembered(reader, [memory])[0]
+        remembered = context.weigh_memories(reader, [memory])[0]
         counted = evidence_for(memory, signals)
         now = fold(context.policy, memory.initial_confidence, memory.created_at, counted, context.clock(), weighed_by)
         return History(

@@ -7,10 +7,9 @@ outage until the day (in UTC) is over: jobs wait, none is lost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import LLMUnavailable
@@ -18,7 +17,7 @@ from reasoningbank.core.ids import derived_id
 from reasoningbank.core.learning import Completion, Message
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Spending
-from reasoningbank.ports import LLM, Reader, Writer
+from reasoningbank.ports import LLM, Reader, Schema, Writer
 
 TOKENS_PER_DAY = 1_000_000
 
@@ -39,12 +38,7 @@ class MeteredLLM:
         return self._llm.name
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        schema: Mapping[str, Any] | None = None,
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0, schema: Schema | None = None
     ) -> Completion:
         likely = sum(count_tokens(message.text) for message in messages) + max_tokens
         day = self._reserve(likely)

@@ -37,7 +37,19 @@ TEMPERATURE = 1.0
 LONGEST_EVIDENCE_CHARS = 300
 
 
-class LLMDistiller:
+class KnownByWords:
+    """Base of distillers whose lessons are known by their text: the same key means the same words."""
+
+    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+        del reader, namespace
+        return lesson
+
+    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
+        del known, lesson
+        return None
+
+
+class LLMDistiller(KnownByWords):
     def __init__(
         self,
         llm: LLM,
@@ -62,15 +74,6 @@ class LLMDistiller:
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         asked = contrast_request(episodes, scrub=self._scrub, trace_tokens=self._trace_tokens)
         return self._ask_model(asked, episodes, VerdictOutcome.UNKNOWN, MOST_CONTRAST_LESSONS)
-
-    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
-        del reader, namespace
-        return lesson
-
-    def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
-        """Its lessons are known by their text, so the same key means the same words."""
-        del known, lesson
-        return None
 
     def _ask_model(
         self, asked: DistillRequest, episodes: Sequence[tuple[Episode, Verdict]], finding: VerdictOutcome, most: int

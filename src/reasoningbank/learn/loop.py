@@ -9,10 +9,11 @@ Knows the order. Each part of it is a verb of the bank that can be called alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from reasoningbank.core.failure import OnError
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import Acted, Episode, EpisodeStep, Verdict, VerdictOutcome
 from reasoningbank.core.types import Step, Trajectory
@@ -42,13 +43,7 @@ class Teachable(Protocol):
     def add_step(self, session: str, action: str, result: str = "", metadata: Any = None) -> Step: ...
 
     def end_session(
-        self,
-        session: str,
-        outcome: str,
-        *,
-        used: Sequence[str] = (),
-        verdict: Verdict | None = None,
-        distil: bool = True,
+        self, session: str, outcome: str, *, used: tuple[str, ...] = ..., verdict: Verdict = ..., distil: bool = ...
     ) -> Ended: ...
 
 
@@ -89,11 +84,8 @@ class Loop:
     def run(self, task: str, *, timeout_s: float | None = None) -> LoopTurn:
         """One task. What the agent raises comes through, after the session has been ended as a failure."""
         run = begin(self._bank, task, self._namespace, self._max_tokens)
-        try:
+        with OnError(lambda error: fail(self._bank, run, f"{type(error).__name__}: {error}")):
             acted = call(self._agent, task, run.advice, timeout_s=timeout_s)
-        except BaseException as error:
-            fail(self._bank, run, f"{type(error).__name__}: {error}")
-            raise
         verdict = finish(self._bank, run, acted)
         learned: tuple[str, ...] = ()
         if self._learn_now and verdict.job_id is not None:

@@ -104,7 +104,7 @@ def report(context: BankContext, *, namespace: str | None = None, since: float |
                 uplift=uplifts.get(one.id),
                 dead=dead[one.id],
             )
-            for one in context.remembered(reader, [*{m.id: m for m in (*active, *idle[:limit])}.values()])
+            for one in context.weigh_memories(reader, [*{m.id: m for m in (*active, *idle[:limit])}.values()])
         }
         named = _name_kinds(context, reader, kinds[:MOST_KINDS])
     here = [tallies[memory.id] for memory in memories if memory.id in tallies]
@@ -151,4 +151,4 @@ def _name(context: BankContext, kind: KindRate, examples: Mapping[str, Trajector
     if given is not None:
         return given
     example = examples.get(kind.example)
-    return context.shown(example).task[:_LONGEST_EXAMPLE_CHARS] if example is not None else "other tasks"
+    return context.scrub_for_output(example).task[:_LONGEST_EXAMPLE_CHARS] if example is not None else "other tasks"

@@ -67,7 +67,7 @@ def start(
 def session_named(reader: Reader, reference: str) -> Trajectory:
     """A session by its id, or by a beginning or ending of it that only one session has."""
     found = reader.get(Trajectory, [reference]).get(reference)
-    if found is None and (whole_id := full_id(reader, Trajectory, "trj", reference)) is not None:
+    if found is None and (whole_id := full_id(reader, Trajectory, reference)) is not None:
         found = reader.get(Trajectory, [whole_id]).get(whole_id)
     if found is None:
         raise NotFound(f"There is no session {reference!r} here.")
@@ -84,7 +84,9 @@ def running(reader: Reader, reference: str) -> Trajectory:
 def whole(context: BankContext, reader: Reader, reference: str) -> tuple[Trajectory, list[Step]]:
     trajectory = session_named(reader, reference)
     steps = reader.select(Step, {"trajectory_id": trajectory.id})
-    return context.shown(trajectory), [context.shown(step) for step in sorted(steps, key=lambda s: s.number)]
+    return context.scrub_for_output(trajectory), [
+        context.scrub_for_output(step) for step in sorted(steps, key=lambda s: s.number)
+    ]
 
 
 def step(context: BankContext, session: str, action: str, result: str, metadata: Mapping[str, Any]) -> Step:
@@ -114,7 +116,7 @@ def track_of(context: BankContext, reference: str) -> list[Step]:
     """The steps that were taken under a memory, in order."""
     with context.store.read(context.tenant) as reader:
         steps = reader.select(Step, {"trajectory_id": context.memory(reader, reference).id})
-    return [context.shown(step) for step in sorted(steps, key=lambda s: s.number)]
+    return [context.scrub_for_output(step) for step in sorted(steps, key=lambda s: s.number)]
 
 
 def _add_step(context: BankContext, writer: Writer, under: str, said: tuple[str, str, Mapping[str, Any]]) -> Step:
@@ -140,8 +142,8 @@ def end(
     session: str,
     outcome: str,
     *,
-    used: Sequence[str] = (),
-    verdict: Verdict | None = None,
+    used: Sequence[str],
+    verdict: Verdict | None,
     distil: bool = True,
 ) -> Ended:
     """Close a session, credit the memories that were shown in it (an unknown outcome credits nobody) and queue it.

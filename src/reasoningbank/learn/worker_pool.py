@@ -16,12 +16,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from queue import Empty, SimpleQueue
 from random import Random
 
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import BankError, LeaseLost
+from reasoningbank.core.failure import attempt
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Lease
 from reasoningbank.learn import queue
@@ -219,10 +221,11 @@ class Crew:
     def _hand(self) -> None:
         rng = Random(self._rng.getrandbits(64))  # noqa: S311 - jitter
         while (item := self._todo.get()) is not None:
-            try:
-                self._ended.put((item.job.id, work(self._context, item, self._teachers, rng)))
-            except BaseException as error:  # noqa: BLE001 - handed to the thread that runs the crew, which raises it
-                self._ended.put((item.job.id, error))
+            done, error = attempt(partial(work, self._context, item, self._teachers, rng))
+            ended = done or error
+            assert ended is not None
+            self._ended.put((item.job.id, ended))
+            del done, error, ended
 
     def _collect(self) -> None:
         """Wait for one attempt to end, then take all that have."""
@@ -239,21 +242,21 @@ class Crew:
                 raise ended
             self._note(ended)
 
-    def _note(self, attempt: Attempt) -> None:
-        self.attempts.append(attempt)
-        self._proven |= attempt.end is End.DONE
+    def _note(self, done: Attempt) -> None:
+        self.attempts.append(done)
+        self._proven |= done.end is End.DONE
         if self._shift.watch:
             # Whoever watches for months need not remember every job of them.
             del self.attempts[:-MOST_REMEMBERED]
-        if attempt.end is End.PUT_OFF:
+        if done.end is End.PUT_OFF:
             # Those that were under way when it began all report it; only what was tried after a pause doubles it.
             if self._monotonic() >= self._resume_at:
                 self._pause_s = min(LONGEST_PAUSE_S, max(FIRST_PAUSE_S, 2 * self._pause_s))
                 self._resume_at = self._monotonic() + self._pause_s * (0.5 + 0.5 * self._rng.random())
-        elif attempt.end is not End.LOST:
+        elif done.end is not End.LOST:
             self._pause_s = self._resume_at = 0.0
         if self._on_attempt is not None:
-            self._on_attempt(attempt)
+            self._on_attempt(done)
 
     # ------------------------------------------------------------ keeping leases
 

@@ -6,13 +6,14 @@ temperature is not sent: newer models refuse it, and newer clients no longer kno
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from reasoningbank.core.learning import Completion, Message
 from reasoningbank.core.text import encodable
 from reasoningbank.llm import failures
 from reasoningbank.llm.connection import Connection, count_tokens
+from reasoningbank.ports import Schema
 
 _DEFAULT_ENDPOINT: Final = "https://api.anthropic.com"
 _WITHOUT_KEY: Final = "The Anthropic model has no API key. Set ANTHROPIC_API_KEY."
@@ -38,12 +39,7 @@ class AnthropicLLM:
         return f"AnthropicLLM({self._model!r})"
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        schema: Mapping[str, Any] | None = None,
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0, schema: Schema | None = None
     ) -> Completion:
         del temperature, schema
         client = self._connection.client()

@@ -6,13 +6,14 @@ patience), and to repeat a key or a server's words in an error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from reasoningbank.core.learning import Completion, Message
 from reasoningbank.core.text import encodable
 from reasoningbank.llm import failures
 from reasoningbank.llm.connection import Connection, count_tokens
+from reasoningbank.ports import Schema
 
 _DEFAULT_ENDPOINT: Final = "https://api.openai.com/v1"
 _WITHOUT_KEY: Final = (
@@ -40,12 +41,7 @@ class OpenAILLM:
         return f"OpenAILLM({self._model!r})"
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        schema: Mapping[str, Any] | None = None,
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0, schema: Schema | None = None
     ) -> Completion:
         client, openai = self._connection.client(), self._connection.library()
         options: dict[str, Any] = {self._limit: max_tokens, "temperature": temperature}

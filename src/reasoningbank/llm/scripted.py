@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from reasoningbank.core.errors import LLMRefused
 from reasoningbank.core.learning import Completion, Message
 from reasoningbank.core.tokens import count_tokens
+from reasoningbank.ports import Schema
 
 Line = str | Exception | Completion | Callable[[Sequence[Message]], str]
 """What to say, what to raise, or how to find out what to say."""
@@ -26,12 +26,7 @@ class ScriptedLLM:
         self._lock = threading.Lock()
 
     def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float = 0.0,
-        schema: Mapping[str, Any] | None = None,
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0, schema: Schema | None = None
     ) -> Completion:
         del max_tokens, temperature, schema
         with self._lock:

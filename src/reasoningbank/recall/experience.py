@@ -87,7 +87,7 @@ class Experience:
         self._anew = False
         self._no_task = Absence()
 
-    def lived(self, query: Query, probe: Probe, now: float, as_of: int | None) -> Lived:
+    def similar_tasks(self, query: Query, probe: Probe, now: float, as_of: int | None) -> SimilarTasks:
         """What the nearest tasks say about memories.
 
         `as_of` is the change up to which the caller has followed the feed, if it knows.
@@ -96,23 +96,17 @@ class Experience:
         if Scope.PROJECT not in where.scopes or self._no_task.holds(
             where.tenant, as_of, lambda: self._any(where.tenant)
         ):
-            return NOTHING_LIVED
+            return NO_SIMILAR_TASKS
         near = self._near(query, probe)
         if not near:
-            return NOTHING_LIVED
+            return NO_SIMILAR_TASKS
         with self._store.read(where.tenant) as reader:
             evidence = reader.evidence_in([task for task, _ in near])
             heard = _nearest_tasks_with_lessons(reader, near[:TASKS_ASKED], evidence)
-        return Lived(add_votes(votes_of_tasks(heard)), gather(evidence, dict(near), now))
+        return SimilarTasks(add_votes(votes_of_tasks(heard)), gather(evidence, dict(near), now))
 
     def catch_up(
-        self,
-        tenant: str,
-        *,
-        budget_s: float,
-        wait_s: float,
-        progress: Progress | None = None,
-        give_way: GiveWay | None = None,
+        self, tenant: str, *, budget_s: float, wait_s: float, progress: Progress | None, give_way: GiveWay | None
     ) -> bool:
         """Bring the index of tasks up to date, where there are tasks; True when nothing is owed then."""
         if self._opened is None and not self._any(tenant):
@@ -197,7 +191,7 @@ def least_likeness(tasks: int) -> float:
     return LEAST_LIKENESS * min(1.0, max(LEAST_SHARE, crowd**2))
 
 
-class Lived(NamedTuple):
+class SimilarTasks(NamedTuple):
     """What past tasks like the one at hand say about memories, by id."""
 
     vouched: Mapping[str, float]
@@ -206,7 +200,7 @@ class Lived(NamedTuple):
     """The evidence about each that arose in them."""
 
 
-NOTHING_LIVED = Lived({}, {})
+NO_SIMILAR_TASKS = SimilarTasks({}, {})
 
 
 class Taught(NamedTuple):
@@ -272,11 +266,11 @@ def add_votes(heard: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, f
     return {memory_id: nearest * share for memory_id, share in shares.items()}
 
 
-def with_experience(relevance: Column, ids: Sequence[str], lived: Mapping[str, float]) -> Column:
+def with_experience(relevance: Column, ids: Sequence[str], votes: Mapping[str, float]) -> Column:
     """Either way of being of use is enough: by what it says, or by what came of it."""
-    if not lived:
+    if not votes:
         return relevance
-    vouched = np.array([lived.get(memory_id, 0.0) for memory_id in ids], dtype=np.float64)
+    vouched = np.array([votes.get(memory_id, 0.0) for memory_id in ids], dtype=np.float64)
     either: Column = 1.0 - (1.0 - relevance) * (1.0 - vouched)
     return either
 

@@ -1,7 +1,7 @@
 """What agents ask for in vain: which searches count, which questions are the same one, and which are still open.
 
-Knows nothing of how the log is kept (`recall.shown` writes it, the store holds it). A gap that a later memory answers
-is no gap any more, so every listing asks again.
+Knows nothing of how the log is kept (`recall.exposure_log` writes it, the store holds it). A gap that a later memory
+answers is no gap any more, so every listing asks again.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from reasoningbank.core.ranking import Item
 from reasoningbank.core.task_confidence import confidence_here
 from reasoningbank.core.types import Standing
 from reasoningbank.ports import Candidates
-from reasoningbank.recall.experience import Lived, with_experience
+from reasoningbank.recall.experience import SimilarTasks, with_experience
 from reasoningbank.recall.query import Query
 from reasoningbank.recall.relevance import (
     Calibration,
@@ -42,7 +42,7 @@ class Match:
     cosine: Floats
     keyword: Floats
     relevance: NDArray[np.float64]
-    lived: NDArray[np.bool_]
+    vouched: NDArray[np.bool_]
     """Whether a past task like this one vouches for it."""
     confidence: NDArray[np.float64]
     here: NDArray[np.float64]
@@ -56,20 +56,20 @@ def match_candidates(
     calibration: Calibration,
     policy: ConfidencePolicy,
     now: float,
-    lived: Lived,
+    similar: SimilarTasks,
     company: Context = ALONE,
 ) -> Match:
     standings = _columns(candidates.standings)
-    relevance = with_experience(relevance_of(candidates, calibration), candidates.ids, lived.vouched)
+    relevance = with_experience(relevance_of(candidates, calibration), candidates.ids, similar.vouched)
     # How well it fits the question is the context that a policy may ask for.
     overall = policy.means(standings, now, Contexts(total_uses=company.total_uses, context_match=relevance))
     return Match(
         cosine=cosine_of(candidates),
         keyword=words_met(candidates),
         relevance=relevance,
-        lived=np.array([i in lived.vouched for i in candidates.ids] if lived.vouched else False, dtype=np.bool_),
+        vouched=np.array([i in similar.vouched for i in candidates.ids] if similar.vouched else False, dtype=np.bool_),
         confidence=overall,
-        here=confidence_here(overall, candidates.ids, lived.here),
+        here=confidence_here(overall, candidates.ids, similar.here),
         age_days=np.maximum(0.0, now - standings["created_at"]) / DAY_SECONDS,
         used=standings["used"],
     )

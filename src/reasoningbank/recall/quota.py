@@ -32,7 +32,7 @@ class Quota:
         """Candidates without those that are trusted too little and without the surplus of untrusted ones, in order."""
         if not passed:
             return passed
-        self._levels = self._reader.levels([ids[row] for row in passed])
+        self._levels = self._reader.trust_levels([ids[row] for row in passed])
         if not self._levels:
             self._free = self._places_left(len(passed))
             return passed

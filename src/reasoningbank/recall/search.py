@@ -29,7 +29,7 @@ from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Confidence, Edge, Exposure, Memory, Standing
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.current import Current
-from reasoningbank.recall.experience import NOTHING_LIVED, Experience, Lived, least_likeness
+from reasoningbank.recall.experience import NO_SIMILAR_TASKS, Experience, SimilarTasks, least_likeness
 from reasoningbank.recall.exposure_log import ShownLog
 from reasoningbank.recall.holdout import divide, on_trial
 from reasoningbank.recall.index_follower import Follower, GiveWay
@@ -109,13 +109,13 @@ class Searcher:
         now = self._clock()
         probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
         # Before the records are read: past tasks have an index of their own, which may have to catch up.
-        lived = NOTHING_LIVED
+        similar = NO_SIMILAR_TASKS
         if self._experience is not None and query.experience:
-            lived = self._experience.lived(query, probe, now, seen)
+            similar = self._experience.similar_tasks(query, probe, now, seen)
         with self._store.read(tenant) as reader:
             quota = Quota(reader, query)
             passed, match, candidates, reasons = self._passing(
-                reader, index, self._with_floor(query), probe, lived, now, quota, owing=seen is None
+                reader, index, self._with_floor(query), probe, similar, now, quota, owing=seen is None
             )
             chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
             items = items_of(candidates, match, chosen)
@@ -231,7 +231,7 @@ class Searcher:
         index: Index,
         query: Query,
         probe: Probe,
-        lived: Lived,
+        similar: SimilarTasks,
         now: float,
         quota: Quota,
         *,
@@ -243,11 +243,11 @@ class Searcher:
         """
         calibration = calibration_for(self._index.identity.name)
         excluded = _excluded_ids(reader, query)
-        probe = replace(probe, also=tuple(lived.vouched)) if lived.vouched else probe
+        probe = replace(probe, also=tuple(similar.vouched)) if similar.vouched else probe
         while True:
             candidates = index.search(probe)
             match = match_candidates(
-                candidates, calibration, self._policy, now, lived, self._company(reader, probe.where)
+                candidates, calibration, self._policy, now, similar, self._company(reader, probe.where)
             )
             passed, reasons = passing(query, excluded, candidates, match, self._fits(query, candidates, match, owing))
             passed = quota.trimmed(passed, candidates.ids, reasons)
@@ -260,7 +260,7 @@ class Searcher:
         """Which candidates may be shown, whatever is believed of them."""
         everything = profile_named(query.profile).shows_everything
         # A candidate that neither points the same way nor shares a word is no match at any floor.
-        matches = everything | (match.cosine > 0.0) | (match.keyword > 0.0) | match.lived
+        matches = everything | (match.cosine > 0.0) | (match.keyword > 0.0) | match.vouched
         if query.floor is not None:
             fits: NDArray[np.bool_] = matches & (match.relevance >= query.floor)
             return fits
@@ -268,7 +268,7 @@ class Searcher:
         floor = floor_among(calibration, candidates.considered)
         fits = matches & (everything | passes_floor(match.relevance, candidates, floor))
         # What past tasks vouch for need not fit by its words.
-        fits |= match.lived & (match.relevance >= least_likeness(candidates.considered))
+        fits |= match.vouched & (match.relevance >= least_likeness(candidates.considered))
         return fits | is_told_by_words(candidates) if owing else fits
 
     def _probe(self, query: Query, where: Filter, depth: int) -> Probe:

@@ -18,6 +18,7 @@ from functools import partial
 
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.core.failure import attempt
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import Episode, Verdict
 from reasoningbank.core.types import EVERY_NAMESPACE
@@ -207,15 +208,15 @@ class Workers:
     # ------------------------------------------------------------ the threads that work
 
     def _work(self, tenant: str, crew: Crew) -> None:
-        try:
-            crew.run()
-        except BaseException as error:  # noqa: BLE001 - the outermost door of this thread: told in the log, tried again
-            pause_s = self._pause(tenant)
-            if not self._stopping.is_set():
-                _log.warning("workers stopped for %g s: %s", pause_s, error or type(error).__name__)
-        else:
+        _, error = attempt(crew.run)
+        if error is None:
             with self._pausing:
                 self._pauses.pop(tenant, None)
+            return
+        # The outermost door of this thread: told in the log, tried again.
+        pause_s = self._pause(tenant)
+        if not self._stopping.is_set():
+            _log.warning("workers stopped for %g s: %s", pause_s, error or type(error).__name__)
 
     def _pause(self, tenant: str, pause_s: float | None = None) -> float:
         """Leave a tenant alone for a while: as long as is said, or for twice as long as the last time."""

@@ -14,6 +14,7 @@ from reasoningbank.context import BankContext
 from reasoningbank.core.confidence import ConfidencePolicy, policy_named
 from reasoningbank.core.drafts import clean_namespace, clean_tenant
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.failure import OnError
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.ids import IdSource
 from reasoningbank.core.settings import ConfidenceSettings, EmbeddingSettings, parse_embedder
@@ -92,7 +93,7 @@ class ReasoningBank(Bank):
         store = SqliteStore(
             path, durability=settings.storage.durability, create=create, read_only=read_only, clock=clock
         )
-        try:
+        with OnError(lambda _: store.close()):
             owner = clean_tenant(tenant)
             scrubber = scrubber_for(store, owner)
             context = BankContext(
@@ -111,9 +112,6 @@ class ReasoningBank(Bank):
             share = checked_share(settings.search.holdout)
             engine = EmbeddedEngine(store, path, environment, context.policy, clock, holdout=share, settings=settings)
             engine.agree_on(asked)
-        except BaseException:
-            store.close()
-            raise
         return cls(context, engine, ConfiguredLearning(context, environment, llm=llm, distiller=distiller))
 
     @classmethod

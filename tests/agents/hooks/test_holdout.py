@@ -19,7 +19,7 @@ def taught(desktop):
 
 def exposures(desktop) -> list[Exposure]:
     with desktop.bank() as bank, bank.context.store.read(bank.tenant) as reader:
-        return reader.beside(Exposure)
+        return reader.side_records(Exposure)
 
 
 def worked(desktop, session: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from reasoningbank.agents.adapters.task_tracker import Followed, Following, as_text, aside, follow
+from reasoningbank.agents.adapters.task_tracker import AsideOnError, Followed, Following, as_text, aside, follow
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import MissingExtra
 
@@ -38,11 +38,8 @@ async def run(
     hooks = _Steps(followed, options.pop("hooks", None))
     config = options.pop("run_config", None) or RunConfig()
     config = replace(config, call_model_input_filter=_advise_input(followed, config.call_model_input_filter))
-    try:
+    async with AsideOnError(followed.failed):
         result = await Runner.run(agent, task, hooks=hooks, run_config=config, **options)
-    except BaseException as error:
-        await aside(followed.failed, error)
-        raise
     said = None if succeeded is None else succeeded(result)
     await aside(followed.step, "answered", as_text(result.final_output))
     await aside(followed.finish, "unknown" if said is None else "success" if said else "failure")

@@ -7,9 +7,10 @@ the end of the session. Whether an answer was right only the caller knows: `succ
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from reasoningbank.agents.adapters.task_tracker import Followed, Following, as_text, aside, follow
+from reasoningbank.agents.adapters.task_tracker import AsideOnError, Followed, Following, as_text, aside, follow
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import MissingExtra
 
@@ -57,11 +58,8 @@ class BankMemory(AbstractCapability[Any]):
 
     async def wrap_run(self, ctx: RunContext[Any], *, handler: Callable[[], Any]) -> Any:
         followed = self._followed = await follow(self._how, _task(ctx.prompt))
-        try:
+        async with AsideOnError(followed.failed):
             result = await handler()
-        except BaseException as error:
-            await aside(followed.failed, error)
-            raise
         said = None if self._succeeded is None else self._succeeded(result)
         await aside(followed.step, "answered", as_text(result.output))
         await aside(followed.finish, "unknown" if said is None else "success" if said else "failure")
@@ -72,17 +70,13 @@ class BankMemory(AbstractCapability[Any]):
     ) -> Any:
         del ctx, tool_def
         action = f"{call.tool_name} {as_text(args)}".strip()
-        try:
+        if self._followed is None:
+            return await handler(args)
+        step = partial(self._followed.step, action)
+        async with AsideOnError(lambda error: step(f"{type(error).__name__}: {error}", ok=False)):
             result = await handler(args)
-        except BaseException as error:
-            await self._step(action, f"{type(error).__name__}: {error}", ok=False)
-            raise
-        await self._step(action, result)
+        await aside(step, result)
         return result
-
-    async def _step(self, action: str, result: Any, *, ok: bool | None = None) -> None:
-        if self._followed is not None:
-            await aside(self._followed.step, action, result, ok=ok)
 
 
 def _task(prompt: Any) -> str:

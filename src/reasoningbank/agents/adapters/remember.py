@@ -16,9 +16,10 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
-from reasoningbank.agents.adapters.task_tracker import Followed, Following, as_text, follow
+from reasoningbank.agents.adapters.task_tracker import AsideOnError, Followed, Following, as_text, follow
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.failure import OnError
 
 F = TypeVar("F", bound=Callable[..., Any])
 Said = bool | str | None
@@ -65,10 +66,8 @@ def remember(
                 followed = await follow(how, _task(task, arguments, options))
                 token = _current.set(followed)
                 try:
-                    result = await function(*arguments, **given(followed, options))
-                except BaseException as error:
-                    await asyncio.shield(asyncio.to_thread(followed.failed, error))
-                    raise
+                    async with AsideOnError(followed.failed):
+                        result = await function(*arguments, **given(followed, options))
                 finally:
                     _current.reset(token)
                 await asyncio.to_thread(end, followed, result)
@@ -81,10 +80,8 @@ def remember(
             followed = Followed(how, _task(task, arguments, options))
             token = _current.set(followed)
             try:
-                result = function(*arguments, **given(followed, options))
-            except BaseException as error:
-                followed.failed(error)
-                raise
+                with OnError(followed.failed):
+                    result = function(*arguments, **given(followed, options))
             finally:
                 _current.reset(token)
             end(followed, result)

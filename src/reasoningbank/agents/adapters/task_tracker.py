@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from types import TracebackType
 from typing import Any, TypeVar
 
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import BankError
+from reasoningbank.core.failure import OnError
 from reasoningbank.core.frozen import dataclass
 
 T = TypeVar("T")
@@ -86,6 +88,19 @@ class Followed:
         except BankError as error:
             _log.warning("the agent goes on without its memory: %s", error)
             return None
+
+
+class AsideOnError(OnError):
+    """`OnError` for coroutines: the function is called off the event loop, and to its end."""
+
+    async def __aenter__(self) -> None:
+        pass
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            await asyncio.shield(asyncio.to_thread(self.__exit__, kind, error, trace))
 
 
 async def follow(how: Following, task: str) -> Followed:

@@ -20,6 +20,7 @@ from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.speaker import check_is_user
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.core.record_kinds import words_for
 from reasoningbank.exchange.transfer import Imported
 
 LAYOUTS = (
@@ -86,16 +87,8 @@ def _as_json(tally: Imported, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-_NOUNS = {
-    "memory": ("memory", "memories"),
-    "trajectory": ("session", "sessions"),
-    "shown": ("showing", "showings"),
-}
-"""What people call a record, where that is not its noun with an s."""
-
-
 def _report(tally: Imported, terminal: Terminal, *, dry_run: bool) -> None:
-    parts = [f"{figures.counted(number, *_NOUNS.get(noun, (noun,)))}" for noun, number in tally.added.items()]
+    parts = [f"{figures.counted(number, *words_for(noun))}" for noun, number in tally.added.items()]
     added = ", ".join(parts) or "nothing"
     would = "would be " if dry_run else ""
     terminal.say(

@@ -28,18 +28,15 @@ class Gate:
         self._turns.put(tenant, admitted)
         self._let_in()
         try:
-            async with asyncio.timeout(self._wait_s):
-                await admitted
-        except BaseException as error:
-            if admitted.done() and not admitted.cancelled():
-                self._leave(tenant)
-            if isinstance(error, TimeoutError):
+            try:
+                async with asyncio.timeout(self._wait_s):
+                    await admitted
+            except TimeoutError:
                 raise _come_back() from None
-            raise
-        try:
             yield
         finally:
-            self._leave(tenant)
+            if admitted.done() and not admitted.cancelled():
+                self._leave(tenant)
 
     def _let_in(self) -> None:
         while self.inside < self._most and (turn := self._turns.begin()) is not None:

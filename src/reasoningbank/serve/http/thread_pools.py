@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from reasoningbank.core.failure import attempt
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.turns import Turns
@@ -72,17 +73,7 @@ class PoolJob:
         """What this job will have embedded, if anything."""
 
     def run(self) -> None:
-        result = error = None
-        try:
-            result = self.work()
-        except BaseException as raised:  # noqa: BLE001 - handed to whoever waits for it
-            error = raised
-        try:
-            self.loop.call_soon_threadsafe(self._settle, result, error)
-        finally:
-            # An error knows this frame, and so this job. Whatever leads from here back to the error would keep both,
-            # and the whole body that was sent, until the interpreter sweeps, which it may not do for hours.
-            del error
+        self.loop.call_soon_threadsafe(self._settle, *attempt(self.work))
 
     def _settle(self, result: Any, error: BaseException | None) -> None:
         future = self.future

@@ -108,7 +108,22 @@ def _arrival(inbox: Inbox, message: dict[str, Any]) -> Callable[[], None]:
     return lambda: inbox.put(message)
 
 
-class Inbox:
+class _Stream:
+    """An end of the line as the SDK wants one: to be closed by whoever has entered it."""
+
+    async def aclose(self) -> None:
+        pass
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class Inbox(_Stream):
     """Messages of the client, in order. The line bounds how many requests can be waiting here."""
 
     def __init__(self) -> None:
@@ -146,16 +161,8 @@ class Inbox:
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
 
-    async def __aenter__(self) -> Self:
-        return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class Outbox:
+class Outbox(_Stream):
     """What the server says, handed to the line at once; the writer's thread waits for the client, not the loop."""
 
     def __init__(self, line: StdioLine) -> None:
@@ -168,14 +175,3 @@ class Outbox:
             self._line.reply({"jsonrpc": "2.0", "id": message.id, "result": message.result})
         else:
             self._line.reply(message.model_dump(by_alias=True, mode="json", exclude_unset=True))
-
-    async def aclose(self) -> None:
-        pass
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()

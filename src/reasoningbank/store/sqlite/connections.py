@@ -24,6 +24,7 @@ import apsw
 
 from reasoningbank import forking
 from reasoningbank.core.errors import BankReplaced, StoreError
+from reasoningbank.core.failure import OnError
 from reasoningbank.store.sqlite.acknowledged import WATCHABLE, read_head
 from reasoningbank.store.sqlite.calls import UnforkedCursor, check_not_torn, close, connect, forbid, leave, never_close
 from reasoningbank.store.sqlite.holders import note_closed, note_opened
@@ -107,13 +108,10 @@ class Connections:
         # Read first: whoever writes meanwhile goes on from there.
         note = read_head(self._place)
         connection = self._connect() if self.read_only else self._connect_writer()
-        try:
+        with OnError(lambda _: leave(connection)):
             bring_up_to_date(connection, self._path, read_only=self.read_only)
             self._stamp, head = stamp_and_head_of(connection)
             check_head(self._place, note, self._stamp, head)
-        except BaseException:
-            leave(connection)
-            raise
         return connection
 
     def _connect(self) -> apsw.Connection:
@@ -233,12 +231,9 @@ class Connections:
         """Take the write lock, and see that what is written now will be there."""
         watch = self._watching()
         connection.execute("BEGIN IMMEDIATE")
-        try:
-            if watch is not None:
+        if watch is not None:
+            with OnError(lambda _: connection.execute("ROLLBACK")):
                 watch.begun(connection)
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
 
     def commit(self, connection: apsw.Connection, noted: list[Any]) -> None:
         """To be acknowledged once this returns, and not otherwise. `noted` is not empty once it is committed."""

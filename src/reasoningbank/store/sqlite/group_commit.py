@@ -22,6 +22,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from reasoningbank.core import interrupts
 from reasoningbank.core.errors import StoreError
+from reasoningbank.core.failure import OnError
 from reasoningbank.ports import Writer
 
 T = TypeVar("T")
@@ -109,12 +110,9 @@ class GroupCommit:
     def submit(self, unit: Unit[T]) -> T:
         if self.is_committing_here:
             raise StoreError("A write was started inside another write, which would wait for itself forever.")
-        try:
+        with OnError(lambda error: interrupts.tell(error, self._location, self._outcome(unit))):
             if self._queued_first(unit):
                 self._lead(unit)
-        except BaseException as error:
-            interrupts.tell(error, self._location, self._outcome(unit))
-            raise
         if unit.is_written:
             return cast(T, unit.result)
         raise unit.error or StoreError(interrupts.in_words(self._location, written=False))
@@ -192,7 +190,7 @@ class GroupCommit:
         except StoreError as error:
             for unit in units:
                 unit.error = unit.error or error
-        except BaseException:
+        except BaseException:  # an interrupt: what is not written yet is written by the next in the queue
             again = self._put_back(own, units)
             raise
         finally:

@@ -14,19 +14,20 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, NotFound
 from reasoningbank.core.frozen import fields
-from reasoningbank.core.recency import MADE_AT, ListPosition, parse_position
-from reasoningbank.core.types import EmbedderIdentity, Lease, Memory, Record, Scope, Sidecar, State, Trajectory
+from reasoningbank.core.recency import ListPosition, parse_position
+from reasoningbank.core.record_kinds import kind_of
+from reasoningbank.core.types import EmbedderIdentity, Lease, Memory, Record, Scope, SideRecord, State, Trajectory
 from reasoningbank.ports import FEWEST_WORDS_ALIKE
 from reasoningbank.store.sqlite import leases, task_rows
 from reasoningbank.store.sqlite.error_mapping import remedy
-from reasoningbank.store.sqlite.tables import BESIDE, Table, decoded_beside, table_of
+from reasoningbank.store.sqlite.tables import SIDE_TABLES, Table, decode_side_record, table_of
 
 if TYPE_CHECKING:
     from reasoningbank.core.task_confidence import Evidenced
     from reasoningbank.core.uplift import KindRate, Tally, Trial
 
 R = TypeVar("R", bound=Record)
-S = TypeVar("S", bound=Sidecar)
+S = TypeVar("S", bound=SideRecord)
 _MOST_ROWS = 1 << 62
 _MOST_WITH_A_WORD = 24
 """Of the memories with a word in them that is nobody's own, the newest are looked at."""
@@ -72,7 +73,7 @@ class SqliteReader:
     ) -> list[R]:
         table = table_of(kind)
         condition, values = self._condition(table, where)
-        made_at = MADE_AT.get(cast("type[Record]", kind)) if newest_first else None
+        made_at = kind_of(kind).made_at if newest_first else ""
         if after is not None:
             following, place = self._following(table, made_at, after, newest_first=newest_first)
             condition += f" AND {following}"
@@ -87,12 +88,10 @@ class SqliteReader:
         rows = self._connection.execute(f"SELECT {table.listed} FROM {table.name} {chosen}", values)
         return [self._decode(table, row) for row in rows]
 
-    def _following(
-        self, table: Table[Any], made_at: str | None, after: str, *, newest_first: bool
-    ) -> tuple[str, list[Any]]:
+    def _following(self, table: Table[Any], made_at: str, after: str, *, newest_first: bool) -> tuple[str, list[Any]]:
         """What comes after a place in the list, as a condition and its values."""
         place = parse_position(after) if newest_first else ListPosition(id=after, at=None)
-        if made_at is None:
+        if not made_at:
             return f"id {'<' if newest_first else '>'} ?", [place.id]
         at = place.at
         if at is None:
@@ -177,7 +176,7 @@ class SqliteReader:
             found.setdefault(memory_id, {})[facet] = vector
         return found
 
-    def shown(self, ids: Sequence[str]) -> dict[str, int]:
+    def exposure_counts(self, ids: Sequence[str]) -> dict[str, int]:
         rows = self._connection.execute(
             "SELECT e.memory_id, count(*) FROM exposures e "
             "JOIN memories m ON m.id = e.memory_id AND m.advice_id = e.advice_id "
@@ -245,21 +244,21 @@ class SqliteReader:
         )
         return {record_id for (record_id,) in rows}
 
-    def levels(self, ids: Sequence[str]) -> dict[str, int]:
+    def trust_levels(self, ids: Sequence[str]) -> dict[str, int]:
         rows = self._connection.execute(
             "SELECT memory_id, level FROM trust WHERE tenant = ? AND memory_id IN (SELECT value FROM json_each(?))",
             (self._tenant, json.dumps(list(ids))),
         )
         return dict(rows)
 
-    def children(self, ids: Sequence[str]) -> list[str]:
+    def derived_ids(self, ids: Sequence[str]) -> list[str]:
         rows = self._connection.execute(
             "SELECT DISTINCT memory_id FROM kin WHERE tenant = ? AND parent_id IN (SELECT value FROM json_each(?))",
             (self._tenant, json.dumps(list(ids))),
         )
         return [memory_id for (memory_id,) in rows]
 
-    def alike(self, marks: Sequence[int], words: Sequence[int] = ()) -> dict[str, int]:
+    def matching_fingerprints(self, marks: Sequence[int], words: Sequence[int] = ()) -> dict[str, int]:
         rows = self._connection.execute(
             "SELECT memories.id, count(*) FROM ("
             "SELECT marks.memory AS num, 1 AS sure FROM (SELECT DISTINCT value FROM json_each(?)) AS asked "
@@ -273,10 +272,10 @@ class SqliteReader:
         )
         return dict(rows)
 
-    def beside(self, kind: type[S]) -> list[S]:
-        name, order = BESIDE[cast("type[Sidecar]", kind)]
+    def side_records(self, kind: type[S]) -> list[S]:
+        name, order = SIDE_TABLES[cast("type[SideRecord]", kind)]
         columns = [f.name for f in fields(kind)]
         rows = self._connection.execute(
             f"SELECT {', '.join(columns)} FROM {name} WHERE tenant = ? ORDER BY {order}", (self._tenant,)
         )
-        return [kind(**decoded_beside(dict(zip(columns, row, strict=True)))) for row in rows]
+        return [kind(**decode_side_record(dict(zip(columns, row, strict=True)))) for row in rows]

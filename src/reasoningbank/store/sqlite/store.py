@@ -226,7 +226,7 @@ class SqliteStore:
             # Committed or not, it went into a file that may not be the bank any more.
             commit.clear()
             return self._settle_failed(units, error, at_once)
-        except Exception as error:
+        except Exception as error:  # a unit is the caller's code: whatever it raises is its own, not its neighbours'
             if commit:
                 # It came from outside, after the commit: the units are done.
                 raise

@@ -29,7 +29,7 @@ def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
         for name in (table.name, "revisions") if table.noun == "memory" else (table.name,):
             yield from _damaged_rows(connection, table, name)
     yield from _damage_in_feed(connection)
-    yield from _damage_beside(connection)
+    yield from _damage_of_side_records(connection)
     yield from _altered_tokens(connection)
 
 
@@ -114,7 +114,7 @@ _BESIDE: tuple[tuple[str, str], ...] = (
 """What is kept beside the memories to know how far each is believed: what may not be, and how it is found."""
 
 
-def _damage_beside(connection: apsw.Connection) -> Iterator[Damage]:
+def _damage_of_side_records(connection: apsw.Connection) -> Iterator[Damage]:
     for problem, sql in _BESIDE:
         try:
             rows: list[Any] = connection.execute(sql).fetchall()

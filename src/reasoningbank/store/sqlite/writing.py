@@ -7,14 +7,14 @@ to commit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import fields
+from reasoningbank.core.record_kinds import dependents_of, kind_of
 from reasoningbank.core.types import (
-    Edge,
     EmbedderIdentity,
     Job,
     KeptReply,
@@ -22,16 +22,14 @@ from reasoningbank.core.types import (
     Memory,
     Op,
     Record,
-    Sidecar,
-    Signal,
-    Step,
+    SideRecord,
     Trajectory,
 )
 from reasoningbank.store.sqlite import leases, task_rows
 from reasoningbank.store.sqlite.batched_inserts import Insert, Pending
 from reasoningbank.store.sqlite.error_mapping import translate
 from reasoningbank.store.sqlite.reading import SqliteReader
-from reasoningbank.store.sqlite.tables import BESIDE, table_of
+from reasoningbank.store.sqlite.tables import SIDE_TABLES, table_of
 from reasoningbank.store.sqlite.tokens_replies import drop_replies_about, put_reply, reply_in
 
 R = TypeVar("R", bound=Record)
@@ -50,12 +48,7 @@ _TRUST = Insert(
     " ON CONFLICT (tenant, memory_id) DO UPDATE SET level = excluded.level",
 )
 _KIN = Insert("INSERT OR IGNORE INTO kin (tenant, parent_id, memory_id)", 3)
-_OF_A_MEMORY = (
-    ("revisions", "id"),
-    ("vectors", "memory_id"),
-    ("exposures", "memory_id"),
-    ("trust", "memory_id"),
-)
+_OF_A_MEMORY = (("revisions", "id"), ("trust", "memory_id"))
 _TEXT_FIELDS = ("title", "description", "content")
 
 
@@ -78,7 +71,7 @@ class SqliteWriter(SqliteReader):
     def _note(self, noun: str, op: Op, record_id: str) -> None:
         self._pending.add(_FEED, (noun, op.value, record_id, self._tenant, self._clock()))
 
-    def _own(self, item: Record | Sidecar) -> None:
+    def _own(self, item: Record | SideRecord) -> None:
         if item.tenant != self._tenant:
             raise InvalidInput(f"A unit of tenant {self._tenant!r} cannot write for tenant {item.tenant!r}.")
 
@@ -122,11 +115,11 @@ class SqliteWriter(SqliteReader):
         table = table_of(Memory)
         self._pending.add(_REVISION, table.encode(revision))
 
-    def add_beside(self, items: Sequence[Sidecar]) -> int:
+    def add_side_records(self, items: Sequence[SideRecord]) -> int:
         added = 0
         for item in items:
             self._own(item)
-            name, _ = BESIDE[type(item)]
+            name, _ = SIDE_TABLES[type(item)]
             values = {f.name: getattr(item, f.name) for f in fields(item)}
             listed, marks = ", ".join(values), ", ".join("?" * len(values))
             same = " AND ".join(f"{column} IS ?" for column in values)
@@ -162,14 +155,14 @@ class SqliteWriter(SqliteReader):
         self.has_erased = True
         self._note(table.noun, Op.REVISE, record.id)
 
-    def rewrite_beside(self, before: Sidecar, after: Sidecar) -> None:
+    def rewrite_side_record(self, before: SideRecord, after: SideRecord) -> None:
         self._own(before)
-        name, _ = BESIDE[type(before)]
+        name, _ = SIDE_TABLES[type(before)]
         same = " AND ".join(f"{f.name} IS ?" for f in fields(before))
         values = [getattr(before, f.name) for f in fields(before)]
         self._connection.execute(f"DELETE FROM {name} WHERE {same}", values)
         self.has_erased = True
-        self.add_beside([after])
+        self.add_side_records([after])
 
     def remove(self, kind: type[R], record_id: str) -> None:
         table = table_of(kind)
@@ -200,14 +193,16 @@ class SqliteWriter(SqliteReader):
         self._pending.mark(memory.id, marks)
 
     def _remove_dependents(self, kind: type[R], record_id: str) -> None:
+        for dependent, name in dependents_of(kind_of(kind)):
+            if dependent.prefix:
+                of: type[Any] = dependent.record_type
+                for one in self.select(of, {name: record_id}):
+                    self.remove(of, one.id)
+            else:
+                self._connection.execute(
+                    f"DELETE FROM {dependent.table} WHERE {name} = ? AND tenant = ?", (record_id, self._tenant)
+                )
         if kind is Memory:
-            for dependent in self.select(Signal, {"memory_id": record_id}):
-                self.remove(Signal, dependent.id)
-            for edge in (*self.select(Edge, {"source_id": record_id}), *self.select(Edge, {"target_id": record_id})):
-                if self.get(Edge, [edge.id]):
-                    self.remove(Edge, edge.id)
-            for step in self.select(Step, {"trajectory_id": record_id}):
-                self.remove(Step, step.id)
             # Marks are found by mark only: this reads all of them, which an erasure may take, and only trust has any.
             self._connection.execute(
                 "DELETE FROM marks WHERE memory = (SELECT num FROM memories WHERE id = ? AND tenant = ?) "
@@ -222,8 +217,6 @@ class SqliteWriter(SqliteReader):
         elif kind is Job:
             self._connection.execute("DELETE FROM leases WHERE job_id = ? AND tenant = ?", (record_id, self._tenant))
         elif kind is Trajectory:
-            for step in self.select(Step, {"trajectory_id": record_id}):
-                self.remove(Step, step.id)
             self._connection.execute(
                 "DELETE FROM tasks WHERE trajectory_id = ? AND tenant = ?", (record_id, self._tenant)
             )

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoningbank.core.text import LONGEST_TERM
-from reasoningbank.index import forms
-from reasoningbank.index.forms import WORDS, likeness, pack
+from reasoningbank.lexical import forms
+from reasoningbank.lexical.forms import WORDS, likeness, pack
 
 words = st.lists(st.sampled_from(["show", "the", "order", "of", "Ann", "3", "list", "."]), max_size=40).map(" ".join)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.index.entries import query_terms
-from reasoningbank.index.hashing import term_keys
-from reasoningbank.index.rare_words import MOST_RARE_WORDS, find_rare_terms
+from reasoningbank.lexical.entries import query_terms
+from reasoningbank.lexical.hashing import term_keys
+from reasoningbank.lexical.rare_words import MOST_RARE_WORDS, find_rare_terms
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "build_ordinary_words.py"
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.text import LONGEST_TERM, forms, tokens
-from reasoningbank.index.entries import stop_keys
-from reasoningbank.index.hashing import term_keys
+from reasoningbank.lexical.entries import stop_keys
+from reasoningbank.lexical.hashing import term_keys
 
 FILE = Path(__file__).with_name("ordinary_words.bin")
 SHORTEST = 3

@@ -1,8 +1,6 @@
 """Memories to entries of the forward file: which terms each has, and how much.
 
 Knows field weights and the entry format. Refuses to know how entries are looked up or scored.
-
-A weight counts in half units, so that the weights 2, 1.5 and 1 stay exact in a byte.
 """
 
 from __future__ import annotations
@@ -18,12 +16,10 @@ from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.stopwords import STOP_WORDS
 from reasoningbank.core.text import tokens
 from reasoningbank.core.types import Memory
-from reasoningbank.index.hashing import TERM_BYTES, exact_term, id_term, packed_term_keys, tag_term, term_keys
-from reasoningbank.index.policy import KEYWORDS
+from reasoningbank.lexical.bm25 import KEYWORDS, UNITS
+from reasoningbank.lexical.hashing import TERM_BYTES, exact_term, id_term, packed_term_keys, tag_term, term_keys
 
 ENTRY = np.dtype([("term", "<u4"), ("weight", "u1")])
-UNITS = 2
-"""Half units per one occurrence in the content."""
 _HEAVIEST = 255
 _OWNER_AT, _TERM_AT, _WEIGHT = np.uint64(40), np.uint64(8), np.uint64(255)
 _TITLE = round(UNITS * KEYWORDS.title_weight)
