@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from reasoningbank.core.learning import Completion, Episode, Lesson, Message, Verdict
     from reasoningbank.core.task_confidence import Evidenced
     from reasoningbank.core.uplift import KindRate, Tally, Trial
+    from reasoningbank.location import Location
 
     Floats = NDArray[np.float32]
 
@@ -68,24 +69,48 @@ class Contents:
 class Recovered:
     """What was in the place of a bank, and what a recovery has put there."""
 
-    bank: Path
+    bank: Location
     before: Contents | None
     """None where there was no bank, or none that can be read."""
     trouble: str
     """Why it cannot be read; "" where it can, or where there was none."""
     after: Contents
-    kept: Path | None
-    """Where the bank that was replaced lies now; None where there was none, and after a dry run."""
+    kept: str | None
+    """What the bank that was replaced is named now; None where there was none, and after a dry run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreInfo:
     backend: str
-    location: str
+    location: Location
     schema_version: int
     durability: str
     """What an acknowledged write survives, in words."""
     read_only: bool
+    files: tuple[Path, ...] = ()
+    """Of this machine, that hold the bank, the one with the records first: none may be read as something else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that must be right for a bank to work, and what to do where it is not."""
+
+    name: str
+    verdict: str
+    """ok, warn or fail."""
+    says: str
+
+    @classmethod
+    def ok(cls, name: str, says: str) -> Check:
+        return cls(name=name, verdict="ok", says=says)
+
+    @classmethod
+    def warn(cls, name: str, says: str) -> Check:
+        return cls(name=name, verdict="warn", says=says)
+
+    @classmethod
+    def fail(cls, name: str, says: str) -> Check:
+        return cls(name=name, verdict="fail", says=says)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -362,6 +387,41 @@ class Store(StoreTransactions, StoreLogs, StoreState, Protocol):
     """A bank's records. `store.record_store` has it for every back end; a back end implements `store.engine.Engine`."""
 
 
+class Backend(Protocol):
+    """A kind of store, asked about a bank before it is open."""
+
+    def exists(self, location: Location) -> bool:
+        """Whether there is a bank to open. Makes none."""
+        ...
+
+    def open(
+        self, location: Location, *, durability: str, create: bool, read_only: bool, clock: Callable[[], float]
+    ) -> Store: ...
+
+    def checks(self, location: Location) -> Iterable[Check]:
+        """What must be right before a bank can be opened there, such as a library and permissions."""
+        ...
+
+    def integrity(self, location: Location) -> Check:
+        """A quick look whether a bank that opens is whole; `Store.verify` reads every row."""
+        ...
+
+    def recover(
+        self,
+        location: Location,
+        backup: Path,
+        *,
+        kept_as: str,
+        settings: Mapping[str, Callable[[str], str]],
+        dry_run: bool,
+        progress: Callable[[int, int], None] | None,
+    ) -> Recovered:
+        """Put a backup in the place of a bank, once it is checked. What was there is kept, named with `kept_as`;
+        `settings` are rewritten in what takes its place.
+        """
+        ...
+
+
 # ---------------------------------------------------------------- finding them
 
 
@@ -423,8 +483,8 @@ class Candidates:
     """(n, 2): the rows of the turns just before and after it in the same conversation; −1 where there is none."""
     scopes: list[Scope]
     standings: Sequence[Standing]
-    handles: NDArray[np.int64]
-    """For `Index.vectors`; good until the next `apply`."""
+    handles: NDArray[np.int64] | None = None
+    """For the `FusedSearch` that found them, good until the next `apply`; nobody else can tell what they mean."""
     exhausted: bool
     """True when a greater depth would bring nothing new."""
     considered: int
@@ -456,44 +516,135 @@ class IndexInfo:
     """Whether it cannot be read at all; the next search builds it again."""
 
 
-class Index(Protocol):
-    """A view of the feed: rebuildable, never the truth. One process writes it at a time, any number read it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexPosition:
+    """How far in the feed an index is."""
+
+    applied: int = 0
+    """The number of the last change that it has seen."""
+    mark: int = 0
+    """The mark of the batch with that change."""
+    stamp: tuple[int, int] = (0, 0)
+    """Another one after every commit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordRow:
+    """The words of a memory as terms, which are 32-bit numbers that no text tells anything about."""
+
+    memory: Memory
+    """Of which an index keeps the id and what a `Filter` asks for."""
+    terms: Mapping[int, int]
+    """How much each term weighs: 1–255. Terms for its tags, its id and its whole texts are among them."""
+    length: int
+    """The weights of all its words together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frequencies:
+    """What a tenant's memories, of any state, say about how rare words are."""
+
+    rows: int
+    mean_length: float
+    holding: Sequence[int]
+    """How many of them have each term."""
+
+
+class Vectors(Protocol):
+    """A vector for each memory, found by its direction. Every call is one that a vector database has.
+
+    Words come first: a memory's vector is given after its `WordRow`, in the same order as those.
+    """
 
     @property
     def identity(self) -> EmbedderIdentity: ...
 
     @property
-    def applied(self) -> int: ...
+    def position(self) -> IndexPosition:
+        """What `advance` was told last; its `stamp` is nobody's business."""
+        ...
+
+    def advance(self, position: IndexPosition) -> None:
+        """Keep how far in the feed this is, once what was given before is as durable as this is going to be."""
+        ...
+
+    def upsert(self, rows: Sequence[tuple[Memory, Floats]]) -> None:
+        """Keep the vector of each, and of the memory its id and what a `Filter` asks for."""
+        ...
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Ids that are not there are none of its business."""
+        ...
+
+    def search(self, vector: Floats, where: Filter, k: int) -> list[tuple[str, float]]:
+        """The ids of the `k` nearest that pass the filter and their cosines, the nearest first."""
+        ...
+
+    def fetch(self, ids: Sequence[str]) -> dict[str, Floats]:
+        """The vectors of those ids that have one."""
+        ...
+
+    def clear(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Words(Protocol):
+    """The terms of each memory. A keyword index or a database of sparse vectors can be one."""
 
     @property
-    def mark(self) -> int:
-        """The mark of the last batch."""
+    def position(self) -> IndexPosition: ...
+
+    def advance(self, position: IndexPosition) -> None: ...
+
+    def upsert(self, rows: Sequence[WordRow]) -> None: ...
+
+    def delete(self, ids: Sequence[str]) -> None: ...
+
+    def search(self, terms: Mapping[int, float], where: Filter, k: int) -> list[str]:
+        """Of the memories that pass the filter and have any of the terms the `k` best ids: by what the terms they have
+        are worth, more where they weigh much and less in long memories. It need not be our BM25 to the digit: recall
+        scores the rows of what is found itself.
+        """
         ...
 
-    def info(self) -> IndexInfo: ...
-
-    def writing(self, *, wait_s: float) -> AbstractContextManager[bool]:
-        """The right to `apply` and `embed`; False when another process kept it for longer than `wait_s`."""
+    def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
+        """Of this tenant alone, since from a word's rarity one could tell whether others use it."""
         ...
 
-    def apply(self, batch: IndexBatch) -> None: ...
-
-    def awaiting_vectors(self, limit: int) -> list[str]:
-        """Ids of live memories without vectors, in the order in which `embed` takes them."""
+    def count(self, where: Filter | None = None) -> int:
+        """How many memories pass the filter; without one, how many there are."""
         ...
 
-    def embed(self, ids: Sequence[str], vectors: Mapping[str, Floats]) -> None:
-        """Vectors by facet, a row for each id that `awaiting_vectors` just gave."""
-        ...
+    def clear(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Halves:
+    vectors: Vectors
+    words: Words
+    writing: Callable[[float], AbstractContextManager[bool]]
+    """The right to write both, waited for at most so many seconds: only one process has it at a time."""
+
+
+class FusedSearch(Protocol):
+    """For an index that has both halves in one place: candidates with all their columns at one stroke."""
 
     def search(self, probe: Probe) -> Candidates: ...
 
-    def vectors(self, handles: NDArray[np.int64]) -> Floats: ...
-
-    @property
-    def stamp(self) -> tuple[int, int]:
-        """Another one after every commit."""
+    def vectors_of(self, found: Candidates, rows: Sequence[int]) -> Floats:
+        """The vectors of some of the candidates; zeros where there is none any more."""
         ...
+
+    def are_sound(self, found: Candidates, rows: Sequence[int]) -> bool:
+        """Whether what the index says of these candidates is what was written."""
+        ...
+
+
+class IndexUpkeep(Protocol):
+    """For an index in files of our own, that knows its damage and can be continued in memory."""
 
     def ahead(self) -> Index:
         """The index as it is, to be continued in memory: what is written to it nobody else sees, and nobody waits."""
@@ -501,10 +652,6 @@ class Index(Protocol):
 
     def in_doubt(self) -> list[str]:
         """Ids that a batch was changing when its writer died or the power went; to be applied again as they are."""
-        ...
-
-    def are_sound(self, handles: NDArray[np.int64]) -> bool:
-        """Whether what the index says of these candidates is what was written."""
         ...
 
     def is_sound_at(self, turn: int) -> bool:
@@ -527,8 +674,96 @@ class Index(Protocol):
         """Keep what is whole and build the rest again, at one stroke. `restored` is told the ids that are whole."""
         ...
 
+
+class Index(Protocol):
+    """A view of the feed: rebuildable, never the truth. One process writes it at a time, any number read it."""
+
+    @property
+    def identity(self) -> EmbedderIdentity: ...
+
+    @property
+    def halves(self) -> Halves: ...
+
+    @property
+    def fused(self) -> FusedSearch | None:
+        """The quick way to candidates; without one they are put together from the halves (`recall.candidates`)."""
+        ...
+
+    @property
+    def upkeep(self) -> IndexUpkeep | None:
+        """None where damage is somebody else's business, as it is a server's."""
+        ...
+
+    @property
+    def position(self) -> IndexPosition: ...
+
+    def info(self) -> IndexInfo: ...
+
+    def writing(self, *, wait_s: float) -> AbstractContextManager[bool]:
+        """The right to `apply` and `embed`; False when another process kept it for longer than `wait_s`."""
+        ...
+
+    def apply(self, batch: IndexBatch) -> None: ...
+
+    def awaiting_vectors(self, limit: int) -> list[str]:
+        """Ids of live memories without vectors, in the order in which `embed` takes them."""
+        ...
+
+    def embed(self, ids: Sequence[str], vectors: Mapping[str, Floats]) -> None:
+        """Vectors by facet, a row for each id that `awaiting_vectors` just gave."""
+        ...
+
     def clear(self) -> None:
         """Forget everything, to follow the feed from its beginning."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class IndexBuilds(Protocol):
+    """Where the indexes of a bank lie. `name` says the build, the embedder and the policy, and begins with "BUILD-".
+
+    The index of past tasks lies under the same name with "-tasks" behind it.
+    """
+
+    def place(self, name: str) -> str:
+        """Where a build lies now; another answer means that what was opened is not the one in force any more."""
+        ...
+
+    def is_there(self, name: str) -> bool: ...
+
+    def open(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> Index | Halves:
+        """The index, made where there is none, and anew where it is damaged. A server is asked for nothing yet."""
+        ...
+
+    def open_tasks(
+        self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...], *, anew: bool
+    ) -> Index | Halves: ...
+
+    def inspect(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> Index | None:
+        """To look for damage in; None where there is none that could be looked for. Makes and mends nothing."""
+        ...
+
+    def info(self, name: str) -> IndexInfo | None:
+        """What is known of it without opening it for search; None when there is none yet."""
+        ...
+
+    def distrust(self) -> None:
+        """What lies there cannot be used, and may not be changed by a bank that is only read."""
+        ...
+
+    def building(self, wait_s: float) -> AbstractContextManager[bool]:
+        """The right to build another index: one at a time, of threads and of processes."""
+        ...
+
+    def remove(self, build: int) -> None: ...
+
+    def remove_left_over(self, keep: str) -> None:
+        """Every build whose name does not begin so and that nobody is at."""
+        ...
+
+    def remove_all(self) -> bool:
+        """False where there is none that may be removed."""
         ...
 
     def close(self) -> None: ...

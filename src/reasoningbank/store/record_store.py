@@ -27,7 +27,7 @@ class RecordStore:
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.time) -> None:
         self.engine = engine
         self._clock = clock
-        self._location = engine.info.location
+        self._location = str(engine.info.location)
         self._remedy = engine.remedy
 
     @property

@@ -22,10 +22,12 @@ import apsw
 
 from reasoningbank.core.errors import BankError, BankReadOnly, BankReplaced, InvalidInput
 from reasoningbank.forking import renew_in_child, unforked
+from reasoningbank.location import Location, file_location
 from reasoningbank.ports import Damage, StoreInfo
 from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.selection import Selection, any_of
 from reasoningbank.store.sqlite import statements
+from reasoningbank.store.sqlite.backend import files_of
 from reasoningbank.store.sqlite.batched_inserts import Pending
 from reasoningbank.store.sqlite.calls import check_not_torn, in_transaction
 from reasoningbank.store.sqlite.connections import BUSY_TIMEOUT_MS, MEMORY, Connections
@@ -43,8 +45,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SAFE_SQLITE = (3, 51, 3)
-"""Older versions can corrupt a WAL file that several processes write."""
 LOG_BUSY_TIMEOUT_MS = 1_000
 CHECKPOINT_TRIES = 10
 DURABILITIES = {
@@ -54,10 +54,12 @@ DURABILITIES = {
 
 
 class SqliteEngine:
-    def __init__(self, path: str | Path, *, durability: str, create: bool, read_only: bool) -> None:
+    def __init__(self, path: str | Path | Location, *, durability: str, create: bool, read_only: bool) -> None:
         if durability not in DURABILITIES:
             raise InvalidInput(f"Unknown durability {durability!r}: choose one of {', '.join(DURABILITIES)}.")
-        self._path = str(path)
+        self._location = path if isinstance(path, Location) else file_location(str(path))
+        self._path = self._location.url
+        self._files = files_of(self._location)
         self._durability = durability
         with faults_named(self._path):
             self._connections = Connections(self._path, durability=durability, create=create, read_only=read_only)
@@ -76,10 +78,11 @@ class SqliteEngine:
             durability = f"{self._durability}: {DURABILITIES[self._durability]}"
         return StoreInfo(
             backend=f"sqlite {apsw.sqlite_lib_version()}",
-            location=self._path,
+            location=self._location,
             schema_version=SCHEMA_VERSION,
             durability="read-only" if self._read_only else durability,
             read_only=self._read_only,
+            files=self._files,
         )
 
     @property
@@ -288,7 +291,7 @@ class SqliteStore(RecordStore):
 
     def __init__(
         self,
-        path: str | Path,
+        path: str | Path | Location,
         *,
         durability: str = "full",
         create: bool = True,
