@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from reasoningbank.core.errors import Conflict, StoreError
+from reasoningbank.location import MEMORY, Location
 from reasoningbank.ports import Damage, StoreInfo
 from reasoningbank.store.selection import Selection, any_of
 from reasoningbank.store.tables import TABLES, Condition, IfTaken, Table
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from reasoningbank.store.engine import Row, RowChange, RowTransaction
 
 T = TypeVar("T")
-_LOCATION = ":memory:"
 Named = dict[str, Any]
 """A row by its columns."""
 _TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -231,7 +231,9 @@ class MemoryEngine:
     @property
     def info(self) -> StoreInfo:
         durability = "nothing: this bank lives in memory"
-        return StoreInfo(backend="memory", location=_LOCATION, schema_version=0, durability=durability, read_only=False)
+        return StoreInfo(
+            backend="memory", location=Location(MEMORY, None), schema_version=0, durability=durability, read_only=False
+        )
 
     remedy = "Begin anew: what was in memory is gone."
 
