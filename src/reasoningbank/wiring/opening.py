@@ -22,7 +22,7 @@ from reasoningbank.forking import renew_in_child
 from reasoningbank.guard.scrubbing import scrubber_for
 from reasoningbank.recall.holdout import checked_share
 from reasoningbank.wiring.backends import backend_of
-from reasoningbank.wiring.engine import EmbeddedEngine
+from reasoningbank.wiring.engine import IndexEngine
 from reasoningbank.wiring.learning import ConfiguredLearning
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class ReasoningBank(Bank):
             )
             renew_in_child(context.ids.begin_anew)
             share = checked_share(settings.search.holdout)
-            engine = EmbeddedEngine(
+            engine = IndexEngine(
                 store, location, environment, context.policy, clock, holdout=share, settings=settings
             )
             engine.agree_on(asked)
