@@ -191,7 +191,7 @@ def _is_silenced(hooks: str) -> bool:
             words = file.read(200).split()
     except OSError:
         return False
-    from reasoningbank.agents.quiet import is_off
+    from reasoningbank.agents.off_switch import is_off
 
     return is_off(words, time.time())
 
