@@ -19,12 +19,13 @@ PACKAGE = Path(reasoningbank.__file__).parent
 
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
+    "files": set(),
     "forking": set(),
     "ports": {"core"},
     "config": {"core"},
-    "store": {"core", "forking", "ports"},
+    "store": {"core", "files", "forking", "ports"},
     "lexical": {"core"},
-    "index": {"core", "forking", "ports", "lexical"},
+    "index": {"core", "files", "forking", "ports", "lexical"},
     "embed": {"core", "forking", "ports"},
     "llm": {"core", "forking", "ports"},
     "guard": {"core", "ports"},
@@ -35,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "exchange": {"core", "ports", "guard", "context"},
     "bank": {"core", "ports", "guard", "context", "graph", "recall", "learn", "exchange"},
     "wiring": {
+        "files",
         "core",
         "forking",
         "ports",
@@ -65,6 +67,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "wiring",
     },
     "agents": {
+        "files",
         "core",
         "guard",
         "ports",
@@ -76,6 +79,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "wiring",
     },
     "cli": {
+        "files",
         "agents",
         "core",
         "guard",

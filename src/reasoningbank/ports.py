@@ -1,4 +1,4 @@
-"""The seams: what a store, an index, an embedder, a judge, a distiller and an LLM must do.
+"""Ports: the protocols that a store, an index, an embedder, a judge, a distiller and an LLM implement.
 
 A plugin author reads only this file.
 

@@ -1,4 +1,4 @@
-"""Beginning and end of a server's second office, answering hooks (`agents.warm`), without slowing its first one."""
+"""Starts and stops the hook listener inside `serve` (`agents.hook_server`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the words of the off file mean. Imports nothing, since every hook asks this first."""
+"""Parses the off file. Imports nothing, since every hook asks this first."""
 
 from __future__ import annotations
 

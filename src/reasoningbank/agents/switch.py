@@ -1,4 +1,4 @@
-"""Whether hooks speak at all: a small file that every hook looks at before anything else.
+"""Switches hooks off, on, or off for a while: a small file that every hook looks at before anything else.
 
 Knows what is in the file (`FROM UNTIL` in seconds since 1970; nothing for good). The hook itself reads it in
 `cli.hooking`, which may not load this.
