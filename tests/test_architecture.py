@@ -21,9 +21,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
     "files": set(),
     "forking": set(),
-    "ports": {"core"},
-    "config": {"core"},
-    "store": {"core", "files", "forking", "ports"},
+    "location": {"core"},
+    "ports": {"core", "location"},
+    "config": {"core", "location"},
+    "store": {"core", "files", "forking", "location", "ports"},
     "lexical": {"core"},
     "index": {"core", "files", "forking", "ports", "lexical"},
     "embed": {"core", "forking", "ports"},
@@ -37,6 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bank": {"core", "ports", "guard", "context", "graph", "recall", "learn", "exchange"},
     "wiring": {
         "files",
+        "location",
         "core",
         "forking",
         "ports",
@@ -54,6 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "llm",
     },
     "serve": {
+        "location",
         "core",
         "ports",
         "guard",
@@ -68,6 +71,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "agents": {
         "files",
+        "location",
         "core",
         "guard",
         "ports",
@@ -80,6 +84,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "cli": {
         "files",
+        "location",
         "agents",
         "core",
         "guard",

@@ -15,6 +15,7 @@ from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import dataclass, field, replace
 from reasoningbank.core.ids import IdSource, id_part
 from reasoningbank.core.origins import Trust, level_of
+from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.settings import DEFAULTS, Settings
 from reasoningbank.core.types import Confidence, Memory, Record, Remembered, Signal, State
 from reasoningbank.guard.fields import outgoing, scrubbed_record
@@ -55,8 +56,7 @@ class BankContext:
         """Refuse to read the bank's own file as one to take over. By the rules of POSIX, opening and closing it once
         more would drop the locks by which other processes know that it is in use.
         """
-        for ending in ("", "-wal", "-shm"):
-            own = Path(f"{self.store.info.location}{ending}")
+        for own in self.store.info.files:
             if own.exists() and path.exists() and own.samefile(path):
                 raise InvalidInput(f"{path} is the file of this bank itself: there is nothing to take over from it.")
 
@@ -72,7 +72,7 @@ class BankContext:
                 Memory, {"namespace": namespace or self.namespace, "key": reference, "state": LIVE_STATES}, limit=1
             )
             found = keyed[0] if keyed else None
-        if found is None and (whole := full_id(reader, Memory, "mem", reference)) is not None:
+        if found is None and (whole := full_id(reader, Memory, reference)) is not None:
             found = reader.get(Memory, [whole]).get(whole)
         if found is None:
             where = namespace or self.namespace
@@ -155,8 +155,9 @@ class BankContext:
         )
 
 
-def full_id(reader: Reader, kind: type[R], prefix: str, typed: str) -> str | None:
+def full_id(reader: Reader, kind: type[R], typed: str) -> str | None:
     """The one id that begins or ends with what was typed; None when there is none, an error when there are several."""
+    prefix = kind_of(kind).prefix
     part = id_part(typed, prefix)
     if part is None:
         return None

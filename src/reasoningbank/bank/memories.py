@@ -244,7 +244,7 @@ def list_memories(
     with context.store.read(context.tenant) as reader:
         if team is not None:
             conditions["namespace"] = _namespaces_of(reader, clean_name(team, "team"))
-        if before is not None and not is_own(before) and (whole := full_id(reader, Memory, "mem", before)) is not None:
+        if before is not None and not is_own(before) and (whole := full_id(reader, Memory, before)) is not None:
             before = whole
         memories = reader.select(Memory, conditions, newest_first=True, after=before, limit=checked_limit(limit))
         return context.weigh_memories(reader, memories)

@@ -79,7 +79,7 @@ class TrustDecisions:
         decision = _decision(self._context, comment, USER)
 
         def change(writer: Writer) -> Ruling:
-            return rulings.undo(writer, full_id(writer, Ruling, "rul", ruling_id) or ruling_id, decision)
+            return rulings.undo(writer, full_id(writer, Ruling, ruling_id) or ruling_id, decision)
 
         return _decide(self._context, change, dry_run=dry_run)
 

@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable
 
 from reasoningbank.core.digest import blake2b
+from reasoningbank.core.record_kinds import ID_PREFIXES
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_KINDS = frozenset({"adv", "edg", "job", "mbr", "mem", "rul", "sig", "spd", "stp", "trj"})
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 _LETTERS = frozenset(_ALPHABET)
 ID_CHARS = 30
@@ -69,7 +69,7 @@ class IdSource:
 
 def is_own(text: str) -> bool:
     """Whether a text has the form of our ids, in which nothing else can be written: no name and no secret."""
-    return len(text) == ID_CHARS and text[3] == "_" and text[:3] in _KINDS and _LETTERS.issuperset(text[4:])
+    return len(text) == ID_CHARS and text[3] == "_" and text[:3] in ID_PREFIXES and _LETTERS.issuperset(text[4:])
 
 
 def id_part(text: str, prefix: str) -> str | None:

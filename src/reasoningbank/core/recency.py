@@ -8,29 +8,9 @@ from __future__ import annotations
 
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.types import (
-    Consolidation,
-    Edge,
-    Job,
-    Memory,
-    Record,
-    Ruling,
-    Signal,
-    Step,
-    Trajectory,
-)
+from reasoningbank.core.record_kinds import kind_of
+from reasoningbank.core.types import Record
 
-MADE_AT: dict[type[Record], str] = {
-    Memory: "created_at",
-    Signal: "at",
-    Trajectory: "started_at",
-    Step: "at",
-    Edge: "created_at",
-    Ruling: "at",
-    Job: "created_at",
-    Consolidation: "at",
-}
-"""The field that says when a record of this kind was made; a kind without one is ordered by id."""
 _BETWEEN = "@"
 
 
@@ -45,8 +25,8 @@ class ListPosition:
 
 def position_of(record: Record) -> str:
     """The place after a record in a list, newest first: for the page that follows it."""
-    field = MADE_AT.get(type(record))
-    return record.id if field is None else f"{record.id}{_BETWEEN}{float(getattr(record, field))!r}"
+    field = kind_of(type(record)).made_at
+    return record.id if not field else f"{record.id}{_BETWEEN}{float(getattr(record, field))!r}"
 
 
 def parse_position(text: str) -> ListPosition:

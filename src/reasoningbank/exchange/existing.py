@@ -10,33 +10,13 @@ from collections.abc import Iterable
 from typing import TypeVar, cast
 
 from reasoningbank.core.errors import BankDamaged
-from reasoningbank.core.types import (
-    Edge,
-    Exposure,
-    KeptVector,
-    Memory,
-    Record,
-    Ruling,
-    SideRecord,
-    Signal,
-    Step,
-    Tombstone,
-    Trajectory,
-)
+from reasoningbank.core.record_kinds import kind_of
+from reasoningbank.core.types import Memory, Record, Ruling, SideRecord, Tombstone
 from reasoningbank.exchange.import_trust import ImportTrust, add, revise
 from reasoningbank.ports import Writer
 
 R = TypeVar("R", bound=Record)
 Name = tuple[type[Record], str]
-_BESIDE = (Exposure, KeptVector, Tombstone)
-_CANNOT_BE_WITHOUT: dict[type[Record | SideRecord], tuple[Name, ...]] = {
-    Exposure: ((Memory, "memory_id"),),
-    KeptVector: ((Memory, "memory_id"),),
-    Signal: ((Memory, "memory_id"),),
-    Step: ((Trajectory, "trajectory_id"), (Memory, "trajectory_id")),
-    Edge: ((Memory, "source_id"), (Memory, "target_id")),
-}
-"""Which records an item needs, and where it names them; a step needs either."""
 
 
 class Existing:
@@ -44,10 +24,12 @@ class Existing:
         self.writer, self.claims = writer, claims
         named: dict[type[Record], set[str]] = {}
         for item in coming:
-            if not isinstance(item, _BESIDE):
+            entry = kind_of(type(item))
+            if not isinstance(item, SideRecord):
                 named.setdefault(type(item), set()).add(item.id)
-            for kind, place in _CANNOT_BE_WITHOUT.get(type(item), ()):
-                named.setdefault(kind, set()).add(getattr(item, place))
+            for place in entry.needs:
+                for kind in entry.refers[place]:
+                    named.setdefault(kind, set()).add(getattr(item, place))
         self._known: dict[Name, Record | None] = {}
         for kind, ids in named.items():
             self._learn(kind, sorted(ids))

@@ -29,59 +29,15 @@ from reasoningbank.core.drafts import (
     required_text,
 )
 from reasoningbank.core.errors import ImportRejected, InvalidInput
-from reasoningbank.core.types import (
-    EVERY_NAMESPACE,
-    Consolidation,
-    ConsolidationKind,
-    Edge,
-    EdgeKind,
-    Exposure,
-    KeptVector,
-    Membership,
-    Memory,
-    Outcome,
-    Record,
-    Ruling,
-    RulingKind,
-    Scope,
-    SideRecord,
-    Signal,
-    SignalKind,
-    State,
-    Step,
-    Tombstone,
-    Trajectory,
-)
+from reasoningbank.core.record_kinds import BY_NOUN, RecordKind, kind_of
+from reasoningbank.core.types import EVERY_NAMESPACE, Consolidation, Edge, Record, SideRecord, State
 from reasoningbank.exchange.items import IncomingMemory, SkippedItem
 from reasoningbank.exchange.plain_memory import is_lesson, is_memory, item_from, make_storable
 
 FORMAT = "reasoningbank"
 VERSION = 1
 Reading = Callable[[Any], Any]
-KINDS: dict[str, type[Record | SideRecord]] = {
-    "memory": Memory,
-    "revision": Memory,
-    "signal": Signal,
-    "trajectory": Trajectory,
-    "step": Step,
-    "edge": Edge,
-    "vector": KeptVector,
-    "shown": Exposure,
-    "ruling": Ruling,
-    "consolidation": Consolidation,
-    "membership": Membership,
-    "erased": Tombstone,
-}
-"""In the order of an export: what others refer to comes first."""
-_ENUMS: dict[type[Record | SideRecord], dict[str, Any]] = {
-    Memory: {"scope": Scope, "outcome": Outcome, "state": State},
-    Signal: {"kind": SignalKind},
-    Edge: {"kind": EdgeKind},
-    Ruling: {"kind": RulingKind},
-    Consolidation: {"kind": ConsolidationKind},
-}
-_LATER = frozenset({"advice_id"})
-"""Fields that exports from before do not have."""
+KINDS: dict[str, RecordKind] = {noun: kind for noun, kind in BY_NOUN.items() if kind.exported}
 
 
 class ExportLine:
@@ -161,33 +117,34 @@ def _header(what: str, values: dict[str, Any]) -> SkippedItem | None:
     return None
 
 
-def _record(kind: type[Record | SideRecord], values: dict[str, Any]) -> Record | SideRecord:
-    readings = _readings(cast("Any", kind))
+def _record(kind: RecordKind, values: dict[str, Any]) -> Record | SideRecord:
+    readings = _readings(cast("Any", kind.record_type))
     unknown = values.keys() - readings.keys()
     if unknown:
         raise ValueError(f"unknown fields {', '.join(sorted(unknown))}")
     made: dict[str, Any] = {}
     for name, read in readings.items():
         if name not in values:
-            if name in _LATER:
+            if name in kind.later:
                 continue
             raise ValueError(f"{name} is missing")
         made[name] = read(values[name])
-    return kind(**made)
+    return kind.record_type(**made)
 
 
 @cache
 def _readings(kind: Any) -> dict[str, Reading]:
     """For each field of a kind, how a value from a file becomes one that can be kept."""
-    return {f.name: _optional(kind, f.name, _reading(kind, f.name)) for f in fields(kind)}
+    entry = kind_of(kind)
+    return {f.name: _optional(entry, f.name, _reading(entry, f.name)) for f in fields(kind)}
 
 
-def _optional(kind: type[Record | SideRecord], name: str, read: Reading) -> Reading:
-    return (lambda value: None if value is None else read(value)) if name in _OPTIONAL.get(kind, ()) else read
+def _optional(entry: RecordKind, name: str, read: Reading) -> Reading:
+    return (lambda value: None if value is None else read(value)) if name in entry.optional else read
 
 
-def _reading(kind: type[Record | SideRecord], name: str) -> Reading:
-    enum = _ENUMS.get(kind, {}).get(name)
+def _reading(entry: RecordKind, name: str) -> Reading:
+    kind, enum = entry.record_type, entry.enums.get(name)
     if enum is not None:
         return lambda value: one_of(enum, value, name)
     if name == "weight":
@@ -258,11 +215,4 @@ _BY_NAME: dict[str, Reading] = {
     "changes": _metadata,
     "memories": _states,
     "vector": _bytes,
-}
-_OPTIONAL: dict[type[Record | SideRecord], set[str]] = {
-    Memory: {"key", "agent", "task_type", "cognitive_pattern", "source"},
-    Signal: {"trajectory_id"},
-    Trajectory: {"agent", "outcome", "ended_at"},
-    Exposure: {"trajectory_id"},
-    Membership: {"team"},
 }

@@ -9,28 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from itertools import islice
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from reasoningbank.context import LIVE_STATES, BankContext
 from reasoningbank.core.errors import BankError, InvalidInput
-from reasoningbank.core.frozen import fields, replace
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.ids import is_own
 from reasoningbank.core.origins import Trust
-from reasoningbank.core.types import (
-    Edge,
-    Exposure,
-    KeptVector,
-    Memory,
-    Record,
-    SideRecord,
-    Signal,
-    State,
-    Step,
-    Tombstone,
-    Trajectory,
-)
+from reasoningbank.core.record_kinds import RecordKind, kind_of
+from reasoningbank.core.types import Memory, Record, SideRecord, State, Step, Tombstone, Trajectory
 from reasoningbank.exchange.existing import Existing
 from reasoningbank.exchange.foreign import records_of
 from reasoningbank.exchange.import_trust import (
@@ -48,8 +37,6 @@ from reasoningbank.ports import Reader, Writer
 
 ITEMS_PER_UNIT = 1_000
 """Few enough that others who write wait a moment only; many, because each commit writes every page that it touched."""
-
-_IDS = frozenset({"id", "memory_id", "source_id", "target_id", "trajectory_id", "advice_id"})
 
 R = TypeVar("R", bound=Record | SideRecord)
 
@@ -204,7 +191,7 @@ def _coming(context: BankContext, claims: ImportTrust, item: ExportLine | Item, 
 
 def _clean(context: BankContext, record: R, tally: Imported) -> R:
     """Without secrets. An id is never rewritten, so a record with a secret for its id is refused."""
-    for name in _ids_in(cast("Any", type(record))):
+    for name in kind_of(type(record)).ids:
         given = getattr(record, name)
         if given and not is_own(given) and context.scrubber.scrub(given).found:
             raise InvalidInput(f"its {name} holds a secret")
@@ -212,11 +199,6 @@ def _clean(context: BankContext, record: R, tally: Imported) -> R:
     if found:
         tally.scrubbed.update(found)
     return clean
-
-
-@cache
-def _ids_in(kind: Any) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind) if f.name in _IDS)
 
 
 def _name(item: ExportLine | Item) -> str:
@@ -249,7 +231,7 @@ def _take(here: Existing, item: ExportLine | Item, records: Sequence[Record | Si
 
 
 def _take_line(here: Existing, line: ExportLine, record: Record | SideRecord, tally: Imported) -> None:
-    if isinstance(record, (Exposure, KeptVector, Tombstone)):
+    if isinstance(record, SideRecord):
         _take_side_record(here, record, line, tally)
         return
     there = here.get(type(record), record.id)
@@ -315,25 +297,27 @@ def _refuse(reader: Reader, item: SideRecord, line: ExportLine, reason: str, tal
 def _reason_against(here: Existing, record: Record) -> str | None:
     if here.is_erased(record.id):
         return f"{record.id} was erased here"
-    match record:
-        case Memory() if _key_taken(here.writer, record):
-            return f"the key {record.key!r} belongs to another memory in namespace {record.namespace!r}"
-        case Signal() if here.get(Memory, record.memory_id) is None:
-            return "its memory is not here"
-        case Step() if here.get(Trajectory, record.trajectory_id) is None:
-            return _reason_against_track(here, record)
-        case Edge() if any(here.get(Memory, end) is None for end in (record.source_id, record.target_id)):
-            return "one of its ends is not here"
-        case _:
-            return None
+    entry = kind_of(type(record))
+    if any(not _named_here(here, entry, record, name) for name in entry.needs):
+        one_of_several = len(entry.needs) > 1
+        return "one of its ends is not here" if one_of_several else f"its {_first_noun(entry)} is not here"
+    if isinstance(record, Memory) and _key_taken(here.writer, record):
+        return f"the key {record.key!r} belongs to another memory in namespace {record.namespace!r}"
+    return _reason_against_track(here, record) if isinstance(record, Step) else None
+
+
+def _named_here(here: Existing, entry: RecordKind, record: Record, name: str) -> bool:
+    return any(here.get(kind, getattr(record, name)) is not None for kind in entry.refers[name])
+
+
+def _first_noun(entry: RecordKind) -> str:
+    return kind_of(entry.refers[entry.needs[0]][0]).noun
 
 
 def _reason_against_track(here: Existing, step: Step) -> str | None:
     """A step that belongs to no session was taken under a memory."""
     memory = here.get(Memory, step.trajectory_id)
-    if memory is None:
-        return "its trajectory is not here"
-    if here.claims.restore or trust_in(here.writer, memory) is Trust.UNTRUSTED:
+    if memory is None or here.claims.restore or trust_in(here.writer, memory) is Trust.UNTRUSTED:
         return None
     return f"{memory.id} is believed more than a file: only a restore may add to it"
 
@@ -354,5 +338,5 @@ def _add_once(here: Existing, record: Record, item: Item, tally: Imported) -> bo
         tally.skipped.append(SkippedItem(what=_name(item), why=reason))
         return False
     tally.note(here.add(record))
-    tally.added[type(record).__name__.lower()] += 1
+    tally.added[kind_of(type(record)).noun] += 1
     return True

@@ -64,7 +64,7 @@ def link(
 
 def unlink(context: BankContext, edge_id: str) -> Edge:
     def change(writer: Writer) -> Edge:
-        whole = edge_id if writer.get(Edge, [edge_id]) else full_id(writer, Edge, "edg", edge_id)
+        whole = edge_id if writer.get(Edge, [edge_id]) else full_id(writer, Edge, edge_id)
         edge = writer.get(Edge, [whole]).get(whole) if whole is not None else None
         if edge is None:
             raise NotFound(f"There is no edge {edge_id!r} here: `graph edges` lists them with their ids.")

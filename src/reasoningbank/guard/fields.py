@@ -23,18 +23,17 @@ from reasoningbank.core.drafts import (
 )
 from reasoningbank.core.frozen import fields, replace
 from reasoningbank.core.ids import ID_CHARS, is_own
+from reasoningbank.core.record_kinds import find_kind
 from reasoningbank.guard.secrets import Scrubber
 
 V = TypeVar("V", bound=Hashable)
 
-_NO_TEXT = frozenset({"id", "tenant", "memory_id", "source_id", "target_id", "job_id", "advice_id"})
 _LIMITS = {
     **dict.fromkeys(("title", "key"), MAX_TITLE_CHARS),
     **dict.fromkeys(("description", "comment", "text", "evidence"), MAX_DESCRIPTION_CHARS),
     "tags": MAX_TAG_CHARS,
     **dict.fromkeys(("content", "task", "action", "result"), MAX_CONTENT_CHARS),
 }
-_TEXT_TYPES = frozenset({"str", "tuple", "list", "Sequence", "Mapping", "dict", "Any", "object", "JSON"})
 _NOTHING: Mapping[str, int] = {}
 
 
@@ -66,15 +65,12 @@ def scrubbed_json(scrubber: Scrubber, value: Any) -> tuple[Any, Mapping[str, int
 
 @cache
 def _plan(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    names = [f.name for f in fields(kind) if f.name not in _NO_TEXT and _holds_text(str(f.type))]
+    """The fields of a record that are declared to hold text; of any other value all fields: what they hold tells."""
+    entry = find_kind(kind)
+    names = tuple(f.name for f in fields(kind)) if entry is None else entry.texts
     # Two at least, since of one alone the getter would not make a tuple.
-    names = names if len(names) > 1 else [f.name for f in fields(kind)]
-    return tuple(names), attrgetter(*names)
-
-
-def _holds_text(kind: str) -> bool:
-    """By how a type begins: `str | None`, `tuple[str, ...]`."""
-    return kind.partition("[")[0].partition(" ")[0] in _TEXT_TYPES
+    names = names if len(names) > 1 else (*names, *names)
+    return names, attrgetter(*names)
 
 
 def _join(values: tuple[Any, ...]) -> str:

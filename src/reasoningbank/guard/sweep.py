@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 from reasoningbank.core.drafts import MAX_TITLE_CHARS
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.types import Memory, Record, SideRecord
+from reasoningbank.core.record_kinds import RECORDS, SIDE_RECORDS, Keeping
+from reasoningbank.core.types import Memory, SideRecord
 from reasoningbank.guard.fields import scrubbed_record
 from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.ports import Reader, Store, Writer
@@ -86,19 +87,21 @@ def index_paid(store: Store) -> None:
 
 def _pages(store: Store, tenant: str) -> Iterator[Sequence[Any]]:
     """Everything of a tenant. Each page is read in a transaction of its own, since it may be rewritten meanwhile."""
-    for kind in get_args(Record):
+    for kind in RECORDS:
+        of: type[Any] = kind.record_type
         after: str | None = None
         while True:
             with store.read(tenant) as reader:
-                page = reader.select(kind, {}, after=after, limit=ROWS_PER_PAGE)
-                earlier = _earlier(reader, page) if kind is Memory else []
+                page = reader.select(of, {}, after=after, limit=ROWS_PER_PAGE)
+                earlier = _earlier(reader, page) if kind.keeping is Keeping.REVISED else []
             if not page:
                 break
             yield [*page, *earlier]
             after = page[-1].id
-    for kind in get_args(SideRecord):
+    for kind in SIDE_RECORDS:
+        of = kind.record_type
         with store.read(tenant) as reader:
-            beside = reader.side_records(kind)
+            beside: Sequence[Any] = reader.side_records(of)
         for start in range(0, len(beside), ROWS_PER_PAGE):
             yield beside[start : start + ROWS_PER_PAGE]
 
@@ -115,7 +118,7 @@ def _place(record: Any, found: Mapping[str, int]) -> SecretPlace:
 
 def _rewrite_all(changed: Sequence[tuple[Any, Any]], writer: Writer) -> None:
     for before, after in changed:
-        if isinstance(before, get_args(SideRecord)):
+        if isinstance(before, SideRecord):
             writer.rewrite_side_record(before, after)
         else:
             writer.rewrite(_with_own_key(writer, before, after) if isinstance(after, Memory) else after)

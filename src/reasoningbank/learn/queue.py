@@ -312,7 +312,7 @@ def tally(reader: Reader) -> dict[str, int]:
 
 def _get_queued(reader: Reader, job_id: str) -> Queued:
     job = reader.get(Job, [job_id]).get(job_id)
-    if job is None and (whole := full_id(reader, Job, "job", job_id)) is not None:
+    if job is None and (whole := full_id(reader, Job, job_id)) is not None:
         job = reader.get(Job, [whole]).get(whole)
     if job is None:
         raise NotFound(f"There is no job {job_id!r} here.")

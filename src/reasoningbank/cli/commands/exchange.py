@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import location_of, open_bank
+from reasoningbank.cli.banks import is_there, location_of, open_bank
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
@@ -18,6 +18,7 @@ from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.speaker import check_is_user
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.core.record_kinds import words_for
 from reasoningbank.exchange.transfer import Imported
 from reasoningbank.files import ORDINARY_MODE, whole_file
 
@@ -51,7 +52,7 @@ def _import(args: Namespace, terminal: Terminal) -> int:
     if args.restore:
         check_is_user("restore an export, and so believe all that it claims")
     # A rehearsal must not leave a bank behind where there was none.
-    rehearsal = args.dry_run and not Path(location_of(args)).exists()
+    rehearsal = args.dry_run and not is_there(location_of(args))
     chosen = Namespace(bank=":memory:", namespace=args.namespace, config=args.config) if rehearsal else args
     with open_bank(chosen, create=True) as found, Bar(terminal, "importing") as bar:
         tally = found.bank.import_from(
@@ -85,16 +86,8 @@ def _as_json(tally: Imported, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-_NOUNS = {
-    "memory": ("memory", "memories"),
-    "trajectory": ("session", "sessions"),
-    "shown": ("showing", "showings"),
-}
-"""What people call a record, where that is not its noun with an s."""
-
-
 def _report(tally: Imported, terminal: Terminal, *, dry_run: bool) -> None:
-    parts = [f"{figures.counted(number, *_NOUNS.get(noun, (noun,)))}" for noun, number in tally.added.items()]
+    parts = [f"{figures.counted(number, *words_for(noun))}" for noun, number in tally.added.items()]
     added = ", ".join(parts) or "nothing"
     would = "would be " if dry_run else ""
     terminal.say(

@@ -15,24 +15,11 @@ from typing import Any
 
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.origins import USER
-from reasoningbank.core.types import Edge, Membership, Memory, Record, Signal, Step, Trajectory
+from reasoningbank.core.record_kinds import BY_NOUN, RecordKind, kind_of
+from reasoningbank.core.types import Record
 from reasoningbank.ports import Reader
 from reasoningbank.serve.http.endpoint import Call
 from reasoningbank.serve.staging import passing_bytes
-
-_IDS: dict[str, dict[str, type[Record]]] = {
-    "memory": {"id": Memory, "parents": Memory},
-    "revision": {"id": Memory, "parents": Memory},
-    "signal": {"id": Signal, "memory_id": Memory, "trajectory_id": Trajectory},
-    "trajectory": {"id": Trajectory},
-    "step": {"id": Step, "trajectory_id": Trajectory},
-    "edge": {"id": Edge, "source_id": Memory, "target_id": Memory},
-    "vector": {"memory_id": Memory},
-    "shown": {"memory_id": Memory, "trajectory_id": Trajectory},
-    "membership": {"id": Membership},
-    "erased": {"id": Memory},
-}
-"""Which fields of which line are ids, and of what."""
 
 
 @contextmanager
@@ -66,15 +53,13 @@ class _Adoption:
             return _end_line(text)
         if not isinstance(values, dict):
             return _end_line(text)
-        noun = values.get("type")
-        for name, kind in _IDS.get(str(noun), {}).items():
+        entry = BY_NOUN.get(str(values.get("type")))
+        for name, kinds in _ids_in(entry).items() if entry is not None else ():
             given = values.get(name)
             if isinstance(given, str):
-                # A step may have been taken under a memory instead of in a session.
-                under_memory = noun == "step" and name == "trajectory_id" and given.startswith("mem_")
-                values[name] = self._ours(Memory if under_memory else kind, given)
+                values[name] = self._ours(_meant(kinds, given), given)
             elif isinstance(given, list):
-                values[name] = [self._ours(kind, one) if isinstance(one, str) else one for one in given]
+                values[name] = [self._ours(_meant(kinds, one), one) if isinstance(one, str) else one for one in given]
         return json.dumps(values, ensure_ascii=False) + "\n"
 
     def _ours(self, kind: type[Record], given: str) -> str:
@@ -86,6 +71,18 @@ class _Adoption:
             if len(self._known) < 1_000_000:
                 self._known[kind, given] = known
         return known
+
+
+def _ids_in(entry: RecordKind) -> dict[str, tuple[type[Record], ...]]:
+    """Which fields of a line are ids, and of what."""
+    own: Any = {"id": (entry.record_type,)} if entry.prefix else {}
+    return {**own, **entry.refers}
+
+
+def _meant(kinds: tuple[type[Record], ...], given: str) -> type[Record]:
+    """The kind that an id is of: a step may have been taken under a memory instead of in a session."""
+    prefix = given.partition("_")[0]
+    return next((kind for kind in kinds if kind_of(kind).prefix == prefix), kinds[0])
 
 
 def _is_text(given: str) -> bool:

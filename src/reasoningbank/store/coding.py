@@ -1,46 +1,21 @@
-"""How each kind of record lies in its table: columns, coding, content hash.
+"""How each kind of record becomes a row of its table and a row becomes a record, with the hash of its contents.
 
-One descriptor per kind serves inserting, reading, hashing, verifying and exporting, so a new kind of record is one
-line here and one migration. Knows nothing about connections or transactions.
+One descriptor per kind serves writing, reading, hashing and verifying. Knows nothing about back ends or transactions.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.frozen import fields
-from reasoningbank.core.types import (
-    Consolidation,
-    ConsolidationKind,
-    Edge,
-    EdgeKind,
-    Exposure,
-    Job,
-    JobState,
-    KeptVector,
-    Membership,
-    Memory,
-    Outcome,
-    Record,
-    Ruling,
-    RulingKind,
-    Scope,
-    SideRecord,
-    Signal,
-    SignalKind,
-    Spending,
-    State,
-    Step,
-    Tombstone,
-    Trajectory,
-)
-from reasoningbank.store.sqlite.batched_inserts import Insert
+from reasoningbank.core.record_kinds import RECORDS, RecordKind
+from reasoningbank.core.types import Record
+from reasoningbank.store.tables import table_named
 
 R = TypeVar("R", bound=Record)
 
@@ -103,37 +78,32 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-LATER: Mapping[str, Any] = {"advice_id": ""}
-"""Columns that were added to tables in use, always as the last ones, with the value of rows from before. While they
-have it they are left out of the hash, so that the hashes of such rows stay true.
-"""
-
-
 def content_hash(values: Sequence[Any]) -> bytes:
     return blake2b(_hash_json(values).encode(), digest_size=16).digest()
 
 
-class Table(Generic[R]):
-    """`kind` is the record's class, `noun` its name in the feed and in exports, `name` its table."""
+class RecordTable(Generic[R]):
+    """`kind` is the record's class, `noun` its name in the feed and in exports, `table` where it lies.
 
-    def __init__(self, kind: type[R], noun: str, name: str, enums: Mapping[str, type[StrEnum]]) -> None:
-        self.kind = kind
-        self.noun = noun
-        self.name = name
+    Columns that were added to a table in use are left out of the hash while they have the value of rows from before, so
+    that the hashes of such rows stay true.
+    """
+
+    def __init__(self, entry: RecordKind) -> None:
+        kind: Any = entry.record_type
+        self.kind: type[R] = kind
+        self.noun = entry.noun
+        self.table = table_named(entry.table)
         self.columns = tuple(f.name for f in fields(kind))
-        decoders: dict[str, Callable[[Any], Any]] = {**_DECODERS, **enums}
+        self.row = (*self.columns, "hash")
+        """The columns of a row, in their order."""
+        decoders: dict[str, Callable[[Any], Any]] = {**_DECODERS, **entry.enums}
         self._setters = tuple(getattr(kind, column).__set__ for column in self.columns)
         self._values: Callable[[R], tuple[Any, ...]] = attrgetter(*self.columns)
         self._encoders = [(i, _ENCODERS[c]) for i, c in enumerate(self.columns) if c in _ENCODERS]
         self._decoders = [(i, decoders[c]) for i, c in enumerate(self.columns) if c in decoders]
-        self._later = tuple(LATER[column] for column in self.columns if column in LATER)
+        self._later = tuple(entry.later.values())
         self._first_later = len(self.columns) - len(self._later)
-        listed = ", ".join(self.columns)
-        self.listed = f"{listed}, hash"
-        self.insert = Insert(f"INSERT INTO {name} ({self.listed})", len(self.columns) + 1)
-        self.update_sql = (
-            f"UPDATE {name} SET {', '.join(f'{c} = ?' for c in self.columns)}, hash = ? WHERE id = ? AND tenant = ?"
-        )
 
     def encode(self, record: R) -> tuple[Any, ...]:
         """The column values, the content hash last."""
@@ -167,34 +137,10 @@ class Table(Generic[R]):
             return False
 
 
-SIDE_TABLES: dict[type[SideRecord], tuple[str, str]] = {
-    Exposure: ("exposures", "num"),
-    KeptVector: ("vectors", "num"),
-    Tombstone: ("tombstones", "id"),
-}
-"""Table and order of what is kept beside the records."""
-
-
-def decode_side_record(values: dict[str, Any]) -> dict[str, Any]:
-    return {**values, "withheld": bool(values["withheld"])} if "withheld" in values else values
-
-
 @lru_cache(maxsize=1)
-def tables() -> dict[type[Record], Table[Any]]:
-    listed: tuple[Table[Any], ...] = (
-        Table(Memory, "memory", "memories", {"scope": Scope, "outcome": Outcome, "state": State}),
-        Table(Signal, "signal", "signals", {"kind": SignalKind}),
-        Table(Trajectory, "trajectory", "trajectories", {}),
-        Table(Step, "step", "steps", {}),
-        Table(Edge, "edge", "edges", {"kind": EdgeKind}),
-        Table(Ruling, "ruling", "rulings", {"kind": RulingKind}),
-        Table(Job, "job", "jobs", {"state": JobState}),
-        Table(Spending, "spending", "spending", {}),
-        Table(Consolidation, "consolidation", "consolidations", {"kind": ConsolidationKind}),
-        Table(Membership, "membership", "memberships", {}),
-    )
-    return {table.kind: table for table in listed}
+def record_tables() -> dict[type[Record], RecordTable[Any]]:
+    return {table.kind: table for table in map(RecordTable[Any], RECORDS)}
 
 
-def table_of(kind: type[R]) -> Table[R]:
-    return cast("Table[R]", tables()[cast("type[Record]", kind)])
+def table_of(kind: type[R]) -> RecordTable[R]:
+    return cast("RecordTable[R]", record_tables()[cast("type[Record]", kind)])
