@@ -1,4 +1,4 @@
-"""The queue of sessions that wait to be distilled, kept with the records.
+"""Job queue of the sessions that wait to be distilled, kept with the records.
 
 Knows when a job may be claimed, when it is given up, and that its effect and its acknowledgement are one transaction.
 What a job does is the worker's business (`learn.worker`).
