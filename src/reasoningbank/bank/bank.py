@@ -162,10 +162,12 @@ class Bank:
         scrubber = foreseeing(self._context.scrubber, coming)
 
         def change(writer: Writer) -> T:
-            context = replace(self._context, store=TransactionStore(self._context.store, writer), scrubber=scrubber)
+            context = replace(
+                self._context, bare_store=TransactionStore(self._context.bare_store, writer), scrubber=scrubber
+            )
             return act(SharedBank(context, NoSearch(self._engine), self.learning.at(context)), writer)
 
-        return self._context.store.write(self._context.tenant, change)
+        return self._context.bare_store.write(self._context.tenant, change)
 
     # ------------------------------------------------------------ by noun
 
@@ -481,8 +483,8 @@ class Bank:
         """A session with its steps."""
         from reasoningbank.learn import sessions
 
-        with self._context.store.read(self._context.tenant) as reader:
-            return sessions.whole(self._context, reader, session)
+        with self._context.read_for_output() as reader:
+            return sessions.whole(reader, session)
 
     # ------------------------------------------------------------ learning
 
