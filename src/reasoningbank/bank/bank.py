@@ -627,8 +627,10 @@ class Bank:
 
     def index_lag(self) -> int:
         """Changes and vectors that the index still owes, told without opening it."""
-        info, head = self._engine.index_info(), self._context.store.head()
-        return head if info is None else max(0, head - info.applied) + info.awaiting_vectors
+        from reasoningbank.recall.index_progress import count_changes
+
+        info, store = self._engine.index_info(), self._context.store
+        return count_changes(store, 0) if info is None else count_changes(store, info.applied) + info.awaiting_vectors
 
     def verify(self, *, index_only: bool = False) -> builtins.list[Damage]:
         """What is damaged: pages, rows, what is kept of trust, what this tenant believes without a reason; and what of

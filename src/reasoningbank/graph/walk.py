@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_fraction, clean_tags, one_of
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind, Memory, State
 from reasoningbank.ports import Reader
 
@@ -122,7 +123,7 @@ def edges(
     with context.read_for_output() as reader:
         while len(found) < limit and (page := _page(reader, where, before)):
             found += [edge for edge in page if edge.weight >= least]
-            before = page[-1].id
+            before = position_of(page[-1])
         found = found[:limit]
         ends = {end for edge in found for end in (edge.source_id, edge.target_id)}
         there = reader.get(Memory, sorted(ends)) if ends else {}
