@@ -65,6 +65,6 @@ class Upkeep:
     def _vectors(self, ids: Sequence[str]) -> Floats:
         def look(searcher: Searcher) -> Floats:
             searcher.follower.catch_up(budget_s=CATCH_UP_WITHIN_S, wait_s=CATCH_UP_WITHIN_S)
-            return searcher.vectors_of(ids, self._context.tenant)
+            return searcher.vectors_of(ids)
 
         return self._engine.using(look)
