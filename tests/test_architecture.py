@@ -20,9 +20,10 @@ PACKAGE = Path(reasoningbank.__file__).parent
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
     "forking": set(),
-    "ports": {"core"},
-    "config": {"core"},
-    "store": {"core", "forking", "ports"},
+    "location": {"core"},
+    "ports": {"core", "location"},
+    "config": {"core", "location"},
+    "store": {"core", "forking", "location", "ports"},
     "lexical": {"core"},
     "index": {"core", "forking", "ports", "lexical"},
     "embed": {"core", "forking", "ports"},
@@ -35,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "exchange": {"core", "ports", "guard", "context"},
     "bank": {"core", "ports", "guard", "context", "graph", "recall", "learn", "exchange"},
     "wiring": {
+        "location",
         "core",
         "forking",
         "ports",
@@ -52,6 +54,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "llm",
     },
     "serve": {
+        "location",
         "core",
         "ports",
         "guard",
@@ -65,6 +68,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "wiring",
     },
     "agents": {
+        "location",
         "core",
         "guard",
         "ports",
@@ -76,6 +80,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "wiring",
     },
     "cli": {
+        "location",
         "agents",
         "core",
         "guard",

@@ -22,6 +22,7 @@ from reasoningbank.agents.hook_local import answer
 from reasoningbank.agents.lock import hold
 from reasoningbank.agents.state_dir import make_room, place_of
 from reasoningbank.cli.main import main as command
+from reasoningbank.config import locate
 from reasoningbank.core.errors import Conflict, NotFound
 from reasoningbank.core.types import Remembered
 from reasoningbank.learn import queue
@@ -291,12 +292,13 @@ def read(actor: Actor) -> None:
 
 def read_once(place: Place) -> None:
     location = str(place.bank)
-    hooks = place_of(location)
+    place = locate(location)
+    hooks = place_of(place)
     make_room(hooks.work_lock)
     lock = hold(hooks.work_lock, 1.0)
     if lock is not None:
         try:
-            work(location, hooks, clock=lambda: 1e9, over=lambda: False)
+            work(place, hooks, clock=lambda: 1e9, over=lambda: False)
         finally:
             os.close(lock)
 

@@ -56,8 +56,7 @@ class BankContext:
         """Refuse to read the bank's own file as one to take over. By the rules of POSIX, opening and closing it once
         more would drop the locks by which other processes know that it is in use.
         """
-        for ending in ("", "-wal", "-shm"):
-            own = Path(f"{self.store.info.location}{ending}")
+        for own in self.store.info.files:
             if own.exists() and path.exists() and own.samefile(path):
                 raise InvalidInput(f"{path} is the file of this bank itself: there is nothing to take over from it.")
 

@@ -26,6 +26,7 @@ from reasoningbank.core.types import (
     Outcome,
     Record,
     Scope,
+    Showing,
     SideRecord,
     Standing,
     State,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from reasoningbank.core.learning import Completion, Episode, Lesson, Message, Verdict
     from reasoningbank.core.task_confidence import Evidenced
     from reasoningbank.core.uplift import KindRate, Tally, Trial
+    from reasoningbank.location import Location
 
     Floats = NDArray[np.float32]
 
@@ -45,6 +47,8 @@ R = TypeVar("R", bound=Record)
 S = TypeVar("S", bound=SideRecord)
 T = TypeVar("T")
 Schema = Mapping[str, Any]
+Where = Mapping[str, Any]
+"""Fields of a record, and what they should be."""
 FEWEST_WORDS_ALIKE = 3
 
 
@@ -65,24 +69,48 @@ class Contents:
 class Recovered:
     """What was in the place of a bank, and what a recovery has put there."""
 
-    bank: Path
+    bank: Location
     before: Contents | None
     """None where there was no bank, or none that can be read."""
     trouble: str
     """Why it cannot be read; "" where it can, or where there was none."""
     after: Contents
-    kept: Path | None
-    """Where the bank that was replaced lies now; None where there was none, and after a dry run."""
+    kept: str | None
+    """What the bank that was replaced is named now; None where there was none, and after a dry run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreInfo:
     backend: str
-    location: str
+    location: Location
     schema_version: int
     durability: str
     """What an acknowledged write survives, in words."""
     read_only: bool
+    files: tuple[Path, ...] = ()
+    """Of this machine, that hold the bank, the one with the records first: none may be read as something else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that must be right for a bank to work, and what to do where it is not."""
+
+    name: str
+    verdict: str
+    """ok, warn or fail."""
+    says: str
+
+    @classmethod
+    def ok(cls, name: str, says: str) -> Check:
+        return cls(name=name, verdict="ok", says=says)
+
+    @classmethod
+    def warn(cls, name: str, says: str) -> Check:
+        return cls(name=name, verdict="warn", says=says)
+
+    @classmethod
+    def fail(cls, name: str, says: str) -> Check:
+        return cls(name=name, verdict="fail", says=says)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +120,7 @@ class Damage:
     problem: str
 
 
-class Reader(Protocol):
+class RecordQueries(Protocol):
     """Records of one tenant, as of one moment."""
 
     def get(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]: ...
@@ -100,7 +128,7 @@ class Reader(Protocol):
     def select(
         self,
         kind: type[R],
-        where: Mapping[str, Any],
+        where: Where,
         *,
         newest_first: bool = False,
         after: str | None = None,
@@ -113,20 +141,40 @@ class Reader(Protocol):
         """
         ...
 
+    def select_either(self, kind: type[R], fields: Sequence[str], values: Sequence[str], where: Where) -> list[list[R]]:
+        """For each of these fields the records in which it has one of the values: in one question, in no order."""
+        ...
+
     def matching_ids(self, kind: type[R], part: str, limit: int) -> list[str]:
         """The ids that begin with `part`, or where it has no underscore end with it, in order: for people who type a
         piece of one.
         """
         ...
 
-    def count(self, kind: type[R], where: Mapping[str, Any]) -> int: ...
+    def count(self, kind: type[R], where: Where) -> int: ...
 
-    def tally(self, kind: type[R], by: str, where: Mapping[str, Any] = ...) -> dict[str, int]:
+    def tally(self, kind: type[R], by: str, where: Where = ...) -> dict[str, int]:
         """How many records there are for each value of the field `by`."""
         ...
 
     def revisions(self, memory_id: str) -> list[Memory]:
         """The earlier revisions of a memory, oldest first, without the current one."""
+        ...
+
+    def erased(self, ids: Sequence[str]) -> set[str]:
+        """Those of `ids` whose records were here and were erased."""
+        ...
+
+    def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
+        """The leases of these jobs; without ids, of all jobs that somebody is at."""
+        ...
+
+
+class SideRecordQueries(Protocol):
+    """What is kept beside the records."""
+
+    def side_records(self, kind: type[S]) -> list[S]:
+        """Everything of one kind that is kept beside the records, in the order in which it was written."""
         ...
 
     def vectors(self, identity: EmbedderIdentity, ids: Sequence[str]) -> dict[str, dict[str, bytes]]:
@@ -137,25 +185,21 @@ class Reader(Protocol):
         """How often each memory was shown with the advice that it gives now; what was withheld was not."""
         ...
 
-    def shown_in(self, trajectory_id: str) -> list[str]:
+    def shown_in(self, trajectory_id: str) -> dict[str, Showing]:
         """The memories that were shown during a trajectory, in the order in which they first were."""
         ...
 
-    def ranks_in(self, trajectory_id: str) -> dict[str, int]:
-        """The same memories, each with the best rank at which it was shown."""
-        ...
 
-    def advice_in(self, trajectory_id: str) -> dict[str, str]:
-        """The same memories, each with the `advice_id` that it had when it was last shown there."""
-        ...
+class EvidenceQueries(Protocol):
+    """What came of memories, and how tasks went."""
 
     def uses_by_namespace(self) -> dict[str, int]:
         """How many uses were reported of all memories together, by namespace, of what they advise now."""
         ...
 
-    def like_tasks(self, namespace: str | None, kind: str | None, limit: int) -> dict[str, bool]:
-        """The latest trajectories that ended in success (true) or failure: of a namespace and a kind of task
-        (`core.kinds`), or of any.
+    def like_tasks(self, circles: Sequence[tuple[str | None, str | None]], limit: int) -> list[dict[str, bool]]:
+        """The latest trajectories that ended in success (true) or failure, for each (namespace, kind of task), None
+        standing for any. Kinds are those of `core.task_kind`.
         """
         ...
 
@@ -177,13 +221,9 @@ class Reader(Protocol):
         """How the kinds of tasks went, the most frequent first."""
         ...
 
-    def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
-        """The leases of these jobs; without ids, of all jobs that somebody is at."""
-        ...
 
-    def erased(self, ids: Sequence[str]) -> set[str]:
-        """Those of `ids` whose records were here and were erased."""
-        ...
+class TrustQueries(Protocol):
+    """What memories are trusted, where they come from, and which say the same."""
 
     def trust_levels(self, ids: Sequence[str]) -> dict[str, int]:
         """The kept trust (`core.origins.Trust`) of each memory that has one; one of the user's own has none."""
@@ -201,14 +241,12 @@ class Reader(Protocol):
         """
         ...
 
-    def side_records(self, kind: type[S]) -> list[S]:
-        """Everything of one kind that is kept beside the records, in the order in which it was written."""
-        ...
+
+class Reader(RecordQueries, SideRecordQueries, EvidenceQueries, TrustQueries, Protocol):
+    """Everything that can be read of one tenant, as of one moment. `store.records` has it for every back end."""
 
 
-class Writer(Reader, Protocol):
-    """One atomic unit of change. Everything in it is committed, or nothing is."""
-
+class RecordChanges(Protocol):
     def add(self, record: Record) -> None: ...
 
     def revise(self, record: Record) -> None:
@@ -219,30 +257,18 @@ class Writer(Reader, Protocol):
         """An earlier revision of a memory that is here, taken over from elsewhere; one that is there stays."""
         ...
 
-    def add_side_records(self, items: Sequence[SideRecord]) -> int:
-        """Take over what was kept beside the records elsewhere; says how many were new."""
-        ...
-
     def rewrite(self, record: Record) -> None:
         """Replace what a record says where it lies, without keeping what it said: for a memory the revision that it
         names, current or earlier. The bytes before it are really gone.
         """
         ...
 
-    def rewrite_side_record(self, before: SideRecord, after: SideRecord) -> None:
-        """The same for what is kept beside the records."""
-        ...
-
     def remove(self, kind: type[R], record_id: str) -> None:
         """Really remove a record, and for a memory its revisions, vectors, log lines, signals and edges with it."""
         ...
 
-    def keep_trust(self, memory: Memory, level: int, marks: Sequence[int] = ()) -> None:
-        """Note what a memory is trusted, under which parents it hangs, and marks to know its text again by."""
-        ...
-
     def claim(self, owner: str, *, now: float, latest: float, limit: int) -> list[Lease]:
-        """Lease free jobs to `owner`, the longest due first, each claim counted as an attempt. One statement.
+        """Lease free jobs to `owner`, the longest due first, each claim counted as an attempt.
 
         Due is what was ready before `now`, and what would be ready only after `latest`, which no clock that runs right
         can have written. `owner` gets a number added for each job.
@@ -251,6 +277,20 @@ class Writer(Reader, Protocol):
 
     def change_lease(self, old: Lease | None, new: Lease | None) -> bool:
         """Replace a lease if its owner and beat are still those of `old` (None: there is no lease); None removes it."""
+        ...
+
+
+class SideRecordChanges(Protocol):
+    def add_side_records(self, items: Sequence[SideRecord]) -> int:
+        """Take over what was kept beside the records elsewhere; says how many were new."""
+        ...
+
+    def rewrite_side_record(self, before: SideRecord, after: SideRecord) -> None:
+        """Replace what is kept beside the records; the bytes before it are really gone."""
+        ...
+
+    def keep_trust(self, memory: Memory, level: int, marks: Sequence[int] = ()) -> None:
+        """Note what a memory is trusted, under which parents it hangs, and marks to know its text again by."""
         ...
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None: ...
@@ -262,7 +302,11 @@ class Writer(Reader, Protocol):
         ...
 
 
-class Store(Protocol):
+class Writer(Reader, RecordChanges, SideRecordChanges, Protocol):
+    """One atomic unit of change. Everything in it is committed, or nothing is."""
+
+
+class StoreTransactions(Protocol):
     @property
     def info(self) -> StoreInfo: ...
 
@@ -286,6 +330,14 @@ class Store(Protocol):
         """Records of any tenant, for followers that build views; what it gives never reaches a caller as it is."""
         ...
 
+    def verify(self) -> list[Damage]: ...
+
+    def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class StoreLogs(Protocol):
     def log_shown(self, exposures: Sequence[Exposure]) -> None:
         """Note what was shown. Apart from reads; may be skipped on a read-only bank."""
         ...
@@ -299,6 +351,10 @@ class Store(Protocol):
     def drop_gaps(self, tenant: str, ids: Sequence[str]) -> int:
         """Really remove gaps; says how many there were."""
         ...
+
+
+class StoreState(Protocol):
+    """What is no record and changes in place: settings, tokens, the queue."""
 
     def setting(self, name: str) -> str | None: ...
 
@@ -326,11 +382,44 @@ class Store(Protocol):
         """Add a token, or replace the one with the same id."""
         ...
 
-    def verify(self) -> list[Damage]: ...
 
-    def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None: ...
+class Store(StoreTransactions, StoreLogs, StoreState, Protocol):
+    """A bank's records. `store.record_store` has it for every back end; a back end implements `store.engine.Engine`."""
 
-    def close(self) -> None: ...
+
+class Backend(Protocol):
+    """A kind of store, asked about a bank before it is open."""
+
+    def exists(self, location: Location) -> bool:
+        """Whether there is a bank to open. Makes none."""
+        ...
+
+    def open(
+        self, location: Location, *, durability: str, create: bool, read_only: bool, clock: Callable[[], float]
+    ) -> Store: ...
+
+    def checks(self, location: Location) -> Iterable[Check]:
+        """What must be right before a bank can be opened there, such as a library and permissions."""
+        ...
+
+    def integrity(self, location: Location) -> Check:
+        """A quick look whether a bank that opens is whole; `Store.verify` reads every row."""
+        ...
+
+    def recover(
+        self,
+        location: Location,
+        backup: Path,
+        *,
+        kept_as: str,
+        settings: Mapping[str, Callable[[str], str]],
+        dry_run: bool,
+        progress: Callable[[int, int], None] | None,
+    ) -> Recovered:
+        """Put a backup in the place of a bank, once it is checked. What was there is kept, named with `kept_as`;
+        `settings` are rewritten in what takes its place.
+        """
+        ...
 
 
 # ---------------------------------------------------------------- finding them

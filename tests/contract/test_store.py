@@ -457,8 +457,8 @@ def test_what_was_shown_is_counted_and_listed_in_order(store: Store) -> None:
             "mem_t_000001": 1,
             "mem_t_000002": 2,
         }
-        assert reader.shown_in("trj") == ["mem_t_000002", "mem_t_000001"]
-        assert reader.shown_in("other") == []
+        assert list(reader.shown_in("trj")) == ["mem_t_000002", "mem_t_000001"]
+        assert reader.shown_in("other") == {}
 
 
 def test_what_was_withheld_was_not_shown_but_is_known(store: Store) -> None:
@@ -467,8 +467,7 @@ def test_what_was_withheld_was_not_shown_but_is_known(store: Store) -> None:
     store.log_shown([held, exposure("mem_t_000002", trajectory_id="trj", holdout=0.25)])
     with store.read("t") as reader:
         assert reader.exposure_counts(["mem_t_000001", "mem_t_000002"]) == {"mem_t_000002": 1}
-        assert reader.shown_in("trj") == ["mem_t_000002"]
-        assert reader.ranks_in("trj") == {"mem_t_000002": 1}
+        assert reader.shown_in("trj") == {"mem_t_000002": (1, "")}
         assert reader.side_records(Exposure)[0] == held
         assert reader.side_records(Exposure)[0].withheld is True
 
@@ -490,11 +489,13 @@ def test_like_tasks_are_the_latest_of_a_kind_that_ended_well_or_badly(store: Sto
     add(store, *ended)
     first, second, _, fourth, fifth = (trajectory.id for trajectory in ended)
     with store.read("t") as reader:
-        assert reader.like_tasks("n", kind_of(ended[2]), 9) == {second: False, first: True}
-        assert list(reader.like_tasks("n", None, 9)) == [fourth, second, first]
-        assert list(reader.like_tasks(None, None, 2)) == [fifth, fourth]
+        assert reader.like_tasks([("n", kind_of(ended[2]))], 9) == [{second: False, first: True}]
+        assert [list(found) for found in reader.like_tasks([("n", None), (None, None)], 2)] == [
+            [fourth, second],
+            [fifth, fourth],
+        ]
     with store.read("u") as reader:
-        assert reader.like_tasks(None, None, 9) == {}
+        assert reader.like_tasks([(None, None)], 9) == [{}]
 
 
 def test_a_session_that_ends_becomes_a_like_task_and_goes_with_its_erasure(store: Store) -> None:
@@ -503,11 +504,11 @@ def test_a_session_that_ends_becomes_a_like_task_and_goes_with_its_erasure(store
     for outcome, expected in (("success", {runs.id: True}), ("failure", {runs.id: False}), ("unknown", {})):
         revise(store, replace(runs, outcome=outcome, ended_at=5.0))
         with store.read("t") as reader:
-            assert reader.like_tasks("n", None, 9) == expected
+            assert reader.like_tasks([("n", None)], 9) == [expected]
     revise(store, replace(runs, outcome="success", ended_at=5.0))
     store.write("t", lambda w: w.remove(Trajectory, runs.id))
     with store.read("t") as reader:
-        assert reader.like_tasks(None, None, 9) == {}
+        assert reader.like_tasks([(None, None)], 9) == [{}]
 
 
 def test_evidence_is_found_by_the_session_in_which_it_arose(store: Store) -> None:
@@ -844,7 +845,7 @@ def test_no_reader_method_shows_what_belongs_to_another_tenant(store: Store) -> 
             assert reader.revisions(memory.id) == []
             assert reader.vectors(IDENTITY, [memory.id]) == {}
             assert reader.exposure_counts([memory.id]) == {}
-            assert reader.shown_in(trajectory.id) == []
+            assert reader.shown_in(trajectory.id) == {}
             assert not reader.erased([second.id])
             assert (
                 reader.side_records(Exposure) == reader.side_records(KeptVector) == reader.side_records(Tombstone) == []

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from reasoningbank.agents.hook_server import Warm
     from reasoningbank.bank.bank import Bank
+    from reasoningbank.location import Location
 
 LONGEST_START_S = 5.0
 
 
 @contextmanager
-def listening(bank: Bank, location: str, *, after_s: float = 0.0) -> Iterator[None]:
+def listening(bank: Bank, location: Location, *, after_s: float = 0.0) -> Iterator[None]:
     """Answer hooks of this bank while the block runs. Where that cannot be, nothing is different for anybody."""
-    if sys.platform == "win32" or location == ":memory:":
+    if sys.platform == "win32" or location.state is None:
         yield
         return
     over = threading.Event()

@@ -23,6 +23,7 @@ from reasoningbank.agents.state_dir import make_room, place_of
 if TYPE_CHECKING:
     from reasoningbank.agents.answer import House
     from reasoningbank.bank.bank import Bank
+    from reasoningbank.location import Location
 
 LISTENERS = 4
 """Hooks that are answered side by side; more wait, or answer by themselves."""
@@ -37,7 +38,7 @@ NEED_THE_INDEX = frozenset({"UserPromptSubmit", "PostToolUseFailure"})
 
 
 class Warm:
-    def __init__(self, bank: Bank, location: str) -> None:
+    def __init__(self, bank: Bank, location: Location) -> None:
         self._bank = bank
         self._location = location
         self._path = place_of(location).folder / f"warm-{os.getpid()}.sock"

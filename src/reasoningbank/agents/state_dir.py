@@ -1,4 +1,4 @@
-"""Where hooks keep what they must know of a session: a folder beside the bank, small and private.
+"""Where hooks keep what they must know of a session: a folder of the bank's state, small and private.
 
     bank.db.hooks/
       sessions/NAME.log      what a session was shown and asked, a line each
@@ -18,7 +18,11 @@ import os
 from pathlib import Path
 
 from reasoningbank.core.digest import blake2b
+from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.location import Location
+
+HOOKS = "hooks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +49,11 @@ class StateDir:
         return self.folder / "work.lock"
 
 
-def place_of(bank: str) -> StateDir:
-    return StateDir(folder=Path(f"{bank}.hooks"))
+def place_of(bank: Location) -> StateDir:
+    folder = bank.folder(HOOKS)
+    if folder is None:
+        raise InvalidInput("A bank in memory is gone with its process: of sessions nothing can be kept for it.")
+    return StateDir(folder=folder)
 
 
 def name_of(*parts: str) -> str:

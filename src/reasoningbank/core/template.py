@@ -18,12 +18,16 @@ SENTENCE_ENDS = frozenset(".?!")
 _QUOTED = pattern(r'"[^"\n]{1,200}"|\u201c[^\u201d\n]{1,200}\u201d|`[^`\n]{1,200}`|(?<!\w)\'[^\'\n]{1,200}\'(?!\w)')
 _QUOTES = "\"'`\u201c"
 _PIECE = pattern(r"\x00|\w+(?:['\u2019./\\:@-]\w+)*|[.?!]")
+_PLAIN = bytes(code for code in range(128) if chr(code).isalnum() or chr(code) in "_ \n\t")
+"""Of ASCII, what makes no pieces but words between spaces."""
 _PLACEHOLDER = "X"
 _INSIDE_NAMES = frozenset("/_@\\")
 
 
 def pieces(text: str) -> list[str]:
     """Words and sentence ends in order; what stands in quotes is one piece, a NUL."""
+    if text.isascii() and not text.encode("ascii").translate(None, _PLAIN):
+        return text.split()
     if any(quote in text for quote in _QUOTES):
         text = _QUOTED.sub(" \0 ", text)
     return _PIECE.findall(text)

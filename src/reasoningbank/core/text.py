@@ -45,6 +45,7 @@ def _join(letter: str) -> str:
 _ASCII_TOKEN = pattern(_join(r"\w"), re.ASCII)
 _APART = bytes(code if chr(code).isalnum() or chr(code) in "_'./\\:-" else 32 for code in range(128)) + bytes(128)
 """From ASCII to what can stand in a token; everything else parts them."""
+_PLAIN = bytes(code for code in range(128) if chr(code).isalnum() or chr(code) == " ")
 _PIECE = pattern(r"[^\W_](?:[^./\\:_-]*[^./\\:_-])?")
 _HUMP = pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _POSSESSIVE = pattern(r"['\u2019][sS](?![^\W_])")
@@ -93,8 +94,9 @@ def tokens(text: str) -> list[str]:
 
 def _plain_tokens(text: str) -> list[str]:
     """What `_ASCII_TOKEN` finds, in a third of the time: most words stand alone and need no pattern."""
-    pieces = text.encode("ascii").translate(_APART).decode("ascii").split()
-    if all(map(str.isalnum, pieces)):
+    spaced = text.encode("ascii").translate(_APART)
+    pieces = spaced.decode("ascii").split()
+    if not spaced.translate(None, _PLAIN):
         return pieces
     found: list[str] = []
     for piece in pieces:

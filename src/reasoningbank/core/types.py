@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.origins import USER, Trust
@@ -325,6 +325,15 @@ class Exposure:
     """The chance that it had of being left out; 0 says nothing about its worth."""
     advice_id: str = ""
     """What the memory advised when it was shown."""
+
+
+class Showing(NamedTuple):
+    """How a memory was shown during a session."""
+
+    rank: int
+    """The best one."""
+    advice_id: str
+    """What it advised when it was last shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,11 +85,12 @@ def neighbours(
 def _edges_of(reader: Reader, ids: list[str], kind: EdgeKind | None, direction: str) -> Iterator[tuple[Edge, str, str]]:
     """Edges at these memories, the strongest first, as (edge, near end, far end)."""
     narrowed = {} if kind is None else {"kind": kind.value}
-    edges: list[tuple[Edge, str, str]] = []
-    if direction in ("out", "both"):
-        edges += [(e, e.source_id, e.target_id) for e in reader.select(Edge, {"source_id": ids, **narrowed})]
-    if direction in ("in", "both"):
-        edges += [(e, e.target_id, e.source_id) for e in reader.select(Edge, {"target_id": ids, **narrowed})]
+    ends = [end for end, way in (("source_id", "out"), ("target_id", "in")) if direction in (way, "both")]
+    edges = [
+        (edge, *((edge.source_id, edge.target_id) if end == "source_id" else (edge.target_id, edge.source_id)))
+        for end, found in zip(ends, reader.select_either(Edge, ends, ids, narrowed), strict=True)
+        for edge in found
+    ]
     yield from sorted(edges, key=lambda entry: (-entry[0].weight, entry[0].id))
 
 

@@ -46,11 +46,12 @@ def usual_before(reader: Reader, trajectory: Trajectory) -> Usual:
     """
     rate, tasks = 0.5, 0
     namespace = trajectory.namespace
-    for where, kind in ((None, None), (namespace, None), (namespace, kind_of(trajectory))):
-        ends = reader.like_tasks(where, kind, LATEST_TASKS + 1)
+    circles = ((None, None), (namespace, None), (namespace, kind_of(trajectory)))
+    for ends in reader.like_tasks(circles, LATEST_TASKS + 1):
         ends.pop(trajectory.id, None)
-        tasks = len(ends)
-        rate = (sum(ends.values()) + DRAWN_BY_TASKS * rate) / (tasks + DRAWN_BY_TASKS)
+        latest = list(ends.values())[:LATEST_TASKS]
+        tasks = len(latest)
+        rate = (sum(latest) + DRAWN_BY_TASKS * rate) / (tasks + DRAWN_BY_TASKS)
     return Usual(rate=rate, tasks=tasks)
 
 

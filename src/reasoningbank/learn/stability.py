@@ -108,7 +108,8 @@ def _signals(
     given = reader.select(Signal, {"trajectory_id": trajectory.id})
     used = {signal.memory_id for signal in given if signal.used}
     there = {signal.id for signal in given}
-    ranks, said = reader.ranks_in(trajectory.id), reader.advice_in(trajectory.id)
+    seen = reader.shown_in(trajectory.id)
+    ranks, said = {one: how.rank for one, how in seen.items()}, {one: how.advice_id for one, how in seen.items()}
     concerned = reader.get(Memory, list(dict.fromkeys((*ranks, *sorted(used)))))
     # Code lasts or falls long after: what was said of a text that was changed since stays with that text.
     told = {signal.memory_id: signal.advice_id for signal in given} | said

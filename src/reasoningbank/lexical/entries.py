@@ -5,8 +5,7 @@ Knows field weights and the entry format. Refuses to know how entries are looked
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,10 +17,11 @@ from reasoningbank.core.stopwords import STOP_WORDS
 from reasoningbank.core.text import tokens
 from reasoningbank.core.types import Memory
 from reasoningbank.lexical.bm25 import KEYWORDS, UNITS
-from reasoningbank.lexical.hashing import exact_term, id_term, tag_term, term_keys
+from reasoningbank.lexical.hashing import TERM_BYTES, exact_term, id_term, packed_term_keys, tag_term, term_keys
 
 ENTRY = np.dtype([("term", "<u4"), ("weight", "u1")])
 _HEAVIEST = 255
+_OWNER_AT, _TERM_AT, _WEIGHT = np.uint64(40), np.uint64(8), np.uint64(255)
 _TITLE = round(UNITS * KEYWORDS.title_weight)
 _DESCRIPTION = round(UNITS * KEYWORDS.description_weight)
 _CONTENT = round(UNITS * KEYWORDS.content_weight)
@@ -37,41 +37,45 @@ class Entries:
 
 
 def entries_of(memories: Sequence[Memory]) -> Entries:
-    terms, weights = array("I"), array("I")
-    counts, lengths = [], []
-    for memory in memories:
-        found, length = _weigh(memory)
-        # Id, tags and whole texts are found by terms of their own, that no text can produce and that no length counts.
-        whole = filter(None, (memory.title, memory.content, memory.key))
-        for term in (id_term(memory.id), *map(tag_term, memory.tags), *map(exact_term, whole)):
-            found.setdefault(term, 1)
-        terms.extend(found)
-        weights.extend(found.values())
-        counts.append(len(found))
-        lengths.append(length)
-    packed = np.empty(len(terms), ENTRY)
-    packed["term"] = np.frombuffer(terms, np.uint32)
-    packed["weight"] = np.minimum(np.frombuffer(weights, np.uint32), _HEAVIEST)
-    return Entries(packed=packed, counts=np.array(counts, np.int64), lengths=np.array(lengths, np.uint32))
+    parts = [part for number, memory in enumerate(memories) for part in _parts(number, memory)]
+    owners, weights = (np.array([part[at] for part in parts], np.uint64) for at in (0, 1))
+    sizes = np.array([len(keys) // TERM_BYTES for _, _, keys in parts], np.int64)
+    terms = np.frombuffer(b"".join([keys for _, _, keys in parts]), "<u4").astype(np.uint64)
+    # Sorted by memory and term with the weight behind them, so that what is counted together stands side by side.
+    found = np.repeat(owners << _OWNER_AT | weights, sizes)
+    found |= terms << _TERM_AT
+    found.sort()
+    named = found >> _TERM_AT
+    first = np.flatnonzero(np.diff(named, prepend=~named[:1]))
+    packed = np.empty(len(first), ENTRY)
+    packed["term"] = named[first].astype(np.uint32)
+    packed["weight"] = np.add.reduceat(found & _WEIGHT, first).clip(1, _HEAVIEST)
+    counts = np.bincount((found[first] >> _OWNER_AT).astype(np.int64), minlength=len(memories))
+    lengths = np.bincount(owners.astype(np.int64), weights * sizes, len(memories)).astype(np.uint32)
+    return Entries(packed=packed, counts=counts, lengths=lengths)
 
 
-def _weigh(memory: Memory) -> tuple[dict[int, int], int]:
-    found: dict[int, int] = {}
-    known = found.get
-    length = 0
-    most = KEYWORDS.most_terms_per_memory
-    parts = [(memory.title, _TITLE), (memory.description, _DESCRIPTION), (memory.content, _CONTENT)]
+def _parts(number: int, memory: Memory) -> Iterator[tuple[int, int, bytes]]:
+    """What the memory of a number says, by weight: the packed keys of its terms."""
+    texts = [(memory.title, _TITLE), (memory.description, _DESCRIPTION), (memory.content, _CONTENT)]
     if memory.tags or memory.key:
         own_key = memory.key if memory.key and memory.key != memory.title else ""
-        parts.append((" ".join((own_key, *memory.tags)), _CONTENT))
-    for text, weight in parts:
-        keys = term_keys(tokens(text))[:most]
-        for key in keys:
-            found[key] = known(key, 0) + weight
-        length += weight * len(keys)
-        if len(found) >= most:
+        texts.append((" ".join((own_key, *memory.tags)), _CONTENT))
+    said = b""
+    for text, weight in texts:
+        keys = packed_term_keys(tokens(text))[: TERM_BYTES * KEYWORDS.most_terms_per_memory]
+        yield number, weight, keys
+        said += keys
+        if len(said) >= TERM_BYTES * KEYWORDS.most_terms_per_memory and _is_full(said):
             break
-    return found, length
+    # Id, tags and whole texts are found by terms of their own, that no text can produce and that no length counts.
+    whole = filter(None, (memory.title, memory.content, memory.key))
+    own = (id_term(memory.id), *map(tag_term, memory.tags), *map(exact_term, whole))
+    yield number, 0, b"".join([term.to_bytes(TERM_BYTES, "little") for term in own])
+
+
+def _is_full(said: bytes) -> bool:
+    return len(np.unique(np.frombuffer(said, "<u4"))) >= KEYWORDS.most_terms_per_memory
 
 
 def query_terms(text: str) -> dict[int, int]:

@@ -7,6 +7,7 @@ common subsequence by bits, a machine word for each text. Refuses to know what t
 from __future__ import annotations
 
 from array import array
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ _MOST_REMEMBERED = 1 << 16
 _PADDING = array("H", [_NOTHING]) * WORDS
 _ALL = np.uint32(0xFFFFFFFF)
 _known: dict[str, tuple[int, int]] = {}
+_plain: dict[str, int] = {}
+"""The codes of those pieces that are words wherever they stand."""
 
 Codes = NDArray[np.uint16]
 
@@ -86,13 +89,22 @@ def _in_common(asked: Codes, kept: Codes) -> NDArray[np.uint8]:
 def _codes(text: str) -> list[int]:
     found: list[int] = []
     first = True
-    known = _known.get
-    for piece in pieces(text):
-        code = (known(piece) or _pack_piece(piece[:LONGEST_TERM]))[first]
+    read = pieces(text)
+    # Plain words in a row need no step of our own; most texts are nothing else behind their first word.
+    plain = list(map(_plain.get, read[1 : WORDS + 1], repeat(_NOTHING)))
+    if read and _NOTHING not in plain and (code := _known_piece(read[0])[True]) > _SLOT:
+        return [code, *plain][:WORDS]
+    for piece in read:
+        code = _known_piece(piece)[first]
         first = code == _END
         if code > _SLOT or (code == _SLOT and (not found or found[-1] != _SLOT)):
             found.append(code)
     return found[:WORDS]
+
+
+def _known_piece(piece: str) -> tuple[int, int]:
+    """The code of a piece within a sentence, and at its beginning."""
+    return _known.get(piece) or _pack_piece(piece[:LONGEST_TERM])
 
 
 def _pack_piece(piece: str) -> tuple[int, int]:
@@ -104,7 +116,10 @@ def _pack_piece(piece: str) -> tuple[int, int]:
         codes = inside, inside if piece.islower() else _code(word_of(piece, first=True))
     if len(_known) >= _MOST_REMEMBERED:
         _known.clear()
+        _plain.clear()
     _known[piece] = codes
+    if codes[0] == codes[1] > _SLOT:
+        _plain[piece] = codes[0]
     return codes
 
 

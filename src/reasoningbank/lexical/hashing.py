@@ -5,22 +5,27 @@ Knows hashing and remembers what it hashed, within bounds. Refuses to know where
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import chain
 
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.stem import stem
 from reasoningbank.core.text import LONGEST_TERM, forms
 
 ABSENT = 0
+TERM_BYTES = 4
 MOST_EXACT_CHARS = 2_000
 """Two texts that begin alike for so long are taken for the same."""
 _MOST_REMEMBERED = 1 << 16
 
 
+def _digest_bytes(text: str, size: int) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+
+
 def _digest(text: str, size: int) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest(), "little")
+    return int.from_bytes(_digest_bytes(text, size), "little")
 
 
 @lru_cache(maxsize=4096)
@@ -49,11 +54,11 @@ def exact_term(text: str) -> int:
     return _digest("\0exact\0" + " ".join(text.casefold().split())[:MOST_EXACT_CHARS], 4)
 
 
-class _Known(dict[str, tuple[int, ...]]):
-    """The keys of tokens met before."""
+class _Known(dict[str, bytes]):
+    """The packed keys of tokens met before: four bytes for each term."""
 
-    def __missing__(self, token: str) -> tuple[int, ...]:
-        keys = tuple([_digest(term, 4) for term in forms(token, stem=stem)])
+    def __missing__(self, token: str) -> bytes:
+        keys = b"".join([_digest_bytes(term, TERM_BYTES) for term in forms(token, stem=stem)])
         if len(token) <= LONGEST_TERM:
             if len(self) >= _MOST_REMEMBERED:
                 self.clear()
@@ -64,7 +69,12 @@ class _Known(dict[str, tuple[int, ...]]):
 _known = _Known()
 
 
+def packed_term_keys(tokens: Iterable[str]) -> bytes:
+    """The keys of the terms of tokens, in order, as bytes. Tokens come from `core.text.tokens`."""
+    # Without a loop or a number of our own for tokens met before: indexing spends most of its time here.
+    return b"".join(map(_known.__getitem__, tokens))
+
+
 def term_keys(tokens: Iterable[str]) -> list[int]:
-    """The keys of the terms of tokens, in order. Tokens come from `core.text.tokens`."""
-    # Without a loop of our own for tokens met before: indexing spends most of its time here.
-    return list(chain.from_iterable(map(_known.__getitem__, tokens)))
+    packed = packed_term_keys(tokens)
+    return list(struct.unpack(f"<{len(packed) // TERM_BYTES}I", packed))

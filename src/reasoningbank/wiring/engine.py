@@ -28,6 +28,7 @@ from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, FACETS, find_identi
 from reasoningbank.wiring.indexes import DEFAULT_INDEX, INDEXES
 
 if TYPE_CHECKING:
+    from reasoningbank.location import Location
     from reasoningbank.ports import Embedder, Index
     from reasoningbank.recall.index_follower import Follower
     from reasoningbank.recall.index_progress import Progress
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 
+INDEX = "index"
 MOST_RENEWALS = 20
 REINDEX_WAIT_S = 86_400.0
 
@@ -63,7 +65,7 @@ class IndexEngine:
     def __init__(
         self,
         store: Store,
-        path: str,
+        location: Location,
         config: Config,
         policy: ConfidencePolicy,
         clock: Callable[[], float],
@@ -80,8 +82,7 @@ class IndexEngine:
         self._open_name: str = ""
         self._open_place: str | None = None
         self._shown: Any = None
-        # Whole, as this process may go to another folder, and a child of it often does.
-        self._folder = Path(f"{path}.index").absolute() if path != ":memory:" else None
+        self._folder = location.folder(INDEX)
         self._builds = INDEXES[DEFAULT_INDEX](self._folder, read_only=store.info.read_only)
         self._identity = identity_of(DEFAULT_EMBEDDER)
         self._policy = policy
@@ -403,9 +404,11 @@ def other_build(setting: str) -> str:
     return _index_setting(_read_setting(setting)[0], _new_build())
 
 
-def drop_index(path: str) -> None:
-    """Remove every index beside a bank; the next search builds one."""
-    INDEXES[DEFAULT_INDEX](Path(f"{path}.index"), read_only=False).remove_all()
+def drop_index(location: Location) -> None:
+    """Remove every index of a bank; the next search builds one."""
+    folder = location.folder(INDEX)
+    if folder is not None:
+        INDEXES[DEFAULT_INDEX](folder, read_only=False).remove_all()
 
 
 def _policy_mark(policy: ConfidencePolicy) -> str:

@@ -17,6 +17,7 @@ import pytest
 
 from reasoningbank.agents import hook_server
 from reasoningbank.agents.hook_listener import listening
+from reasoningbank.config import locate
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such sockets there")
 PROMPT = "Please run the parser tests"
@@ -62,7 +63,7 @@ def answers(desktop) -> bool:
 def served(desktop) -> Iterator[None]:
     """A bank that is served in this process, with its index loaded."""
     teach(desktop)
-    with desktop.bank() as bank, listening(bank, str(desktop.bank_path)):
+    with desktop.bank() as bank, listening(bank, locate(desktop.bank_path)):
         until(lambda: sockets(desktop))
         until(lambda: answers(desktop))
         yield
@@ -94,6 +95,7 @@ def test_a_hook_asks_the_server_and_opens_no_bank_itself(desktop) -> None:
         "reasoningbank",
         "reasoningbank.cli",
         "reasoningbank.cli.entry",
+        "reasoningbank.location",
         "reasoningbank.cli.hooking",
         "reasoningbank.cli.hook_client",
     ]
@@ -149,7 +151,7 @@ def test_many_hooks_at_once_are_all_answered_and_each_memory_is_said_once_a_sess
 
 def test_while_a_server_loads_a_hook_answers_by_itself(desktop) -> None:
     teach(desktop)
-    with desktop.bank() as bank, listening(bank, str(desktop.bank_path)):
+    with desktop.bank() as bank, listening(bank, locate(desktop.bank_path)):
         until(lambda: sockets(desktop))
         assert ask(desktop, "UserPromptSubmit", "s1", prompt=PROMPT) == {"busy": True}
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
@@ -220,7 +222,7 @@ def test_a_folder_with_a_long_name_is_served_too(tmp_path, desktop) -> None:
     desktop.bank_path = deep / "bank.db"
     desktop.place = type(desktop.place)(folder=deep / "bank.db.hooks")
     teach(desktop)
-    with desktop.bank() as bank, listening(bank, str(desktop.bank_path)):
+    with desktop.bank() as bank, listening(bank, locate(desktop.bank_path)):
         until(lambda: sockets(desktop))
         bank.search(PROMPT)
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context

@@ -242,7 +242,7 @@ class Connections:
         # Made and noted in one step of the interpreter, so that no interrupt comes in between.
         noted.extend(map(connection.execute, ("COMMIT",)))
         if watch is not None:
-            watch.committed(stamp, head)
+            watch.committed(connection, stamp, head)
 
     def _watching(self) -> FileWatch | None:
         if self._watch is None and WATCHABLE and all(self._inodes):

@@ -18,12 +18,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from reasoningbank.core import interrupts
 from reasoningbank.core.errors import StoreError
 from reasoningbank.core.failure import OnError
-from reasoningbank.ports import Writer
+
+if TYPE_CHECKING:
+    from reasoningbank.store.engine import RowTransaction
 
 T = TypeVar("T")
 
@@ -40,7 +42,7 @@ class Unit(Generic[T]):
         "ahead", "alone", "change", "commit", "done", "error", "gate", "leads", "put_back", "result", "tenant",
     )  # fmt: skip
 
-    def __init__(self, tenant: str, change: Callable[[Writer], T], *, alone: bool) -> None:
+    def __init__(self, tenant: str | None, change: Callable[[RowTransaction], T], *, alone: bool) -> None:
         self.tenant = tenant
         self.change = change
         self.alone = alone

@@ -15,13 +15,14 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.store.records.tokens import token_hash
+from reasoningbank.store.sqlite import schema
 from reasoningbank.store.sqlite.acknowledged import WATCHABLE, note_stamp
 from reasoningbank.store.sqlite.durable import make_folder
 from reasoningbank.store.sqlite.error_mapping import not_a_bank, remedy
 from reasoningbank.store.sqlite.pairing import read_file
 from reasoningbank.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STAMPED_SINCE
 from reasoningbank.store.sqlite.stamps import Stamp, renew_stamp, stamp_and_head
-from reasoningbank.store.sqlite.tokens_replies import token_hash
 
 _MAGIC = b"SQLite format 3\0"
 _SMALLEST_PAGE_BYTES = 512
@@ -127,9 +128,10 @@ def _migrate(connection: apsw.Connection, location: str) -> None:
         version = known_version(connection, location)
         if version == SCHEMA_VERSION:
             return
-        for number in range(version, SCHEMA_VERSION):
-            for statement in MIGRATIONS[number]:
-                connection.execute(statement)
+        missing = [statement for migration in MIGRATIONS[version:SCHEMA_VERSION] for statement in migration]
+        is_fresh = version == 0 and SCHEMA_VERSION == schema.SCHEMA_VERSION
+        for statement in schema.fresh_schema() if is_fresh else missing:
+            connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         if SCHEMA_VERSION >= STAMPED_SINCE:

@@ -18,6 +18,7 @@ from urllib.parse import quote
 import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankUnavailable, InvalidInput, StoreError
+from reasoningbank.location import file_location
 from reasoningbank.ports import Contents, Recovered
 from reasoningbank.store.sqlite.acknowledged import note_beside
 from reasoningbank.store.sqlite.copying import Progress, fill, passing_file
@@ -57,15 +58,16 @@ def _recover(
     dry_run: bool,
 ) -> Recovered:
     _check_places(place, backup)
+    here = file_location(str(place))
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with passing_file(place) as staged:
         after = _stage(backup, staged, settings, progress)
         before, trouble = _present(place, settle=not dry_run)
         if dry_run:
-            return Recovered(bank=place, before=before, trouble=trouble, after=after, kept=None)
+            return Recovered(bank=here, before=before, trouble=trouble, after=after, kept=None)
         with held_alone(place):
             kept = _swap(place, staged, kept_as)
-    return Recovered(bank=place, before=before, trouble=trouble, after=after, kept=kept)
+    return Recovered(bank=here, before=before, trouble=trouble, after=after, kept=None if kept is None else str(kept))
 
 
 def _check_places(place: Path, backup: Path) -> None:

@@ -130,6 +130,11 @@ class Log:
                 self.committed = self.frames
                 self.first_commit = self.first_commit or self.frames
 
+    def skip(self, upto: int) -> None:
+        """Pass over frames that hold no stamp, up to one that ends a transaction."""
+        self.frames = self.committed = upto
+        self.first_commit = self.first_commit or upto
+
     @property
     def first(self) -> Stamp | None:
         """That of the first transaction; a later one where another program, or an older one of ours, began the run."""

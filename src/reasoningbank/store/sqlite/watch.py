@@ -2,8 +2,8 @@
 
 SQLite goes on writing to a file that has lost its name, to a log that was emptied, or over a file that was copied over,
 and says that all is well. Every write transaction is looked at twice: once it holds the write lock, when nobody else
-can add to the log or begin it anew, and again after its commit. Most looks cost a few microseconds; the log is read
-again only when the file's stamp has changed, which is once a checkpoint.
+can add to the log or begin it anew, and again after its commit. Most looks cost a few microseconds; of the log, only
+what others have written is read, and that only when the file's stamp has changed, which is once a checkpoint.
 
 Knows what a sound pair looks like from inside. `store.pairing` knows it from outside, before anything is open.
 """
@@ -73,6 +73,12 @@ class FileWatch:
         """What the file carried at the last look, and how much of the log was in it."""
         self._page = self._page_of_stamp()
         self._at: int | None = None
+        self._last: tuple[apsw.Connection, int] | None = None
+        """Who committed last through here, and the version of the data that it then had."""
+        self._frames = 0
+        """Of the log, when that transaction began."""
+        self._has_stamped = False
+        """That transaction wrote a stamp."""
         # A power loss may take what a bank acknowledged that does not sync: the note must not miss it.
         self.keeps_head = self._page is not None and int(observer.pragma("synchronous")) >= _SYNCED
 
@@ -90,8 +96,10 @@ class FileWatch:
             self._check_log(frames)
         if self._page is None:
             return
+        self._keep_up(connection, frames)
         self._check_file(frames, copied)
-        if frames == copied:
+        self._frames, self._has_stamped = frames, frames == copied
+        if self._has_stamped:
             # SQLite may begin the log anew with this transaction, and only then.
             stamp = renew_stamp(connection)
             self._known.add(stamp.own)
@@ -102,10 +110,11 @@ class FileWatch:
             self._notebook = Notebook(self._place)
             self._notebook.note_stamp(stamp)
 
-    def committed(self, stamp: Stamp | None, head: int) -> None:
+    def committed(self, connection: apsw.Connection, stamp: Stamp | None, head: int) -> None:
         """Called after the commit and before the acknowledgement, with what the transaction saw at its end: the stamp,
         and the newest number of the feed.
         """
+        self._last = connection, connection.data_version()
         self._check_names("What was being stored may not be there")
         if os.pread(self._log_file, 4, 0) == b"\0\0\0\0":
             raise self._replaced_error(f"{self._place.name}-wal was emptied", "What was being stored may not be there")
@@ -141,6 +150,15 @@ class FileWatch:
         if len(head) < FRAME_HEADER_BYTES or salts != self._salts or ends == b"\0\0\0\0":
             self._salts = b""
             raise self._replaced_error(f"{self._place.name}-wal was cut or replaced", "Nothing was written")
+
+    def _keep_up(self, connection: apsw.Connection, frames: int) -> None:
+        """Know the log up to here without reading it, where the last transaction is all that was added to it."""
+        if self._log is None or self._last != (connection, connection.data_version()):
+            return
+        if self._has_stamped:
+            self._log.look(frames)
+        elif self._log.frames == self._frames:
+            self._log.skip(frames)
 
     def _check_file(self, frames: int, copied: int) -> None:
         size = self._file.xFileSize()

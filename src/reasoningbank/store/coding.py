@@ -1,7 +1,6 @@
-"""How each kind of record lies in its table: columns, coding, content hash.
+"""How each kind of record becomes a row of its table and a row becomes a record, with the hash of its contents.
 
-One descriptor per kind serves inserting, reading, hashing, verifying and exporting, so a new kind of record is one
-line here and one migration. Knows nothing about connections or transactions.
+One descriptor per kind serves writing, reading, hashing and verifying. Knows nothing about back ends or transactions.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import Any, Generic, TypeVar, cast
 
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.frozen import fields
-from reasoningbank.core.record_kinds import RECORDS, SIDE_RECORDS, RecordKind
-from reasoningbank.core.types import Record, SideRecord
-from reasoningbank.store.sqlite.batched_inserts import Insert
+from reasoningbank.core.record_kinds import RECORDS, RecordKind
+from reasoningbank.core.types import Record
+from reasoningbank.store.tables import table_named
 
 R = TypeVar("R", bound=Record)
 
@@ -83,8 +82,8 @@ def content_hash(values: Sequence[Any]) -> bytes:
     return blake2b(_hash_json(values).encode(), digest_size=16).digest()
 
 
-class Table(Generic[R]):
-    """`kind` is the record's class, `noun` its name in the feed and in exports, `name` its table.
+class RecordTable(Generic[R]):
+    """`kind` is the record's class, `noun` its name in the feed and in exports, `table` where it lies.
 
     Columns that were added to a table in use are left out of the hash while they have the value of rows from before, so
     that the hashes of such rows stay true.
@@ -93,8 +92,11 @@ class Table(Generic[R]):
     def __init__(self, entry: RecordKind) -> None:
         kind: Any = entry.record_type
         self.kind: type[R] = kind
-        self.noun, self.name = entry.noun, entry.table
+        self.noun = entry.noun
+        self.table = table_named(entry.table)
         self.columns = tuple(f.name for f in fields(kind))
+        self.row = (*self.columns, "hash")
+        """The columns of a row, in their order."""
         decoders: dict[str, Callable[[Any], Any]] = {**_DECODERS, **entry.enums}
         self._setters = tuple(getattr(kind, column).__set__ for column in self.columns)
         self._values: Callable[[R], tuple[Any, ...]] = attrgetter(*self.columns)
@@ -102,11 +104,6 @@ class Table(Generic[R]):
         self._decoders = [(i, decoders[c]) for i, c in enumerate(self.columns) if c in decoders]
         self._later = tuple(entry.later.values())
         self._first_later = len(self.columns) - len(self._later)
-        listed = ", ".join(self.columns)
-        self.listed = f"{listed}, hash"
-        self.insert = Insert(f"INSERT INTO {self.name} ({self.listed})", len(self.columns) + 1)
-        changed = ", ".join(f"{column} = ?" for column in (*self.columns, "hash"))
-        self.update_sql = f"UPDATE {self.name} SET {changed} WHERE id = ? AND tenant = ?"
 
     def encode(self, record: R) -> tuple[Any, ...]:
         """The column values, the content hash last."""
@@ -140,20 +137,10 @@ class Table(Generic[R]):
             return False
 
 
-SIDE_TABLES: dict[type[Record | SideRecord], tuple[str, str]] = {
-    kind.record_type: (kind.table, "id" if "id" in kind.refers else "num") for kind in SIDE_RECORDS
-}
-"""Table and order of what is kept beside the records."""
-
-
-def decode_side_record(values: dict[str, Any]) -> dict[str, Any]:
-    return {**values, "withheld": bool(values["withheld"])} if "withheld" in values else values
-
-
 @lru_cache(maxsize=1)
-def tables() -> dict[type[Record], Table[Any]]:
-    return {table.kind: table for table in map(Table[Any], RECORDS)}
+def record_tables() -> dict[type[Record], RecordTable[Any]]:
+    return {table.kind: table for table in map(RecordTable[Any], RECORDS)}
 
 
-def table_of(kind: type[R]) -> Table[R]:
-    return cast("Table[R]", tables()[cast("type[Record]", kind)])
+def table_of(kind: type[R]) -> RecordTable[R]:
+    return cast("RecordTable[R]", record_tables()[cast("type[Record]", kind)])
