@@ -106,9 +106,7 @@ class ReasoningBank(Bank):
             )
             renew_in_child(context.ids.begin_anew)
             share = checked_share(settings.search.holdout)
-            engine = IndexEngine(
-                store, location, environment, context.policy, clock, holdout=share, settings=settings
-            )
+            engine = IndexEngine(store, location, environment, context.policy, clock, holdout=share, settings=settings)
             engine.agree_on(asked)
         return cls(context, engine, ConfiguredLearning(context, environment, llm=llm, distiller=distiller))
 
