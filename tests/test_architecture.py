@@ -19,13 +19,14 @@ PACKAGE = Path(reasoningbank.__file__).parent
 
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
+    "files": set(),
     "forking": set(),
     "location": {"core"},
     "ports": {"core", "location"},
     "config": {"core", "location"},
-    "store": {"core", "forking", "location", "ports"},
+    "store": {"core", "files", "forking", "location", "ports"},
     "lexical": {"core"},
-    "index": {"core", "forking", "ports", "lexical"},
+    "index": {"core", "files", "forking", "ports", "lexical"},
     "embed": {"core", "forking", "ports"},
     "llm": {"core", "forking", "ports"},
     "guard": {"core", "ports"},
@@ -36,6 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "exchange": {"core", "ports", "guard", "context"},
     "bank": {"core", "ports", "guard", "context", "graph", "recall", "learn", "exchange"},
     "wiring": {
+        "files",
         "location",
         "core",
         "forking",
@@ -68,6 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "wiring",
     },
     "agents": {
+        "files",
         "location",
         "core",
         "guard",
@@ -81,6 +84,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "adapters": {"core", "recall", "bank"},
     "cli": {
+        "files",
         "location",
         "agents",
         "core",

@@ -17,12 +17,12 @@ from reasoningbank.agents.capture_queue import waiting
 from reasoningbank.agents.capture_worker import work
 from reasoningbank.agents.hook_listener import serve_hooks
 from reasoningbank.agents.hook_local import answer
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.state_dir import make_room, place_of
 from reasoningbank.cli.hook_client import ask_server
 from reasoningbank.config import locate
 from reasoningbank.core.errors import BankUnavailable, InvalidInput
 from reasoningbank.core.frozen import replace
+from reasoningbank.files import hold
 from reasoningbank.location import Location
 from reasoningbank.ports import Check, Recovered, Store, StoreInfo
 from reasoningbank.store.sqlite.store import SqliteStore

@@ -1,4 +1,4 @@
-"""Starts and stops the hook server inside `serve`, without slowing what it serves besides."""
+"""Starts and stops the hook listener inside `serve` (`agents.hook_server`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which bank a command works on, and what happens when it is not there yet.
+"""Opens the bank that a command works on, and says what to do when it is not there yet.
 
 A named bank that is missing is an error for whoever wants to read it. A missing default bank is an empty one:
 nobody asked for a file, so none is made.

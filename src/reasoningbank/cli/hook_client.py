@@ -1,4 +1,4 @@
-"""Asking a running server to answer a hook, over a socket in the folder that hooks have of a bank.
+"""Asks a running server to answer a hook, over a socket in the folder that hooks have of a bank.
 
 Knows sockets and JSON, and loads nothing else. A socket that nobody listens on any more is removed; a server that does
 not answer in time, or is still loading, is left alone.

@@ -1,4 +1,4 @@
-"""A hook's process: read the event, ask a warm server or answer here, print, end. Always with exit code 0.
+"""The process of a hook: reads the event, asks a running server or answers here, prints, ends. Always with exit code 0.
 
 Loads nothing that an event does not need: whether hooks are off is known before anything is imported, and a server that
 runs answers without a bank being opened here. Whatever fails costs the agent nothing but the advice.

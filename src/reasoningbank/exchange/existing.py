@@ -1,4 +1,4 @@
-"""What a bank has already, of everything that a chunk of an import names.
+"""The existing records that a chunk of an import refers to, fetched in one query.
 
 Asked once for the whole chunk and kept in step with what the chunk adds: asking for each record would be two questions
 a line, and before each the rows that wait would have to be written. Decides nothing.

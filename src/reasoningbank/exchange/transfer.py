@@ -1,4 +1,4 @@
-"""Into a bank.
+"""Takes imported records into a bank, in chunks, each in one transaction.
 
 Knows what is already here and what may come in: nothing that exists is overwritten by an older one, nothing that was
 erased comes back, and importing the same file twice adds nothing. Every refusal is reported with its reason.

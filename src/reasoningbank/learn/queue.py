@@ -1,4 +1,4 @@
-"""The queue of sessions that wait to be distilled, kept with the records.
+"""Job queue of the sessions that wait to be distilled, kept with the records.
 
 Knows when a job may be claimed, when it is given up, and that its effect and its acknowledgement are one transaction.
 What a job does is the worker's business (`learn.worker`).
@@ -289,12 +289,12 @@ def discard(context: BankContext, job_id: str) -> Queued:
 
 
 def find(context: BankContext, job_id: str) -> Queued:
-    with context.store.read(context.tenant) as reader:
+    with context.read_for_output() as reader:
         return _get_queued(reader, job_id)
 
 
 def list_jobs(context: BankContext, where: Mapping[str, Any], *, limit: int, newest_first: bool = True) -> list[Queued]:
-    with context.store.read(context.tenant) as reader:
+    with context.read_for_output() as reader:
         jobs = reader.select(Job, where, newest_first=newest_first, limit=limit)
         leases = {lease.job_id: lease for lease in reader.leases([job.id for job in jobs])} if jobs else {}
     return [Queued(job=job, lease=leases.get(job.id)) for job in jobs]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.record_kinds import words_for
 from reasoningbank.exchange.transfer import Imported
+from reasoningbank.files import ORDINARY_MODE, whole_file
 
 LAYOUTS = (
     "reasoningbank-jsonl",
@@ -166,22 +165,15 @@ def _write_whole(target: Path, lines: Iterable[str], bar: Bar) -> int:
     """Under its name only when it is whole; says how many lines it has."""
     if target.is_dir():
         raise InvalidInput(f"{target} is a folder. Name a file in it.")
-    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
     count = 0
     try:
-        with partial.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+        with whole_file(target, mode=ORDINARY_MODE) as file:
             for line in lines:
-                file.write(f"{line.rstrip(chr(10))}\n")
+                file.write(f"{line.rstrip(chr(10))}\n".encode("utf-8", "replace"))
                 count += 1
                 bar(count)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
     except OSError as error:
         raise BankError(f"{target} cannot be written: {error.strerror}.") from error
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
     return count
 
 

@@ -1,4 +1,4 @@
-"""From a path and a method to an endpoint's answer.
+"""Dispatches a request: from a path and a method to an endpoint's answer.
 
 Knows the order in which a request is checked: method, scope, key, media type, size, JSON, schema. What an endpoint does
 with it runs in a lane, off the event loop.
@@ -14,7 +14,7 @@ from typing import Any
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.types import DEFAULT_NAMESPACE, DEFAULT_TENANT
 from reasoningbank.guard import scrubbing
-from reasoningbank.serve.http import idempotency, validate
+from reasoningbank.serve.http import idempotency
 from reasoningbank.serve.http.answer import Receive, Scope, Send, send_json
 from reasoningbank.serve.http.cursors import Seal
 from reasoningbank.serve.http.endpoint import Call, Endpoint
@@ -22,7 +22,7 @@ from reasoningbank.serve.http.gate import Gate
 from reasoningbank.serve.http.idempotency import Encoded
 from reasoningbank.serve.http.limits import Limits, body_of, parse_json
 from reasoningbank.serve.http.problems import Problem
-from reasoningbank.serve.http.request import NAMESPACE, Request, parameters
+from reasoningbank.serve.http.request import NAMESPACE, Request, check_schema, parameters
 from reasoningbank.serve.http.thread_pools import Lane
 from reasoningbank.serve.identity import Principal, require
 
@@ -135,7 +135,7 @@ def _validate(endpoint: Endpoint, body: bytes, limits: Limits) -> Any:
     if schema is None:
         return None
     value = parse_json(body or b"{}", limits.json_depth)
-    validate.check(schema, value)
+    check_schema(schema, value)
     properties = schema["properties"]
     for name, item in value.items():
         if isinstance(item, float) and "integer" in (properties[name].get("type") or ()):

@@ -1,4 +1,4 @@
-"""The ASGI application: what every request passes, and what it can reach.
+"""The ASGI application: admission, routing, errors, metrics.
 
     Host and Origin → credentials → rate → path → method and scope → the endpoint
 

@@ -1,4 +1,4 @@
-"""From what an operator says to a running server.
+"""Starts the HTTP server from the options of `serve`.
 
 Knows which defaults are safe: open to this machine's user on loopback, a token for everybody else.
 """
@@ -12,10 +12,10 @@ from typing import Any
 
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.serve.allowed_hosts import bracket, hosts_of_server, is_loopback, public_parts
 from reasoningbank.serve.http.admission import Setup
 from reasoningbank.serve.http.answer import App
 from reasoningbank.serve.http.limits import Limits
-from reasoningbank.serve.http.origins import bracket, doorplate, is_loopback, public_parts
 from reasoningbank.serve.http.service import Service
 from reasoningbank.serve.identity import Resolver
 from reasoningbank.serve.oauth import OAuth, OAuthSettings
@@ -60,7 +60,7 @@ def service_for(
         parts: Any = public_parts(public_url)
         public_url = f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
     setup = Setup(
-        plate=doorplate(options.host, sock.getsockname()[1], options.public_url, tls=options.tls is not None),
+        hosts=hosts_of_server(options.host, sock.getsockname()[1], options.public_url, tls=options.tls is not None),
         resolver=Resolver(bank.context.store, clock=clock, open_to_local=not needs_token(options), jwt=jwt),
         limits=options.limits,
         public_url=public_url or address_of(options, sock),

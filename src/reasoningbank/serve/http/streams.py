@@ -1,4 +1,4 @@
-"""What is too large for one body: an export, an import, a backup, each in pieces.
+"""Streams what is too large for one body: an export, an import, a backup.
 
 Knows temporary files and pieces. A piece is made in the slow lane and sent from the loop, so a slow reader holds no
 thread.

@@ -1,4 +1,4 @@
-"""The endpoints that are no row of the table: streams, and what the server says about itself."""
+"""Endpoints that are no row of the table: streams, and what the server says about itself."""
 
 from __future__ import annotations
 
