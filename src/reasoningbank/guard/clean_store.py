@@ -89,6 +89,10 @@ class CleanReader:
     def select(self, kind: type[R], *where: Any, **how: Any) -> list[R]:
         return [outgoing(self._scrubber, one) for one in self._reader.select(kind, *where, **how)]
 
+    def select_either(self, kind: type[R], *where: Any) -> list[list[R]]:
+        found = self._reader.select_either(kind, *where)
+        return [[outgoing(self._scrubber, one) for one in records] for records in found]
+
     def tally(self, kind: type[R], *by: Any) -> dict[str, int]:
         counted: Counter[str] = Counter()
         for name, number in self._reader.tally(kind, *by).items():
