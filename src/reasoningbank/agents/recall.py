@@ -1,4 +1,4 @@
-"""What the bank has to say at each event of a session.
+"""Searches the bank for each event of a coding agent's session.
 
     session start   the preferences of the user, then what earned most trust in this repository; warnings wait for
                     their moment

@@ -1,4 +1,4 @@
-"""A bank: what can be asked of it, and by which nouns the rest of it is reached.
+"""The `Bank` class: its verbs, and the nouns by which the rest of it is reached.
 
     bank.record  store  record_many  get  list  edit  forget  restore  erase            keeping what was learned
     bank.search  inject  injection  compare  embed                                      finding it

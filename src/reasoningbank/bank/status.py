@@ -1,4 +1,4 @@
-"""What is in force in a bank and what it holds, told truthfully."""
+"""`bank.status`: what is in force in a bank and what it holds."""
 
 from __future__ import annotations
 

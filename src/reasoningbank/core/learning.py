@@ -1,4 +1,4 @@
-"""What learning speaks of: an episode, a verdict on it, the lessons drawn from it, and what a model said.
+"""Values of learning: episode, verdict, lesson, message and completion of a model.
 
 Knows the fields and their limits. How an episode is captured, judged or distilled is the business of `learn`.
 """

@@ -1,4 +1,4 @@
-"""The words of the project as frozen values.
+"""Records of a bank as frozen values: memories, signals, rulings, trajectories, steps, edges, jobs and more.
 
 Knows the fields of every record and nothing about where they are kept, how they are found or what they are worth.
 Times are seconds since 1970 in UTC, as floats.

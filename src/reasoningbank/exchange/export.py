@@ -1,4 +1,4 @@
-"""Export a bank: every record as a line, what others refer to first."""
+"""Exports every record of a bank as a line of JSON, what others refer to first."""
 
 from __future__ import annotations
 

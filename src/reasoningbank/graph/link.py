@@ -1,4 +1,4 @@
-"""Make and remove edges.
+"""Makes and removes edges between memories.
 
 Knows what an edge needs: two ends that exist, one edge per pair and kind. An edge made again takes the new strength.
 """

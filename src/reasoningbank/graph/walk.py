@@ -1,4 +1,4 @@
-"""Walk the edges from a memory, both ways, a few steps far; list edges by what they are.
+"""Walks the edges from a memory, both ways, a few steps far; lists edges by what they are.
 
 Breadth first and bounded, so that a dense graph costs no more than it may.
 """

@@ -1,4 +1,4 @@
-"""Every text field of a record, scrubbed.
+"""Scrubs every text field of a record.
 
 Knows how a record is made of texts, lists and JSON, whatever its kind, and that ids are no text. A record in which
 nothing was found is handed back as it is.

@@ -1,4 +1,4 @@
-"""Signals about a memory and the curve they draw.
+"""Feedback and outcomes about a memory: adds signals, and gives the curve they draw.
 
 Knows how a report becomes a signal. What signals are worth is the confidence policy's business.
 """

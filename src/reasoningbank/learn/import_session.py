@@ -1,4 +1,4 @@
-"""A finished session that comes as a whole, from a transcript or an evaluation: kept in one write, once.
+"""Imports a finished session as a whole, from a transcript or an evaluation: kept in one write, once.
 
 Knows what makes two sessions the same (where it came from, else what it says) and what a session that has grown since
 adds. How transcripts are read is the business of `learn.ingest`.

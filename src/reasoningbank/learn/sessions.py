@@ -1,4 +1,4 @@
-"""Sessions: a task, its steps, how it ended, and what that says about the memories that were shown.
+"""Sessions: starts, steps, ends, and the credit for the memories that were shown.
 
 Works across processes: a session is a trajectory in the store, so one process may start it and another end it.
 """

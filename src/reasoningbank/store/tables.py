@@ -298,6 +298,7 @@ EXPOSURES = Table(
         **_ADVICE,
     },
     number=NUM,
+    written=("memory_id", "tenant", "trajectory_id", "query_hash", "rank", "at", "withheld", "holdout", *_ADVICE),
     indexes=(
         _index("exposures_by_memory", "memory_id"),
         _index("exposures_by_trajectory", "trajectory_id", ("trajectory_id", "not", None)),

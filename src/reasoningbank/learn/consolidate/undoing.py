@@ -1,4 +1,4 @@
-"""Take a run back: states, scopes, tags, parents, texts, signals and edges as they were before.
+"""Undoes a consolidation: states, scopes, tags, parents, texts, signals and edges as they were before.
 
 Field by field: what nobody has touched since goes back, what somebody has changed meanwhile stays, and is named. One
 unit to a transaction, the last first, so an undoing that is killed is finished by another.

@@ -1,4 +1,4 @@
-"""What every transcript has: lines of JSON, blocks of text, tool calls, and our own words among them.
+"""Parts that every transcript has: lines of JSON, blocks of text, tool calls, and our own words among them.
 
 Never raises for strange contents; a line that cannot be read is passed over, as the torn last line of a transcript that
 is being written must be.

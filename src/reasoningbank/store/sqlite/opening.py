@@ -15,6 +15,7 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.location import Location
 from reasoningbank.store.sqlite import schema
 from reasoningbank.store.sqlite.acknowledged import WATCHABLE, note_stamp
 from reasoningbank.store.sqlite.durable import make_folder
@@ -173,3 +174,10 @@ def _enter_wal(connection: apsw.Connection) -> None:
 def number_from(connection: apsw.Connection, sql: str) -> int:
     row: Any = connection.execute(sql).fetchone()
     return int(row[0])
+
+
+def files_of(location: Location) -> tuple[Path, ...]:
+    """The files of a bank, whether they are there or not."""
+    if location.state is None:
+        return ()
+    return tuple(Path(f"{location.absolute_url}{ending}") for ending in ("", "-wal", "-shm"))

@@ -1,4 +1,4 @@
-"""What changed, in order: page by page here, as it happens in `events`."""
+"""Endpoint of the change feed, page by page; `events` streams it."""
 
 from __future__ import annotations
 

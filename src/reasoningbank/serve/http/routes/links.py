@@ -1,4 +1,4 @@
-"""Edges between memories: made, removed, listed, walked."""
+"""Endpoints for edges between memories: made, removed, listed, walked."""
 
 from __future__ import annotations
 
