@@ -18,7 +18,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.bank.bank import Bank
 from reasoningbank.serve import tokens
 from reasoningbank.serve.http.server import listening, make_server
-from reasoningbank.serve.http.start import Wishes, service_for
+from reasoningbank.serve.http.start import ServeOptions, service_for
 
 JSON = {"content-type": "application/json"}
 
@@ -88,7 +88,7 @@ class Api:
 
 @contextmanager
 def served(bank: Bank, mounted: dict[str, Any] | None = None, **wishes: Any) -> Iterator[Api]:
-    wanted = Wishes(host="127.0.0.1", port=0, **wishes)
+    wanted = ServeOptions(host="127.0.0.1", port=0, **wishes)
     sock = listening("127.0.0.1", 0)
     service = service_for(bank, wanted, sock, mounted or {})
     started = threading.Event()

@@ -110,7 +110,7 @@ def _serve_http(args: Namespace, terminal: Terminal) -> int:
 
 def _wishes(args: Namespace) -> Any:
     from reasoningbank.serve.http.limits import Limits
-    from reasoningbank.serve.http.start import Wishes
+    from reasoningbank.serve.http.start import ServeOptions
     from reasoningbank.serve.oauth import checked_settings
 
     if bool(args.oauth_issuer) != bool(args.oauth_keys):
@@ -127,7 +127,7 @@ def _wishes(args: Namespace) -> Any:
         if not audience:
             raise InvalidInput("Say with --oauth-audience or --public-url who the access tokens must be for.")
         oauth = checked_settings(args.oauth_issuer, audience, args.oauth_keys, args.oauth_tenant_claim)
-    return Wishes(
+    return ServeOptions(
         host=args.host,
         port=args.port,
         require_token=args.require_token,

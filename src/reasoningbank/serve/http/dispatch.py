@@ -40,8 +40,8 @@ def tenant_bank(bank: Bank, tenant: str, namespace: str | None = None) -> Bank:
     return bank.for_tenant(tenant, namespace=namespace)
 
 
-class Counter:
-    """Where requests are served from: what every endpoint shares."""
+class EndpointContext:
+    """State that all endpoints share."""
 
     def __init__(
         self, bank: Bank, seal: Seal, lanes: Mapping[str, Lane], limits: Limits, written: Callable[[], None]
@@ -69,10 +69,10 @@ class Counter:
         return Call(bank=bank, principal=principal, query=query, seal=self.seal, **rest)
 
 
-class Door:
-    """One path with the endpoints behind it, by method."""
+class PathHandler:
+    """Handles one path: its endpoints by method."""
 
-    def __init__(self, counter: Counter, path: str, endpoints: Sequence[Endpoint]) -> None:
+    def __init__(self, counter: EndpointContext, path: str, endpoints: Sequence[Endpoint]) -> None:
         self._counter = counter
         self._path = path
         self._by_method = {endpoint.method: endpoint for endpoint in endpoints}

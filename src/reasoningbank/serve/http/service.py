@@ -23,7 +23,7 @@ from reasoningbank.core.errors import BankError
 from reasoningbank.serve.http.admission import Admission, Setup
 from reasoningbank.serve.http.answer import App, Receive, Scope, Send, send_problem
 from reasoningbank.serve.http.cursors import KEY_BYTES, Seal
-from reasoningbank.serve.http.dispatch import LARGE_BYTES, Counter, Door
+from reasoningbank.serve.http.dispatch import LARGE_BYTES, EndpointContext, PathHandler
 from reasoningbank.serve.http.endpoint import Endpoint
 from reasoningbank.serve.http.events import Hub
 from reasoningbank.serve.http.limits import Gone, Limits, body_of
@@ -50,7 +50,7 @@ class Service:
         seal = Seal(bytes.fromhex(store.agree_setting("cursor_key", os.urandom(KEY_BYTES).hex())))
         self.lanes = _lanes(bank, limits)
         self.hub = Hub(store, self.lanes["reading"], seal, limits)
-        counter = Counter(bank, seal, self.lanes, limits, self.hub.nudge)
+        counter = EndpointContext(bank, seal, self.lanes, limits, self.hub.nudge)
         self.workers = Workers(
             store,
             lambda tenant: counter.bank_of(tenant, None),
@@ -178,13 +178,13 @@ def _gauges(
     }
 
 
-def _routes(counter: Counter, special: Special, setup: Setup) -> list[BaseRoute]:
+def _routes(counter: EndpointContext, special: Special, setup: Setup) -> list[BaseRoute]:
     by_path: dict[str, list[Endpoint]] = {}
     for endpoint in ENDPOINTS:
         by_path.setdefault(endpoint.path, []).append(endpoint)
     # A key may have slashes in it.
     routes: list[BaseRoute] = [
-        Route(path.replace("{key}", "{key:path}"), Door(counter, path, endpoints))
+        Route(path.replace("{key}", "{key:path}"), PathHandler(counter, path, endpoints))
         for path, endpoints in by_path.items()
     ]
     routes += [Route(path, app) for path, app in special.apps().items()]
@@ -197,7 +197,7 @@ def _routes(counter: Counter, special: Special, setup: Setup) -> list[BaseRoute]
 class _Mounted:
     """Another application behind our checks. Its bodies are bounded like ours, and it works in our lanes."""
 
-    def __init__(self, path: str, app: App, counter: Counter) -> None:
+    def __init__(self, path: str, app: App, counter: EndpointContext) -> None:
         self._path = path
         self._app = app
         self._counter = counter

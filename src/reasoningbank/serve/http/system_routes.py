@@ -10,7 +10,7 @@ from reasoningbank.serve.http import metrics as metering
 from reasoningbank.serve.http import openapi, streams
 from reasoningbank.serve.http.admission import METADATA, Setup
 from reasoningbank.serve.http.answer import App, Receive, Scope, Send, send_json, send_text
-from reasoningbank.serve.http.dispatch import Counter, not_allowed
+from reasoningbank.serve.http.dispatch import EndpointContext, not_allowed
 from reasoningbank.serve.http.endpoint import Call
 from reasoningbank.serve.http.events import Hub
 from reasoningbank.serve.http.idempotency import as_bytes
@@ -27,7 +27,7 @@ class Special:
     def __init__(
         self,
         setup: Setup,
-        counter: Counter,
+        counter: EndpointContext,
         hub: Hub,
         metrics: metering.Metrics,
         workers: Workers,
@@ -143,7 +143,7 @@ class Special:
 
 
 class Only:
-    """An application for one method of one path."""
+    """ASGI application for one method of one path."""
 
     def __init__(self, path: str, method: str, app: App) -> None:
         self._path = path
