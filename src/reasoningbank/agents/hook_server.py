@@ -37,7 +37,7 @@ LONGEST_ADDRESS_BYTES = 100
 NEED_THE_INDEX = frozenset({"UserPromptSubmit", "PostToolUseFailure"})
 
 
-class Warm:
+class HookServer:
     def __init__(self, bank: Bank, location: Location) -> None:
         self._bank = bank
         self._location = location

@@ -74,6 +74,13 @@ def location_of(args: Namespace) -> Location:
     return locate(args.bank)
 
 
+def without_traces(args: Namespace) -> Namespace:
+    """The arguments of a command that makes a bank; for a dry run where there is none, those of one in memory."""
+    if not args.dry_run or is_there(location_of(args)):
+        return args
+    return Namespace(bank=MEMORY, namespace=args.namespace, config=args.config)
+
+
 def is_there(location: Location) -> bool:
     """Whether there is a bank already, without making one."""
     return backend_of(location).exists(location)

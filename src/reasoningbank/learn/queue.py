@@ -6,7 +6,7 @@ What a job does is the worker's business (`learn.worker`).
 Invariants:
 - a job is accepted in the transaction that makes its reason (the end of a session), so neither exists without the
   other;
-- a claim is one statement and counts as an attempt, so a job that kills its worker exhausts its attempts too;
+- a claim is one transaction and counts as an attempt, so a job that kills its worker exhausts its attempts too;
 - an effect is written together with the end of its job and only by the claim that holds the lease, so it happens
   once;
 - no clock is compared with another one: a lease is taken over when its owner is known to be gone, or when its beat

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import is_there, location_of, open_bank
+from reasoningbank.cli.banks import open_bank, without_traces
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
@@ -51,10 +51,7 @@ def _import_options(parser: ArgumentParser) -> None:
 def _import(args: Namespace, terminal: Terminal) -> int:
     if args.restore:
         check_is_user("restore an export, and so believe all that it claims")
-    # A rehearsal must not leave a bank behind where there was none.
-    rehearsal = args.dry_run and not is_there(location_of(args))
-    chosen = Namespace(bank=":memory:", namespace=args.namespace, config=args.config) if rehearsal else args
-    with open_bank(chosen, create=True) as found, Bar(terminal, "importing") as bar:
+    with open_bank(without_traces(args), create=True) as found, Bar(terminal, "importing") as bar:
         tally = found.bank.import_from(
             args.path, layout=args.layout, dry_run=args.dry_run, restore=args.restore, name=args.name, progress=bar
         )

@@ -40,8 +40,8 @@ def tenant_bank(bank: Bank, tenant: str, namespace: str | None = None) -> Bank:
     return bank.for_tenant(tenant, namespace=namespace)
 
 
-class EndpointContext:
-    """State that all endpoints share."""
+class Endpoints:
+    """State that all endpoints share: the bank, the pools, the limits."""
 
     def __init__(
         self, bank: Bank, seal: Seal, lanes: Mapping[str, Lane], limits: Limits, written: Callable[[], None]
@@ -72,8 +72,8 @@ class EndpointContext:
 class PathHandler:
     """Handles one path: its endpoints by method."""
 
-    def __init__(self, counter: EndpointContext, path: str, endpoints: Sequence[Endpoint]) -> None:
-        self._counter = counter
+    def __init__(self, shared: Endpoints, path: str, endpoints: Sequence[Endpoint]) -> None:
+        self._shared = shared
         self._path = path
         self._by_method = {endpoint.method: endpoint for endpoint in endpoints}
         if "GET" in self._by_method:
@@ -88,7 +88,7 @@ class PathHandler:
             raise not_allowed(self._allow)
         require(request.known(), endpoint.scope)
         if endpoint.body is not None and request.may_be_larger_than(LARGE_BYTES):
-            async with self._counter.large.passed(request.known().tenant):
+            async with self._shared.large.passed(request.known().tenant):
                 encoded = await self._encode(endpoint, request, scope, receive)
         else:
             encoded = await self._encode(endpoint, request, scope, receive)
@@ -98,11 +98,11 @@ class PathHandler:
         if encoded.replayed:
             extra.append((b"idempotency-replayed", b"true"))
         if endpoint.writes:
-            self._counter.written()
+            self._shared.written()
         await send_json(send, encoded.status, encoded.body, extra)
 
     async def _encode(self, endpoint: Endpoint, request: Request, scope: Scope, receive: Receive) -> Encoded:
-        counter, limits = self._counter, self._counter.limits
+        shared, limits = self._shared, self._shared.limits
         if endpoint.body is not None and request.media_type() != b"application/json":
             raise Problem(415, "unsupported_media_type", "Send the body as application/json.")
         key = request.idempotency_key() if endpoint.writes else None
@@ -118,14 +118,14 @@ class PathHandler:
         def work() -> Encoded:
             request.confirm()
             asked = _validate(endpoint, body, limits) if waits else value
-            call = counter.call(request.known(), query, path=path, body=asked, if_match=if_match)
+            call = shared.call(request.known(), query, path=path, body=asked, if_match=if_match)
             if key is None:
                 return _run(endpoint, call, None, b"")
             said = (scope["method"].encode(), scope["raw_path"], scope["query_string"], body, (if_match or "").encode())
             return _run(endpoint, call, key, idempotency.request_digest(*said))
 
         text = value[endpoint.text_field] if endpoint.text_field is not None and value is not None else None
-        lane = counter.lanes["large" if len(body) > LARGE_BYTES else endpoint.lane]
+        lane = shared.lanes["large" if len(body) > LARGE_BYTES else endpoint.lane]
         encoded: Encoded = await lane.submit(work, text, tenant=request.known().tenant)
         return encoded
 

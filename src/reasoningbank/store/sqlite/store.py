@@ -30,7 +30,6 @@ from reasoningbank.store.sqlite import statements
 from reasoningbank.store.sqlite.batched_inserts import Pending
 from reasoningbank.store.sqlite.calls import check_not_torn, in_transaction
 from reasoningbank.store.sqlite.connections import BUSY_TIMEOUT_MS, MEMORY, Connections
-from reasoningbank.store.sqlite.copying import copy_to
 from reasoningbank.store.sqlite.durable import sync_file
 from reasoningbank.store.sqlite.error_mapping import NAMED, faults_named, remedy, translate
 from reasoningbank.store.sqlite.group_commit import GroupCommit, Unit
@@ -270,6 +269,8 @@ class SqliteEngine:
             return list(damage_in(connection))
 
     def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
+        from reasoningbank.store.sqlite.copying import copy_to
+
         with faults_named(str(target)), self._connections.lent() as source:
             copy_to(source, Path(target), progress)
 
