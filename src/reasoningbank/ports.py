@@ -325,10 +325,15 @@ class StoreTransactions(Protocol):
         ...
 
     def head(self) -> int:
-        """The number of the last committed change."""
+        """The position of the last committed change: up to here the feed no longer changes, and whatever is committed
+        later comes after it. Positions rise and say nothing else: between two of them there may be any number of
+        changes, or none. 0 is before the first.
+        """
         ...
 
-    def changes(self, after: int, limit: int) -> list[Change]: ...
+    def changes(self, after: int, limit: int) -> list[Change]:
+        """The first changes after a position, in order; fewer than `limit` only where there are no more."""
+        ...
 
     def unscoped(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
         """Records of any tenant, for followers that build views; what it gives never reaches a caller as it is."""

@@ -373,17 +373,27 @@ def answers(bank: ReasoningBank) -> list[Any]:
     return [bank.search(text, **options) for options in OPTIONS for text in asked]
 
 
+def search_with_plain_halves(patch: pytest.MonkeyPatch) -> None:
+    patch.setitem(indexes.INDEXES, indexes.DEFAULT_INDEX, PlainBuilds)
+
+
+def search_without_the_fast_path(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(EmbeddedIndex, "fused", None)
+
+
+@pytest.mark.parametrize("other_way", [search_with_plain_halves, search_without_the_fast_path])
 def test_a_bank_answers_alike_whichever_index_it_searches_with(
-    filled: Callable[[], ReasoningBank], monkeypatch: pytest.MonkeyPatch
+    filled: Callable[[], ReasoningBank],
+    monkeypatch: pytest.MonkeyPatch,
+    other_way: Callable[[pytest.MonkeyPatch], None],
 ) -> None:
     with filled() as bank:
         assert bank.catch_up()
         expected = answers(bank)
-    monkeypatch.setitem(indexes.INDEXES, indexes.DEFAULT_INDEX, PlainBuilds)
+    other_way(monkeypatch)
     with filled() as bank:
         assert bank.catch_up()
         found = answers(bank)
-        assert bank.status().index.kind == "plain"
     assert sum(len(result.memories) for result in expected) > 200
     for one, other in zip(expected, found, strict=True):
         assert {hit.id for hit in one.memories} == {hit.id for hit in other.memories}
@@ -399,10 +409,11 @@ def test_a_bank_answers_alike_whichever_index_it_searches_with(
 def test_halves_follow_what_is_stored_changed_and_erased_while_a_bank_is_open(
     filled: Callable[[], ReasoningBank], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(indexes.INDEXES, indexes.DEFAULT_INDEX, PlainBuilds)
+    search_with_plain_halves(monkeypatch)
     with filled() as bank:
         kept = bank.record(title="Grafana", content="The dashboard of the turbines.")
         assert [hit.id for hit in bank.search("grafana")] == [kept.id]
+        assert bank.status().index.kind == "plain"
         bank.edit(kept.id, title="Kibana")
         assert not bank.search("grafana").memories
         assert [hit.id for hit in bank.search("kibana")] == [kept.id]
@@ -416,7 +427,7 @@ def test_halves_follow_what_is_stored_changed_and_erased_while_a_bank_is_open(
 def test_while_the_server_of_an_index_is_away_storing_goes_on_and_searching_says_so(
     filled: Callable[[], ReasoningBank], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(indexes.INDEXES, indexes.DEFAULT_INDEX, PlainBuilds)
+    search_with_plain_halves(monkeypatch)
     with filled() as bank:
         assert bank.search("rotate the signing certificates").memories
 

@@ -71,6 +71,8 @@ class Episode:
     """The trajectory it was read from."""
     origin: str = "agent"
     """Who acted in it; lessons never earn more trust than this."""
+    started_at: float | None = None
+    """When it began, where the transcript says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -422,9 +422,10 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One entry of the feed: the `seq`-th committed change of this bank."""
+    """One entry of the feed: one committed change of this bank."""
 
     seq: int
+    """Its position: later changes have greater ones. Nothing else is to be read from it."""
     kind: str
     op: Op
     id: str

@@ -40,7 +40,7 @@ class WholeIndex(Index, FusedSearch, Protocol):
 
 
 class EmbeddedHalf:
-    """What both halves do alike, since they are one index."""
+    """What both halves do alike, since they are one index: they have come equally far in the feed, too."""
 
     def __init__(self, index: WholeIndex) -> None:
         self._index = index

@@ -289,12 +289,12 @@ def discard(context: BankContext, job_id: str) -> Queued:
 
 
 def find(context: BankContext, job_id: str) -> Queued:
-    with context.store.read(context.tenant) as reader:
+    with context.read_for_output() as reader:
         return _get_queued(reader, job_id)
 
 
 def list_jobs(context: BankContext, where: Mapping[str, Any], *, limit: int, newest_first: bool = True) -> list[Queued]:
-    with context.store.read(context.tenant) as reader:
+    with context.read_for_output() as reader:
         jobs = reader.select(Job, where, newest_first=newest_first, limit=limit)
         leases = {lease.job_id: lease for lease in reader.leases([job.id for job in jobs])} if jobs else {}
     return [Queued(job=job, lease=leases.get(job.id)) for job in jobs]

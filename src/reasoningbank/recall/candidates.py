@@ -12,7 +12,7 @@ vectors and the words.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,9 +52,10 @@ def gather_candidates(halves: Halves, probe: Probe, follower: Follower) -> Candi
     where, depth = probe.where, probe.depth
     asked = AskedWords.of(probe.text, where.tenant, halves.words)
     near, vector = _nearest(halves.vectors, probe)
-    by_words = halves.words.search(asked.worths, where, depth) if depth > 0 and asked.worths else []
-    by_name = _holders(halves.words, (*asked.rare, *asked.whole), where, depth)
-    found = dict.fromkeys((*near, *by_words, *probe.also, *by_name))
+    by_words = _holders(halves.words, asked.worths, where, depth)
+    by_name = _holders(halves.words, dict.fromkeys(asked.rare, 1.0), where, depth)
+    by_text = _holders(halves.words, dict.fromkeys(asked.whole, 1.0), where, depth)
+    found = dict.fromkeys((*near, *by_words, *probe.also, *by_name, *by_text))
     # The halves may be a moment behind the records, and these are what is shown.
     rows = {i: memory for i, memory in follower.rows(list(found)).items() if is_allowed(memory, where)}
     beside = turns_beside(follower.store, rows, where) if follower.kind == "memory" else {}
@@ -146,8 +147,8 @@ class AskedWords:
         )
 
 
-def _holders(words: Words, terms: Iterable[int], where: Filter, depth: int) -> list[str]:
-    return [memory_id for term in terms for memory_id in words.search({term: 1.0}, where, depth)] if depth > 0 else []
+def _holders(words: Words, worths: Mapping[int, float], where: Filter, depth: int) -> list[str]:
+    return words.search(worths, where, depth) if worths and depth > 0 else []
 
 
 class HeldWords:

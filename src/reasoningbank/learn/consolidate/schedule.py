@@ -20,7 +20,7 @@ FIRST_AFTER_CHANGES = 20
 def due(context: BankContext, namespace: str, *, every_s: float = EVERY_S) -> bool:
     text = context.store.setting(_name(context, namespace))
     if text is None:
-        return context.store.head() >= FIRST_AFTER_CHANGES
+        return len(context.store.changes(0, FIRST_AFTER_CHANGES)) == FIRST_AFTER_CHANGES
     at, head = json.loads(text)
     passed = context.clock() - float(at)
     # A clock that was set back must not put it off for years.

@@ -34,7 +34,7 @@ def undo(context: BankContext, run_id: str, source: str) -> Undone:
         raise Conflict(f"{run_id} was undone already.")
     back = [
         context.store.write(context.tenant, partial(_undo_unit, context, unit, source))
-        for unit in sorted(waiting, key=lambda unit: unit.id, reverse=True)
+        for unit in sorted(waiting, key=lambda unit: (unit.at, unit.id), reverse=True)
     ]
     return Undone(
         run=run_id,

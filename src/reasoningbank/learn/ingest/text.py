@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,14 @@ _INJECTED = pattern(
 
 _PRIVATE = pattern(r"<private\b[^>]*>(.*?)(?:</private\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _SHORTEST_PRIVATE_CHARS = 6
+
+
+def moment_of(record: Mapping[str, Any]) -> float | None:
+    """The `timestamp` of a line of a transcript in seconds, as agents write it; None where there is none."""
+    try:
+        return datetime.fromisoformat(record["timestamp"]).timestamp()
+    except (KeyError, TypeError, ValueError, OverflowError, OSError):
+        return None
 
 
 def json_lines(path: Path) -> Iterator[dict[str, Any]]:
