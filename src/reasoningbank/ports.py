@@ -161,8 +161,10 @@ class RecordQueries(Protocol):
         """How many records there are for each value of the field `by`."""
         ...
 
-    def revisions(self, memory_id: str) -> list[Memory]:
-        """The earlier revisions of a memory, oldest first, without the current one."""
+    def revisions(self, kind: type[R], record_id: str) -> list[R]:
+        """The earlier revisions of a record, oldest first, without the current one. Only kinds that are revised
+        (`core.record_kinds`) have any.
+        """
         ...
 
     def erased(self, ids: Sequence[str]) -> set[str]:
@@ -254,11 +256,13 @@ class RecordChanges(Protocol):
     def add(self, record: Record) -> None: ...
 
     def revise(self, record: Record) -> None:
-        """Replace a record; for a memory the earlier revision stays readable."""
+        """Replace a record; where its kind is revised (`core.record_kinds`), the earlier revision stays readable, and a
+        session or an edge that says no later revision than the one it replaces is the next one.
+        """
         ...
 
-    def add_earlier(self, revision: Memory) -> None:
-        """An earlier revision of a memory that is here, taken over from elsewhere; one that is there stays."""
+    def add_earlier(self, revision: Record) -> None:
+        """An earlier revision of a record that is here, taken over from elsewhere; one that is there stays."""
         ...
 
     def rewrite(self, record: Record) -> None:

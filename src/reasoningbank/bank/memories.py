@@ -193,7 +193,7 @@ def _recount(context: BankContext, writer: Writer, memory: Memory, editor: str, 
 
 def _take_over(writer: Writer, memory: Memory) -> None:
     """Let the evidence about the text before count for this one too: as copies, named so that none is made twice."""
-    others = [one.advice_id for one in writer.revisions(memory.id) if one.advice_id != memory.advice_id]
+    others = [one.advice_id for one in writer.revisions(Memory, memory.id) if one.advice_id != memory.advice_id]
     for signal in writer.select(Signal, {"memory_id": memory.id}) if others else ():
         if signal.advice_id == others[-1]:
             copied = taken_over_id(signal, memory.advice_id)
@@ -209,7 +209,7 @@ def _advice_id(context: BankContext, reader: Reader, before: Memory, after: Memo
         # Imported here: most changes are to something else than the text.
         from reasoningbank.core.advice import is_same_advice
 
-        for known in (before, *reversed(reader.revisions(before.id))):
+        for known in (before, *reversed(reader.revisions(Memory, before.id))):
             if is_same_advice(known, after):
                 return known.advice_id
     return context.ids.new("adv")
