@@ -25,9 +25,9 @@ from bench.corpus import Corpus
 from bench.installed import environment, fresh_venv
 from bench.report import Report
 from bench.timing import Times
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.state_dir import place_of
 from reasoningbank.config import locate
+from reasoningbank.files import hold
 
 SCALE = 100_000
 ROUNDS, WARM_UP = 15, 2

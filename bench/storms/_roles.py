@@ -19,12 +19,12 @@ from bench.storms._teaching import teacher
 from reasoningbank.agents import capture_queue
 from reasoningbank.agents.capture_worker import work
 from reasoningbank.agents.hook_local import answer
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.state_dir import make_room, place_of
 from reasoningbank.cli.main import main as command
 from reasoningbank.config import locate
 from reasoningbank.core.errors import Conflict, NotFound
 from reasoningbank.core.types import Remembered
+from reasoningbank.files import hold
 from reasoningbank.learn import queue
 from reasoningbank.learn.worker_pool import Shift
 from reasoningbank.wiring import ReasoningBank

@@ -1,4 +1,4 @@
-"""The seams: what a store, an index, an embedder, a judge, a distiller and an LLM must do.
+"""Ports: the protocols that a store, an index, an embedder, a judge, a distiller and an LLM implement.
 
 A plugin author reads only this file.
 
@@ -47,6 +47,10 @@ R = TypeVar("R", bound=Record)
 S = TypeVar("S", bound=SideRecord)
 T = TypeVar("T")
 Schema = Mapping[str, Any]
+Tick = Callable[[int, int], None]
+"""Progress: how much is done, and of how much."""
+Edits = Mapping[str, Callable[[str], str]]
+"""Settings of a bank by name, each with what makes its new value of the old one."""
 Where = Mapping[str, Any]
 """Fields of a record, and what they should be."""
 FEWEST_WORDS_ALIKE = 3
@@ -321,10 +325,15 @@ class StoreTransactions(Protocol):
         ...
 
     def head(self) -> int:
-        """The number of the last committed change."""
+        """The position of the last committed change: up to here the feed no longer changes, and whatever is committed
+        later comes after it. Positions rise and say nothing else: between two of them there may be any number of
+        changes, or none. 0 is before the first.
+        """
         ...
 
-    def changes(self, after: int, limit: int) -> list[Change]: ...
+    def changes(self, after: int, limit: int) -> list[Change]:
+        """The first changes after a position, in order; fewer than `limit` only where there are no more."""
+        ...
 
     def unscoped(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
         """Records of any tenant, for followers that build views; what it gives never reaches a caller as it is."""
@@ -407,14 +416,7 @@ class Backend(Protocol):
         ...
 
     def recover(
-        self,
-        location: Location,
-        backup: Path,
-        *,
-        kept_as: str,
-        settings: Mapping[str, Callable[[str], str]],
-        dry_run: bool,
-        progress: Callable[[int, int], None] | None,
+        self, location: Location, backup: Path, *, kept_as: str, settings: Edits, dry_run: bool, progress: Tick | None
     ) -> Recovered:
         """Put a backup in the place of a bank, once it is checked. What was there is kept, named with `kept_as`;
         `settings` are rewritten in what takes its place.

@@ -15,14 +15,14 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.agents.capture_queue import waiting
 from reasoningbank.agents.capture_worker import work
-from reasoningbank.agents.hook_listener import listening
+from reasoningbank.agents.hook_listener import serve_hooks
 from reasoningbank.agents.hook_local import answer
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.state_dir import make_room, place_of
-from reasoningbank.cli.hook_client import asked_of_a_server
+from reasoningbank.cli.hook_client import ask_server
 from reasoningbank.config import locate
 from reasoningbank.core.errors import BankUnavailable, InvalidInput
 from reasoningbank.core.frozen import replace
+from reasoningbank.files import hold
 from reasoningbank.location import Location
 from reasoningbank.ports import Check, Recovered, Store, StoreInfo
 from reasoningbank.store.sqlite.store import SqliteStore
@@ -167,9 +167,9 @@ def test_a_server_of_it_answers_hooks():
     location = locate()
     asked = {"agent": "claude-code", "event": None, "namespace": "n", "hooks": "", "cwd": "/"}
     raw = event("UserPromptSubmit", prompt=PROMPT)
-    with ReasoningBank.open(namespace="n") as bank, listening(bank, location):
+    with ReasoningBank.open(namespace="n") as bank, serve_hooks(bank, location):
         deadline = time.monotonic() + PATIENCE_S
-        while (said := asked_of_a_server(location.path_of("hooks"), raw, asked, within_s=PATIENCE_S)) is None:
+        while (said := ask_server(location.path_of("hooks"), raw, asked, within_s=PATIENCE_S)) is None:
             assert time.monotonic() < deadline, "nobody answers"
             time.sleep(0.01)
     assert "uv run pytest" in said

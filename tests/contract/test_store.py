@@ -1,4 +1,5 @@
-"""What every store must do, whatever it keeps its records in. A second backend is one line in `BACKENDS`."""
+"""What every store must do, whatever it keeps its records in. Another engine is one line in `BACKENDS`; the one in memory
+is the reference."""
 
 from __future__ import annotations
 
@@ -42,17 +43,21 @@ from reasoningbank.core.types import (
     Trajectory,
 )
 from reasoningbank.ports import Store, Writer
+from reasoningbank.store.memory import MemoryEngine, MemoryTables
+from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.sqlite.store import SqliteStore
 
-BACKENDS: dict[str, Callable[[Path], Store]] = {
-    "sqlite": lambda folder: SqliteStore(folder / "bank.db"),
+BACKENDS: dict[str, Callable[[Path, MemoryTables], Store]] = {
+    "sqlite": lambda folder, _: SqliteStore(folder / "bank.db"),
+    "memory": lambda _, tables: RecordStore(MemoryEngine(tables)),
 }
 IDENTITY = EmbedderIdentity(name="hash", model="m", dimension=2, revision="1")
 
 
 @pytest.fixture(params=BACKENDS)
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Store]:
-    return lambda: BACKENDS[request.param](tmp_path)
+    tables = MemoryTables()
+    return lambda: BACKENDS[request.param](tmp_path, tables)
 
 
 @pytest.fixture
@@ -945,6 +950,7 @@ def test_a_closed_store_says_so_and_closing_twice_is_fine(opened: Callable[[], S
     again.close()
 
 
+@pytest.mark.parametrize("opened", ["sqlite"], indirect=True)
 def test_a_backup_is_whole_while_others_write_and_never_overwrites(store: Store, tmp_path: Path) -> None:
     add(store, *(a_memory(i) for i in range(500)))
     seen: list[tuple[int, int]] = []

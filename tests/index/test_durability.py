@@ -107,7 +107,7 @@ for line in sys.stdin:
     with run(FOLLOW + code, tmp_path) as other:
         assert other.stdin is not None
         assert other.stdout is not None
-        for batches in (1, 2, 60, 61, 1000):
+        for batches in (1, 2, 60, 61, 200):
             other.stdin.write(f"{batches}\n")
             other.stdin.flush()
             assert other.stdout.readline() == "done\n"
@@ -119,7 +119,7 @@ for line in sys.stdin:
 
 def test_a_reader_searching_all_the_while_never_sees_damage(tmp_path: Path) -> None:
     index = EmbeddedIndex.open(tmp_path, IDENTITY, "text")
-    with run(FOLLOW + "with index.writing(wait_s=5): follow(400)\nprint('done')", tmp_path) as other:
+    with run(FOLLOW + "with index.writing(wait_s=5): follow(150)\nprint('done')", tmp_path) as other:
         seen = 0
         while other.poll() is None:
             found = index.search(probe("retry cache", np.ones(DIMENSION, np.float32), 50))
@@ -128,7 +128,7 @@ def test_a_reader_searching_all_the_while_never_sees_damage(tmp_path: Path) -> N
             assert index.position.applied >= seen
             seen = index.position.applied
         assert other.returncode == 0
-    check_life(index, 400)
+    check_life(index, 150)
     index.close()
 
 

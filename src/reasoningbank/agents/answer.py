@@ -1,4 +1,4 @@
-"""One event of a coding agent, answered: the words to print, in the agent's own shape.
+"""Answers one hook event of a coding agent: the JSON to print, in the agent's own shape.
 
 Knows which event is whose business, and loads no more than that one needs: most events come to nothing. Whatever a
 caller must do about time and failure is the caller's.

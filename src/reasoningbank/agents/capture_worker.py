@@ -1,4 +1,4 @@
-"""The process that reads sessions after their hooks: `python -m reasoningbank.agents.capture_worker BANK [LOCK]`.
+"""Captures sessions after their hooks, as a process: `python -m reasoningbank.agents.capture_worker BANK [LOCK]`.
 
 It belongs to nobody, runs at low priority, is the only one of its bank, and ends by itself: when nothing is left, or
 when its time is up. It may be killed at any moment. A note is thrown away only when everything in it is kept; what was
@@ -20,13 +20,13 @@ from pathlib import Path
 from reasoningbank.agents import session_writer
 from reasoningbank.agents.capture_queue import CaptureNote, take_notes
 from reasoningbank.agents.known_failures import refresh
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.reading import TranscriptCursor, read_transcript
 from reasoningbank.agents.session_log import entries_in
 from reasoningbank.agents.state_dir import StateDir, make_room, place_of, write_whole
 from reasoningbank.bank.bank import Bank
 from reasoningbank.config import locate
 from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.files import hold
 from reasoningbank.location import Location
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank.wiring.backends import backend_of

@@ -1,4 +1,4 @@
-"""A hook answered in its own process, when no server runs: open the bank, answer, leave everything as it is."""
+"""Answers a hook in its own process, when no server runs: opens the bank, answers, leaves everything as it is."""
 
 from __future__ import annotations
 

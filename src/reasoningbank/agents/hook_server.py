@@ -1,4 +1,4 @@
-"""A server that runs anyway answers hooks too, so that they need not open a bank, an index and a model each time.
+"""Answers hooks from a running server, so that they need not open a bank, an index and a model each time.
 
 No process of our own: `serve` and `serve --mcp` listen on a socket in the folder beside the bank, which only this user
 may enter. Nothing is loaded before the first hook asks; while it loads, hooks are told so and answer by themselves.
@@ -37,7 +37,7 @@ LONGEST_ADDRESS_BYTES = 100
 NEED_THE_INDEX = frozenset({"UserPromptSubmit", "PostToolUseFailure"})
 
 
-class Warm:
+class HookServer:
     def __init__(self, bank: Bank, location: Location) -> None:
         self._bank = bank
         self._location = location

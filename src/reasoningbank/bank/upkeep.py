@@ -59,7 +59,7 @@ class Upkeep:
 
     def runs(self) -> list[ConsolidationRun]:
         """Newest first."""
-        with self._context.store.read(self._context.tenant) as reader:
+        with self._context.read_for_output() as reader:
             return undoing.history(reader)
 
     def _vectors(self, ids: Sequence[str]) -> Floats:

@@ -1,4 +1,4 @@
-"""Which bank a command works on, and what happens when it is not there yet.
+"""Opens the bank that a command works on, and says what to do when it is not there yet.
 
 A named bank that is missing is an error for whoever wants to read it. A missing default bank is an empty one:
 nobody asked for a file, so none is made.
@@ -72,6 +72,13 @@ def elsewhere(bank: ReasoningBank) -> str:
 
 def location_of(args: Namespace) -> Location:
     return locate(args.bank)
+
+
+def without_traces(args: Namespace) -> Namespace:
+    """The arguments of a command that makes a bank; for a dry run where there is none, those of one in memory."""
+    if not args.dry_run or is_there(location_of(args)):
+        return args
+    return Namespace(bank=MEMORY, namespace=args.namespace, config=args.config)
 
 
 def is_there(location: Location) -> bool:

@@ -1,4 +1,4 @@
-"""Numbers and times the way people read them."""
+"""Formats numbers and times the way people read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking a running server to answer a hook, over a socket in the folder that hooks have of a bank.
+"""Asks a running server to answer a hook, over a socket in the folder that hooks have of a bank.
 
 Knows sockets and JSON, and loads nothing else. A socket that nobody listens on any more is removed; a server that does
 not answer in time, or is still loading, is left alone.
@@ -28,7 +28,7 @@ def is_capture(raw: bytes, named: str | None) -> bool:
         return False
 
 
-def asked_of_a_server(folder: str, raw: bytes, asked: Mapping[str, str | None], *, within_s: float) -> str | None:
+def ask_server(folder: str, raw: bytes, asked: Mapping[str, str | None], *, within_s: float) -> str | None:
     """What to print, or None when nobody can say. `asked` is what a server must know besides the event."""
     if sys.platform == "win32":
         return None

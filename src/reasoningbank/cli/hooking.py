@@ -1,4 +1,4 @@
-"""A hook's process: read the event, ask a warm server or answer here, print, end. Always with exit code 0.
+"""The process of a hook: reads the event, asks a running server or answers here, prints, ends. Always with exit code 0.
 
 Loads nothing that an event does not need: whether hooks are off is known before anything is imported, and a server that
 runs answers without a bank being opened here. Whatever fails costs the agent nothing but the advice.
@@ -92,7 +92,7 @@ def _input() -> bytes:
 
 
 def _answer(agent: str, options: dict[str, str], raw: bytes, hooks: str, deadline: float) -> str:
-    from reasoningbank.cli.hook_client import asked_of_a_server, is_capture
+    from reasoningbank.cli.hook_client import ask_server, is_capture
 
     location, named = location_of(options.get("--bank")), options.get("--event")
     namespace = options.get("--namespace") or _variable("NAMESPACE") or None
@@ -103,7 +103,7 @@ def _answer(agent: str, options: dict[str, str], raw: bytes, hooks: str, deadlin
     else:
         within_s = min(LONGEST_WARM_S, WARM_SHARE * max(0.0, deadline - time.monotonic()))
         folder = location.path_of(HOOKS_FOLDER)
-        said = asked_of_a_server(folder, raw, asked, within_s=within_s) if folder is not None else None
+        said = ask_server(folder, raw, asked, within_s=within_s) if folder is not None else None
         if said is not None:
             return said
     _watchdog(agent, deadline)
@@ -191,7 +191,7 @@ def _is_silenced(hooks: str) -> bool:
             words = file.read(200).split()
     except OSError:
         return False
-    from reasoningbank.agents.quiet import is_off
+    from reasoningbank.agents.off_switch import is_off
 
     return is_off(words, time.time())
 

@@ -1,4 +1,4 @@
-"""Where the coding agents of this user keep their settings, and how they would start this very program."""
+"""Finds the settings files of this user's coding agents, and the command that starts this program."""
 
 from __future__ import annotations
 

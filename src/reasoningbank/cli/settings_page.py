@@ -1,4 +1,4 @@
-"""Settings for people: what somebody has set and where, and which files were not read."""
+"""Prints settings for people: what somebody has set and where, and which files were not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The only file that reads the environment, and where things are kept when nobody says.
+"""Reads the environment variables, all of them in one table, and finds the default folders.
 
 A handful of variables, listed in `VARIABLES`; everything else is an argument.
 """

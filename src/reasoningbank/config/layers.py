@@ -1,4 +1,4 @@
-"""The settings in force: what files, the environment and arguments say, folded into one value.
+"""Merges files, environment and arguments into the settings in force.
 
 Knows which files are looked for and whose word counts. A file that is there is read by `config.file`, which is loaded
 only then: most commands run without one and must not wait for a parser.

@@ -1,4 +1,4 @@
-"""The words of the project as frozen values.
+"""Records of a bank as frozen values: memories, signals, rulings, trajectories, steps, edges, jobs and more.
 
 Knows the fields of every record and nothing about where they are kept, how they are found or what they are worth.
 Times are seconds since 1970 in UTC, as floats.
@@ -422,9 +422,10 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One entry of the feed: the `seq`-th committed change of this bank."""
+    """One entry of the feed: one committed change of this bank."""
 
     seq: int
+    """Its position: later changes have greater ones. Nothing else is to be read from it."""
     kind: str
     op: Op
     id: str

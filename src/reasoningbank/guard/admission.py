@@ -1,4 +1,4 @@
-"""The one way into the records for a memory, new or changed.
+"""Admits a memory into the records, new or changed: parents, trust, hidden text, quarantine.
 
     what it repeats or was shown → parents → trust → hidden text, suspicion → state → kept
 

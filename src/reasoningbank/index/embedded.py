@@ -27,6 +27,7 @@ from reasoningbank.core.errors import (
 )
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import EmbedderIdentity, Memory, Standing
+from reasoningbank.files import sync_folder
 from reasoningbank.forking import renew_in_child
 from reasoningbank.index.changes import bury, change, copy_live, find, slots_in_doubt
 from reasoningbank.index.codes import encode, widen
@@ -35,7 +36,7 @@ from reasoningbank.index.content import Content, IndexShape, Snapshot
 from reasoningbank.index.continuation import Continuation
 from reasoningbank.index.damage import damage_is_named, describe
 from reasoningbank.index.door import names_faults
-from reasoningbank.index.durable import full_disk_is_an_error, sync_directory, write_durably
+from reasoningbank.index.durable import full_disk_is_an_error, write_durably
 from reasoningbank.index.examine import are_in_doubt, examine, examine_slots
 from reasoningbank.index.generation import Generation
 from reasoningbank.index.header import Header
@@ -166,7 +167,7 @@ class EmbeddedIndex:
 
     def _point_at(self, name: str) -> None:
         write_durably(self._pointer, [name.encode() + b"\n"])
-        sync_directory(self._directory)
+        sync_folder(self._directory)
 
     def _remove_others(self, keep: str) -> None:
         for path in self._directory.glob("gen-*"):

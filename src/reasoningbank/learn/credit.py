@@ -1,4 +1,4 @@
-"""What the outcome of a session says about a memory that was shown in it.
+"""Credit: signals for the memories that were shown in a session, by its outcome.
 
 Two questions make the weight of the evidence. *Had it a part in it?* What the agent names as used had, wholly. When it
 names nothing, what stood first was the likeliest to be followed, and less so what stood further down. *Was the outcome

@@ -1,4 +1,4 @@
-"""Sessions: a task, its steps, how it ended, and what that says about the memories that were shown.
+"""Sessions: starts, steps, ends, and the credit for the memories that were shown.
 
 Works across processes: a session is a trajectory in the store, so one process may start it and another end it.
 """
@@ -81,12 +81,10 @@ def running(reader: Reader, reference: str) -> Trajectory:
     return trajectory
 
 
-def whole(context: BankContext, reader: Reader, reference: str) -> tuple[Trajectory, list[Step]]:
+def whole(reader: Reader, reference: str) -> tuple[Trajectory, list[Step]]:
     trajectory = session_named(reader, reference)
     steps = reader.select(Step, {"trajectory_id": trajectory.id})
-    return context.scrub_for_output(trajectory), [
-        context.scrub_for_output(step) for step in sorted(steps, key=lambda s: s.number)
-    ]
+    return trajectory, sorted(steps, key=lambda s: s.number)
 
 
 def step(context: BankContext, session: str, action: str, result: str, metadata: Mapping[str, Any]) -> Step:
@@ -114,9 +112,9 @@ def track(context: BankContext, reference: str, action: str, result: str, metada
 
 def track_of(context: BankContext, reference: str) -> list[Step]:
     """The steps that were taken under a memory, in order."""
-    with context.store.read(context.tenant) as reader:
+    with context.read_for_output() as reader:
         steps = reader.select(Step, {"trajectory_id": context.memory(reader, reference).id})
-    return [context.scrub_for_output(step) for step in sorted(steps, key=lambda s: s.number)]
+    return sorted(steps, key=lambda s: s.number)
 
 
 def _add_step(context: BankContext, writer: Writer, under: str, said: tuple[str, str, Mapping[str, Any]]) -> Step:

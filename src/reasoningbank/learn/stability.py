@@ -1,4 +1,4 @@
-"""Code that lasted, or was taken back, as evidence for the memories that were at hand when it was written.
+"""Evidence from commits that lasted or were reverted, for the memories that were at hand when they were made.
 
 Knows which commits a session made, from what git said to it, and how one verdict on a session becomes signals: one for
 each memory and verdict, with an id made of both, so that looking again, or twice at once, adds nothing. What became of

@@ -19,7 +19,7 @@ from reasoningbank.core.errors import BankDamaged
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Change, EmbedderIdentity, Memory, Op, Signal, Standing
 from reasoningbank.ports import Embedder, Index, IndexBatch, IndexPosition, Store, Writer
-from reasoningbank.recall.index_progress import IndexProgress, Progress
+from reasoningbank.recall.index_progress import IndexProgress, Progress, count_changes
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Floats
@@ -97,7 +97,7 @@ class Follower:
 
     def lag(self) -> int:
         """Changes that the index has not seen, plus memories whose vectors it still lacks."""
-        return max(0, self.store.head() - self.index.position.applied) + self.index.info().awaiting_vectors
+        return count_changes(self.store, self.index.position.applied) + self.index.info().awaiting_vectors
 
     def is_astray(self) -> bool:
         """Whether the index followed another history: the records were put back from a backup, or replaced, or a power

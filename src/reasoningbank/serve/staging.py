@@ -1,4 +1,4 @@
-"""Files without a name: what a server puts on the disk for a moment is gone with it, however it ends.
+"""Temporary files without a name: what a server puts on the disk for a moment is gone with it, however it ends.
 
 An import may hold secrets that are only found while it is read, and a transcript always may. A file that nobody can
 find by its name needs no cleaning up after a kill.

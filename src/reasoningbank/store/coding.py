@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
 from reasoningbank.core.digest import blake2b
+from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import fields
 from reasoningbank.core.record_kinds import RECORDS, RecordKind
 from reasoningbank.core.types import Record
@@ -110,7 +111,10 @@ class RecordTable(Generic[R]):
         values = list(self._values(record))
         for position, encoder in self._encoders:
             values[position] = encoder(values[position])
-        values.append(self._hash(values))
+        try:
+            values.append(self._hash(values))
+        except UnicodeEncodeError as error:
+            raise InvalidInput(f"Half a surrogate pair is no text: {error}.") from error
         return tuple(values)
 
     def _hash(self, values: Sequence[Any]) -> bytes:

@@ -9,7 +9,7 @@ from reasoningbank.core.errors import BankDamaged
 from reasoningbank.core.types import Change, Op, Record
 from reasoningbank.store.coding import table_of
 from reasoningbank.store.selection import Selection
-from reasoningbank.store.tables import FEED, Condition
+from reasoningbank.store.tables import FEED
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Engine
@@ -26,7 +26,7 @@ def head(engine: Engine) -> int:
 
 
 def changes(engine: Engine, after: int, limit: int) -> list[Change]:
-    where = (Condition("seq", ">", after),)
+    where = (("seq", ">", after),)
     rows = engine.scan(Selection(FEED, _COLUMNS, where, order=("seq",), limit=limit))
     try:
         return [

@@ -12,7 +12,6 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import AccessToken, Change, Exposure, Gap, Record
 from reasoningbank.store import feed
 from reasoningbank.store.records.reader import RecordReader
-from reasoningbank.store.records.writer import RecordWriter
 from reasoningbank.store.selection import Selection, equal
 from reasoningbank.store.tables import EXPOSURES, LEASES, SETTINGS, IfTaken
 
@@ -44,6 +43,9 @@ class RecordStore:
             yield RecordReader(rows, self._location, self._remedy)
 
     def write(self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False, adds_only: bool = False) -> T:
+        # Imported here: most commands only read.
+        from reasoningbank.store.records.writer import RecordWriter
+
         _check_tenant(tenant)
 
         def change_rows(rows: RowTransaction) -> T:

@@ -38,8 +38,8 @@ class Selection(NamedTuple):
 
 
 def equal(**values: Any) -> tuple[Condition, ...]:
-    return tuple(Condition(column, "is", value) for column, value in values.items())
+    return tuple([(column, "is", value) for column, value in values.items()])
 
 
 def any_of(column: str, values: Any) -> tuple[Condition, ...]:
-    return (Condition(column, "in", values),)
+    return ((column, "in", values),)

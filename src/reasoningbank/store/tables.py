@@ -10,26 +10,22 @@ from before the column have in it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 NUM = "num"
 """A number that a back end gives each row of some tables, in the order in which they were written."""
 
 
-class Condition(NamedTuple):
-    """One column compared with a value.
+Condition = tuple[str, str, Any]
+"""A column, how it is compared, and the value.
 
-    `is` and `not` know None; `in` takes any of several; `has` asks a list in JSON, `holds` bytes within bytes; `starts`
-    and `ends` ask texts.
-    """
-
-    column: str
-    test: str
-    value: Any
+`is` and `not` know None; `in` and `not in` take several values; `has` asks a list in JSON, `holds` bytes within bytes;
+`starts` and `ends` ask texts; `<`, `<=`, `>`, `>=`.
+"""
 
 
-class IfTaken(Enum):
+class IfTaken(StrEnum):
     """What becomes of a row whose key is taken."""
 
     REFUSE = "refuse"
@@ -133,16 +129,16 @@ MEMORIES = _record_table(
     _index(
         "memories_by_key",
         "tenant namespace key",
-        Condition("key", "not", None),
-        Condition("state", "in", ("active", "quarantined")),
+        ("key", "not", None),
+        ("state", "in", ("active", "quarantined")),
         unique=True,
     ),
-    _index("memories_by_source", "tenant source", Condition("source", "not", None)),
+    _index("memories_by_source", "tenant source", ("source", "not", None)),
     _index(
         "memories_shared",
         "tenant scope state",
-        Condition("scope", "in", ("org", "team")),
-        Condition("state", "in", ("active",)),
+        ("scope", "in", ("org", "team")),
+        ("state", "in", ("active",)),
     ),
     _index("memories_by_moment", "tenant namespace created_at id state"),
     _index("memories_of_all_by_moment", "tenant created_at id state"),
@@ -162,12 +158,12 @@ SIGNALS = _record_table(
         "at": "REAL",
     },
     _index("signals_by_memory", "memory_id"),
-    _index("signals_by_trajectory", "tenant trajectory_id", Condition("trajectory_id", "not", None)),
+    _index("signals_by_trajectory", "tenant trajectory_id", ("trajectory_id", "not", None)),
     _index(
         "signals_against",
         "memory_id source at",
-        Condition("kind", "is", "feedback"),
-        Condition("positive", "is", False),
+        ("kind", "is", "feedback"),
+        ("positive", "is", False),
     ),
     _index("signals_by_moment", "tenant at id"),
     last=_ADVICE,
@@ -292,9 +288,10 @@ EXPOSURES = Table(
         _ADVICE: "TEXT=''",
     },
     number=NUM,
+    written=("memory_id", "tenant", "trajectory_id", "query_hash", "rank", "at", "withheld", "holdout", _ADVICE),
     indexes=(
         _index("exposures_by_memory", "memory_id"),
-        _index("exposures_by_trajectory", "trajectory_id", Condition("trajectory_id", "not", None)),
+        _index("exposures_by_trajectory", "trajectory_id", ("trajectory_id", "not", None)),
     ),
 )
 TOMBSTONES = Table("tombstones", {"id": "TEXT", "tenant": "TEXT", "kind": "TEXT", "at": "REAL"}, key=("id",))
@@ -347,8 +344,8 @@ LEASES = Table(
     },
     key=("job_id",),
     indexes=(
-        _index("leases_free", "tenant ready_at", Condition("owner", "is", None)),
-        _index("leases_held", "tenant job_id", Condition("owner", "not", None)),
+        _index("leases_free", "tenant ready_at", ("owner", "is", None)),
+        _index("leases_held", "tenant job_id", ("owner", "not", None)),
     ),
 )
 GAPS = Table(

@@ -1,4 +1,4 @@
-"""Names become objects: the only room that knows which backend stands behind which name."""
+"""`ReasoningBank.open`: makes the objects behind the names of a configuration. The only room that knows backends."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class ReasoningBank(Bank):
             owner = clean_tenant(tenant)
             scrubber = scrubber_for(store, owner)
             context = BankContext(
-                store=store,
+                bare_store=store,
                 tenant=owner,
                 namespace=scrubber.scrub(clean_namespace(namespace or environment.namespace)).text,
                 clock=clock,

@@ -22,9 +22,9 @@ from reasoningbank import ReasoningBank
 from reasoningbank.agents.capture_queue import waiting
 from reasoningbank.agents.capture_worker import work
 from reasoningbank.agents.hook_local import answer
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.state_dir import make_room, place_of
 from reasoningbank.config import locate
+from reasoningbank.files import hold
 
 SOURCE = str(Path(reasoningbank.__file__).parents[1])
 PATIENCE_S = 60.0

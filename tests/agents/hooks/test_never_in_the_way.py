@@ -300,7 +300,7 @@ def test_a_hook_that_is_off_loads_nothing(desktop) -> None:
         "reasoningbank.location",
         "reasoningbank.cli.hooking",
         "reasoningbank.agents",
-        "reasoningbank.agents.quiet",
+        "reasoningbank.agents.off_switch",
         "False",
     ]
 

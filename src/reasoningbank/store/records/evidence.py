@@ -13,14 +13,14 @@ from reasoningbank.core.types import SignalKind
 from reasoningbank.store.records.reading import RecordRows, pairs
 from reasoningbank.store.records.side_records import OF_NOW
 from reasoningbank.store.selection import Join, Selection, any_of, equal
-from reasoningbank.store.tables import EXPOSURES, MEMORIES, SIGNALS, TASKS, Condition
+from reasoningbank.store.tables import EXPOSURES, MEMORIES, SIGNALS, TASKS
 
 if TYPE_CHECKING:
     from reasoningbank.core.task_confidence import Evidenced
     from reasoningbank.core.uplift import Tally, Trial
 
 _SAID = ("memory_id", "kind", "positive", "weight", "used", "source", "at")
-_NOT_BY_PEERS = (*equal(used=True), Condition("kind", "not", SignalKind.PEER))
+_NOT_BY_PEERS = (*equal(used=True), ("kind", "not", SignalKind.PEER))
 _SHOWN_THERE = (
     Join(EXPOSURES, (("trajectory_id", "trajectory_id"),)),
     Join(MEMORIES, (("exposures.memory_id", "id"), ("exposures.advice_id", "advice_id"))),
@@ -51,7 +51,7 @@ class EvidenceRows(RecordRows):
     def tallies(self, since: float) -> dict[str, Tally]:
         from reasoningbank.core.uplift import Tally
 
-        lately = (Condition("at", ">=", since),)
+        lately = (("at", ">=", since),)
         shown: dict[str, tuple[int, float]] = {}
         columns = ("memory_id", "advice_id", "memories.advice_id", "count", "max:at")
         at_all = Join(MEMORIES, (("memory_id", "id"),))
@@ -77,7 +77,7 @@ class EvidenceRows(RecordRows):
     def trials(self, namespace: str | None, since: float) -> list[Trial]:
         from reasoningbank.core.uplift import Trial
 
-        where = (Condition("ended_at", ">=", since), *(equal(namespace=namespace) if namespace is not None else ()))
+        where = (("ended_at", ">=", since), *(equal(namespace=namespace) if namespace is not None else ()))
         # However often a memory came up in a session, it was there or it was not.
         asked = Selection(
             TASKS,

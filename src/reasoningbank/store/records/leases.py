@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import Lease
 from reasoningbank.store.selection import Selection, any_of, equal
-from reasoningbank.store.tables import LEASES, Condition, IfTaken
+from reasoningbank.store.tables import LEASES, IfTaken
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Engine, Row, RowTransaction
 
 _COLUMNS = LEASES.written
-_FREE, _HELD = Condition("owner", "is", None), Condition("owner", "not", None)
+_FREE, _HELD = ("owner", "is", None), ("owner", "not", None)
 
 
 def find_leases(rows: RowTransaction, job_ids: Sequence[str] | None) -> list[Lease]:
@@ -35,7 +35,7 @@ def tenants_with_jobs(engine: Engine) -> list[str]:
 
 def claim(rows: RowTransaction, owner: str, *, now: float, latest: float, limit: int) -> list[Lease]:
     due: list[Lease] = []
-    for overdue in (Condition("ready_at", "<=", now), Condition("ready_at", ">", latest)):
+    for overdue in (("ready_at", "<=", now), ("ready_at", ">", latest)):
         order = ("ready_at", "job_id")
         due += [
             _lease(row)

@@ -40,7 +40,7 @@ class RecordRows:
         if not ids:
             return {}
         coding = table_of(kind)
-        where = equal(id=ids[0]) if len(ids) == 1 else any_of("id", ids)
+        where = (("id", "is", ids[0]),) if len(ids) == 1 else any_of("id", ids)
         rows = self._rows.scan(Selection(coding.table, coding.row, where))
         return {row[0]: self._decode(coding, row) for row in rows}
 
@@ -92,7 +92,7 @@ class RecordRows:
 
     def matching_ids(self, kind: type[R], part: str, limit: int) -> list[str]:
         test = "starts" if "_" in part else "ends"
-        where = (Condition("id", test, part),)
+        where = (("id", test, part),)
         rows = self._rows.scan(Selection(table_of(kind).table, ("id",), where, order=("id",), limit=limit))
         return [record_id for (record_id,) in rows]
 
@@ -123,11 +123,11 @@ def conditions(coding: RecordTable[Any], where: Mapping[str, Any]) -> tuple[Cond
         if column not in coding.columns:
             raise KeyError(f"{coding.noun} has no field {column!r}")
         if column == "tags":
-            found += [Condition(column, "has", tag) for tag in ((wanted,) if isinstance(wanted, str) else wanted)]
+            found += [(column, "has", tag) for tag in ((wanted,) if isinstance(wanted, str) else wanted)]
         elif isinstance(wanted, (list, tuple, set, frozenset)):
-            found.append(Condition(column, "in", sorted(wanted)))
+            found.append((column, "in", sorted(wanted)))
         else:
-            found.append(Condition(column, "is", wanted))
+            found.append((column, "is", wanted))
     return tuple(found)
 
 

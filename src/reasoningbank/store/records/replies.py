@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.core.types import KeptReply
 from reasoningbank.store.selection import Selection, equal
-from reasoningbank.store.tables import REPLIES, Condition
+from reasoningbank.store.tables import REPLIES
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import RowTransaction
@@ -21,10 +21,10 @@ def find_reply(rows: RowTransaction, caller: str, key: str) -> KeptReply | None:
 
 
 def put_reply(rows: RowTransaction, reply: KeptReply, drop_before: float) -> None:
-    rows.of_all_tenants().delete(REPLIES, (Condition("at", "<", drop_before),))
+    rows.of_all_tenants().delete(REPLIES, (("at", "<", drop_before),))
     rows.put(REPLIES, [(rows.tenant, *(getattr(reply, column) for column in _SAID))])
 
 
 def drop_replies_about(rows: RowTransaction, record_id: str) -> None:
     """An erased record must not live on in an answer that was kept about it."""
-    rows.delete(REPLIES, (Condition("body", "holds", record_id.encode("utf-8", "surrogatepass")),))
+    rows.delete(REPLIES, (("body", "holds", record_id.encode("utf-8", "surrogatepass")),))

@@ -53,7 +53,7 @@ class TaskRows(RecordRows):
     def kind_rates(self, namespace: str | None, since: float, limit: int) -> list[KindRate]:
         from reasoningbank.core.uplift import KindRate
 
-        where = (*_of_circle(namespace), Condition("ended_at", ">=", since))
+        where = (*_of_circle(namespace), ("ended_at", ">=", since))
         rows = self._rows.scan(Selection(TASKS, ("kind", "count", "sum:succeeded", "max:trajectory_id"), where))
         rates = [
             KindRate(kind=kind, sessions=sessions, succeeded=succeeded, example=example)

@@ -12,7 +12,7 @@ from reasoningbank.core.types import Memory
 from reasoningbank.ports import FEWEST_WORDS_ALIKE
 from reasoningbank.store.records.reading import RecordRows, pairs
 from reasoningbank.store.selection import Join, Selection, any_of, equal
-from reasoningbank.store.tables import KIN, MARKS, MEMORIES, NUM, TRUST, Condition, IfTaken
+from reasoningbank.store.tables import KIN, MARKS, MEMORIES, NUM, TRUST, IfTaken
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import RowTransaction
@@ -43,7 +43,7 @@ class TrustRows(RecordRows):
 def put_trust(rows: RowTransaction, memory: Memory, level: int, marks: Sequence[int]) -> None:
     rows.put(TRUST, [(memory.tenant, memory.id, int(level))], IfTaken.REPLACE)
     if memory.revision > 1:
-        rows.delete(KIN, (*equal(memory_id=memory.id), Condition("parent_id", "not in", memory.parents)))
+        rows.delete(KIN, (*equal(memory_id=memory.id), ("parent_id", "not in", memory.parents)))
     if memory.parents:
         rows.put(KIN, [(memory.tenant, parent, memory.id) for parent in memory.parents], IfTaken.KEEP)
     if marks:

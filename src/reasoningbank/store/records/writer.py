@@ -15,7 +15,7 @@ from reasoningbank.store.records.replies import drop_replies_about, find_reply, 
 from reasoningbank.store.records.side_records import row_of, side_table_of
 from reasoningbank.store.records.tasks import fold_task
 from reasoningbank.store.records.trust import put_trust
-from reasoningbank.store.selection import Selection, any_of, equal
+from reasoningbank.store.selection import Selection, equal
 from reasoningbank.store.tables import FEED, MEMORIES, REVISIONS, VECTORS, IfTaken, Table
 
 if TYPE_CHECKING:
@@ -109,14 +109,13 @@ class RecordWriter(RecordReader):
         return sum(self._add_new(table, rows) for table, rows in by_table.items())
 
     def _add_new(self, table: Table, rows: Sequence[Row]) -> int:
-        """Rows whose key is not there yet; of a table without one, that are not there to the letter."""
+        """Add rows whose key is not there yet; of a table without one, that are not there to the letter."""
         key = table.key or table.written
         positions = [table.written.index(column) for column in key]
-        coming = {tuple(row[position] for position in positions): row for row in reversed(rows)}
-        named = key[0] if table.key else "memory_id"
-        column = table.written.index(named)
-        asked = Selection(table, key, any_of(named, sorted({row[column] for row in rows})))
-        for there in self._rows.of_all_tenants().scan(asked):
+        coming = {tuple([row[position] for position in positions]): row for row in reversed(rows)}
+        texts = [(place, column) for place, column in enumerate(key) if table.columns[column] == "TEXT"]
+        where = [(column, "in", sorted({name[place] for name in coming})) for place, column in texts]
+        for there in self._rows.of_all_tenants().scan(Selection(table, key, tuple(where))):
             coming.pop(tuple(there), None)
         new = list(reversed(coming.values()))
         self._rows.put(table, new)

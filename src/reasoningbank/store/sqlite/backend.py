@@ -6,7 +6,7 @@ Loads SQLite only for what needs it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -17,7 +17,7 @@ from reasoningbank.ports import Check
 
 if TYPE_CHECKING:
     from reasoningbank.location import Location
-    from reasoningbank.ports import Recovered, Store
+    from reasoningbank.ports import Edits, Recovered, Store, Tick
 
 SAFE_SQLITE = (3, 51, 3)
 """Older versions can corrupt a WAL file that several processes write."""
@@ -42,14 +42,7 @@ class SqliteBackend:
         return SqliteStore(location, durability=durability, create=create, read_only=read_only, clock=clock)
 
     def recover(
-        self,
-        location: Location,
-        backup: Path,
-        *,
-        kept_as: str,
-        settings: Mapping[str, Callable[[str], str]],
-        dry_run: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        self, location: Location, backup: Path, *, kept_as: str, settings: Edits, dry_run: bool, progress: Tick | None
     ) -> Recovered:
         from reasoningbank.store.sqlite.recovering import recover
 
@@ -90,13 +83,6 @@ def _library() -> Check:
             f"{'.'.join(map(str, SAFE_SQLITE))} on. Upgrade it: pip install -U apsw",
         )
     return Check.ok("sqlite", f"{bundled}, from apsw {apsw.apsw_version()}")
-
-
-def files_of(location: Location) -> tuple[Path, ...]:
-    """The files of a bank, whether they are there or not."""
-    if location.state is None:
-        return ()
-    return tuple(Path(f"{location.absolute_url}{ending}") for ending in ("", "-wal", "-shm"))
 
 
 def _place(location: Location) -> Check:

@@ -15,7 +15,7 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.store.records.tokens import token_hash
+from reasoningbank.location import Location
 from reasoningbank.store.sqlite import schema
 from reasoningbank.store.sqlite.acknowledged import WATCHABLE, note_stamp
 from reasoningbank.store.sqlite.durable import make_folder
@@ -121,6 +121,8 @@ def bring_up_to_date(connection: apsw.Connection, location: str, *, read_only: b
 
 def _migrate(connection: apsw.Connection, location: str) -> None:
     """Every missing migration and the version number in one transaction: a kill leaves the bank as it was."""
+    from reasoningbank.store.records.tokens import token_hash
+
     connection.create_scalar_function("token_hash", token_hash, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -172,3 +174,10 @@ def _enter_wal(connection: apsw.Connection) -> None:
 def number_from(connection: apsw.Connection, sql: str) -> int:
     row: Any = connection.execute(sql).fetchone()
     return int(row[0])
+
+
+def files_of(location: Location) -> tuple[Path, ...]:
+    """The files of a bank, whether they are there or not."""
+    if location.state is None:
+        return ()
+    return tuple(Path(f"{location.absolute_url}{ending}") for ending in ("", "-wal", "-shm"))

@@ -18,11 +18,12 @@ from urllib.parse import quote
 import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankUnavailable, InvalidInput, StoreError
+from reasoningbank.files import sync_folder
 from reasoningbank.location import file_location
 from reasoningbank.ports import Contents, Recovered
 from reasoningbank.store.sqlite.acknowledged import note_beside
 from reasoningbank.store.sqlite.copying import Progress, fill, passing_file
-from reasoningbank.store.sqlite.durable import sync_file, sync_folder
+from reasoningbank.store.sqlite.durable import sync_file
 from reasoningbank.store.sqlite.error_mapping import NAMED, faults_named, translate
 from reasoningbank.store.sqlite.holders import check_not_open_here, held_alone
 from reasoningbank.store.sqlite.opening import bring_up_to_date, known_version, number_from

@@ -7,9 +7,6 @@ been released; add the next one.
 
 from __future__ import annotations
 
-from reasoningbank.store.sqlite.statements import create
-from reasoningbank.store.tables import TABLES
-
 APPLICATION_ID = 0x52424E4B  # "RBNK", so that a foreign SQLite file is recognised before it is touched
 
 _MEMORY_COLUMNS = """
@@ -363,6 +360,9 @@ SCHEMA_VERSION = len(MIGRATIONS)
 
 def fresh_schema() -> list[str]:
     """What makes the tables of an empty bank, from `store.tables`: the same that all migrations together do."""
+    from reasoningbank.store.sqlite.ddl import create
+    from reasoningbank.store.tables import TABLES
+
     return [*_STAMP, *(statement for table in TABLES for statement in create(table))]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from reasoningbank.store.selection import Join, Selection
 from reasoningbank.store.sqlite.batched_inserts import Insert
-from reasoningbank.store.tables import NUM, Condition, IfTaken, Table, TableIndex
+from reasoningbank.store.tables import Condition, IfTaken, Table
 
 Statement = tuple[str, list[Any]]
 Shape = tuple[str, str, Any]
@@ -20,22 +20,32 @@ _BOUND = object()
 _WIDE = frozenset({"memories", "trajectories"})
 """Of these the ids alone come from an index, which has them in order or has to be sorted; then the rows of one page."""
 _GREATEST = "\U0010ffff"
+_TEXTS: dict[tuple[Any, ...], str] = {}
+_MOST_TEXTS = 1_024
+_INSERTS: dict[tuple[Table, IfTaken], Insert] = {}
 
 
 def select(selection: Selection, tenant: str | None) -> Statement:
-    table, columns, where, joins, order, descending, after, limit, latest, index = selection
+    table, columns, where, joins, order, descending, after, limit, latest, by_index = selection
     values: list[Any] = []
     shapes = tuple([_shape(condition, values) for condition in where])
     if tenant is not None:
         if table.has_tenant:
             values.insert(0, tenant)
-        values += [tenant for join in joins if join.table.has_tenant]
+        if joins:
+            values += [tenant for join in joins if join.table.has_tenant]
     if after is not None:
         values += after
     if limit is not None:
         values.append(limit)
     scope = (tenant is not None, after is not None, limit is not None)
-    return _select(table, columns, shapes, joins, order, descending, latest, index, scope), values
+    asked = (table, columns, shapes, joins, order, descending, latest, by_index, scope)
+    text = _TEXTS.get(asked)
+    if text is None:
+        if len(_TEXTS) >= _MOST_TEXTS:
+            _TEXTS.clear()
+        text = _TEXTS[asked] = _select(*asked)
+    return text, values
 
 
 def select_each(selections: Sequence[Selection], tenant: str | None) -> Statement:
@@ -45,7 +55,6 @@ def select_each(selections: Sequence[Selection], tenant: str | None) -> Statemen
     return sql, [value for _, values in made for value in values]
 
 
-@lru_cache(maxsize=512)
 def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
     table: Table,
     asked: tuple[str, ...],
@@ -60,7 +69,7 @@ def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
     scoped, goes_on, limited = scope
     plain = [_column(column, table, joins) for column in asked if not _aggregate(column, table, joins)]
     columns = [_aggregate(column, table, joins) or _column(column, table, joins) for column in asked]
-    conditions = [_condition(shape, table, joins) for shape in shapes[1 if latest else 0 :]]
+    conditions = [condition_of(shape, table, joins) for shape in shapes[1 if latest else 0 :]]
     source = _latest(table, shapes[0][0], latest) if latest else table.name
     if index:
         source += f" INDEXED BY {index}"
@@ -113,11 +122,14 @@ def _shape(condition: Condition, values: list[Any]) -> Shape:
     only then does SQLite see that an index of some rows covers the question.
     """
     column, test, value = condition
+    if value.__class__ is str and test == "is":
+        values.append(value)
+        return column, test, _BOUND
     if value is None or isinstance(value, (bool, StrEnum)):
-        return column, test, None if value is None else _literal(value)
+        return column, test, None if value is None else literal(value)
     if test in ("in", "not in"):
         if value and all(isinstance(one, StrEnum) for one in value):
-            return column, test, f"({', '.join(_literal(one) for one in sorted(value))})"
+            return column, test, f"({', '.join(literal(one) for one in sorted(value))})"
         values.append(json.dumps(list(value)))
     elif test == "starts":
         values += (value, f"{value}{_GREATEST}")
@@ -128,11 +140,11 @@ def _shape(condition: Condition, values: list[Any]) -> Shape:
     return column, test, _BOUND
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
     return f"'{value}'" if isinstance(value, str) else str(int(value))
 
 
-def _condition(  # noqa: PLR0911 - one case for each test
+def condition_of(  # noqa: PLR0911 - one case for each test
     shape: Shape, table: Table, joins: tuple[Join, ...]
 ) -> str:
     name, test, value = shape
@@ -156,75 +168,43 @@ def _condition(  # noqa: PLR0911 - one case for each test
     return f"{column} {test} ?"
 
 
-def where(table: Table, conditions: Sequence[Condition], tenant: str | None) -> Statement:
+def update(table: Table, columns: Sequence[str], conditions: Sequence[Condition], tenant: str | None) -> Statement:
     values: list[Any] = []
-    parts = [_condition(_shape(condition, values), table, ()) for condition in conditions]
+    shapes = tuple([_shape(condition, values) for condition in conditions])
     if tenant is not None and table.has_tenant:
-        parts.append("tenant = ?")
         values.append(tenant)
-    return f" WHERE {' AND '.join(parts)}" if parts else "", values
+    return _change(table, tuple(columns), shapes, tenant is not None), values
 
 
-@lru_cache(maxsize=256)
-def update(table: Table, columns: tuple[str, ...]) -> str:
-    return f"UPDATE {table.name} SET {', '.join(f'{column} = ?' for column in columns)}"
+def delete(table: Table, conditions: Sequence[Condition], tenant: str | None) -> Statement:
+    return update(table, (), conditions, tenant)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)
+def _change(table: Table, columns: tuple[str, ...], shapes: tuple[Shape, ...], scoped: bool) -> str:
+    """An update of these columns; without any, a deletion."""
+    parts = [condition_of(shape, table, ()) for shape in shapes]
+    if scoped and table.has_tenant:
+        parts.append("tenant = ?")
+    chosen = f" WHERE {' AND '.join(parts)}" if parts else ""
+    if not columns:
+        return f"DELETE FROM {table.name}{chosen}"
+    return f"UPDATE {table.name} SET {', '.join(f'{column} = ?' for column in columns)}{chosen}"
+
+
 def insert(table: Table, if_taken: IfTaken) -> Insert:
-    columns, key = table.written, table.key
-    head = f"INSERT INTO {table.name} ({', '.join(columns)})"
+    found = _INSERTS.get((table, if_taken))
+    if found is None:
+        found = _INSERTS[table, if_taken] = _insert(table, if_taken)
+    return found
+
+
+def _insert(table: Table, if_taken: IfTaken) -> Insert:
+    columns, key = table.written, ", ".join(table.key)
     tail = ""
     if if_taken is IfTaken.KEEP:
-        tail = f" ON CONFLICT ({', '.join(key)}) DO NOTHING"
+        tail = f" ON CONFLICT ({key}) DO NOTHING"
     elif if_taken is IfTaken.REPLACE:
-        changed = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in key)
-        tail = f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changed}"
-    return Insert(head, len(columns), tail)
-
-
-def create(table: Table) -> list[str]:
-    """What makes a table and its indexes."""
-    lines = [_definition(table, column, kind) for column, kind in table.columns.items()]
-    number = f"{table.number} INTEGER PRIMARY KEY"
-    if table.number == NUM:
-        lines.insert(0, number)
-    elif table.number:
-        lines[0] = number
-    elif len(table.key) > 1:
-        lines.append(f"PRIMARY KEY ({', '.join(table.key)})")
-    uniques = (table.key if table.number and len(table.key) > 1 else (), table.unique)
-    lines += [f"UNIQUE ({', '.join(unique)})" for unique in uniques if unique]
-    by_key = " WITHOUT ROWID" if table.key and not table.number else ""
-    return [
-        f"CREATE TABLE {table.name} ({', '.join(lines)}){by_key}",
-        *(_index(table, index) for index in table.indexes),
-    ]
-
-
-def _definition(table: Table, column: str, kind: str) -> str:
-    kind, _, default = kind.partition("=")
-    is_key = table.key == (column,)
-    if is_key and not table.number:
-        return f"{column} {kind} PRIMARY KEY"
-    said = f"{column} {kind.removesuffix('?')}"
-    if not kind.endswith("?"):
-        said += " NOT NULL"
-    return said + (" UNIQUE" if is_key else "") + (f" DEFAULT {default}" if default else "")
-
-
-def _index(table: Table, index: TableIndex) -> str:
-    conditions = " AND ".join(_spelt_out(table, condition) for condition in index.where)
-    return (
-        f"CREATE {'UNIQUE ' if index.unique else ''}INDEX {index.name} ON {table.name} ({', '.join(index.columns)})"
-        + (f" WHERE {conditions}" if conditions else "")
-    )
-
-
-def _spelt_out(table: Table, condition: Condition) -> str:
-    column, test, value = condition
-    if test == "in":
-        value = f"({', '.join(_literal(one) for one in value)})"
-    elif value is not None:
-        value = _literal(value)
-    return _condition((column, test, value), table, ())
+        changed = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in table.key)
+        tail = f" ON CONFLICT ({key}) DO UPDATE SET {changed}"
+    return Insert(f"INSERT INTO {table.name} ({', '.join(columns)})", len(columns), tail)

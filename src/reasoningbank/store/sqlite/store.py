@@ -27,15 +27,13 @@ from reasoningbank.ports import Damage, StoreInfo
 from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.selection import Selection, any_of
 from reasoningbank.store.sqlite import statements
-from reasoningbank.store.sqlite.backend import files_of
 from reasoningbank.store.sqlite.batched_inserts import Pending
 from reasoningbank.store.sqlite.calls import check_not_torn, in_transaction
 from reasoningbank.store.sqlite.connections import BUSY_TIMEOUT_MS, MEMORY, Connections
-from reasoningbank.store.sqlite.copying import copy_to
 from reasoningbank.store.sqlite.durable import sync_file
 from reasoningbank.store.sqlite.error_mapping import NAMED, faults_named, remedy, translate
 from reasoningbank.store.sqlite.group_commit import GroupCommit, Unit
-from reasoningbank.store.sqlite.opening import number_from
+from reasoningbank.store.sqlite.opening import files_of, number_from
 from reasoningbank.store.sqlite.schema import SCHEMA_VERSION
 from reasoningbank.store.sqlite.transaction import SqliteTransaction
 from reasoningbank.store.sqlite.turn import PATIENCE_S
@@ -271,6 +269,8 @@ class SqliteEngine:
             return list(damage_in(connection))
 
     def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
+        from reasoningbank.store.sqlite.copying import copy_to
+
         with faults_named(str(target)), self._connections.lent() as source:
             copy_to(source, Path(target), progress)
 

@@ -64,12 +64,11 @@ class SqliteTransaction:
             raise translate(error, self._location) from error
 
     def update(self, table: Table, where: Sequence[Condition], columns: Sequence[str], values: Row) -> int:
-        condition, wanted = statements.where(table, where, self.tenant)
-        return self._change(statements.update(table, tuple(columns)) + condition, [*values, *wanted])
+        sql, wanted = statements.update(table, columns, where, self.tenant)
+        return self._change(sql, [*values, *wanted])
 
     def delete(self, table: Table, where: Sequence[Condition]) -> int:
-        condition, wanted = statements.where(table, where, self.tenant)
-        return self._change(f"DELETE FROM {table.name}{condition}", wanted)
+        return self._change(*statements.delete(table, where, self.tenant))
 
     def _change(self, sql: str, values: list[Any]) -> int:
         # Asked for outside: what waits is written then, and a row of that which fails is not this change's fault.

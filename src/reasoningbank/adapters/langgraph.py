@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
-from reasoningbank.agents.adapters.langgraph_match import matches, passes
+from reasoningbank.adapters.langgraph_match import matches, passes
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.drafts import MAX_TITLE_CHARS, clean_name, clean_namespace
 from reasoningbank.core.errors import InvalidInput, MissingExtra

@@ -16,7 +16,7 @@ from contextlib import suppress
 import pytest
 
 from reasoningbank.agents import hook_server
-from reasoningbank.agents.hook_listener import listening
+from reasoningbank.agents.hook_listener import serve_hooks
 from reasoningbank.config import locate
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such sockets there")
@@ -63,7 +63,7 @@ def answers(desktop) -> bool:
 def served(desktop) -> Iterator[None]:
     """A bank that is served in this process, with its index loaded."""
     teach(desktop)
-    with desktop.bank() as bank, listening(bank, locate(desktop.bank_path)):
+    with desktop.bank() as bank, serve_hooks(bank, locate(desktop.bank_path)):
         until(lambda: sockets(desktop))
         until(lambda: answers(desktop))
         yield
@@ -151,7 +151,7 @@ def test_many_hooks_at_once_are_all_answered_and_each_memory_is_said_once_a_sess
 
 def test_while_a_server_loads_a_hook_answers_by_itself(desktop) -> None:
     teach(desktop)
-    with desktop.bank() as bank, listening(bank, locate(desktop.bank_path)):
+    with desktop.bank() as bank, serve_hooks(bank, locate(desktop.bank_path)):
         until(lambda: sockets(desktop))
         assert ask(desktop, "UserPromptSubmit", "s1", prompt=PROMPT) == {"busy": True}
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
@@ -222,7 +222,7 @@ def test_a_folder_with_a_long_name_is_served_too(tmp_path, desktop) -> None:
     desktop.bank_path = deep / "bank.db"
     desktop.place = type(desktop.place)(folder=deep / "bank.db.hooks")
     teach(desktop)
-    with desktop.bank() as bank, listening(bank, locate(desktop.bank_path)):
+    with desktop.bank() as bank, serve_hooks(bank, locate(desktop.bank_path)):
         until(lambda: sockets(desktop))
         bank.search(PROMPT)
         assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context

@@ -1,4 +1,4 @@
-"""One task of somebody else's agent, followed from its advice to its outcome.
+"""Tracks one task of another framework's agent: starts a session, gives advice, notes steps, ends it.
 
 Knows that memory is a help and never a hindrance: whatever goes wrong in the bank is told in the log, and the agent
 goes on without it. What a framework calls a task, a tool or a result is the business of its adapter.

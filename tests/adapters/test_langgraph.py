@@ -14,7 +14,7 @@ from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp,
 from langgraph.store.memory import InMemoryStore
 
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.adapters.langgraph import BankStore
+from reasoningbank.adapters.langgraph import BankStore
 from reasoningbank.core.errors import InvalidInput
 
 

@@ -13,7 +13,7 @@ from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.test import TestModel
 
-from reasoningbank.agents.adapters.pydantic_ai import BankMemory
+from reasoningbank.adapters.pydantic_ai import BankMemory
 
 
 def test_advice_stands_with_the_instructions_and_tool_calls_are_steps(bank):

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
-from reasoningbank.agents.adapters.task_tracker import AsideOnError, Followed, Following, as_text, follow
+from reasoningbank.adapters.task_tracker import AsideOnError, Followed, Following, as_text, follow
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.failure import OnError
@@ -28,7 +28,7 @@ ADVICE = "advice"
 _current: ContextVar[Followed | None] = ContextVar("reasoningbank_task", default=None)
 
 
-def current() -> Followed | None:
+def current_task() -> Followed | None:
     """The task that is being followed around the caller: its `advice`, and `step` to note what was done."""
     return _current.get()
 

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from reasoningbank.agents.adapters.task_tracker import Followed, Following, as_text, aside, follow
+from reasoningbank.adapters.task_tracker import Followed, Following, as_text, aside, follow
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import MissingExtra
 

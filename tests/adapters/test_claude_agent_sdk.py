@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("claude_agent_sdk")
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher
 
-from reasoningbank.agents.adapters import claude_agent_sdk as adapter
-from reasoningbank.agents.adapters.claude_agent_sdk import memory_hooks
+from reasoningbank.adapters import claude_agent_sdk as adapter
+from reasoningbank.adapters.claude_agent_sdk import memory_hooks
 
 
 class Sdk:

@@ -12,7 +12,7 @@ import pytest
 
 import reasoningbank
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 SOURCE = Path(reasoningbank.__file__).parent.parent
 EXAMPLES = {
     "remember": ("reasoningbank", "build the client: found out\nbuild the client again: known\n"),
@@ -52,7 +52,7 @@ import sys
 sys.modules[sys.argv[2]] = None
 import importlib
 try:
-    importlib.import_module("reasoningbank.agents.adapters." + sys.argv[1])
+    importlib.import_module("reasoningbank.adapters." + sys.argv[1])
 except Exception as error:
     print(type(error).__name__, error)
 """
@@ -66,7 +66,7 @@ def test_a_missing_framework_names_its_extra(adapter, child, finished):
 
 
 def test_the_hooks_say_which_extra_they_need(bank, monkeypatch):
-    from reasoningbank.agents.adapters.claude_agent_sdk import memory_hooks
+    from reasoningbank.adapters.claude_agent_sdk import memory_hooks
     from reasoningbank.core.errors import MissingExtra
 
     monkeypatch.setitem(sys.modules, "claude_agent_sdk", None)

@@ -11,7 +11,7 @@ from agents import Agent, ModelSettings, RunConfig, RunHooks, function_tool
 from agents.run_config import ModelInputData
 from agents.testing import ScriptedModel, assistant_message, function_call
 
-from reasoningbank.agents.adapters.openai_agents import run
+from reasoningbank.adapters.openai_agents import run
 
 QUIET = RunConfig(tracing_disabled=True)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from reasoningbank.agents.adapters.task_tracker import AsideOnError, Followed, Following, as_text, aside, follow
+from reasoningbank.adapters.task_tracker import AsideOnError, Followed, Following, as_text, aside, follow
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import MissingExtra
 

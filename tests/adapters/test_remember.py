@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from reasoningbank.agents.adapters.remember import current, remember
+from reasoningbank.adapters.remember import current_task, remember
 from reasoningbank.core.errors import InvalidInput
 
 
@@ -73,8 +73,8 @@ def test_coroutines_alike_and_many_at_once(bank):
     @remember(bank, task=lambda number: f"task {number}")
     async def solve(number):
         await asyncio.sleep(0)
-        current().step(f"looked at {number}", "fine")
-        seen[number] = current().task
+        current_task().step(f"looked at {number}", "fine")
+        seen[number] = current_task().task
         if number == 3:
             raise RuntimeError("three")
         return number
@@ -86,7 +86,7 @@ def test_coroutines_alike_and_many_at_once(bank):
     assert [type(result) for result in results] == [int, int, int, RuntimeError, int]
     assert seen == {number: f"task {number}" for number in range(5)}
     assert sorted(outcomes(bank)) == ["failure", *["success"] * 4]
-    assert current() is None
+    assert current_task() is None
 
 
 def test_a_cancelled_coroutine_is_a_failure(bank):
