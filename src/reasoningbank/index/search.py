@@ -60,7 +60,7 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
     passed = snapshot.masks.passed(probe.where, rows, snapshot.segments, snapshot.tail, scratch.masks)
     scores = scratch.scores[: header.rows]
     query = query_terms(probe.text)
-    asked = _asked_by_facet(probe, snapshot)
+    asked = _vector_query(probe.vector, snapshot)
     named, exact = _slots_named(snapshot, probe, passed), _slots_exact(snapshot, probe, passed.mask)
     if passed.considered and probe.depth > 0:
         by_vector, cosine = _nearest(snapshot, asked, probe.depth, passed.mask, scratch)
@@ -70,7 +70,7 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
         scores.fill(0.0)
         ceiling = 0.0
         by_vector = by_keyword = _NONE
-        cosine = _cosines(snapshot, asked, _NONE, scratch)
+        cosine = np.empty(0, np.float32)
     found = dict.fromkeys(
         (*by_vector.tolist(), *by_keyword.tolist(), *_asked_for(snapshot, probe, passed.mask), *named, *exact)
     )
@@ -157,33 +157,20 @@ def _vector_query(vector: Floats | None, snapshot: Snapshot) -> QueryForms | Non
     return QueryForms(flat / np.float32(length), snapshot.rotation) if 0 < length < math.inf else None
 
 
-def _asked_by_facet(probe: Probe, snapshot: Snapshot) -> tuple[QueryForms | None, ...]:
-    first = _vector_query(probe.vector, snapshot)
-    return tuple(first for _ in snapshot.facets)
-
-
 def _nearest(
-    snapshot: Snapshot, asked: Sequence[QueryForms | None], depth: int, mask: Mask, scratch: Scratch
+    snapshot: Snapshot, asked: QueryForms | None, depth: int, mask: Mask, scratch: Scratch
 ) -> tuple[Slots, Floats]:
-    """The best slots by their first facet, with the cosines of all facets. The others only help to rank: a second scan
-    would find little that the words and the first do not.
-    """
     embedded = snapshot.header.embedded
-    if asked[0] is None or not embedded:
-        return _NONE, _cosines(snapshot, asked, _NONE, scratch)
-    slots, cosine = nearest(snapshot.facets[0], mask[:embedded], asked[0], depth, scratch.distances, scratch.room)
-    if len(snapshot.facets) == 1:
-        return slots, cosine[:, None]
-    return slots, _cosines(snapshot, asked, slots, scratch)
+    if asked is None or not embedded:
+        return _NONE, np.empty(0, np.float32)
+    return nearest(snapshot.vectors, mask[:embedded], asked, depth, scratch.distances, scratch.room)
 
 
-def _cosines(snapshot: Snapshot, asked: Sequence[QueryForms | None], slots: Slots, scratch: Scratch) -> Floats:
-    found = np.full((len(slots), len(snapshot.facets)), np.nan, np.float32)
+def _cosines(snapshot: Snapshot, asked: QueryForms | None, slots: Slots, scratch: Scratch) -> Floats:
+    found = np.full(len(slots), np.nan, np.float32)
     there = np.flatnonzero(slots < snapshot.header.embedded)
-    if len(there):
-        for i, (facet, query) in enumerate(zip(snapshot.facets, asked, strict=True)):
-            if query is not None:
-                found[there, i] = cosines(facet, slots[there], query.half, scratch.room)
+    if len(there) and asked is not None:
+        found[there] = cosines(snapshot.vectors, slots[there], asked.half, scratch.room)
     return found
 
 
