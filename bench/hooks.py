@@ -25,8 +25,9 @@ from bench.corpus import Corpus
 from bench.installed import environment, fresh_venv
 from bench.report import Report
 from bench.timing import Times
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.state_dir import place_of
+from reasoningbank.config import locate
+from reasoningbank.files import hold
 
 SCALE = 100_000
 ROUNDS, WARM_UP = 15, 2
@@ -70,7 +71,7 @@ def measure(report: Report, corpus: Corpus, scale: int = SCALE) -> None:
                 with_server.terminate()
                 with_server.wait(PATIENCE_S)
         finally:
-            shutil.rmtree(place_of(str(bank.path)).folder, ignore_errors=True)
+            shutil.rmtree(place_of(locate(bank.path)).folder, ignore_errors=True)
 
 
 class Hooks:
@@ -110,7 +111,7 @@ class Hooks:
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=self._environment,
         )  # fmt: skip
         deadline = time.monotonic() + PATIENCE_S
-        while not list(place_of(str(self.bank.path)).folder.glob("*.sock")):
+        while not list(place_of(locate(self.bank.path)).folder.glob("*.sock")):
             assert time.monotonic() < deadline, "the server does not listen"
             time.sleep(0.05)
         self.event("UserPromptSubmit", 0)
@@ -124,7 +125,7 @@ class Hooks:
         return Call(time.perf_counter() - began, _computed() - before)
 
     def _settle(self) -> None:
-        lock = place_of(str(self.bank.path)).work_lock
+        lock = place_of(locate(self.bank.path)).work_lock
         if lock.exists():
             descriptor = hold(lock, PATIENCE_S)
             with suppress(TypeError):

@@ -19,8 +19,8 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.drafts import memory_from
 from reasoningbank.core.ids import IdSource
 from reasoningbank.core.types import Draft, Memory
+from reasoningbank.store.coding import table_of
 from reasoningbank.store.sqlite.store import SqliteStore
-from reasoningbank.store.sqlite.tables import table_of
 from reasoningbank.wiring.embedders import HASH_DIMENSION, identity_of
 
 PREFILLED = 10_000
@@ -77,8 +77,8 @@ class BankTables:
         self._connection.execute("PRAGMA secure_delete = ON")
         ids, now = IdSource(time.time, random.getrandbits), time.time()
         table = table_of(Memory)
-        marks = ", ".join("?" * table.insert.width)
-        self._memory = f"{table.insert.head} VALUES ({marks})"
+        marks = ", ".join("?" * len(table.row))
+        self._memory = f"INSERT INTO memories ({', '.join(table.row)}) VALUES ({marks})"
         self._rows = [
             table.encode(
                 memory_from(
@@ -213,7 +213,7 @@ class SlowDisk:
 def _ratio_when_syncs_take_longer(
     bank: ReasoningBank, drafts: list[dict[str, object]], vector: np.ndarray, wait_s: float
 ) -> float:
-    connections = bank.context.store._connections  # noqa: SLF001 - nothing else can make a real disk slower
+    connections = bank.context.store.engine._connections  # noqa: SLF001 - nothing else can make a real disk slower
     connection = connections.writer
     connections.writer = SlowDisk(connection, wait_s)
     try:

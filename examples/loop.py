@@ -14,8 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from reasoningbank import ReasoningBank
-from reasoningbank.core.learning import Acted, EpisodeStep
+from reasoningbank import Acted, EpisodeStep, ReasoningBank
 
 DATABASE = sqlite3.connect(":memory:", check_same_thread=False)
 DATABASE.executescript(

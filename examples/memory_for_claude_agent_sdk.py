@@ -12,7 +12,7 @@ from typing import Any
 from claude_agent_sdk import ClaudeAgentOptions
 
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.adapters.claude_agent_sdk import memory_hooks
+from reasoningbank.adapters.claude_agent_sdk import memory_hooks
 
 
 async def session(options: ClaudeAgentOptions, prompt: str) -> str:

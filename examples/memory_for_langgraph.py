@@ -8,7 +8,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.adapters.langgraph import BankStore
+from reasoningbank.adapters.langgraph import BankStore
 
 
 class State(TypedDict, total=False):

@@ -12,7 +12,7 @@ from agents import Agent, RunConfig, function_tool
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.adapters.openai_agents import run
+from reasoningbank.adapters.openai_agents import run
 
 
 @function_tool

@@ -10,7 +10,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Text
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from reasoningbank import ReasoningBank
-from reasoningbank.agents.adapters.pydantic_ai import BankMemory
+from reasoningbank.adapters.pydantic_ai import BankMemory
 
 PLAN = ("make", "apt install libfoo-dev")
 

@@ -5,8 +5,7 @@ The first call does not know that the header is missing; the second is told befo
 
 from __future__ import annotations
 
-from reasoningbank import ReasoningBank
-from reasoningbank.agents.adapters.remember import current, remember
+from reasoningbank import ReasoningBank, current_task, remember
 
 
 def main() -> None:
@@ -15,9 +14,9 @@ def main() -> None:
         @remember(bank)
         def build(task: str, advice: str = "") -> str:
             if "libfoo-dev" not in advice:
-                current().step("make", "error: foo.h: No such file or directory", ok=False)
-                current().step("apt install libfoo-dev", "done", ok=True)
-            current().step("make", "ok", ok=True)
+                current_task().step("make", "error: foo.h: No such file or directory", ok=False)
+                current_task().step("apt install libfoo-dev", "done", ok=True)
+            current_task().step("make", "ok", ok=True)
             return f"{task}: {'known' if advice else 'found out'}"
 
         print(build("build the client"))

@@ -15,9 +15,11 @@ import pytest
 import reasoningbank
 from reasoningbank.cli.command import command_named, parser_for, split
 from reasoningbank.cli.table import COMMANDS, families
+from reasoningbank.store.tables import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+TOP = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
+PAGES = sorted([*(ROOT / name for name in TOP), *(ROOT / "docs").rglob("*.md")])
 COMMANDS_PAGE = ROOT / "docs" / "commands.md"
 BLOCK = re.compile(r"^```\w*\n.*?^```", re.DOTALL | re.MULTILINE)
 SHELL = re.compile(r"^```(?:bash|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -133,6 +135,74 @@ def test_the_architecture_names_every_room_and_shows_only_what_is_there():
         assert (ROOT / path).exists(), f"ARCHITECTURE.md shows {path}, which is not there"
     for subject in re.findall(r"`python -m bench (\w+)`", text):
         assert (ROOT / "bench" / f"{subject}.py").exists(), f"ARCHITECTURE.md measures by bench {subject}"
+
+
+def rooms_shown() -> list[tuple[str, str]]:
+    """(folder, name) of every module and folder in the picture of the rooms: what stands before a dash."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    [picture] = re.findall(r"## The rooms\n.*?```\n(.*?)```", text, re.DOTALL)
+    shown: list[tuple[str, str]] = []
+    folders: list[tuple[int, str]] = []
+    for line in picture.splitlines():
+        head = re.match(r"( {0,2})([a-z_]+)/ ", line)
+        if head is not None:
+            depth = len(head[1])
+            folders = [*(folder for folder in folders if folder[0] < depth), (depth, head[2])]
+        for part in line[0 if head is None else head.end() :].split(";"):
+            names, dash, _ = part.partition("—")
+            if dash:
+                shown += [("/".join(name for _, name in folders), name) for name in re.findall(r"\w+/?", names)]
+    return [one for one in shown if one[1] != "py" and one[0] != "evaluation"]
+
+
+def test_every_module_in_the_picture_of_the_rooms_is_there():
+    package = Path(reasoningbank.__file__).parent
+    shown = rooms_shown()
+    assert len(shown) > 100
+    missing = [
+        f"{folder}/{name}"
+        for folder, name in shown
+        if not (package / f"{name}.py").exists()
+        and not (package / folder / (name if name.endswith("/") else f"{name}.py")).exists()
+    ]
+    assert missing == []
+
+
+def test_every_module_and_function_that_a_flow_names_is_there():
+    """`module.name` and `room/module` in the pictures of how things flow."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    package = Path(reasoningbank.__file__).parent
+    modules = {path.stem: path.read_text("utf-8") for path in package.rglob("*.py") if path.stem != "__init__"}
+    rooms = {path.name for path in package.iterdir() if path.is_dir()}
+    flows = re.findall(r"## How [^\n]*\n\n```\n(.*?)```", text, re.DOTALL)
+    assert len(flows) > 5
+    wrong = []
+    for flow in flows:
+        for module, name in re.findall(r"[├└]─ (\w+)\.(\w+)", flow):
+            if module not in ("index", "store") and not re.search(rf"(def|class) {name}\b", modules.get(module, "")):
+                wrong.append(f"{module}.{name}")
+        wrong += [
+            f"{room}/{name}"
+            for room, name in re.findall(r"\b([a-z]+)/(\w+)", flow)
+            if room in rooms and not any((package / room / f"{name}{end}").exists() for end in (".py", ""))
+        ]
+    assert wrong == []
+
+
+def test_what_contributors_are_pointed_to_is_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    package = Path(reasoningbank.__file__).parent
+    named = re.findall(r"`((?:[a-z_]+/)+[\w.]*|[a-z_]+\.py)`", text)
+    assert len(named) > 40
+    assert [path for path in named if not (ROOT / path).exists() and not (package / path).exists()] == [
+        "agents/hosts/NAME.py"
+    ]
+
+
+def test_contributors_are_told_what_every_table_is():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## The tables")[2]
+    told = re.findall(r"^\| \*\*[^|]*\| ([^|]*) \|", text, re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", " ".join(told))) == sorted(table.name for table in TABLES)
 
 
 def test_every_decision_is_in_the_list_of_decisions():

@@ -18,6 +18,7 @@ from bench.storms._teaching import teacher
 from reasoningbank.agents.capture_queue import leave_note
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.state_dir import place_of
+from reasoningbank.config import locate
 from reasoningbank.core.errors import Conflict, NotFound
 from reasoningbank.serve import tokens
 from reasoningbank.wiring import ReasoningBank
@@ -125,7 +126,7 @@ class Deeds:
 
     def note(self) -> Any:
         """As a hook leaves one when its agent stops."""
-        place, session = place_of(str(self.folder / BANK)), f"session {self.rng.random()}"
+        place, session = place_of(locate(self.folder / BANK)), f"session {self.rng.random()}"
         stop = Event(agent="claude-code", kind="stop", named="Stop", session=session, cwd="/", tool_input={})
         leave_note(place, stop, "storm", 1.0)
         return [("note", str(place.note("claude-code", session).relative_to(self.folder)))]

@@ -19,11 +19,12 @@ from bench.storms._teaching import teacher
 from reasoningbank.agents import capture_queue
 from reasoningbank.agents.capture_worker import work
 from reasoningbank.agents.hook_local import answer
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.state_dir import make_room, place_of
 from reasoningbank.cli.main import main as command
+from reasoningbank.config import locate
 from reasoningbank.core.errors import Conflict, NotFound
 from reasoningbank.core.types import Remembered
+from reasoningbank.files import hold
 from reasoningbank.learn import queue
 from reasoningbank.learn.worker_pool import Shift
 from reasoningbank.wiring import ReasoningBank
@@ -291,12 +292,13 @@ def read(actor: Actor) -> None:
 
 def read_once(place: Place) -> None:
     location = str(place.bank)
-    hooks = place_of(location)
+    place = locate(location)
+    hooks = place_of(place)
     make_room(hooks.work_lock)
     lock = hold(hooks.work_lock, 1.0)
     if lock is not None:
         try:
-            work(location, hooks, clock=lambda: 1e9, over=lambda: False)
+            work(place, hooks, clock=lambda: 1e9, over=lambda: False)
         finally:
             os.close(lock)
 

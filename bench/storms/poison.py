@@ -23,6 +23,7 @@ from reasoningbank.agents.known_failures import refresh
 from reasoningbank.agents.payload import event_from
 from reasoningbank.agents.policy import policy_from
 from reasoningbank.agents.state_dir import place_of
+from reasoningbank.config import locate
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.origins import Trust
@@ -221,7 +222,7 @@ def _outputs(bank: ReasoningBank, folder: Path, number: int, asked: str) -> Iter
     yield "MCP recent", _strings(resources.read(bank, resources.RECENT))
     yield "AGENTS.md", "\n".join(page_of("agents-md", bank.list(limit=400), Wanted(min_confidence=0.0)).lines)
     location = str(folder / "bank.db")
-    refresh(bank.context, place_of(location), NAMESPACE)
+    refresh(bank.context, place_of(locate(location)), NAMESPACE)
     house = House(
         location=location,
         bank=lambda: bank,

@@ -27,7 +27,7 @@ from reasoningbank.core.types import Memory
 from reasoningbank.store.sqlite.store import SqliteStore
 from reasoningbank.wiring import ReasoningBank
 
-SLICE = 4
+SLICE = 3
 """Rounds in the test command: one of each kind."""
 CUTS = 20
 """Moments of a run at which the power fails."""

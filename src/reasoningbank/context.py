@@ -5,9 +5,10 @@ the settings.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from reasoningbank.core.confidence import ConfidencePolicy, Context, evidence_for, set_aside_for
 from reasoningbank.core.drafts import MAX_TITLE_CHARS, required_text
@@ -18,6 +19,7 @@ from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.settings import DEFAULTS, Settings
 from reasoningbank.core.types import Confidence, Memory, Record, Remembered, Signal, State
+from reasoningbank.guard.clean_store import CleanStore, reading_out
 from reasoningbank.guard.fields import outgoing, scrubbed_record
 from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.guard.trust import levels_of, trust_of
@@ -35,7 +37,8 @@ LIVE_STATES = (State.ACTIVE, State.QUARANTINED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankContext:
-    store: Store
+    bare_store: Store
+    """As it is: whoever writes through it scrubs by hand, as a sweep does."""
     tenant: str
     namespace: str
     clock: Callable[[], float]
@@ -44,8 +47,19 @@ class BankContext:
     scrubber: Scrubber = field(default_factory=Scrubber)
     settings: Settings = DEFAULTS
 
+    @property
+    def store(self) -> Store:
+        """The store, scrubbing whatever is written through it."""
+        return cast("Store", CleanStore(self.bare_store, self.scrubber))
+
+    def read_for_output(self) -> AbstractContextManager[Reader]:
+        """A reader whose records may be shown: without secrets that were kept before they were known to be some."""
+        return reading_out(self.bare_store, self.tenant, self.scrubber)
+
     def clean(self, record: V) -> tuple[V, Mapping[str, int]]:
-        """A record that is about to be kept, without its secrets, and how many of which kind those were."""
+        """A record that is about to be kept, without its secrets, and how many of which kind those were: for whoever
+        reports them, needs the text as it will stand, or wants that done before others have to wait.
+        """
         return scrubbed_record(self.scrubber, record)
 
     def scrub_for_output(self, record: V) -> V:
@@ -56,8 +70,7 @@ class BankContext:
         """Refuse to read the bank's own file as one to take over. By the rules of POSIX, opening and closing it once
         more would drop the locks by which other processes know that it is in use.
         """
-        for ending in ("", "-wal", "-shm"):
-            own = Path(f"{self.store.info.location}{ending}")
+        for own in self.store.info.files:
             if own.exists() and path.exists() and own.samefile(path):
                 raise InvalidInput(f"{path} is the file of this bank itself: there is nothing to take over from it.")
 

@@ -1,4 +1,4 @@
-"""The seams: what a store, an index, an embedder, a judge, a distiller and an LLM must do.
+"""Ports: the protocols that a store, an index, an embedder, a judge, a distiller and an LLM implement.
 
 A plugin author reads only this file.
 
@@ -26,6 +26,7 @@ from reasoningbank.core.types import (
     Outcome,
     Record,
     Scope,
+    Showing,
     SideRecord,
     Standing,
     State,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from reasoningbank.core.learning import Completion, Episode, Lesson, Message, Verdict
     from reasoningbank.core.task_confidence import Evidenced
     from reasoningbank.core.uplift import KindRate, Tally, Trial
+    from reasoningbank.location import Location
 
     Floats = NDArray[np.float32]
 
@@ -45,6 +47,12 @@ R = TypeVar("R", bound=Record)
 S = TypeVar("S", bound=SideRecord)
 T = TypeVar("T")
 Schema = Mapping[str, Any]
+Tick = Callable[[int, int], None]
+"""Progress: how much is done, and of how much."""
+Edits = Mapping[str, Callable[[str], str]]
+"""Settings of a bank by name, each with what makes its new value of the old one."""
+Where = Mapping[str, Any]
+"""Fields of a record, and what they should be."""
 FEWEST_WORDS_ALIKE = 3
 
 
@@ -65,24 +73,48 @@ class Contents:
 class Recovered:
     """What was in the place of a bank, and what a recovery has put there."""
 
-    bank: Path
+    bank: Location
     before: Contents | None
     """None where there was no bank, or none that can be read."""
     trouble: str
     """Why it cannot be read; "" where it can, or where there was none."""
     after: Contents
-    kept: Path | None
-    """Where the bank that was replaced lies now; None where there was none, and after a dry run."""
+    kept: str | None
+    """What the bank that was replaced is named now; None where there was none, and after a dry run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreInfo:
     backend: str
-    location: str
+    location: Location
     schema_version: int
     durability: str
     """What an acknowledged write survives, in words."""
     read_only: bool
+    files: tuple[Path, ...] = ()
+    """Of this machine, that hold the bank, the one with the records first: none may be read as something else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that must be right for a bank to work, and what to do where it is not."""
+
+    name: str
+    verdict: str
+    """ok, warn or fail."""
+    says: str
+
+    @classmethod
+    def ok(cls, name: str, says: str) -> Check:
+        return cls(name=name, verdict="ok", says=says)
+
+    @classmethod
+    def warn(cls, name: str, says: str) -> Check:
+        return cls(name=name, verdict="warn", says=says)
+
+    @classmethod
+    def fail(cls, name: str, says: str) -> Check:
+        return cls(name=name, verdict="fail", says=says)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +124,7 @@ class Damage:
     problem: str
 
 
-class Reader(Protocol):
+class RecordQueries(Protocol):
     """Records of one tenant, as of one moment."""
 
     def get(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]: ...
@@ -100,7 +132,7 @@ class Reader(Protocol):
     def select(
         self,
         kind: type[R],
-        where: Mapping[str, Any],
+        where: Where,
         *,
         newest_first: bool = False,
         after: str | None = None,
@@ -113,20 +145,40 @@ class Reader(Protocol):
         """
         ...
 
+    def select_either(self, kind: type[R], fields: Sequence[str], values: Sequence[str], where: Where) -> list[list[R]]:
+        """For each of these fields the records in which it has one of the values: in one question, in no order."""
+        ...
+
     def matching_ids(self, kind: type[R], part: str, limit: int) -> list[str]:
         """The ids that begin with `part`, or where it has no underscore end with it, in order: for people who type a
         piece of one.
         """
         ...
 
-    def count(self, kind: type[R], where: Mapping[str, Any]) -> int: ...
+    def count(self, kind: type[R], where: Where) -> int: ...
 
-    def tally(self, kind: type[R], by: str, where: Mapping[str, Any] = ...) -> dict[str, int]:
+    def tally(self, kind: type[R], by: str, where: Where = ...) -> dict[str, int]:
         """How many records there are for each value of the field `by`."""
         ...
 
     def revisions(self, memory_id: str) -> list[Memory]:
         """The earlier revisions of a memory, oldest first, without the current one."""
+        ...
+
+    def erased(self, ids: Sequence[str]) -> set[str]:
+        """Those of `ids` whose records were here and were erased."""
+        ...
+
+    def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
+        """The leases of these jobs; without ids, of all jobs that somebody is at."""
+        ...
+
+
+class SideRecordQueries(Protocol):
+    """What is kept beside the records."""
+
+    def side_records(self, kind: type[S]) -> list[S]:
+        """Everything of one kind that is kept beside the records, in the order in which it was written."""
         ...
 
     def vectors(self, identity: EmbedderIdentity, ids: Sequence[str]) -> dict[str, dict[str, bytes]]:
@@ -137,25 +189,21 @@ class Reader(Protocol):
         """How often each memory was shown with the advice that it gives now; what was withheld was not."""
         ...
 
-    def shown_in(self, trajectory_id: str) -> list[str]:
+    def shown_in(self, trajectory_id: str) -> dict[str, Showing]:
         """The memories that were shown during a trajectory, in the order in which they first were."""
         ...
 
-    def ranks_in(self, trajectory_id: str) -> dict[str, int]:
-        """The same memories, each with the best rank at which it was shown."""
-        ...
 
-    def advice_in(self, trajectory_id: str) -> dict[str, str]:
-        """The same memories, each with the `advice_id` that it had when it was last shown there."""
-        ...
+class EvidenceQueries(Protocol):
+    """What came of memories, and how tasks went."""
 
     def uses_by_namespace(self) -> dict[str, int]:
         """How many uses were reported of all memories together, by namespace, of what they advise now."""
         ...
 
-    def like_tasks(self, namespace: str | None, kind: str | None, limit: int) -> dict[str, bool]:
-        """The latest trajectories that ended in success (true) or failure: of a namespace and a kind of task
-        (`core.kinds`), or of any.
+    def like_tasks(self, circles: Sequence[tuple[str | None, str | None]], limit: int) -> list[dict[str, bool]]:
+        """The latest trajectories that ended in success (true) or failure, for each (namespace, kind of task), None
+        standing for any. Kinds are those of `core.task_kind`.
         """
         ...
 
@@ -177,13 +225,9 @@ class Reader(Protocol):
         """How the kinds of tasks went, the most frequent first."""
         ...
 
-    def leases(self, job_ids: Sequence[str] | None = None) -> list[Lease]:
-        """The leases of these jobs; without ids, of all jobs that somebody is at."""
-        ...
 
-    def erased(self, ids: Sequence[str]) -> set[str]:
-        """Those of `ids` whose records were here and were erased."""
-        ...
+class TrustQueries(Protocol):
+    """What memories are trusted, where they come from, and which say the same."""
 
     def trust_levels(self, ids: Sequence[str]) -> dict[str, int]:
         """The kept trust (`core.origins.Trust`) of each memory that has one; one of the user's own has none."""
@@ -201,14 +245,12 @@ class Reader(Protocol):
         """
         ...
 
-    def side_records(self, kind: type[S]) -> list[S]:
-        """Everything of one kind that is kept beside the records, in the order in which it was written."""
-        ...
+
+class Reader(RecordQueries, SideRecordQueries, EvidenceQueries, TrustQueries, Protocol):
+    """Everything that can be read of one tenant, as of one moment. `store.records` has it for every back end."""
 
 
-class Writer(Reader, Protocol):
-    """One atomic unit of change. Everything in it is committed, or nothing is."""
-
+class RecordChanges(Protocol):
     def add(self, record: Record) -> None: ...
 
     def revise(self, record: Record) -> None:
@@ -219,30 +261,18 @@ class Writer(Reader, Protocol):
         """An earlier revision of a memory that is here, taken over from elsewhere; one that is there stays."""
         ...
 
-    def add_side_records(self, items: Sequence[SideRecord]) -> int:
-        """Take over what was kept beside the records elsewhere; says how many were new."""
-        ...
-
     def rewrite(self, record: Record) -> None:
         """Replace what a record says where it lies, without keeping what it said: for a memory the revision that it
         names, current or earlier. The bytes before it are really gone.
         """
         ...
 
-    def rewrite_side_record(self, before: SideRecord, after: SideRecord) -> None:
-        """The same for what is kept beside the records."""
-        ...
-
     def remove(self, kind: type[R], record_id: str) -> None:
         """Really remove a record, and for a memory its revisions, vectors, log lines, signals and edges with it."""
         ...
 
-    def keep_trust(self, memory: Memory, level: int, marks: Sequence[int] = ()) -> None:
-        """Note what a memory is trusted, under which parents it hangs, and marks to know its text again by."""
-        ...
-
     def claim(self, owner: str, *, now: float, latest: float, limit: int) -> list[Lease]:
-        """Lease free jobs to `owner`, the longest due first, each claim counted as an attempt. One statement.
+        """Lease free jobs to `owner`, the longest due first, each claim counted as an attempt.
 
         Due is what was ready before `now`, and what would be ready only after `latest`, which no clock that runs right
         can have written. `owner` gets a number added for each job.
@@ -251,6 +281,20 @@ class Writer(Reader, Protocol):
 
     def change_lease(self, old: Lease | None, new: Lease | None) -> bool:
         """Replace a lease if its owner and beat are still those of `old` (None: there is no lease); None removes it."""
+        ...
+
+
+class SideRecordChanges(Protocol):
+    def add_side_records(self, items: Sequence[SideRecord]) -> int:
+        """Take over what was kept beside the records elsewhere; says how many were new."""
+        ...
+
+    def rewrite_side_record(self, before: SideRecord, after: SideRecord) -> None:
+        """Replace what is kept beside the records; the bytes before it are really gone."""
+        ...
+
+    def keep_trust(self, memory: Memory, level: int, marks: Sequence[int] = ()) -> None:
+        """Note what a memory is trusted, under which parents it hangs, and marks to know its text again by."""
         ...
 
     def keep_vectors(self, identity: EmbedderIdentity, memory_id: str, vectors: Mapping[str, bytes]) -> None: ...
@@ -262,7 +306,11 @@ class Writer(Reader, Protocol):
         ...
 
 
-class Store(Protocol):
+class Writer(Reader, RecordChanges, SideRecordChanges, Protocol):
+    """One atomic unit of change. Everything in it is committed, or nothing is."""
+
+
+class StoreTransactions(Protocol):
     @property
     def info(self) -> StoreInfo: ...
 
@@ -277,15 +325,28 @@ class Store(Protocol):
         ...
 
     def head(self) -> int:
-        """The number of the last committed change."""
+        """The position of the last committed change: up to here the feed no longer changes, and whatever is committed
+        later comes after it. Positions rise and say nothing else: between two of them there may be any number of
+        changes, or none. 0 is before the first.
+        """
         ...
 
-    def changes(self, after: int, limit: int) -> list[Change]: ...
+    def changes(self, after: int, limit: int) -> list[Change]:
+        """The first changes after a position, in order; fewer than `limit` only where there are no more."""
+        ...
 
     def unscoped(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
         """Records of any tenant, for followers that build views; what it gives never reaches a caller as it is."""
         ...
 
+    def verify(self) -> list[Damage]: ...
+
+    def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class StoreLogs(Protocol):
     def log_shown(self, exposures: Sequence[Exposure]) -> None:
         """Note what was shown. Apart from reads; may be skipped on a read-only bank."""
         ...
@@ -299,6 +360,10 @@ class Store(Protocol):
     def drop_gaps(self, tenant: str, ids: Sequence[str]) -> int:
         """Really remove gaps; says how many there were."""
         ...
+
+
+class StoreState(Protocol):
+    """What is no record and changes in place: settings, tokens, the queue."""
 
     def setting(self, name: str) -> str | None: ...
 
@@ -326,11 +391,37 @@ class Store(Protocol):
         """Add a token, or replace the one with the same id."""
         ...
 
-    def verify(self) -> list[Damage]: ...
 
-    def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None: ...
+class Store(StoreTransactions, StoreLogs, StoreState, Protocol):
+    """A bank's records. `store.record_store` has it for every back end; a back end implements `store.engine.Engine`."""
 
-    def close(self) -> None: ...
+
+class Backend(Protocol):
+    """A kind of store, asked about a bank before it is open."""
+
+    def exists(self, location: Location) -> bool:
+        """Whether there is a bank to open. Makes none."""
+        ...
+
+    def open(
+        self, location: Location, *, durability: str, create: bool, read_only: bool, clock: Callable[[], float]
+    ) -> Store: ...
+
+    def checks(self, location: Location) -> Iterable[Check]:
+        """What must be right before a bank can be opened there, such as a library and permissions."""
+        ...
+
+    def integrity(self, location: Location) -> Check:
+        """A quick look whether a bank that opens is whole; `Store.verify` reads every row."""
+        ...
+
+    def recover(
+        self, location: Location, backup: Path, *, kept_as: str, settings: Edits, dry_run: bool, progress: Tick | None
+    ) -> Recovered:
+        """Put a backup in the place of a bank, once it is checked. What was there is kept, named with `kept_as`;
+        `settings` are rewritten in what takes its place.
+        """
+        ...
 
 
 # ---------------------------------------------------------------- finding them
@@ -394,8 +485,8 @@ class Candidates:
     """(n, 2): the rows of the turns just before and after it in the same conversation; −1 where there is none."""
     scopes: list[Scope]
     standings: Sequence[Standing]
-    handles: NDArray[np.int64]
-    """For `Index.vectors`; good until the next `apply`."""
+    handles: NDArray[np.int64] | None = None
+    """For the `FusedSearch` that found them, good until the next `apply`; nobody else can tell what they mean."""
     exhausted: bool
     """True when a greater depth would bring nothing new."""
     considered: int
@@ -427,44 +518,135 @@ class IndexInfo:
     """Whether it cannot be read at all; the next search builds it again."""
 
 
-class Index(Protocol):
-    """A view of the feed: rebuildable, never the truth. One process writes it at a time, any number read it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexPosition:
+    """How far in the feed an index is."""
+
+    applied: int = 0
+    """The number of the last change that it has seen."""
+    mark: int = 0
+    """The mark of the batch with that change."""
+    stamp: tuple[int, int] = (0, 0)
+    """Another one after every commit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordRow:
+    """The words of a memory as terms, which are 32-bit numbers that no text tells anything about."""
+
+    memory: Memory
+    """Of which an index keeps the id and what a `Filter` asks for."""
+    terms: Mapping[int, int]
+    """How much each term weighs: 1–255. Terms for its tags, its id and its whole texts are among them."""
+    length: int
+    """The weights of all its words together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frequencies:
+    """What a tenant's memories, of any state, say about how rare words are."""
+
+    rows: int
+    mean_length: float
+    holding: Sequence[int]
+    """How many of them have each term."""
+
+
+class Vectors(Protocol):
+    """A vector for each memory, found by its direction. Every call is one that a vector database has.
+
+    Words come first: a memory's vector is given after its `WordRow`, in the same order as those.
+    """
 
     @property
     def identity(self) -> EmbedderIdentity: ...
 
     @property
-    def applied(self) -> int: ...
+    def position(self) -> IndexPosition:
+        """What `advance` was told last; its `stamp` is nobody's business."""
+        ...
+
+    def advance(self, position: IndexPosition) -> None:
+        """Keep how far in the feed this is, once what was given before is as durable as this is going to be."""
+        ...
+
+    def upsert(self, rows: Sequence[tuple[Memory, Floats]]) -> None:
+        """Keep the vector of each, and of the memory its id and what a `Filter` asks for."""
+        ...
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Ids that are not there are none of its business."""
+        ...
+
+    def search(self, vector: Floats, where: Filter, k: int) -> list[tuple[str, float]]:
+        """The ids of the `k` nearest that pass the filter and their cosines, the nearest first."""
+        ...
+
+    def fetch(self, ids: Sequence[str]) -> dict[str, Floats]:
+        """The vectors of those ids that have one."""
+        ...
+
+    def clear(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Words(Protocol):
+    """The terms of each memory. A keyword index or a database of sparse vectors can be one."""
 
     @property
-    def mark(self) -> int:
-        """The mark of the last batch."""
+    def position(self) -> IndexPosition: ...
+
+    def advance(self, position: IndexPosition) -> None: ...
+
+    def upsert(self, rows: Sequence[WordRow]) -> None: ...
+
+    def delete(self, ids: Sequence[str]) -> None: ...
+
+    def search(self, terms: Mapping[int, float], where: Filter, k: int) -> list[str]:
+        """Of the memories that pass the filter and have any of the terms the `k` best ids: by what the terms they have
+        are worth, more where they weigh much and less in long memories. It need not be our BM25 to the digit: recall
+        scores the rows of what is found itself.
+        """
         ...
 
-    def info(self) -> IndexInfo: ...
-
-    def writing(self, *, wait_s: float) -> AbstractContextManager[bool]:
-        """The right to `apply` and `embed`; False when another process kept it for longer than `wait_s`."""
+    def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
+        """Of this tenant alone, since from a word's rarity one could tell whether others use it."""
         ...
 
-    def apply(self, batch: IndexBatch) -> None: ...
-
-    def awaiting_vectors(self, limit: int) -> list[str]:
-        """Ids of live memories without vectors, in the order in which `embed` takes them."""
+    def count(self, where: Filter | None = None) -> int:
+        """How many memories pass the filter; without one, how many there are."""
         ...
 
-    def embed(self, ids: Sequence[str], vectors: Mapping[str, Floats]) -> None:
-        """Vectors by facet, a row for each id that `awaiting_vectors` just gave."""
-        ...
+    def clear(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Halves:
+    vectors: Vectors
+    words: Words
+    writing: Callable[[float], AbstractContextManager[bool]]
+    """The right to write both, waited for at most so many seconds: only one process has it at a time."""
+
+
+class FusedSearch(Protocol):
+    """For an index that has both halves in one place: candidates with all their columns at one stroke."""
 
     def search(self, probe: Probe) -> Candidates: ...
 
-    def vectors(self, handles: NDArray[np.int64]) -> Floats: ...
-
-    @property
-    def stamp(self) -> tuple[int, int]:
-        """Another one after every commit."""
+    def vectors_of(self, found: Candidates, rows: Sequence[int]) -> Floats:
+        """The vectors of some of the candidates; zeros where there is none any more."""
         ...
+
+    def are_sound(self, found: Candidates, rows: Sequence[int]) -> bool:
+        """Whether what the index says of these candidates is what was written."""
+        ...
+
+
+class IndexUpkeep(Protocol):
+    """For an index in files of our own, that knows its damage and can be continued in memory."""
 
     def ahead(self) -> Index:
         """The index as it is, to be continued in memory: what is written to it nobody else sees, and nobody waits."""
@@ -472,10 +654,6 @@ class Index(Protocol):
 
     def in_doubt(self) -> list[str]:
         """Ids that a batch was changing when its writer died or the power went; to be applied again as they are."""
-        ...
-
-    def are_sound(self, handles: NDArray[np.int64]) -> bool:
-        """Whether what the index says of these candidates is what was written."""
         ...
 
     def is_sound_at(self, turn: int) -> bool:
@@ -498,8 +676,96 @@ class Index(Protocol):
         """Keep what is whole and build the rest again, at one stroke. `restored` is told the ids that are whole."""
         ...
 
+
+class Index(Protocol):
+    """A view of the feed: rebuildable, never the truth. One process writes it at a time, any number read it."""
+
+    @property
+    def identity(self) -> EmbedderIdentity: ...
+
+    @property
+    def halves(self) -> Halves: ...
+
+    @property
+    def fused(self) -> FusedSearch | None:
+        """The quick way to candidates; without one they are put together from the halves (`recall.candidates`)."""
+        ...
+
+    @property
+    def upkeep(self) -> IndexUpkeep | None:
+        """None where damage is somebody else's business, as it is a server's."""
+        ...
+
+    @property
+    def position(self) -> IndexPosition: ...
+
+    def info(self) -> IndexInfo: ...
+
+    def writing(self, *, wait_s: float) -> AbstractContextManager[bool]:
+        """The right to `apply` and `embed`; False when another process kept it for longer than `wait_s`."""
+        ...
+
+    def apply(self, batch: IndexBatch) -> None: ...
+
+    def awaiting_vectors(self, limit: int) -> list[str]:
+        """Ids of live memories without vectors, in the order in which `embed` takes them."""
+        ...
+
+    def embed(self, ids: Sequence[str], vectors: Mapping[str, Floats]) -> None:
+        """Vectors by facet, a row for each id that `awaiting_vectors` just gave."""
+        ...
+
     def clear(self) -> None:
         """Forget everything, to follow the feed from its beginning."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class IndexBuilds(Protocol):
+    """Where the indexes of a bank lie. `name` says the build, the embedder and the policy, and begins with "BUILD-".
+
+    The index of past tasks lies under the same name with "-tasks" behind it.
+    """
+
+    def place(self, name: str) -> str:
+        """Where a build lies now; another answer means that what was opened is not the one in force any more."""
+        ...
+
+    def is_there(self, name: str) -> bool: ...
+
+    def open(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> Index | Halves:
+        """The index, made where there is none, and anew where it is damaged. A server is asked for nothing yet."""
+        ...
+
+    def open_tasks(
+        self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...], *, anew: bool
+    ) -> Index | Halves: ...
+
+    def inspect(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> Index | None:
+        """To look for damage in; None where there is none that could be looked for. Makes and mends nothing."""
+        ...
+
+    def info(self, name: str) -> IndexInfo | None:
+        """What is known of it without opening it for search; None when there is none yet."""
+        ...
+
+    def distrust(self) -> None:
+        """What lies there cannot be used, and may not be changed by a bank that is only read."""
+        ...
+
+    def building(self, wait_s: float) -> AbstractContextManager[bool]:
+        """The right to build another index: one at a time, of threads and of processes."""
+        ...
+
+    def remove(self, build: int) -> None: ...
+
+    def remove_left_over(self, keep: str) -> None:
+        """Every build whose name does not begin so and that nobody is at."""
+        ...
+
+    def remove_all(self) -> bool:
+        """False where there is none that may be removed."""
         ...
 
     def close(self) -> None: ...

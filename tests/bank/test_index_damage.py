@@ -173,7 +173,7 @@ def test_what_is_stored_while_another_process_writes_the_index_is_found_at_once(
             assert hits.not_yet_indexed == 0
             assert bank.search("quagga", floor=0.0).memories[0].id == filled[2]
             assert filled[5] not in found(bank)
-            assert other.applied < bank.context.store.head(), "the index itself was left alone"
+            assert other.position.applied < bank.context.store.head(), "the index itself was left alone"
         other.close()
         assert bank.catch_up()
         assert found(bank) == {*filled, fresh.id} - {filled[5]}

@@ -183,6 +183,11 @@ def test_the_bank_that_is_named_is_the_bank_of_the_hooks(rb, settings, user, tmp
     assert server["args"][-4:] == ["--bank", str(tmp_path / "my bank.db"), "serve", "--mcp"]
 
 
+def test_a_bank_may_be_named_by_a_url(rb, settings, tmp_path):
+    rb("install", "claude-code", "--bank", f"sqlite:///{tmp_path}/bank.db")
+    assert f"--bank {tmp_path}/bank.db hook claude-code" in settings.read_text()
+
+
 def test_without_the_extra_the_server_is_left_out_and_said_so(rb, user, monkeypatch):
     monkeypatch.setattr("reasoningbank.cli.commands.install.find_spec", lambda name: None)
     result = rb("install", *AGENTS)

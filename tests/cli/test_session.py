@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 from reasoningbank.core.errors import Conflict
 
 
@@ -99,3 +101,19 @@ def test_a_step_that_failed_and_the_one_that_mended_it_become_a_lesson(rb):
     assert "2. make migrate LOCK_TIMEOUT=60s (worked)" in shown
     assert "add `LOCK_TIMEOUT=60s`" in rb("distill").out
     assert "Nothing to distil" in rb("distill").err
+
+
+def test_transcripts_of_eight_days_are_listed_by_day_whatever_their_names(rb, tmp_path):
+    folder = tmp_path / "transcripts"
+    folder.mkdir()
+    for day in range(8):
+        record = {
+            "type": "user", "sessionId": f"s{day * 5 % 8}", "uuid": f"u{day}", "timestamp": f"2026-10-0{day + 1}T12:00:00.000Z",
+            "message": {"role": "user", "content": f"Do the work of day {day}, all of it"},
+        }  # fmt: skip
+        (folder / f"{day * 3 % 8}.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
+    assert rb("ingest", folder).code == 0
+    told = rb("session", "list", "--json").json
+    assert [one["task"] for one in told["sessions"]] == [
+        f"Do the work of day {day}, all of it" for day in range(7, -1, -1)
+    ]

@@ -61,7 +61,7 @@ def embed_all(index: Index, vector_of: Callable[[str], np.ndarray]) -> None:
 
 def found(index: Index, text: str = "shared words", **where: object) -> list[str]:
     probe = Probe(vector=None, text=text, where=Filter(**{"tenant": "t", **where}), depth=10_000)  # type: ignore[arg-type]
-    return sorted(index.search(probe).ids)
+    return sorted(index.fused.search(probe).ids)
 
 
 def numbers(ids: Sequence[str]) -> list[int]:
@@ -69,7 +69,7 @@ def numbers(ids: Sequence[str]) -> list[int]:
 
 
 def test_an_empty_index_finds_nothing_and_has_applied_nothing(index: Index) -> None:
-    assert index.applied == 0
+    assert index.position.applied == 0
     assert found(index) == []
     assert index.awaiting_vectors(10) == []
     assert index.identity == IDENTITY
@@ -120,7 +120,7 @@ def test_a_revision_replaces_the_words_and_an_erasure_removes_them(index: Index)
     assert numbers(found(index, "other terms", namespace="m")) == [1]
     apply(index, 5, erased=["mem_00001", "mem_none"])
     assert found(index, "other terms") == []
-    assert index.applied == 5
+    assert index.position.applied == 5
     assert index.info().memories == 1
 
 
@@ -131,7 +131,7 @@ def test_standings_are_given_back_as_they_were(index: Index) -> None:
     )
     apply(index, 2, standings={"mem_00001": judged, "mem_none": judged})
     probe = Probe(vector=None, text="shared", where=Filter(tenant="t"), depth=10)
-    assert index.search(probe).standings == [judged]
+    assert index.fused.search(probe).standings == [judged]
 
 
 def test_the_nearest_vectors_come_first_and_nan_marks_those_without(index: Index) -> None:
@@ -145,27 +145,27 @@ def test_the_nearest_vectors_come_first_and_nan_marks_those_without(index: Index
     add(index, 61, a_memory(60))
     for row in (0, 17, 59):
         probe = Probe(vector=vectors[row], text="nothing in common", where=Filter(tenant="t"), depth=10)
-        candidates = index.search(probe)
+        candidates = index.fused.search(probe)
         cosine = np.nan_to_num(candidates.cosine[:, 0], nan=-2.0)
         best = [candidates.ids[i] for i in np.argsort(-cosine)[:5]]
         expected = np.argsort(-(vectors @ vectors[row]))[:5]
         assert numbers(best) == expected.tolist()
-        kept = index.vectors(candidates.handles[[candidates.ids.index(best[0])]])[0]
+        kept = index.fused.vectors_of(candidates, [candidates.ids.index(best[0])])[0]
         assert kept @ vectors[row] == pytest.approx(1.0, abs=0.01)
     probe = Probe(vector=vectors[0], text="title60", where=Filter(tenant="t"), depth=10)
-    candidates = index.search(probe)
+    candidates = index.fused.search(probe)
     assert np.isnan(candidates.cosine[candidates.ids.index("mem_00060"), 0])
 
 
 def test_the_ceiling_tells_how_much_of_the_query_was_met(index: Index) -> None:
     add(index, 20, *(a_memory(n, title="x", content=f"word{n} common") for n in range(20)))
     probe = Probe(vector=None, text="word7 common", where=Filter(tenant="t"), depth=10)
-    candidates = index.search(probe)
+    candidates = index.fused.search(probe)
     share = candidates.keyword / candidates.keyword_ceiling
     best = candidates.ids[int(np.argmax(share))]
     assert numbers([best]) == [7]
     assert float(share.max()) <= 1.0
-    half = index.search(replace(probe, text="word7 unheardof"))
+    half = index.fused.search(replace(probe, text="word7 unheardof"))
     assert 0.0 < float(half.keyword.max()) / half.keyword_ceiling < 0.7 * float(share.max())
 
 
@@ -177,7 +177,7 @@ def test_replaying_a_batch_changes_nothing(index: Index) -> None:
         add(index, 2, a_memory(1, content="other terms"))
     assert numbers(found(index, "other terms")) == [1]
     assert index.info().memories == 1
-    assert index.applied == 4
+    assert index.position.applied == 4
 
 
 def test_what_was_applied_is_there_after_opening_again_and_for_others_at_once(
@@ -186,12 +186,12 @@ def test_what_was_applied_is_there_after_opening_again_and_for_others_at_once(
     other = opened()
     for number in range(30):
         add(index, number + 1, a_memory(number))
-        assert other.applied == number + 1
+        assert other.position.applied == number + 1
         assert len(found(other)) == number + 1
     other.close()
     again = opened()
     assert len(found(again)) == 30
-    assert again.applied == 30
+    assert again.position.applied == 30
     again.close()
 
 
@@ -211,7 +211,7 @@ def test_what_was_filtered_out_is_counted(index: Index) -> None:
         index, 3, a_memory(1), a_memory(2, outcome=Outcome.FAILURE), a_memory(3, namespace="m"), a_memory(4, tenant="u")
     )
     where = Filter(tenant="t", namespace="n", outcome=Outcome.SUCCESS)
-    candidates = index.search(Probe(vector=None, text="shared", where=where, depth=10))
+    candidates = index.fused.search(Probe(vector=None, text="shared", where=where, depth=10))
     assert candidates.considered == 1
     assert {k: v for k, v in candidates.filtered_out.items() if v} == {"namespace": 1, "outcome": 1}
     assert candidates.exhausted
@@ -227,7 +227,7 @@ def test_ids_that_are_asked_for_come_back_with_their_scores_where_the_filter_let
     )
     also = tuple(a_memory(number).id for number in (2, 3, 9))
     probe = Probe(vector=None, text="shared words", where=Filter(tenant="t"), depth=5, also=also)
-    candidates = index.search(probe)
+    candidates = index.fused.search(probe)
     assert numbers(candidates.ids) == [1, 2]
     assert candidates.keyword[0] > 0.0 == candidates.keyword[1]
 
@@ -235,7 +235,7 @@ def test_ids_that_are_asked_for_come_back_with_their_scores_where_the_filter_let
 def columns(index: Index, text: str, depth: int = 100, **where: object) -> dict[int, tuple[bool, bool]]:
     """Of each memory that comes up, whether it is asked for by a rare word, and whether it is the very question."""
     probe = Probe(vector=None, text=text, where=Filter(**{"tenant": "t", **where}), depth=depth)  # type: ignore[arg-type]
-    candidates = index.search(probe)
+    candidates = index.fused.search(probe)
     assert len(candidates.named) == len(candidates.exact) == len(candidates.beside) == len(candidates.ids)
     told = zip(candidates.named.tolist(), candidates.exact.tolist(), strict=True)
     return dict(zip(numbers(candidates.ids), told, strict=True))
@@ -302,7 +302,7 @@ def test_the_rarest_word_is_what_a_word_of_one_memory_counts_whatever_the_size(i
     for seq, upto in enumerate((20, 200, 2_000), start=1):
         add(index, seq, *(a_memory(number, content=f"only{number}") for number in range(upto)))
         probe = Probe(vector=None, text="only7", where=Filter(tenant="t"), depth=5)
-        candidates = index.search(probe)
+        candidates = index.fused.search(probe)
         assert candidates.rarest_word > before
         before = candidates.rarest_word
         assert float(candidates.keyword.max()) / candidates.rarest_word == pytest.approx(1.1, abs=0.25)
@@ -311,9 +311,9 @@ def test_the_rarest_word_is_what_a_word_of_one_memory_counts_whatever_the_size(i
 def test_the_rarest_word_does_not_tell_how_many_memories_other_tenants_have(index: Index) -> None:
     add(index, 1, *(a_memory(number) for number in range(5)))
     probe = Probe(vector=None, text="shared", where=Filter(tenant="t"), depth=5)
-    alone = index.search(probe).rarest_word
+    alone = index.fused.search(probe).rarest_word
     add(index, 2, *(a_memory(number, tenant="u") for number in range(100, 200)))
-    assert index.search(probe).rarest_word == pytest.approx(alone)
+    assert index.fused.search(probe).rarest_word == pytest.approx(alone)
 
 
 def test_a_turn_has_the_turns_before_and_after_it_beside_it(index: Index) -> None:
@@ -332,7 +332,7 @@ def test_a_turn_has_the_turns_before_and_after_it_beside_it(index: Index) -> Non
 
     def beside(**where: object) -> dict[int, set[int]]:
         probe = Probe(vector=None, text="ann bob zanzibar", where=Filter(**{"tenant": "t", **where}), depth=50)  # type: ignore[arg-type]
-        candidates = index.search(probe)
+        candidates = index.fused.search(probe)
         own = numbers(candidates.ids)
         pairs = candidates.beside.tolist()
         return {own[row]: {own[place] for place in pair if place >= 0} for row, pair in enumerate(pairs)}
@@ -348,5 +348,5 @@ def test_a_turn_has_the_turns_before_and_after_it_beside_it(index: Index) -> Non
 def test_a_turn_comes_up_with_its_neighbour_though_nothing_else_finds_it(index: Index) -> None:
     add(index, 2, a_memory(1, content="Ann: zanzibar"), a_memory(2, content="Bob: yes", tags=("kept",)))
     probe = Probe(vector=None, text="zanzibar", where=Filter(tenant="t"), depth=1)
-    assert numbers(index.search(probe).ids) == [1, 2]
-    assert numbers(index.search(replace(probe, where=Filter(tenant="t", tags=("kept",)))).ids) == []
+    assert numbers(index.fused.search(probe).ids) == [1, 2]
+    assert numbers(index.fused.search(replace(probe, where=Filter(tenant="t", tags=("kept",)))).ids) == []

@@ -1,4 +1,5 @@
-"""What every store must do, whatever it keeps its records in. A second backend is one line in `BACKENDS`."""
+"""What every store must do, whatever it keeps its records in. Another engine is one line in `BACKENDS`; the one in memory
+is the reference."""
 
 from __future__ import annotations
 
@@ -42,17 +43,21 @@ from reasoningbank.core.types import (
     Trajectory,
 )
 from reasoningbank.ports import Store, Writer
+from reasoningbank.store.memory import MemoryEngine, MemoryTables
+from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.sqlite.store import SqliteStore
 
-BACKENDS: dict[str, Callable[[Path], Store]] = {
-    "sqlite": lambda folder: SqliteStore(folder / "bank.db"),
+BACKENDS: dict[str, Callable[[Path, MemoryTables], Store]] = {
+    "sqlite": lambda folder, _: SqliteStore(folder / "bank.db"),
+    "memory": lambda _, tables: RecordStore(MemoryEngine(tables)),
 }
 IDENTITY = EmbedderIdentity(name="hash", model="m", dimension=2, revision="1")
 
 
 @pytest.fixture(params=BACKENDS)
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Store]:
-    return lambda: BACKENDS[request.param](tmp_path)
+    tables = MemoryTables()
+    return lambda: BACKENDS[request.param](tmp_path, tables)
 
 
 @pytest.fixture
@@ -457,8 +462,8 @@ def test_what_was_shown_is_counted_and_listed_in_order(store: Store) -> None:
             "mem_t_000001": 1,
             "mem_t_000002": 2,
         }
-        assert reader.shown_in("trj") == ["mem_t_000002", "mem_t_000001"]
-        assert reader.shown_in("other") == []
+        assert list(reader.shown_in("trj")) == ["mem_t_000002", "mem_t_000001"]
+        assert reader.shown_in("other") == {}
 
 
 def test_what_was_withheld_was_not_shown_but_is_known(store: Store) -> None:
@@ -467,8 +472,7 @@ def test_what_was_withheld_was_not_shown_but_is_known(store: Store) -> None:
     store.log_shown([held, exposure("mem_t_000002", trajectory_id="trj", holdout=0.25)])
     with store.read("t") as reader:
         assert reader.exposure_counts(["mem_t_000001", "mem_t_000002"]) == {"mem_t_000002": 1}
-        assert reader.shown_in("trj") == ["mem_t_000002"]
-        assert reader.ranks_in("trj") == {"mem_t_000002": 1}
+        assert reader.shown_in("trj") == {"mem_t_000002": (1, "")}
         assert reader.side_records(Exposure)[0] == held
         assert reader.side_records(Exposure)[0].withheld is True
 
@@ -490,11 +494,13 @@ def test_like_tasks_are_the_latest_of_a_kind_that_ended_well_or_badly(store: Sto
     add(store, *ended)
     first, second, _, fourth, fifth = (trajectory.id for trajectory in ended)
     with store.read("t") as reader:
-        assert reader.like_tasks("n", kind_of(ended[2]), 9) == {second: False, first: True}
-        assert list(reader.like_tasks("n", None, 9)) == [fourth, second, first]
-        assert list(reader.like_tasks(None, None, 2)) == [fifth, fourth]
+        assert reader.like_tasks([("n", kind_of(ended[2]))], 9) == [{second: False, first: True}]
+        assert [list(found) for found in reader.like_tasks([("n", None), (None, None)], 2)] == [
+            [fourth, second],
+            [fifth, fourth],
+        ]
     with store.read("u") as reader:
-        assert reader.like_tasks(None, None, 9) == {}
+        assert reader.like_tasks([(None, None)], 9) == [{}]
 
 
 def test_a_session_that_ends_becomes_a_like_task_and_goes_with_its_erasure(store: Store) -> None:
@@ -503,11 +509,11 @@ def test_a_session_that_ends_becomes_a_like_task_and_goes_with_its_erasure(store
     for outcome, expected in (("success", {runs.id: True}), ("failure", {runs.id: False}), ("unknown", {})):
         revise(store, replace(runs, outcome=outcome, ended_at=5.0))
         with store.read("t") as reader:
-            assert reader.like_tasks("n", None, 9) == expected
+            assert reader.like_tasks([("n", None)], 9) == [expected]
     revise(store, replace(runs, outcome="success", ended_at=5.0))
     store.write("t", lambda w: w.remove(Trajectory, runs.id))
     with store.read("t") as reader:
-        assert reader.like_tasks(None, None, 9) == {}
+        assert reader.like_tasks([(None, None)], 9) == [{}]
 
 
 def test_evidence_is_found_by_the_session_in_which_it_arose(store: Store) -> None:
@@ -844,7 +850,7 @@ def test_no_reader_method_shows_what_belongs_to_another_tenant(store: Store) -> 
             assert reader.revisions(memory.id) == []
             assert reader.vectors(IDENTITY, [memory.id]) == {}
             assert reader.exposure_counts([memory.id]) == {}
-            assert reader.shown_in(trajectory.id) == []
+            assert reader.shown_in(trajectory.id) == {}
             assert not reader.erased([second.id])
             assert (
                 reader.side_records(Exposure) == reader.side_records(KeptVector) == reader.side_records(Tombstone) == []
@@ -944,6 +950,7 @@ def test_a_closed_store_says_so_and_closing_twice_is_fine(opened: Callable[[], S
     again.close()
 
 
+@pytest.mark.parametrize("opened", ["sqlite"], indirect=True)
 def test_a_backup_is_whole_while_others_write_and_never_overwrites(store: Store, tmp_path: Path) -> None:
     add(store, *(a_memory(i) for i in range(500)))
     seen: list[tuple[int, int]] = []

@@ -13,7 +13,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import EmbedderError, EmbedderMismatch, InvalidInput
-from reasoningbank.wiring import identity_of
+from reasoningbank.wiring.embedders import identity_of
 
 OWN = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "nomic-embed-text": 768, "org/model": 48}
 TEXTS = (

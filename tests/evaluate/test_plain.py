@@ -23,7 +23,6 @@ def candidates(cosine: list[float], keyword: list[float]) -> Candidates:
         beside=np.full((len(cosine), 2), -1),
         scopes=[],
         standings=[],
-        handles=np.arange(len(cosine)),
         exhausted=True,
         considered=len(cosine),
         filtered_out={},

@@ -321,7 +321,7 @@ def make_bank(store: SqliteStore) -> ReasoningBank:
     from reasoningbank.core.ids import IdSource
 
     context = BankContext(
-        store=store,
+        bare_store=store,
         tenant="local",
         namespace="n",
         clock=time.time,

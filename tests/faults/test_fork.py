@@ -449,7 +449,7 @@ def test_looking_into_a_file_that_is_open_does_not_tell_others_that_it_is_not(pa
 AFTER_A_CLOSE = """
 closed = opened(PATH + "-other")
 write(closed, 1)
-still_known = closed.context.store._connections.writer
+still_known = closed.context.store.engine._connections.writer
 closed.close()
 bank = opened()
 write(bank)

@@ -141,7 +141,7 @@ def test_what_is_said_of_a_write_that_is_interrupted_anywhere_is_true(
 
 def waiting(store: SqliteStore, count: int) -> None:
     deadline = time.monotonic() + WITHIN_S
-    while len(store._commits.queue) < count:
+    while len(store.engine._commits.queue) < count:
         assert time.monotonic() < deadline
         time.sleep(0.0005)
 

@@ -202,15 +202,15 @@ def test_an_index_that_is_brought_forward_while_another_opens_it_is_not_taken_fo
         one.search("first")
         [folder] = Path(f"{path}.index").iterdir()
         before = folder.stat().st_ino
-        real, moved = EmbeddedIndex.mark.fget, []
+        real, moved = EmbeddedIndex.in_doubt, []
 
-        def mark(index: EmbeddedIndex) -> int:
+        def in_doubt(index: EmbeddedIndex) -> list[str]:
             if not moved:
                 moved.append(one.record(title="second", content="of all").id)
                 one.search("second")
-            return int(real(index))
+            return real(index)
 
-        monkeypatch.setattr(EmbeddedIndex, "mark", property(mark))
+        monkeypatch.setattr(EmbeddedIndex, "in_doubt", in_doubt)
         assert len(other.search("of all", floor=0.0).memories) == 2
         assert moved
         assert folder.stat().st_ino == before, "the index was thrown away"

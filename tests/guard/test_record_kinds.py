@@ -144,7 +144,7 @@ def test_a_sweep_takes_secrets_out_of_every_text_field_of_every_kind(bank, path,
         for kind in KINDS:
             put(writer, kind, make_record(kind, {name: made[kind.noun, name] for name in kind.texts}))
 
-    bank.context.store.write("local", spoil)
+    bank.context.bare_store.write("local", spoil)
     assert len(bank.secrets.scrub().places) == len(KINDS)
     bank.secrets.scrub(apply=True)
     held = b"".join(file.read_bytes() for file in path.parent.rglob("*") if file.is_file())
@@ -162,10 +162,70 @@ def test_no_export_tells_what_was_kept_before_it_was_known_to_be_a_secret(bank, 
             record = make_record(kind, {name: made[kind.noun, name] for name in kind.texts})
             put(writer, kind, replace(record, **dict.fromkeys(kind.needs, kept.id)))
 
-    bank.context.store.write("local", spoil)
+    bank.context.bare_store.write("local", spoil)
     lines = list(bank.export_lines())
     assert {json.loads(line)["type"] for line in lines} >= {kind.noun for kind in KINDS if kind.exported}
     assert [place for place, secret in made.items() if secret in "\n".join(lines)] == []
+
+
+def test_the_layer_itself_scrubs_whatever_is_written_through_it(bank, path, planted, maker):
+    made = {(kind.noun, name): planted.TOKENS["github ghp"](maker) for kind, name in TEXTS}
+
+    def careless(writer):
+        for kind in KINDS:
+            put(writer, kind, make_record(kind, {name: made[kind.noun, name] for name in kind.texts}))
+
+    bank.context.store.write("local", careless)
+    held = b"".join(file.read_bytes() for file in path.parent.rglob("*") if file.is_file())
+    assert [place for place, secret in made.items() if secret.encode() in held] == []
+
+
+ANSWERS = {
+    "get": lambda bank, ids: bank.get(ids["memory"]),
+    "list": lambda bank, ids: bank.list(namespace="*", limit=100),
+    "history": lambda bank, ids: bank.history(ids["memory"]),
+    "search": lambda bank, ids: bank.search("words", namespace="*", floor=0.0, min_confidence=0.0),
+    "inject": lambda bank, ids: bank.inject("words", namespace="*"),
+    "sessions": lambda bank, ids: bank.sessions(namespace="*"),
+    "trajectory": lambda bank, ids: bank.trajectory(ids["trajectory"]),
+    "track": lambda bank, ids: bank.track_of(ids["memory"]),
+    "neighbours": lambda bank, ids: bank.neighbours(ids["memory"]),
+    "edges": lambda bank, ids: bank.edges(),
+    "why": lambda bank, ids: bank.trust.why(ids["memory"]),
+    "rulings": lambda bank, ids: bank.trust.rulings(),
+    "origins": lambda bank, ids: bank.trust.origins(),
+    "job": lambda bank, ids: bank.jobs.get(ids["job"]),
+    "jobs": lambda bank, ids: bank.jobs.list(),
+    "spending": lambda bank, ids: bank.jobs.spending(),
+    "runs": lambda bank, ids: bank.upkeep.runs(),
+    "faded": lambda bank, ids: bank.upkeep.faded(namespace="*"),
+    "teams": lambda bank, ids: bank.teams.list(),
+    "report": lambda bank, ids: bank.report(),
+    "status": lambda bank, ids: bank.status(),
+    "export": lambda bank, ids: list(bank.export_lines()),
+    "seed": lambda bank, ids: list(bank.export_lines(layout="memories")),
+}
+
+
+@pytest.mark.parametrize("door", ANSWERS)
+def test_no_answer_tells_a_text_that_was_kept_before_it_was_known_to_be_a_secret(door, bank, planted, maker):
+    made = {(kind.noun, name): planted.TOKENS["github ghp"](maker) for kind, name in TEXTS}
+    other = bank.record(title="other words", content="plain words")
+    ids: dict[str, str] = {}
+
+    def spoil(writer):
+        for kind in KINDS:
+            record = make_record(kind, {name: made[kind.noun, name] for name in kind.texts})
+            needed = dict.fromkeys(kind.needs, ids.get("memory", ""))
+            if "target_id" in needed:
+                needed["target_id"] = other.id
+            record = replace(record, **needed)
+            ids[kind.noun] = getattr(record, "id", "")
+            put(writer, kind, record)
+
+    bank.context.bare_store.write("local", spoil)
+    told = repr(ANSWERS[door](bank, ids))
+    assert [place for place, secret in made.items() if secret in told] == []
 
 
 def test_what_cannot_be_without_a_record_goes_with_it_and_comes_in_only_with_it(tmp_path, bank):
@@ -176,7 +236,7 @@ def test_what_cannot_be_without_a_record_goes_with_it_and_comes_in_only_with_it(
             if kind.needs:
                 put(writer, kind, replace(make_record(kind, {}), **dict.fromkeys(kind.needs, kept.id)))
 
-    bank.context.store.write("local", fill)
+    bank.context.bare_store.write("local", fill)
     lines = [json.loads(line) for line in bank.export_lines()]
     orphans = [line for line in lines if line["type"] != "header" and kind_of_line(line).needs]
     assert {line["type"] for line in orphans} == {kind.noun for kind in KINDS if kind.needs}

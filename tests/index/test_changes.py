@@ -60,7 +60,7 @@ def test_replaying_a_batch_changes_nothing(open_bench, random_memories) -> None:
         assert bench.index.info().memories == 60
         assert bench.index.info().awaiting_vectors == 0
         bench.check("retry cache", query, 10, Filter(tenant="local"))
-        assert bench.index.applied == 2 + again
+        assert bench.index.position.applied == 2 + again
 
 
 def test_a_random_life_agrees_with_the_oracle_once_compacted(open_bench, random_memories, memory, monkeypatch) -> None:
@@ -150,7 +150,7 @@ def test_erasing_an_unknown_id_is_no_work(open_bench, memory) -> None:
     bench.apply(added=[memory("mem_a", title="retry")])
     bench.apply(erased=["mem_never"])
     assert bench.index._latest().directory.name == "gen-1"
-    assert bench.index.applied == 2
+    assert bench.index.position.applied == 2
 
 
 def test_an_id_may_come_back_after_erasure(open_bench, memory) -> None:

@@ -170,7 +170,7 @@ def test_rows_that_no_segment_covers_are_found_alike_however_often_they_were_ask
             found = bench.search(question, None, depth=50)
             assert found.ids == once.ids
             assert found.keyword.tolist() == once.keyword.tolist()
-    assert len(bench.index._snapshot().tail._sorted[0])
+    assert len(bench.index.latest_snapshot()[1].tail._sorted[0])
 
 
 @pytest.mark.parametrize("text", ["\0", "\ud800 lone", "\u202ertl\u202c", "word " * 30_000, "a" * 1_000_000])
@@ -186,7 +186,7 @@ def test_handles_give_vectors_back_and_stale_ones_give_zeros(open_bench, memory)
     bench.apply(added=[memory("mem_a", title="retry"), memory("mem_b", title="retry"), memory("mem_c", title="retry")])
     bench.embed(np.random.default_rng(1), 2)
     found = bench.search("retry")
-    vectors = bench.index.vectors(found.handles)
+    vectors = bench.index.vectors_of(found, range(len(found.ids)))
     for row, memory_id in enumerate(found.ids):
         if memory_id == "mem_c":
             assert not vectors[row].any()
@@ -194,7 +194,7 @@ def test_handles_give_vectors_back_and_stale_ones_give_zeros(open_bench, memory)
             expected = bench.oracle.vectors[memory_id][0]
             assert vectors[row] == pytest.approx(expected / np.linalg.norm(expected), abs=1e-3)
     bench.apply(erased=["mem_a"])
-    assert not bench.index.vectors(found.handles).any()
+    assert not bench.index.vectors_of(found, range(len(found.ids))).any()
 
 
 def test_standings_come_back_exactly(open_bench, memory) -> None:

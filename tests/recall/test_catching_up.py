@@ -70,7 +70,7 @@ def test_past_tasks_are_caught_up_with_too(bank: ReasoningBank) -> None:
     totals.clear()
     assert bank.catch_up(progress=lambda _, total: totals.append(total))
     assert totals == [], "nothing is owed, of memories or of tasks"
-    folder = Path(f"{bank.status().store.location}.index")
+    folder = bank.status().store.location.folder("index")
     assert any(place.name.endswith("-tasks") for place in folder.iterdir())
 
 

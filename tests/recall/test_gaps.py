@@ -176,7 +176,7 @@ def test_any_question_has_a_subject(text):
 
 
 def test_the_log_is_bounded_and_what_was_not_asked_for_longest_goes_first(path, monkeypatch):
-    import reasoningbank.store.sqlite.gap_rows as module
+    import reasoningbank.store.records.gaps as module
 
     monkeypatch.setattr(module, "MOST_GAPS", 5)
     store = SqliteStore(path)

@@ -50,7 +50,7 @@ def test_below_five_places_the_untrusted_get_one_only_when_nobody_else_wants_it(
 def test_a_flood_pushes_nobody_out(bank: ReasoningBank) -> None:
     mine = own(bank, 5)
     before = {hit.id for hit in bank.search(QUERY, limit=6, floor=0.0)}
-    flood(bank, 2_000)
+    flood(bank, 300)
     found = bank.search(QUERY, limit=6, floor=0.0)
     assert before == set(mine)
     assert before <= {hit.id for hit in found}

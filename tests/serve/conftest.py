@@ -17,8 +17,8 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.bank.bank import Bank
 from reasoningbank.serve import tokens
-from reasoningbank.serve.http.server import listening, make_server
-from reasoningbank.serve.http.start import Wishes, service_for
+from reasoningbank.serve.http.server import listening_socket, make_server
+from reasoningbank.serve.http.start import ServeOptions, service_for
 
 JSON = {"content-type": "application/json"}
 
@@ -87,9 +87,9 @@ class Api:
 
 
 @contextmanager
-def served(bank: Bank, mounted: dict[str, Any] | None = None, **wishes: Any) -> Iterator[Api]:
-    wanted = Wishes(host="127.0.0.1", port=0, **wishes)
-    sock = listening("127.0.0.1", 0)
+def served(bank: Bank, mounted: dict[str, Any] | None = None, **options: Any) -> Iterator[Api]:
+    wanted = ServeOptions(host="127.0.0.1", port=0, **options)
+    sock = listening_socket("127.0.0.1", 0)
     service = service_for(bank, wanted, sock, mounted or {})
     started = threading.Event()
     mcp = (mounted or {}).get("/mcp")

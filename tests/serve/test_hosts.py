@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reasoningbank.core.errors import InvalidInput
-from reasoningbank.serve.http.origins import check, doorplate
+from reasoningbank.serve.allowed_hosts import hosts_of_server
+from reasoningbank.serve.http.admission import check_hosts
 from reasoningbank.serve.http.problems import Problem
 
 P = 8710
@@ -34,7 +35,8 @@ def outcome(hosts, origins=(), fetch=(None, None), **plate) -> int:
     given = {"host": "127.0.0.1", "port": P, **plate}
     encode = lambda values: [value.encode("utf-8") for value in values]  # noqa: E731
     try:
-        check(doorplate(given.pop("host"), given.pop("port"), **given), encode(hosts), encode(origins), fetch)
+        allowed = hosts_of_server(given.pop("host"), given.pop("port"), **given)
+        check_hosts(allowed, encode(hosts), encode(origins), fetch)
     except Problem as problem:
         return problem.status
     return 200
@@ -87,7 +89,7 @@ def test_behind_a_proxy_the_public_name_counts():
     assert outcome(["bank.example.org.evil.com"], **plate) == outcome(["example.org"], **plate) == 421
     for wrong in ("bank.example.org", "ftp://x", "https://", "https://u:p@x", "https://x?y"):
         with pytest.raises(InvalidInput):
-            doorplate("0.0.0.0", P, wrong)
+            hosts_of_server("0.0.0.0", P, wrong)
 
 
 def test_a_server_on_one_address_answers_to_it_and_one_on_all_addresses_to_none_by_itself():

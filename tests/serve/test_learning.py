@@ -8,7 +8,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.serve.workers import Staffing
-from tests.learn.test_host import GOOD
+from tests.learn.test_agent_jobs import GOOD
 from tests.serve.conftest import new_token, served
 from tests.serve.test_workers import end_session
 

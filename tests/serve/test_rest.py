@@ -8,6 +8,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.bank.json_view import found_json, history_json, remembered_json
+from reasoningbank.core.learning import Episode
 from tests.serve.conftest import served
 
 
@@ -310,3 +311,21 @@ def test_head_is_get_without_a_body(api):
     made = api.record()
     answer = api("HEAD", f"/v1/memories/{made['id']}")
     assert (answer.status, answer.body) == (200, b"")
+
+
+def test_sessions_and_links_that_were_taken_over_are_listed_newest_first_page_by_page(api):
+    for day in (3, 0, 4, 1, 2):
+        at = 1_700_000_000.0 + day * 86_400
+        api.bank.keep(Episode(task=f"day {day}", namespace="n", source=f"log:{day}", outcome="success", started_at=at))
+    tasks, cursor = [], ""
+    while cursor is not None:
+        page = api("GET", f"/v1/sessions?limit=2{cursor and f'&cursor={cursor}'}").json
+        tasks += [one["task"] for one in page["sessions"]]
+        cursor = page["next"]
+    assert tasks == [f"day {day}" for day in (4, 3, 2, 1, 0)]
+    ids = [api.record(f"m{number}", "x")["id"] for number in range(4)]
+    made = [api.bank.link(ids[0], other, "requires").id for other in ids[1:]]
+    first = api("GET", "/v1/links?limit=1").json
+    api.bank.unlink(first["edges"][0]["id"])
+    rest = api("GET", f"/v1/links?cursor={first['next']}").json
+    assert [one["id"] for one in (*first["edges"], *rest["edges"])] == made[::-1], "a page that is gone ends no list"

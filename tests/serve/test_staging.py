@@ -58,4 +58,4 @@ def test_an_import_and_a_transcript_are_read_from_files_without_a_name(bank, tmp
         backup = api("GET", "/v1/backup")
         assert backup.body.startswith(b"SQLite format 3")
     assert list(folder.rglob("*")) == []
-    assert not list(Path(bank.context.store.info.location).parent.glob("*partial*"))
+    assert not list(bank.context.store.info.location.state.glob("*partial*"))

@@ -104,7 +104,7 @@ def test_of_stores_that_share_a_commit_the_one_that_fails_fails_alone(path: Path
         threads = [threading.Thread(target=store_one, args=(memory_id,)) for memory_id in ids]
         for number, thread in enumerate(threads, start=1):
             thread.start()
-            while len(store._commits.queue) < number:
+            while len(store.engine._commits.queue) < number:
                 threading.Event().wait(0.001)
         go.set()
         for thread in (blocker, *threads):

@@ -90,7 +90,7 @@ def test_an_unreadable_file_is_refused(tmp_path: Path, child: Callable[..., subp
 import os, sys
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankUnavailable
-from reasoningbank.wiring import ReasoningBank
+from reasoningbank.store.sqlite.store import SqliteStore  # what is loaded later could not be read any more
 os.setgid(65534); os.setuid(65534)
 try:
     ReasoningBank.open(sys.argv[1], embedder="hash", namespace="n")

@@ -96,7 +96,7 @@ def test_a_bank_that_does_not_open_is_recovered_and_kept_as_it_was(path: Path, b
     assert done.before is None
     assert done.trouble
     assert done.kept is not None
-    assert done.kept.read_bytes() == damaged[:bytes_kept]
+    assert Path(done.kept).read_bytes() == damaged[:bytes_kept]
     assert titles(path) == ["early"]
 
 

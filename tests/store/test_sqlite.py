@@ -16,12 +16,15 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Exposure, Memory
 from reasoningbank.ports import Writer
+from reasoningbank.store.coding import table_of
+from reasoningbank.store.records.reader import RecordReader
 from reasoningbank.store.sqlite import opening, schema
+from reasoningbank.store.sqlite.backend import SAFE_SQLITE
+from reasoningbank.store.sqlite.batched_inserts import Pending
 from reasoningbank.store.sqlite.group_commit import UNITS_PER_COMMIT, Unit
 from reasoningbank.store.sqlite.schema import MIGRATIONS
-from reasoningbank.store.sqlite.store import SAFE_SQLITE, SqliteStore
-from reasoningbank.store.sqlite.tables import table_of
-from reasoningbank.store.sqlite.task_rows import like_tasks
+from reasoningbank.store.sqlite.store import SqliteStore
+from reasoningbank.store.sqlite.transaction import SqliteTransaction
 
 CANARY = "Zanzibar-canary-7f3a"
 
@@ -84,7 +87,7 @@ def test_writes_that_wait_together_share_commits(path: Path) -> None:
 def test_a_write_behind_more_than_one_commit_takes_returns_only_after_its_own(path: Path) -> None:
     store = SqliteStore(path)
     # Put there by hand: threads queue up in the order in which they get the lock, so they hardly ever overtake.
-    store._commits.queue.extend(Unit("t", lambda writer: None, alone=False) for _ in range(UNITS_PER_COMMIT + 1))
+    store.engine._commits.queue.extend(Unit("t", lambda writer: None, alone=False) for _ in range(UNITS_PER_COMMIT + 1))
     line = Exposure(memory_id="m", tenant="t", trajectory_id=None, query_hash="q", rank=1, at=1.0)
     assert store.write("t", lambda writer: writer.add_side_records([line])) == 1
     with store.read("t") as reader:
@@ -248,7 +251,7 @@ def slow(writer):
     begun.set()
     assert go.wait(30)
     # The main thread is at its gate behind this unit.
-    while not store._commits.queue:
+    while not store.engine._commits.queue:
         pass
     os.kill(os.getpid(), signal.SIGINT)
     assert interrupted.wait(30)
@@ -355,4 +358,5 @@ def test_sessions_from_before_the_view_of_tasks_count_for_their_namespace() -> N
         )
     for statement in schema._CREDIT:
         connection.execute(statement)
-    assert like_tasks(connection, "t", "n", None, 9) == {"trj_1": False, "trj_0": True}
+    rows = RecordReader(SqliteTransaction(Pending(connection), "t", ":memory:"), ":memory:", "")
+    assert rows.like_tasks([("n", None)], 9) == [{"trj_1": False, "trj_0": True}]

@@ -15,6 +15,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.agents.capture_queue import leave_note, take_notes
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.state_dir import place_of
+from reasoningbank.config import locate
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the recorder is started in a child of its own")
 
@@ -143,9 +144,9 @@ def test_a_backup_outlives_a_power_loss_once_it_was_acknowledged(recorded, tmp_p
 def test_the_note_of_a_hook_outlives_a_power_loss(recorded, tmp_path) -> None:
     def act(root: Path) -> None:
         stop = Event(agent="claude-code", kind="stop", named="Stop", session="s", cwd="/", tool_input={})
-        leave_note(place_of(str(root / "bank.db")), stop, "n", 1.0)
+        leave_note(place_of(locate(root / "bank.db")), stop, "n", 1.0)
 
     after = tmp_path / "after"
     after.mkdir()
     recorded(act).bare(every).write_to(after)
-    assert [note.session for _, note in take_notes(place_of(str(after / "bank.db")))] == ["s"]
+    assert [note.session for _, note in take_notes(place_of(locate(after / "bank.db")))] == ["s"]

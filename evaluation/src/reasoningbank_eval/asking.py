@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from reasoningbank import SearchResult
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ranking import profiles
-from reasoningbank.recall.query import SearchResult
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank_eval.okapi import Okapi
 from reasoningbank_eval.plain import DEPTH, NOTHING, SHOWN, Ranking, best_of, plain_rankings

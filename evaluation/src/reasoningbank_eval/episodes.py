@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from reasoningbank.core.errors import NotFound
+from reasoningbank import NotFound
 from reasoningbank.learn.ingest.benchmarks import is_intercode, is_tau_run
 from reasoningbank_eval.reading import json_of
 

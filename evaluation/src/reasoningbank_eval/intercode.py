@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from reasoningbank import Episode, EpisodeStep
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.benchmarks import intercode_in
 from reasoningbank.learn.offline.failure_kind import reads_as_failure
 from reasoningbank_eval.episodes import intercode_sets

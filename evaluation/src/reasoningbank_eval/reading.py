@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.core.errors import InvalidInput
+from reasoningbank import InvalidInput
 
 LARGEST_FIELD_CHARS = 10_000_000
 

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
+from reasoningbank import Episode, Memory, Outcome
 from reasoningbank.core.learning import (
     LONGEST_LESSON_CONTENT_CHARS,
     LONGEST_LESSON_TITLE_CHARS,
     MOST_LESSONS,
-    Episode,
     Lesson,
     Verdict,
 )
-from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.learn.offline.distiller import OfflineDistiller
 from reasoningbank.ports import Reader
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from enum import StrEnum
 from random import Random
 
+from reasoningbank import Draft
 from reasoningbank.core.drafts import MAX_TITLE_CHARS
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.types import Draft
 
 
 class Kind(StrEnum):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.core.errors import InvalidInput
+from reasoningbank import InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank_eval.reading import broken, columns, json_lines, json_of, table, text_in
 from reasoningbank_eval.sets import Document, Kind, LabelledSet, Question, grouped

@@ -18,9 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from reasoningbank import Episode, Outcome
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.learning import Episode
-from reasoningbank.core.types import Outcome
 from reasoningbank.learn.ingest.benchmarks import tau_runs_in
 from reasoningbank.learn.store_lessons import INITIAL_CONFIDENCE
 from reasoningbank.wiring import ReasoningBank

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.core.learning import Episode
+from reasoningbank import Episode
 from reasoningbank.wiring import ReasoningBank
 
 

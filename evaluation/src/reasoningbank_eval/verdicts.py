@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.core.learning import Episode, Verdict, VerdictOutcome
+from reasoningbank import Episode
+from reasoningbank.core.learning import Verdict, VerdictOutcome
 from reasoningbank.learn.ingest.benchmarks import tau_runs_in
 from reasoningbank.learn.rules import judge
 from reasoningbank_eval.episodes import tau_sets

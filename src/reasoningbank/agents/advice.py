@@ -1,4 +1,4 @@
-"""Memories on their way into an agent's context: within the budget, each once a session, between our own marks.
+"""Renders memories into an agent's context: within the token budget, each once a session, between our own marks.
 
 The marks tell a reader of the transcript what was ours, so that it is never learned from. No memory can end them: what
 looks like a mark inside is taken apart.

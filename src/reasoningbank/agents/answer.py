@@ -1,4 +1,4 @@
-"""One event of a coding agent, answered: the words to print, in the agent's own shape.
+"""Answers one hook event of a coding agent: the JSON to print, in the agent's own shape.
 
 Knows which event is whose business, and loads no more than that one needs: most events come to nothing. Whatever a
 caller must do about time and failure is the caller's.
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from reasoningbank.agents.known_failures_file import Trouble
     from reasoningbank.bank.bank import Bank
     from reasoningbank.core.types import Remembered
+    from reasoningbank.location import Location
 
 AT_START = "What is known about work here. Reference, not rule: use what fits, ignore the rest."
 FOR_PROMPT = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
@@ -36,8 +37,8 @@ _CHANGES_FILES = pattern(r"(?i)edit|write|patch|replace|create|delete")
 class House:
     """Where an event arrives."""
 
-    location: str
-    """Of the bank's file."""
+    location: Location
+    """Of the bank."""
     bank: Callable[[], Bank | None]
     """None when there is no bank yet."""
     policy: HookPolicy
@@ -191,4 +192,4 @@ def _capture(event: Event, house: House, spaces: Spaces) -> None:
 
     place = place_of(house.location)
     leave_note(place, event, spaces.own, house.now)
-    start_reader(place, house.location)
+    start_reader(place, house.location.absolute_url)

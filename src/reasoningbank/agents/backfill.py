@@ -1,4 +1,4 @@
-"""Sessions from before the hooks were installed, read from the transcripts that agents have left.
+"""Reads the transcripts of sessions from before the hooks were installed.
 
 Goes the way of the hooks themselves (`work.read_session`), with their cursors and their ids: whatever was captured is
 known, whatever is read again adds nothing. One transcript is held at a time.

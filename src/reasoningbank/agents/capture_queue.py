@@ -1,4 +1,4 @@
-"""A durable word that a session is to be read, and the one process that will read it.
+"""Queue of sessions to be captured: a synced note for each, and the start of the one worker that reads them.
 
 A hook writes a note, which outlives the agent and the machine, and starts a reader that belongs to nobody: a session of
 its own, no terminal, no streams. The lock that makes it the only one is taken before it is started and handed to it, so
@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 
 from reasoningbank.agents.events import SESSION_END, SESSION_START
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.state_dir import StateDir, make_room, write_whole
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.files import hold
 
 TAKEN = ".taken"
 

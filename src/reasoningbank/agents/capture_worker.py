@@ -1,4 +1,4 @@
-"""The process that reads sessions after their hooks: `python -m reasoningbank.agents.capture_worker BANK [LOCK]`.
+"""Captures sessions after their hooks, as a process: `python -m reasoningbank.agents.capture_worker BANK [LOCK]`.
 
 It belongs to nobody, runs at low priority, is the only one of its bank, and ends by itself: when nothing is left, or
 when its time is up. It may be killed at any moment. A note is thrown away only when everything in it is kept; what was
@@ -20,13 +20,16 @@ from pathlib import Path
 from reasoningbank.agents import session_writer
 from reasoningbank.agents.capture_queue import CaptureNote, take_notes
 from reasoningbank.agents.known_failures import refresh
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.reading import TranscriptCursor, read_transcript
 from reasoningbank.agents.session_log import entries_in
 from reasoningbank.agents.state_dir import StateDir, make_room, place_of, write_whole
 from reasoningbank.bank.bank import Bank
+from reasoningbank.config import locate
 from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.files import hold
+from reasoningbank.location import Location
 from reasoningbank.wiring import ReasoningBank
+from reasoningbank.wiring.backends import backend_of
 
 SOFT_LIMIT_S = 120.0
 """After which nothing new is begun."""
@@ -43,7 +46,8 @@ PATIENCE_S = 7 * 86_400.0
 
 
 def main(arguments: Sequence[str]) -> int:
-    location, *handed = arguments
+    named, *handed = arguments
+    location = locate(named)
     _end_by(HARD_LIMIT_S)
     with suppress(OSError, AttributeError):
         os.nice(NICENESS)
@@ -72,10 +76,10 @@ def _end_by(seconds: float) -> None:
     watchdog.start()
 
 
-def work(location: str, place: StateDir, *, clock: Callable[[], float], over: Callable[[], bool]) -> None:
+def work(location: Location, place: StateDir, *, clock: Callable[[], float], over: Callable[[], bool]) -> None:
     """Read every session that waits, learn from what is new, and clear away what is old."""
     notes = take_notes(place)
-    if not Path(location).exists() and not any(_is_there(note) for _, note in notes):
+    if not backend_of(location).exists(location) and not any(_is_there(note) for _, note in notes):
         # Nothing to keep: no reason to make a bank.
         for path, _ in notes:
             path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A session written down by its own hooks, for agents whose transcripts do not tell what tools returned (Cursor).
+"""Transcript written by hooks themselves, for agents whose own transcripts leave out tool results (Cursor).
 
 In the form of Claude Code's transcripts, so that one reader reads both. What is private is left out and secrets are
 scrubbed before a word is on disk.
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.agents import events
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.state_dir import make_room
+from reasoningbank.files import hold
 from reasoningbank.learn.ingest.text import own_words_out
 
 LONGEST_WAIT_S = 0.25

@@ -1,4 +1,4 @@
-"""Beginning and end of a server's second office, answering hooks (`agents.warm`), without slowing its first one."""
+"""Starts and stops the hook listener inside `serve` (`agents.hook_server`)."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reasoningbank.agents.hook_server import Warm
+    from reasoningbank.agents.hook_server import HookServer
     from reasoningbank.bank.bank import Bank
+    from reasoningbank.location import Location
 
 LONGEST_START_S = 5.0
 
 
 @contextmanager
-def listening(bank: Bank, location: str, *, after_s: float = 0.0) -> Iterator[None]:
+def serve_hooks(bank: Bank, location: Location, *, after_s: float = 0.0) -> Iterator[None]:
     """Answer hooks of this bank while the block runs. Where that cannot be, nothing is different for anybody."""
-    if sys.platform == "win32" or location == ":memory:":
+    if sys.platform == "win32" or location.state is None:
         yield
         return
     over = threading.Event()
-    started: list[Warm] = []
+    started: list[HookServer] = []
 
     def start() -> None:
         if over.wait(after_s):
             return
-        from reasoningbank.agents.hook_server import Warm
+        from reasoningbank.agents.hook_server import HookServer
 
         with suppress(OSError):
-            started.append(Warm(bank, location))
+            started.append(HookServer(bank, location))
 
     starter = threading.Thread(target=start, name="reasoningbank-hooks-start", daemon=True)
     starter.start()

@@ -1,10 +1,9 @@
-"""A hook answered in its own process, when no server runs: open the bank, answer, leave everything as it is."""
+"""Answers a hook in its own process, when no server runs: opens the bank, answers, leaves everything as it is."""
 
 from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.agents.answer import House, answer_event
@@ -14,17 +13,18 @@ from reasoningbank.agents.policy import policy_from
 
 if TYPE_CHECKING:
     from reasoningbank.bank.bank import Bank
+    from reasoningbank.location import Location
 
 
 def answer(
-    location: str, agent: str, named: str | None, raw: bytes, *, namespace: str | None, hooks: str, cwd: str
+    location: Location, agent: str, named: str | None, raw: bytes, *, namespace: str | None, hooks: str, cwd: str
 ) -> str:
     try:
         data = json.loads(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         data = None
     event = event_from(agent, data, named=named, cwd=cwd)
-    if event is None:
+    if event is None or location.state is None:
         return output_line(agent, "")
     house = House(
         location=location,
@@ -36,10 +36,12 @@ def answer(
     return answer_event(event, house)
 
 
-def _open_bank(location: str) -> Bank | None:
-    # The bank belongs to this process and goes with it: nothing was written that a close would have to finish.
-    if not Path(location).exists():
+def _open_bank(location: Location) -> Bank | None:
+    from reasoningbank.wiring.backends import backend_of
+
+    if not backend_of(location).exists(location):
         return None
     from reasoningbank.wiring import ReasoningBank
 
+    # The bank belongs to this process and goes with it: nothing was written that a close would have to finish.
     return ReasoningBank.open(location, create=False)

@@ -1,4 +1,4 @@
-"""A server that runs anyway answers hooks too, so that they need not open a bank, an index and a model each time.
+"""Answers hooks from a running server, so that they need not open a bank, an index and a model each time.
 
 No process of our own: `serve` and `serve --mcp` listen on a socket in the folder beside the bank, which only this user
 may enter. Nothing is loaded before the first hook asks; while it loads, hooks are told so and answer by themselves.
@@ -23,6 +23,7 @@ from reasoningbank.agents.state_dir import make_room, place_of
 if TYPE_CHECKING:
     from reasoningbank.agents.answer import House
     from reasoningbank.bank.bank import Bank
+    from reasoningbank.location import Location
 
 LISTENERS = 4
 """Hooks that are answered side by side; more wait, or answer by themselves."""
@@ -36,8 +37,8 @@ LONGEST_ADDRESS_BYTES = 100
 NEED_THE_INDEX = frozenset({"UserPromptSubmit", "PostToolUseFailure"})
 
 
-class Warm:
-    def __init__(self, bank: Bank, location: str) -> None:
+class HookServer:
+    def __init__(self, bank: Bank, location: Location) -> None:
         self._bank = bank
         self._location = location
         self._path = place_of(location).folder / f"warm-{os.getpid()}.sock"

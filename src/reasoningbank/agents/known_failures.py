@@ -1,4 +1,4 @@
-"""Which memories warn of a failure or mend one, and the file that lists them (`agents.trouble_file`) kept up to date.
+"""Which memories warn of a failure or mend one; keeps the file that lists them (`known_failures_file`) up to date.
 
 A view of the records: made once, then followed by the feed. The process that reads sessions does it, and a server that
 answers hooks.

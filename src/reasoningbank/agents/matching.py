@@ -1,4 +1,4 @@
-"""Whether what an agent is about to do, or has just met, is a failure that is known.
+"""Matches a command or a tool's failure with the known failures.
 
 Exact rather than generous: a hook speaks unasked, so a warning that does not apply is worse than none. A command is
 known again by what was wrong in it: what the way that worked left out, or the program itself where another one worked.

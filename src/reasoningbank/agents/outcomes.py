@@ -1,4 +1,4 @@
-"""How a task went, from what the agent's own world says about it.
+"""Judges how a task of a coding agent went: tests, commits, and what the user said next.
 
 In this order: the user's next words, a test run, edits that were taken back, a commit, and only then the rules that
 read a trace. What contradicts itself is unknown: an unsure verdict must never cost a memory its standing.

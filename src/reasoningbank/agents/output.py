@@ -1,4 +1,4 @@
-"""What a hook prints, in the shape that each agent reads.
+"""Prints a hook's answer in the shape that each agent reads.
 
 Never a decision: no permission, no block, no changed input. Advice only, or nothing.
 """

@@ -1,4 +1,4 @@
-"""What a coding agent tells a hook, in one shape for all of them.
+"""Parses what a coding agent sends to a hook, into one shape for all agents.
 
 Knows the fields of Claude Code, Codex and Cursor as their documents name them. Whatever is missing or of another type
 is as good as absent: a hook must never fail over its input.

@@ -1,4 +1,4 @@
-"""How much a hook may say, and how long it may take.
+"""Limits of hooks: how much they may say, and how long they may take.
 
 Read from one text (`REASONINGBANK_HOOKS`), so that it can be set where an agent keeps the environment of its hooks. A
 word that makes no sense changes nothing: a misspelt setting must not break somebody's agent.

@@ -1,4 +1,4 @@
-"""A transcript, read from where it was last read, as the tasks that the user set.
+"""Reads a transcript from where it was last read, as the tasks that the user set.
 
 The cursor stands at the beginning of the task that may still go on: that one is read again whole, so nothing has to be
 remembered of half a task. A file that was cut, replaced or rewritten before the cursor is read from its beginning; what

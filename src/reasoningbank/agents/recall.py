@@ -1,4 +1,4 @@
-"""What the bank has to say at each event of a session.
+"""Searches the bank for each event of a coding agent's session.
 
     session start   the preferences of the user, then what earned most trust in this repository; warnings wait for
                     their moment
@@ -17,6 +17,7 @@ from reasoningbank.agents.known_failures import trouble_in
 from reasoningbank.agents.namespaces import USER_NAMESPACE, Spaces
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.origins import Trust
+from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, Signal, State
 from reasoningbank.learn.ingest.text import own_words_out
 from reasoningbank.learn.offline.failure_kind import FIX, message
@@ -29,6 +30,7 @@ PREFERENCE = "preference"
 MOST_LOOKED_AT = 60
 """Of the newest memories of a namespace, at the start of a session."""
 MOST_SIGNALS = 200
+MOST_PAGES_OF_SIGNALS = 5
 MOST_AT_START = 6
 MOST_PREFERENCES = 3
 PROMPT_LIMIT = 5
@@ -71,10 +73,18 @@ def _looked_at(reader: Reader, spaces: Spaces) -> Iterator[Memory]:
     for namespace in spaces.read:
         where = {"namespace": namespace, "state": State.ACTIVE}
         yield from reader.select(Memory, where, newest_first=True, limit=MOST_LOOKED_AT)
-    spoken_of = {signal.memory_id for signal in reader.select(Signal, {}, newest_first=True, limit=MOST_SIGNALS)}
-    for memory in reader.get(Memory, sorted(spoken_of)).values():
-        if memory.namespace in spaces.read and memory.state is State.ACTIVE:
-            yield memory
+    found, after = 0, None
+    for _ in range(MOST_PAGES_OF_SIGNALS):
+        page = reader.select(Signal, {}, newest_first=True, after=after, limit=MOST_SIGNALS)
+        spoken_of = reader.get(Memory, sorted({signal.memory_id for signal in page})) if page else {}
+        for memory in spoken_of.values():
+            if memory.namespace in spaces.read and memory.state is State.ACTIVE:
+                found += 1
+                yield memory
+        if len(page) < MOST_SIGNALS or found >= MOST_LOOKED_AT:
+            return
+        # What was said of other repositories is no reason to overlook what was said of this one.
+        after = position_of(page[-1])
 
 
 def _worth(hit: Remembered) -> tuple[float, float]:

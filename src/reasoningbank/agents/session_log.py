@@ -1,4 +1,4 @@
-"""What a session was shown so far: each memory once, within its budget.
+"""Log of the memories that a session was shown: each once, within its budget.
 
 An append-only file of lines, written under a lock, so that hooks of one session that run at the same time agree. A torn
 line (a kill, a full disk) is passed over.
@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.state_dir import make_room
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.files import hold
 from reasoningbank.recall.holdout import LARGEST_SHARE
 
 LONGEST_WAIT_S = 0.25

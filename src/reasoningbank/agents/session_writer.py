@@ -1,4 +1,4 @@
-"""Tasks of a transcript become sessions of the bank: steps as they come, the end once, credit for what was shown.
+"""Writes the tasks of a transcript as sessions of the bank: steps as they come, the end once, credit for exposures.
 
 A task that goes on is kept as a running session and grows; when it is over it is ended with the verdict on it, which
 credits the memories it was shown. Ids come from the prompt and the tool calls, so whatever is read twice is kept once.
@@ -119,7 +119,7 @@ def _used(context: BankContext, trajectory_id: str, episode: Episode) -> list[st
     """Those of the memories shown whose way was taken; of the others nobody can tell."""
     actions = [step.action for step in episode.steps]
     with context.store.read(context.tenant) as reader:
-        shown = reader.get(Memory, reader.shown_in(trajectory_id))
+        shown = reader.get(Memory, list(reader.shown_in(trajectory_id)))
     troubles = [trouble for memory in shown.values() if (trouble := trouble_in(memory)) is not None]
     return [trouble.memory_id for trouble in troubles if was_followed(actions, trouble)]
 

@@ -1,4 +1,4 @@
-"""Where hooks keep what they must know of a session: a folder beside the bank, small and private.
+"""The folder of a bank's state where hooks keep what they must know of a session; small and private.
 
     bank.db.hooks/
       sessions/NAME.log      what a session was shown and asked, a line each
@@ -14,11 +14,15 @@ Losing the folder loses no memory: transcripts are read again, and what was kept
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from reasoningbank.core.digest import blake2b
+from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.files import sync_folder, whole_file
+from reasoningbank.location import Location
+
+HOOKS = "hooks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +49,11 @@ class StateDir:
         return self.folder / "work.lock"
 
 
-def place_of(bank: str) -> StateDir:
-    return StateDir(folder=Path(f"{bank}.hooks"))
+def place_of(bank: Location) -> StateDir:
+    folder = bank.folder(HOOKS)
+    if folder is None:
+        raise InvalidInput("A bank in memory is gone with its process: of sessions nothing can be kept for it.")
+    return StateDir(folder=folder)
 
 
 def name_of(*parts: str) -> str:
@@ -64,27 +71,9 @@ def make_room(path: Path) -> None:
 def write_whole(path: Path, text: str, *, durable: bool = False) -> None:
     """The new text or the old one, never half of it; `durable` outlives a power loss."""
     make_room(path)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-    if durable and os.name == "posix":
+    with whole_file(path, durable=durable) as file:
+        file.write(text.encode("utf-8"))
+    if durable:
         # The names of the folders too: whoever made them need not have synced them.
         for named_in in path.parents[:3]:
-            _sync_folder(named_in)
-
-
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+            sync_folder(named_in)

@@ -1,4 +1,4 @@
-"""A bank: what can be asked of it, and by which nouns the rest of it is reached.
+"""The `Bank` class: its verbs, and the nouns by which the rest of it is reached.
 
     bank.record  store  record_many  get  list  edit  forget  restore  erase            keeping what was learned
     bank.search  inject  injection  compare  embed                                      finding it
@@ -162,10 +162,12 @@ class Bank:
         scrubber = foreseeing(self._context.scrubber, coming)
 
         def change(writer: Writer) -> T:
-            context = replace(self._context, store=TransactionStore(self._context.store, writer), scrubber=scrubber)
+            context = replace(
+                self._context, bare_store=TransactionStore(self._context.bare_store, writer), scrubber=scrubber
+            )
             return act(SharedBank(context, NoSearch(self._engine), self.learning.at(context)), writer)
 
-        return self._context.store.write(self._context.tenant, change)
+        return self._context.bare_store.write(self._context.tenant, change)
 
     # ------------------------------------------------------------ by noun
 
@@ -481,8 +483,8 @@ class Bank:
         """A session with its steps."""
         from reasoningbank.learn import sessions
 
-        with self._context.store.read(self._context.tenant) as reader:
-            return sessions.whole(self._context, reader, session)
+        with self._context.read_for_output() as reader:
+            return sessions.whole(reader, session)
 
     # ------------------------------------------------------------ learning
 
@@ -625,8 +627,10 @@ class Bank:
 
     def index_lag(self) -> int:
         """Changes and vectors that the index still owes, told without opening it."""
-        info, head = self._engine.index_info(), self._context.store.head()
-        return head if info is None else max(0, head - info.applied) + info.awaiting_vectors
+        from reasoningbank.recall.index_progress import count_changes
+
+        info, store = self._engine.index_info(), self._context.store
+        return count_changes(store, 0) if info is None else count_changes(store, info.applied) + info.awaiting_vectors
 
     def verify(self, *, index_only: bool = False) -> builtins.list[Damage]:
         """What is damaged: pages, rows, what is kept of trust, what this tenant believes without a reason; and what of

@@ -33,7 +33,7 @@ class KnowledgeGaps:
         wanted = memories.in_namespace(self._context, namespace).get("namespace")
         self._engine.flush_shown()
         logged = [
-            gap
+            self._context.scrub_for_output(gap)
             for gap in self._context.store.gaps(self._context.tenant)
             if (since is None or gap.last_at >= since)
             and (wanted is None or gap.namespace in (wanted, EVERY_NAMESPACE))

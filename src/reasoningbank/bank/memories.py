@@ -260,9 +260,8 @@ def _namespaces_of(reader: Reader, team: str) -> tuple[str, ...]:
 def listed_sessions(context: BankContext, *, namespace: str | None, limit: int, before: str | None) -> list[Trajectory]:
     """Newest first."""
     where, most = in_namespace(context, namespace), checked_limit(limit)
-    with context.store.read(context.tenant) as reader:
-        found = reader.select(Trajectory, where, newest_first=True, after=before, limit=most)
-    return [context.scrub_for_output(trajectory) for trajectory in found]
+    with context.read_for_output() as reader:
+        return reader.select(Trajectory, where, newest_first=True, after=before, limit=most)
 
 
 def checked_limit(limit: int) -> int:

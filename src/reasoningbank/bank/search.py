@@ -1,4 +1,4 @@
-"""Searching as the verbs do it: scrubbed before and after, and reordered by a model when asked.
+"""Search, inject and embed as verbs of the bank: scrubbed before and after, reordered by a model when asked.
 
 Knows who asks and where; how hits are found and ranked is `recall`'s business.
 """

@@ -1,4 +1,4 @@
-"""The searching side of a bank as the verbs see it; `wiring` makes one."""
+"""Protocol of the search engine that a bank uses; `wiring` makes one."""
 
 from __future__ import annotations
 

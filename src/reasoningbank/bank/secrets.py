@@ -37,7 +37,7 @@ class Secrets:
         """
         from reasoningbank.guard import sweep
 
-        store = self._context.store
+        store = self._context.bare_store
         if apply:
             self._engine.flush_shown()
         swept = sweep.sweep(store, self._context.tenant, self._context.scrubber, apply=apply, progress=progress)

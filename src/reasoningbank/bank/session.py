@@ -1,4 +1,4 @@
-"""A session in progress, as a block of code holds it."""
+"""`bank.session`: a session in progress around a block of code."""
 
 from __future__ import annotations
 

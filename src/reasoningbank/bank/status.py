@@ -1,4 +1,4 @@
-"""What is in force in a bank and what it holds, told truthfully."""
+"""`bank.status`: what is in force in a bank and what it holds."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def status_of(context: BankContext, engine: SearchEngine, learning: Learning) ->
     from reasoningbank.learn.queue import tally
 
     store = context.store
-    with store.read(context.tenant) as reader:
+    with context.read_for_output() as reader:
         # Grouping by state sorts every row; by namespace they lie sorted already, and few are not active.
         namespaces = reader.tally(Memory, "namespace", {"state": State.ACTIVE.value})
         active = {State.ACTIVE.value: sum(namespaces.values())} if namespaces else {}

@@ -37,7 +37,7 @@ class TeamRoster:
 
     def now(self) -> Teams:
         """The teams as a value, to ask who is whose mate."""
-        with self._context.store.read(self._context.tenant) as reader:
+        with self._context.read_for_output() as reader:
             return teams_in(reader)
 
     def team_of(self, namespace: str | None = None) -> str | None:

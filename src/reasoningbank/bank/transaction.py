@@ -1,4 +1,4 @@
-"""Stand-ins that let verbs run inside a unit of change that is already open.
+"""Runs verbs of a bank inside a transaction that is already open.
 
 Knows that within a unit reading and writing go to the unit, and that what needs a transaction of its own or another
 connection (searching, a rehearsal) cannot be done there.

@@ -85,13 +85,13 @@ class TrustDecisions:
 
     def rulings(self, *, limit: int = DEFAULT_LIST_LIMIT) -> list[Ruling]:
         """Newest first."""
-        with self._context.store.read(self._context.tenant) as reader:
+        with self._context.read_for_output() as reader:
             return reader.select(Ruling, {}, newest_first=True, limit=checked_limit(limit))
 
     def why(self, reference: str) -> Provenance:
         """Why a memory is trusted as far as it is."""
         context = self._context
-        with context.store.read(context.tenant) as reader:
+        with context.read_for_output() as reader:
             memory = context.memory(reader, reference)
             parents = reader.get(Memory, memory.parents) if memory.parents else {}
             levels = levels_of(reader, parents.values())
@@ -105,7 +105,7 @@ class TrustDecisions:
 
     def origins(self) -> list[Source]:
         """Every origin of this tenant, how far it is believed and how much came from it; the least believed first."""
-        with self._context.store.read(self._context.tenant) as reader:
+        with self._context.read_for_output() as reader:
             counted = reader.tally(Memory, "origin")
             quarantined = reader.tally(Memory, "origin", {"state": State.QUARANTINED.value})
             revoked = revoked_origins(reader)

@@ -59,12 +59,12 @@ class Upkeep:
 
     def runs(self) -> list[ConsolidationRun]:
         """Newest first."""
-        with self._context.store.read(self._context.tenant) as reader:
+        with self._context.read_for_output() as reader:
             return undoing.history(reader)
 
     def _vectors(self, ids: Sequence[str]) -> Floats:
         def look(searcher: Searcher) -> Floats:
             searcher.follower.catch_up(budget_s=CATCH_UP_WITHIN_S, wait_s=CATCH_UP_WITHIN_S)
-            return searcher.vectors_of(ids, self._context.tenant)
+            return searcher.vectors_of(ids)
 
         return self._engine.using(look)

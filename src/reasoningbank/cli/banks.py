@@ -1,4 +1,4 @@
-"""Which bank a command works on, and what happens when it is not there yet.
+"""Opens the bank that a command works on, and says what to do when it is not there yet.
 
 A named bank that is missing is an error for whoever wants to read it. A missing default bank is an empty one:
 nobody asked for a file, so none is made.
@@ -9,14 +9,15 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from reasoningbank.cli.plain import one_line
-from reasoningbank.config import from_environment, home
+from reasoningbank.config import default_location, locate
 from reasoningbank.core.errors import BankUnavailable
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Memory, State
-from reasoningbank.wiring import ReasoningBank, sqlite_path
+from reasoningbank.location import MEMORY, Location
+from reasoningbank.wiring import ReasoningBank
+from reasoningbank.wiring.backends import backend_of
 
 _MOST_NAMED = 3
 
@@ -24,9 +25,9 @@ _MOST_NAMED = 3
 @dataclass(frozen=True, slots=True)
 class OpenedBank:
     bank: ReasoningBank
-    location: str
+    location: Location
     missing: bool
-    """True when there is no file and `bank` is an empty stand-in."""
+    """True when there is no bank there and `bank` is an empty stand-in."""
 
 
 @contextmanager
@@ -35,11 +36,10 @@ def open_bank(args: Namespace, *, create: bool = False) -> Iterator[OpenedBank]:
     location = location_of(args)
     # Of those commands only that may choose one; the bank remembers it.
     policy = getattr(args, "policy", None)
-    there = location == ":memory:" or Path(location).exists()
-    if not there and not create:
-        if location != str(home() / "bank.db"):
+    if not create and location.state is not None and not is_there(location):
+        if location != default_location():
             raise BankUnavailable(no_bank_at(location))
-        with ReasoningBank.open(":memory:", namespace=args.namespace, config=args.config) as bank:
+        with ReasoningBank.open(MEMORY, namespace=args.namespace, config=args.config) as bank:
             yield OpenedBank(bank=bank, location=location, missing=True)
         return
     with ReasoningBank.open(
@@ -50,7 +50,7 @@ def open_bank(args: Namespace, *, create: bool = False) -> Iterator[OpenedBank]:
 
 @contextmanager
 def existing(args: Namespace) -> Iterator[ReasoningBank]:
-    """For commands that make no sense without a file."""
+    """For commands that make no sense without a bank."""
     with open_bank(args) as found:
         if found.missing:
             raise BankUnavailable(no_bank_at(found.location))
@@ -70,9 +70,21 @@ def elsewhere(bank: ReasoningBank) -> str:
     return f" There are some in {named}{more}: add --namespace NAME, or --all-namespaces."
 
 
-def location_of(args: Namespace) -> str:
-    return sqlite_path(args.bank if args.bank is not None else from_environment().bank)
+def location_of(args: Namespace) -> Location:
+    return locate(args.bank)
 
 
-def no_bank_at(location: str) -> str:
+def without_traces(args: Namespace) -> Namespace:
+    """The arguments of a command that makes a bank; for a dry run where there is none, those of one in memory."""
+    if not args.dry_run or is_there(location_of(args)):
+        return args
+    return Namespace(bank=MEMORY, namespace=args.namespace, config=args.config)
+
+
+def is_there(location: Location) -> bool:
+    """Whether there is a bank already, without making one."""
+    return backend_of(location).exists(location)
+
+
+def no_bank_at(location: Location) -> str:
     return f"There is no bank at {location}. `reasoningbank store KEY VALUE` creates one."

@@ -1,4 +1,4 @@
-"""What a command is, and how its options are read.
+"""The `Command` type: a parser, a run function, and options that commands share.
 
 Knows the options that every command takes, and turns a misuse into an error with the usage line instead of
 ending the process.

@@ -1,4 +1,4 @@
-"""Completion scripts for three shells: commands, options, and the values of those that have a fixed set.
+"""Shell completion scripts for bash, zsh and fish: commands, options, and the values of those that have a fixed set.
 
 Written out in full, so that pressing Tab starts no Python.
 """

@@ -1,4 +1,4 @@
-"""What an edit did to the evidence about a memory: the options that say so, and the sentence afterwards."""
+"""Options and report for what an edit does to the evidence about a memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the program starts: a hook takes the short way, everything else the door.
+"""Entry point of the program: a hook takes the short way, everything else goes to `cli.main`.
 
 A coding agent waits for a hook at every prompt and every tool, so what a hook does not need is not even loaded here.
 """

@@ -1,4 +1,4 @@
-"""Numbers and times the way people read them."""
+"""Formats numbers and times the way people read them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from reasoningbank.core.types import Confidence
-from reasoningbank.core.wording import counted
+from reasoningbank.core.wording import counted, size
 
 __all__ = ["ago", "confidence", "counted", "short", "size", "sparkline"]
 
@@ -44,15 +44,6 @@ def short(value: float) -> str:
         return str(value)
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
-
-
-def size(count: int) -> str:
-    amount = float(count)
-    for unit in ("B", "KB", "MB", "GB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} TB"
 
 
 def sparkline(values: Sequence[float], most: int, *, unicode: bool) -> str:

@@ -1,4 +1,4 @@
-"""Asking a running server to answer a hook, over a socket in the folder beside the bank.
+"""Asks a running server to answer a hook, over a socket in the folder that hooks have of a bank.
 
 Knows sockets and JSON, and loads nothing else. A socket that nobody listens on any more is removed; a server that does
 not answer in time, or is still loading, is left alone.
@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Mapping
 
-FOLDER_ENDING = ".hooks"
 SOCKET_ENDING = ".sock"
 LONGEST_ANSWER_BYTES = 1_000_000
 MOST_TRIED = 4
@@ -29,11 +28,10 @@ def is_capture(raw: bytes, named: str | None) -> bool:
         return False
 
 
-def asked_of_a_server(location: str, raw: bytes, asked: Mapping[str, str | None], *, within_s: float) -> str | None:
+def ask_server(folder: str, raw: bytes, asked: Mapping[str, str | None], *, within_s: float) -> str | None:
     """What to print, or None when nobody can say. `asked` is what a server must know besides the event."""
     if sys.platform == "win32":
         return None
-    folder = location + FOLDER_ENDING
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(SOCKET_ENDING))
     except OSError:

@@ -1,4 +1,4 @@
-"""A hook's process: read the event, ask a warm server or answer here, print, end. Always with exit code 0.
+"""The process of a hook: reads the event, asks a running server or answers here, prints, ends. Always with exit code 0.
 
 Loads nothing that an event does not need: whether hooks are off is known before anything is imported, and a server that
 runs answers without a bank being opened here. Whatever fails costs the agent nothing but the advice.
@@ -10,8 +10,10 @@ import os
 import sys
 import time
 
+from reasoningbank.location import DEFAULT_NAME, Location, parse_location
+
 OFF_FILE = "hooks-off"
-BANK_FILE = "bank.db"
+HOOKS_FOLDER = "hooks"
 VALUED = ("--event", "--bank", "--namespace", "--config")
 CONFIG_FILE = "config.toml"
 MOST_BYTES = 8_000_000
@@ -90,7 +92,7 @@ def _input() -> bytes:
 
 
 def _answer(agent: str, options: dict[str, str], raw: bytes, hooks: str, deadline: float) -> str:
-    from reasoningbank.cli.hook_client import asked_of_a_server, is_capture
+    from reasoningbank.cli.hook_client import ask_server, is_capture
 
     location, named = location_of(options.get("--bank")), options.get("--event")
     namespace = options.get("--namespace") or _variable("NAMESPACE") or None
@@ -100,7 +102,8 @@ def _answer(agent: str, options: dict[str, str], raw: bytes, hooks: str, deadlin
         deadline = max(deadline, time.monotonic() + CAPTURE_S)
     else:
         within_s = min(LONGEST_WARM_S, WARM_SHARE * max(0.0, deadline - time.monotonic()))
-        said = asked_of_a_server(location, raw, asked, within_s=within_s)
+        folder = location.path_of(HOOKS_FOLDER)
+        said = ask_server(folder, raw, asked, within_s=within_s) if folder is not None else None
         if said is not None:
             return said
     _watchdog(agent, deadline)
@@ -134,9 +137,9 @@ def home() -> str:
     return os.path.join(data, "reasoningbank")
 
 
-def location_of(named: str | None) -> str:
-    location = named or _variable("BANK") or os.path.join(home(), BANK_FILE)
-    return os.path.expanduser(location.removeprefix("sqlite:///"))
+def location_of(named: str | None) -> Location:
+    users = home()
+    return parse_location(named or _variable("BANK") or os.path.join(users, DEFAULT_NAME), users)
 
 
 def _variable(name: str) -> str:
@@ -151,10 +154,8 @@ def _hooks(options: dict[str, str]) -> str:
         os.environ["REASONINGBANK_CONFIG"] = named
     named = _variable("CONFIG")
     location = location_of(options.get("--bank"))
-    places = (
-        (named,) if named else (os.path.join(home(), CONFIG_FILE), os.path.join(os.path.dirname(location), CONFIG_FILE))
-    )
-    if any(map(_mentions_hooks, places)):
+    places = (named,) if named else (os.path.join(home(), CONFIG_FILE), location.shared_path(CONFIG_FILE))
+    if any(_mentions_hooks(place) for place in places if place is not None):
         from reasoningbank.config.layers import hook_words
 
         return ",".join(word for word in (hook_words(location, named or None), _variable("HOOKS")) if word)
@@ -190,7 +191,7 @@ def _is_silenced(hooks: str) -> bool:
             words = file.read(200).split()
     except OSError:
         return False
-    from reasoningbank.agents.quiet import is_off
+    from reasoningbank.agents.off_switch import is_off
 
     return is_off(words, time.time())
 

@@ -1,4 +1,4 @@
-"""The second half of every bulk command: what was kept becomes searchable, with the same bar, or is said to be owed."""
+"""Indexes what a bulk command has stored, with a progress bar, or says how much is still to be indexed."""
 
 from __future__ import annotations
 

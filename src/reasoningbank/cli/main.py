@@ -1,4 +1,4 @@
-"""The door: from the words of a command line to an exit code.
+"""Runs a command line: from its words to an exit code.
 
 Loads one command, runs it, and puts every failure into one sentence. Nothing else in this folder catches
 broadly, and no traceback passes here unless it is asked for.

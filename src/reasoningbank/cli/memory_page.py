@@ -1,4 +1,4 @@
-"""One memory as a page for people."""
+"""Prints one memory as a page for people."""
 
 from __future__ import annotations
 

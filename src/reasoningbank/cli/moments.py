@@ -1,4 +1,4 @@
-"""Moments as people name them: so long ago, or a date."""
+"""Parses moments as people name them: so long ago, or a date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The help that is not about one command: all of them on a screen, or one family."""
+"""Help for all commands on one screen, or for one family of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the coding agents of this user keep their settings, and how they would start this very program."""
+"""Finds the settings files of this user's coding agents, and the command that starts this program."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from shutil import which
 from reasoningbank.agents.hosts import host_named
 from reasoningbank.agents.install.program import NAME, Program, program_in
 from reasoningbank.agents.install.targets import Places, Target
+from reasoningbank.config import locate
 from reasoningbank.config.layers import NO_FILE
 
 WINDOWS = sys.platform == "win32"
@@ -45,7 +46,7 @@ def program(args: Namespace) -> Program:
 
     In a project's settings, which others may share, by name alone if the name leads here.
     """
-    options: tuple[str, ...] = ("--bank", _absolute(args.bank)) if args.bank else ()
+    options: tuple[str, ...] = ("--bank", locate(args.bank).absolute_url) if args.bank else ()
     if args.config:
         options += ("--config", NO_FILE if args.config == NO_FILE else _absolute(args.config))
     here = program_in(Path(sysconfig.get_path("scripts")), sys.executable, windows=WINDOWS, options=options)

@@ -1,4 +1,4 @@
-"""Text that is safe and aligned on a terminal.
+"""Makes text safe and aligned on a terminal.
 
 Knows which characters could move the cursor, recolour or reorder what is read, and how wide the rest is.
 """

@@ -1,4 +1,4 @@
-"""A bar for work that takes a while; silent unless a person watches."""
+"""Progress bar; silent unless a person watches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings for people: what somebody has set and where, and which files were not read."""
+"""Prints settings for people: what somebody has set and where, and which files were not read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from reasoningbank.cli.terminal import Terminal
 if TYPE_CHECKING:
     from reasoningbank.config.knobs import Knob
     from reasoningbank.core.settings import Choice, Settings
+    from reasoningbank.location import Location
 
 
-def show_settings(terminal: Terminal, settings: Settings, location: str, named: str | None) -> None:
+def show_settings(terminal: Terminal, settings: Settings, location: Location, named: str | None) -> None:
     """For `status`: the files in force, then each value that is not at its default."""
     terminal.labelled(
         "config      ", ", then ".join(settings.files) or f"no file; `{PROGRAM} config` shows the defaults"
@@ -51,7 +52,7 @@ def source_of(choice: Choice, settings: Settings) -> str:
     return Path(choice.where).name if len(settings.files) == 1 else choice.where
 
 
-def unread_files(location: str, named: str | None) -> list[str]:
+def unread_files(location: Location, named: str | None) -> list[str]:
     """Sentences about files that look like a configuration and are none that is read."""
     if named is not None:
         return []
@@ -59,7 +60,7 @@ def unread_files(location: str, named: str | None) -> list[str]:
     from reasoningbank.config.layers import FILE_NAME
 
     users = home().absolute()
-    folders = {users} if location == ":memory:" else {users, Path(location).absolute().parent}
+    folders = {users} if location.state is None else {users, location.state}
     notes = [
         f"{folder / name} is not read: YAML is not understood here. Its names are: write them as TOML into "
         f"{FILE_NAME}; `{PROGRAM} config --template` shows how."

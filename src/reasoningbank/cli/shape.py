@@ -1,4 +1,4 @@
-"""What every command takes, read from its own parser: for the reference page and the completion scripts."""
+"""Options of every command, read from its own parser: for the reference page and the completion scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gives a command: a person, or a coding agent that runs one in its shell."""
+"""Tells whether a command is given by a person or by a coding agent in its shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows in aligned columns, cut to the window."""
+"""Prints rows in aligned columns, cut to the window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where output goes: data to one stream, talk to the other.
+"""Output streams of a command: data to one, talk to the other.
 
 Knows whether a person or a program reads, how wide the window is, and what the stream can encode. Everything
 for people passes `safe`, here and nowhere else, so that no stored text can drive the terminal.

@@ -1,4 +1,4 @@
-"""Hits for people: what was found and the reasons for its place.
+"""Prints search hits for people: what was found and the reasons for its place.
 
 Reads the parts that ranking gives and adds none of its own, so a new part shows up here by itself.
 """

@@ -8,16 +8,18 @@ file          a configuration file, checked against that table
 pages         the template and docs/configuration.md, written from that table
 """
 
-from reasoningbank.config.environment import VARIABLES, Config, from_environment, home
+from reasoningbank.config.environment import VARIABLES, Config, default_location, from_environment, home, locate
 from reasoningbank.config.layers import find_settings
 from reasoningbank.config.repository import remote_namespace, repository_branch, repository_namespace
 
 __all__ = [
     "VARIABLES",
     "Config",
+    "default_location",
     "find_settings",
     "from_environment",
     "home",
+    "locate",
     "remote_namespace",
     "repository_branch",
     "repository_namespace",

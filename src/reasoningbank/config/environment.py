@@ -1,4 +1,4 @@
-"""The only file that reads the environment, and where things are kept when nobody says.
+"""Reads the environment variables, all of them in one table, and finds the default folders.
 
 A handful of variables, listed in `VARIABLES`; everything else is an argument.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from reasoningbank.config.repository import repository_namespace
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.location import DEFAULT_NAME, Location, parse_location
 
 VARIABLES: dict[str, str] = {
     "REASONINGBANK_HOME": "folder that holds the default bank",
@@ -64,7 +65,7 @@ class Config:
 def from_environment(directory: Path | None = None) -> Config:
     variables = os.environ
     return Config(
-        bank=variables.get("REASONINGBANK_BANK") or str(home() / "bank.db"),
+        bank=variables.get("REASONINGBANK_BANK") or str(home() / DEFAULT_NAME),
         namespace=variables.get("REASONINGBANK_NAMESPACE") or repository_namespace(directory or _here()),
         embedder=variables.get("REASONINGBANK_EMBEDDER") or None,
         durability=variables.get("REASONINGBANK_DURABILITY") or None,
@@ -80,6 +81,18 @@ def from_environment(directory: Path | None = None) -> Config:
         policy=variables.get("REASONINGBANK_POLICY") or None,
         file=variables.get("REASONINGBANK_CONFIG") or None,
     )
+
+
+def locate(named: str | Path | Location | None = None) -> Location:
+    """The place of a bank that somebody names by a path or a URL; without a name, that of this user's."""
+    if isinstance(named, Location):
+        return named
+    return parse_location(str(named) if named is not None else from_environment().bank, home())
+
+
+def default_location() -> Location:
+    """The place of a user's bank when nobody says anything else."""
+    return locate(home() / DEFAULT_NAME)
 
 
 def agent_mark() -> str | None:

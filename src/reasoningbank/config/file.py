@@ -1,4 +1,4 @@
-"""A configuration file: TOML, every key of it checked, nothing passed over in silence.
+"""Reads a configuration file: TOML, every key of it checked, nothing passed over in silence.
 
 Knows where a key may stand, what seed 001 calls it, and that a secret has no place here. An error names the file, the
 key, and what is allowed.

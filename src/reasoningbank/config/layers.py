@@ -1,4 +1,4 @@
-"""The settings in force: what files, the environment and arguments say, folded into one value.
+"""Merges files, environment and arguments into the settings in force.
 
 Knows which files are looked for and whose word counts. A file that is there is read by `config.file`, which is loaded
 only then: most commands run without one and must not wait for a parser.
@@ -31,10 +31,10 @@ from reasoningbank.core.settings import (
     StorageSettings,
     parse_embedder,
 )
+from reasoningbank.location import Location
 
 FILE_NAME = "config.toml"
 NO_FILE = "none"
-IN_MEMORY = ":memory:"
 FILE, ENVIRONMENT, ARGUMENT = "file", "environment", "argument"
 _EMBEDDING = ("embedding.embedder", "embedding.model", "embedding.dimension")
 _HOOK_WORDS = {"prompt": "prompt_tokens", "session": "session_tokens", "deadline_ms": "deadline_ms"}
@@ -57,13 +57,13 @@ class Layer:
 
 
 def find_settings(
-    bank: str,
+    bank: Location,
     environment: Config,
     *,
     config: str | Path | Mapping[str, Any] | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """The settings of the bank at a path.
+    """The settings of the bank at a place.
 
     `config` is a file, "none", or the sections themselves as a mapping; `arguments` are values by knob, where None is
     nothing said.
@@ -91,7 +91,7 @@ def _is_there(path: Path) -> bool:
         return False
 
 
-def file_layers(bank: str, named: str | Path | None = None) -> list[Layer]:
+def file_layers(bank: Location, named: str | Path | None = None) -> list[Layer]:
     """What the configuration files of a bank say, the weakest first."""
     if named is not None and str(named) == NO_FILE:
         return []
@@ -107,14 +107,14 @@ def file_layers(bank: str, named: str | Path | None = None) -> list[Layer]:
     return found
 
 
-def _places(bank: str, named: str | Path | None) -> list[tuple[Path, bool]]:
+def _places(bank: Location, named: str | Path | None) -> list[tuple[Path, bool]]:
     """Paths with whether they speak of this very bank, the weakest first."""
     if named is not None:
         return [(Path(named).expanduser(), True)]
     users = home() / FILE_NAME
-    if bank == IN_MEMORY:
+    if bank.state is None:
         return [(users, False)]
-    beside = Path(bank).absolute().parent / FILE_NAME
+    beside = bank.state / FILE_NAME
     same = beside == users.absolute()
     return [(users, True)] if same else [(users, False), (beside, True)]
 
@@ -162,7 +162,7 @@ def hook_values(text: str) -> dict[str, Any]:
     return said
 
 
-def hook_words(bank: str, named: str | None) -> str:
+def hook_words(bank: Location, named: str | None) -> str:
     """What the configuration files say of hooks, as the words that `hook_values` reads."""
     words = []
     for layer in file_layers(bank, named):

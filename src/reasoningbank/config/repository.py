@@ -1,4 +1,4 @@
-"""Which project a folder belongs to: the identity of the repository around it, which is its namespace."""
+"""Finds the project that a folder belongs to: the identity of the repository around it, which is its namespace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an edited memory still gives the same advice: what an edit may change while the evidence goes on counting.
+"""Tells whether an edited memory still gives the same advice, so that its evidence goes on counting.
 
 A text is the same advice when the same words are left once these are set aside: case, punctuation and layout, small
 words that carry nothing ("the", "please"), the endings of words, a compound written apart, and a misspelt word.

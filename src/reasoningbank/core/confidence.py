@@ -1,4 +1,4 @@
-"""How much a memory is to be believed: a fold over its stored signals, by one of four policies.
+"""Confidence of a memory: a fold over its stored signals, by one of four policies.
 
 Knows the arithmetic of evidence. Refuses to know where signals come from, who may be trusted (that is already
 in a signal's weight) and what time it is: the clock is an argument.

@@ -1,4 +1,4 @@
-"""From what a caller hands over to a record that can be kept, or a sentence that says why not.
+"""Validates what a caller hands over and makes a record of it, or says why not.
 
 Knows the limits of every field. Text is taken as it is, except that what no UTF-8 file can hold (an unpaired
 surrogate) and what ends strings elsewhere (NUL) become U+FFFD.

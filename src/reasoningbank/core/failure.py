@@ -1,6 +1,8 @@
 """Code that may raise: `OnError` cleans up behind it and lets the error go on, `attempt` hands the error over.
 
-Whatever is raised counts, interrupts too, so that nobody else need catch everything to tidy up.
+Whatever is raised counts, interrupts too, so that nobody else need catch everything to tidy up. One that comes after
+the block, on the way out of `OnError`, is not seen by it: what must not be left behind then (locks, transactions) has a
+`finally` of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an interrupt says about the write that it came into.
+"""Notes on an interrupt what became of the write that it came into.
 
 Ctrl-C, a signal's handler or another thread may raise an error anywhere, also right after a commit. Whoever catches it
 is told whether the write was made: in a note, which a traceback shows, and by `was_written`.

@@ -1,4 +1,4 @@
-"""What learning speaks of: an episode, a verdict on it, the lessons drawn from it, and what a model said.
+"""Values of learning: episode, verdict, lesson, message and completion of a model.
 
 Knows the fields and their limits. How an episode is captured, judged or distilled is the business of `learn`.
 """
@@ -71,6 +71,8 @@ class Episode:
     """The trajectory it was read from."""
     origin: str = "agent"
     """Who acted in it; lessons never earn more trust than this."""
+    started_at: float | None = None
+    """When it began, where the transcript says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

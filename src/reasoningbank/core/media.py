@@ -1,4 +1,4 @@
-"""What an error of the operating system means to whoever keeps a bank, in one typed sentence with the remedy.
+"""Translates errors of the operating system into typed errors with a remedy.
 
 Knows numbers of errors and nothing about files. The doors of the store and of the index translate with it, so that no
 caller meets a raw `OSError`.

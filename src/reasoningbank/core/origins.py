@@ -1,4 +1,4 @@
-"""Where a memory came from, and how far a source of that kind is believed.
+"""Origins of memories (user, agent, tool, peer, import) and how far each kind is trusted.
 
 The one table of trust. Knows what an origin looks like and that a name is only a claim: who may claim what is decided
 by `guard.speakers`, what a memory is worth after its parents and rulings in `guard`.

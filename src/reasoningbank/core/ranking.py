@@ -1,4 +1,4 @@
-"""In which order to show what was found: a score by a named profile, then a choice that avoids repeats.
+"""Ranks hits: a score by a named profile, then a choice that avoids repeats.
 
 Knows the formulas and their weights. Refuses to know how candidates were found, which were filtered out, and
 what a vector is: it gets one row of numbers per candidate and, only if the profile asks, the cosines between

@@ -1,4 +1,4 @@
-"""When a record came to be, and the place it has in a list that is ordered by that.
+"""Creation time of a record, and its position in a list that is ordered by it.
 
 Newest first is by the moment a record was made, then by its id: the moment never changes, so an edit moves nothing from
 one page to another. An id alone tells no time: those of imports and of captured sessions are hashes.

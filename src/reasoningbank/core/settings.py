@@ -1,4 +1,4 @@
-"""What can be set about a bank: one frozen value with a small section for each part that reads it.
+"""Settings of a bank: one frozen value with a small section for each part that reads it.
 
 Knows the fields and their defaults. Refuses to know where a value came from (a file, the environment, an argument):
 `config` reads those, checks them against its table of knobs, and hands over the finished value. None means that nobody

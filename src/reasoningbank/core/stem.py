@@ -1,4 +1,4 @@
-"""English words to their stems, by M. F. Porter's algorithm of 1980.
+"""Porter stemmer: English words to their stems, by M. F. Porter's algorithm of 1980.
 
 Knows the suffixes of English and nothing else; a word of another language or with anything but a–z comes back as it is.
 Stems are for comparing, not for reading: "relational" and "relate" both become "relat".

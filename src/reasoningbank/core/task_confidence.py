@@ -1,4 +1,4 @@
-"""How much a memory is to be believed for the task at hand: what came of it in tasks like this one.
+"""Confidence of a memory for the task at hand: what came of it in tasks like this one.
 
 One number a memory cannot tell that it works behind a proxy and fails without network. So each piece of evidence counts
 as much as the task in which it arose is like this one, and what is counted so is drawn toward the confidence that the

@@ -1,4 +1,4 @@
-"""What kind of task a session is about: the type that it was given, or else the form of its words."""
+"""Kind of a session's task: the type that it was given, or else the form of its words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which namespaces are a team, folded from who joined and left.
+"""Teams of namespaces, folded from who joined and left.
 
 A namespace is in one team or in none. Those in none are together the tenant's default team, so a bank in which nobody
 has made a team behaves as if all of it were one. Knows nothing of how memories are found.

@@ -1,4 +1,4 @@
-"""Text to the terms that keyword search compares.
+"""Splits text into the terms that keyword search compares.
 
 Knows words, identifiers, scripts without spaces and the caps that keep hostile text cheap. Refuses to know what a term
 is worth, which language a text is in, or where terms are kept. `terms` is `tokens` followed by `forms` of each; an

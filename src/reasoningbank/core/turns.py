@@ -1,4 +1,4 @@
-"""Turns of a conversation, told by how they begin: "Ann: we picked it up on Friday".
+"""Finds the turns of a conversation by how they begin: "Ann: we picked it up on Friday".
 
 A turn means little without the one before it, so a search lets neighbours speak for each other. Knows what a speaker's
 label looks like, and which labels of notes look like one. Refuses to know where turns are kept.

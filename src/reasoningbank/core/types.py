@@ -1,4 +1,4 @@
-"""The words of the project as frozen values.
+"""Records of a bank as frozen values: memories, signals, rulings, trajectories, steps, edges, jobs and more.
 
 Knows the fields of every record and nothing about where they are kept, how they are found or what they are worth.
 Times are seconds since 1970 in UTC, as floats.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.origins import USER, Trust
@@ -327,6 +327,15 @@ class Exposure:
     """What the memory advised when it was shown."""
 
 
+class Showing(NamedTuple):
+    """How a memory was shown during a session."""
+
+    rank: int
+    """The best one."""
+    advice_id: str
+    """What it advised when it was last shown."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptVector:
     """A vector that was given by the caller or cost something to make."""
@@ -413,9 +422,10 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One entry of the feed: the `seq`-th committed change of this bank."""
+    """One entry of the feed: one committed change of this bank."""
 
     seq: int
+    """Its position: later changes have greater ones. Nothing else is to be read from it."""
     kind: str
     op: Op
     id: str

@@ -1,4 +1,4 @@
-"""What a memory is worth: counts of what came of it, and what they say about the difference that it makes.
+"""Uplift of a memory: counts of what came of it, and the difference that it makes.
 
 Knows the arithmetic of two groups of sessions. Refuses to know how they were counted.
 """

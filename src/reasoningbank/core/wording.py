@@ -26,6 +26,16 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def size(count: int) -> str:
+    """A number of bytes: 512 B, 1.5 MB."""
+    amount = float(count)
+    for unit in ("B", "KB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
+
+
 def headline(title: str, outcome: str) -> str:
     """A title as a list shows it: one to be avoided says so, once."""
     return f"AVOID: {avoid_title(title)}" if outcome == Outcome.FAILURE else title

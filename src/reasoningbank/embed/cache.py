@@ -1,4 +1,4 @@
-"""A short memory in front of any embedder: the same text asked for again soon costs nothing.
+"""Cache in front of any embedder: the same text asked for again soon costs nothing.
 
 Knows how many vectors to keep and for how long. Refuses to know which embedder it fronts, and to write
 anything to disk.

@@ -1,4 +1,4 @@
-"""What a claude-flow row says, whatever its layout: a mapping of fields in, a draft or a reason out.
+"""Converts a claude-flow row, whatever its layout: a mapping of fields in, a draft or a reason out.
 
 Pure. The layouts differ in their column names only, so one table of names reads them all. Nothing here
 knows SQLite, files, or which rows are the newest.

@@ -1,4 +1,4 @@
-"""What loosely typed values of other systems mean: a moment, a share, a list of tags, an outcome, a text.
+"""Coerces loosely typed values of other systems: a moment, a share, a list of tags, an outcome, a text.
 
 Functions that never raise for a strange value; they answer None, "" or () instead. Knows no layout and
 opens nothing but the lines of a text file.

@@ -1,4 +1,4 @@
-"""What a bank has already, of everything that a chunk of an import names.
+"""The existing records that a chunk of an import refers to, fetched in one query.
 
 Asked once for the whole chunk and kept in step with what the chunk adds: asking for each record would be two questions
 a line, and before each the rows that wait would have to be written. Decides nothing.
@@ -33,6 +33,7 @@ class Existing:
         self._known: dict[Name, Record | None] = {}
         for kind, ids in named.items():
             self._learn(kind, sorted(ids))
+        self._side_records: dict[type[SideRecord], list[SideRecord]] = {}
         self._put_back: set[str] = set()
         self._doubtful: set[str] = set()
         self._erased = writer.erased(sorted(set().union(*named.values())))
@@ -82,8 +83,16 @@ class Existing:
         """
         return self._doubtful.union(self.writer.derived_ids(sorted(self._put_back)) if self._put_back else ())
 
-    def add_side_record(self, item: SideRecord) -> int:
-        added = self.writer.add_side_records([item])
+    def add_side_record(self, item: SideRecord) -> None:
+        """To be written with the others of the chunk."""
+        self._side_records.setdefault(type(item), []).append(item)
         if isinstance(item, Tombstone):
             self._erased.add(item.id)
-        return added
+
+    def write_side_records(self) -> dict[str, tuple[int, int]]:
+        """How many of each noun were new, and how many were there already."""
+        counts = {}
+        for kind, items in self._side_records.items():
+            added = self.writer.add_side_records(items)
+            counts[kind_of(kind).noun] = added, len(items) - added
+        return counts

@@ -1,4 +1,4 @@
-"""Export a bank: every record as a line, what others refer to first."""
+"""Exports every record of a bank as a line of JSON, what others refer to first."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def export_lines(context: BankContext, namespace: str | None = None) -> Generato
     yield header_line(context.tenant, context.clock())
     named_by_others = {of for kind in KINDS for name in kind.needs for of in kind.refers[name]}
     kept: dict[type[Record | SideRecord], set[str]] = {of: set() for of in named_by_others}
-    with context.store.read(context.tenant) as reader:
+    with context.read_for_output() as reader:
         for kind in KINDS:
             for record in _records_of(reader, kind, namespace) if kind.exported else ():
                 if not all(_is_kept(kept, kind, record, name) for name in kind.needs):
                     continue
                 if kind.record_type in kept:
                     kept[kind.record_type].add(record.id)
-                yield record_line(kind.noun, context.scrub_for_output(record))
+                yield record_line(kind.noun, record)
                 if kind.keeping is Keeping.REVISED and record.revision > 1:
                     for earlier in reader.revisions(record.id):
-                        yield record_line(kind.noun_of_earlier, context.scrub_for_output(earlier))
+                        yield record_line(kind.noun_of_earlier, earlier)
 
 
 def _is_kept(

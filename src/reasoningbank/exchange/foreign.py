@@ -1,4 +1,4 @@
-"""What other systems wrote, as our records.
+"""Converts items of other systems into our records.
 
 The id of each comes from where it stood in the other system, so that importing it again finds it here.
 """

@@ -1,4 +1,4 @@
-"""What a file may say about trust: nothing that raises it.
+"""Trust of imported records: a file may say nothing that raises it.
 
 Anyone can write a file, so its word that a memory came from the user is worth nothing. Without the user's own
 `restore`, a file's memories, sessions and evidence come in under the name of the import, or under a lesser name that

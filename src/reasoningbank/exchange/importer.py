@@ -1,4 +1,4 @@
-"""From a path to records: find out the layout, read it, take it in.
+"""Imports a path: finds out the layout, reads it, takes it in.
 
 A dry run does everything and then takes it back, so what it says is what would happen.
 """

@@ -1,4 +1,4 @@
-"""What a reader of a foreign file hands over, one item at a time.
+"""Items that readers of foreign files yield, one at a time.
 
 Readers only read: they neither open a bank nor decide what is new. `identity` is stable for the same thing in the
 same file, so that importing twice adds nothing.

@@ -1,4 +1,4 @@
-"""Our own format on paper: JSON Lines, a header and then one object a line.
+"""Our own export format: JSON Lines, a header and then one object a line.
 
 Knows how each record is written as a line and read back without loss: times stay numbers, ids stay ids. Bare objects
 with only title, content and a few other fields are taken as drafts.

@@ -1,4 +1,4 @@
-"""Which layout a path holds, told from what is in it and not from its name.
+"""Detects which layout a path holds, from what is in it and not from its name.
 
 Knows one sign for every layout and the reader that belongs to it. Reads a little and decides; it never
 imports.

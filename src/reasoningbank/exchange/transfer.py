@@ -1,4 +1,4 @@
-"""Into a bank.
+"""Takes imported records into a bank, in chunks, each in one transaction.
 
 Knows what is already here and what may come in: nothing that exists is overwritten by an older one, nothing that was
 erased comes back, and importing the same file twice adds nothing. Every refusal is reported with its reason.
@@ -164,6 +164,9 @@ def _take_chunk(context: BankContext, claims: ImportTrust, coming: Sequence[Comi
             _take(here, item, records, tally)
         except BankError as error:
             tally.skipped.append(SkippedItem(what=_name(item), why=str(error)))
+    for noun, (added, there) in here.write_side_records().items():
+        tally.added += Counter({noun: added})
+        tally.unchanged += there
     tally.skipped = [context.scrub_for_output(skipped) for skipped in tally.skipped]
     tally.doubtful = here.doubtful()
     return tally
@@ -281,10 +284,8 @@ def _take_side_record(here: Existing, item: SideRecord, line: ExportLine, tally:
         tally.skipped.append(SkippedItem(what=_name(line), why="its memory is not here"))
     elif (reason := reason_against(here.claims, here.writer, item)) is not None:
         _refuse(here.writer, item, line, reason, tally)
-    elif here.add_side_record(item):
-        tally.added[line.noun] += 1
     else:
-        tally.unchanged += 1
+        here.add_side_record(item)
 
 
 def _refuse(reader: Reader, item: SideRecord, line: ExportLine, reason: str, tally: Imported) -> None:

@@ -1,4 +1,4 @@
-"""Make and remove edges.
+"""Makes and removes edges between memories.
 
 Knows what an edge needs: two ends that exist, one edge per pair and kind. An edge made again takes the new strength.
 """
@@ -40,9 +40,9 @@ def link(
             raise InvalidInput("A memory cannot be linked to itself.")
         there = writer.select(Edge, {"source_id": ends[0], "target_id": ends[1], "kind": wanted.value}, limit=1)
         if there:
-            edge, _ = context.clean(replace(there[0], weight=strength, text=sentence, evidence=proof, tags=labels))
+            edge = replace(there[0], weight=strength, text=sentence, evidence=proof, tags=labels)
             writer.revise(edge)
-            return edge
+            return context.scrub_for_output(edge)
         edge = Edge(
             id=context.ids.new("edg"),
             tenant=context.tenant,
@@ -55,9 +55,8 @@ def link(
             evidence=proof,
             created_at=context.clock(),
         )
-        edge, _ = context.clean(edge)
         writer.add(edge)
-        return edge
+        return context.scrub_for_output(edge)
 
     return context.store.write(context.tenant, change)
 

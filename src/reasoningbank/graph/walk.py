@@ -1,4 +1,4 @@
-"""Walk the edges from a memory, both ways, a few steps far; list edges by what they are.
+"""Walks the edges from a memory, both ways, a few steps far; lists edges by what they are.
 
 Breadth first and bounded, so that a dense graph costs no more than it may.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_fraction, clean_tags, one_of
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind, Memory, State
 from reasoningbank.ports import Reader
 
@@ -44,7 +45,7 @@ def neighbours(
         raise InvalidInput(f"direction {direction!r} is unknown: use one of {', '.join(DIRECTIONS)}.")
     if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= 10:
         raise InvalidInput(f"depth must be a whole number from 1 to 10, not {depth!r}.")
-    with context.store.read(context.tenant) as reader:
+    with context.read_for_output() as reader:
         start = context.memory(reader, reference)
         seen = {start.id}
         found: list[Neighbour] = []
@@ -66,8 +67,8 @@ def neighbours(
                 reached[far] = max(strength, reached.get(far, 0.0))
                 found.append(
                     Neighbour(
-                        memory=context.scrub_for_output(memory),
-                        edge=context.scrub_for_output(edge),
+                        memory=memory,
+                        edge=edge,
                         outward=edge.source_id == near,
                         steps=steps,
                         strength=strength,
@@ -85,11 +86,12 @@ def neighbours(
 def _edges_of(reader: Reader, ids: list[str], kind: EdgeKind | None, direction: str) -> Iterator[tuple[Edge, str, str]]:
     """Edges at these memories, the strongest first, as (edge, near end, far end)."""
     narrowed = {} if kind is None else {"kind": kind.value}
-    edges: list[tuple[Edge, str, str]] = []
-    if direction in ("out", "both"):
-        edges += [(e, e.source_id, e.target_id) for e in reader.select(Edge, {"source_id": ids, **narrowed})]
-    if direction in ("in", "both"):
-        edges += [(e, e.target_id, e.source_id) for e in reader.select(Edge, {"target_id": ids, **narrowed})]
+    ends = [end for end, way in (("source_id", "out"), ("target_id", "in")) if direction in (way, "both")]
+    edges = [
+        (edge, *((edge.source_id, edge.target_id) if end == "source_id" else (edge.target_id, edge.source_id)))
+        for end, found in zip(ends, reader.select_either(Edge, ends, ids, narrowed), strict=True)
+        for edge in found
+    ]
     yield from sorted(edges, key=lambda entry: (-entry[0].weight, entry[0].id))
 
 
@@ -119,17 +121,17 @@ def edges(
         where["tags"] = [context.scrubber.scrub(tag).text for tag in clean_tags(tags)]
     least = clean_fraction(least_weight, "least_weight")
     found: list[Edge] = []
-    with context.store.read(context.tenant) as reader:
+    with context.read_for_output() as reader:
         while len(found) < limit and (page := _page(reader, where, before)):
             found += [edge for edge in page if edge.weight >= least]
-            before = page[-1].id
+            before = position_of(page[-1])
         found = found[:limit]
         ends = {end for edge in found for end in (edge.source_id, edge.target_id)}
         there = reader.get(Memory, sorted(ends)) if ends else {}
-    titles = {memory_id: context.scrub_for_output(memory).title for memory_id, memory in there.items()}
+    titles = {memory_id: memory.title for memory_id, memory in there.items()}
     return [
         Joined(
-            edge=context.scrub_for_output(edge),
+            edge=edge,
             source=titles.get(edge.source_id, ""),
             target=titles.get(edge.target_id, ""),
         )

@@ -1,4 +1,4 @@
-"""The one way into the records for a memory, new or changed.
+"""Admits a memory into the records, new or changed: parents, trust, hidden text, quarantine.
 
     what it repeats or was shown → parents → trust → hidden text, suspicion → state → kept
 
@@ -114,7 +114,7 @@ def _with_parents(reader: Reader, memory: Memory, own: str | None = None) -> Mem
     if not found and memory.source is None and not memory.parents:
         return memory
     if memory.source is not None:
-        shown = reader.shown_in(memory.source)
+        shown = list(reader.shown_in(memory.source))
         levels = reader.trust_levels(shown) if shown else {}
         found += [i for i in shown if levels.get(i) == Trust.UNTRUSTED]
     parents = tuple(dict.fromkeys((*memory.parents, *(i for i in found if i != memory.id))))

@@ -1,4 +1,4 @@
-"""How closely one text may be looked at: so many closer looks for so many characters, and no more.
+"""Limits what scanning one text may cost: so many closer looks for so many characters, and no more.
 
 A person's text, a log or a file of settings never comes near the end of it. Where signs of secrets stand so thick that
 it does, the stretch is taken out whole and unexamined, and the placeholder says so: no text may cost more than its

@@ -1,4 +1,4 @@
-"""Whether any memory is believed more than its origin, its parents and the rulings allow.
+"""Audits trust: whether any memory is believed more than its origin, its parents and the rulings allow.
 
 Knows the one law that a view of trust must obey, and checks it against the records. Repairs nothing: a level that
 nobody can explain is for a person to look at.

@@ -1,4 +1,4 @@
-"""The same text without what may be hidden in the middle of a token.
+"""Strips characters that may be hidden in the middle of a token.
 
 Zero-width characters, full-width letters and line breaks of every kind split a token for a pattern and not for whoever
 copies it. Knows how to take them out and where each remaining character stood.

@@ -1,4 +1,4 @@
-"""Does this string look drawn by lot, or written by a person?
+"""Tells random strings from words that a person wrote.
 
 Knows letters, digits and which pairs of letters English and code are made of. Knows no format and no keyword. Every
 threshold was set on generated tokens against sources, logs and prose (`python -m bench scrub`).

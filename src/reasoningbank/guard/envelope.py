@@ -1,4 +1,4 @@
-"""Untrusted text on its way into a prompt: quoted as data, under the name of whoever said it.
+"""Wraps untrusted text for a prompt: quoted as data, under the name of whoever said it.
 
 Nothing inside can end the envelope. Every line of it begins with the quote mark, whatever a text takes for the end of a
 line is made one, and the fence is a hash that does not occur in the text. What hides is taken out first.

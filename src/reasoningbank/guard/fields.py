@@ -1,4 +1,4 @@
-"""Every text field of a record, scrubbed.
+"""Scrubs every text field of a record.
 
 Knows how a record is made of texts, lists and JSON, whatever its kind, and that ids are no text. A record in which
 nothing was found is handed back as it is.
@@ -35,13 +35,20 @@ _LIMITS = {
     **dict.fromkeys(("content", "task", "action", "result"), MAX_CONTENT_CHARS),
 }
 _NOTHING: Mapping[str, int] = {}
+_MOST_KNOWN = 4_096
+"""Records that are known to be clean, by the hash of their texts: a chunk of an import and more."""
 
 
 def scrubbed_record(scrubber: Scrubber, record: V) -> tuple[V, Mapping[str, int]]:
     """The record without secrets, and how many of which kind it held."""
     names, values_of = _plan(record.__class__)
     values = values_of(record)
-    if not scrubber.suspects(_join(values)):
+    parts = tuple(map(_text_in, values))
+    known, mark = scrubber.known_clean, hash((record.__class__, parts))
+    if mark in known:
+        return record, _NOTHING
+    if not scrubber.suspects("\n".join(filter(None, parts))):
+        _note_clean(known, mark)
         return record, _NOTHING
     found: Counter[str] = Counter()
     changes: dict[str, Any] = {}
@@ -49,7 +56,16 @@ def scrubbed_record(scrubber: Scrubber, record: V) -> tuple[V, Mapping[str, int]
         clean = _scrub(scrubber, "", value, found)
         if clean != value:
             changes[name] = _within(name, clean, value)
-    return (replace(record, **changes), dict(found)) if changes else (record, _NOTHING)  # type: ignore[type-var]  # V is a value
+    if not changes:
+        _note_clean(known, mark)
+        return record, _NOTHING
+    return replace(record, **changes), dict(found)  # type: ignore[type-var]  # V is a value
+
+
+def _note_clean(known: set[int], mark: int) -> None:
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known.add(mark)
 
 
 def outgoing(scrubber: Scrubber, record: V) -> V:
@@ -73,22 +89,18 @@ def _plan(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]
     return names, attrgetter(*names)
 
 
-def _join(values: tuple[Any, ...]) -> str:
-    """All text of a record in one, so that a clean one costs one look."""
-    parts: list[str] = []
-    for value in values:
-        if not value:
-            continue
-        kind = type(value)
-        if kind is str:
-            # An id of ours is long enough to be a token and none: it would cost a clean record the closer look.
-            if len(value) != ID_CHARS or not is_own(value):
-                parts.append(value)
-        elif kind is tuple:
-            parts += [part for part in value if type(part) is str and (len(part) != ID_CHARS or not is_own(part))]
-        elif isinstance(value, Mapping):
-            parts.append(json.dumps(value, default=str, ensure_ascii=False))
-    return "\n".join(parts)
+def _text_in(value: Any) -> str:
+    """All text of a field in one, so that a clean record costs one look. An id of ours is no text: it is long enough to
+    be a token and would cost the record a closer look.
+    """
+    if not value:
+        return ""
+    kind = type(value)
+    if kind is str:
+        return "" if len(value) == ID_CHARS and is_own(value) else value
+    if kind is tuple or kind is list:
+        return "\n".join([part for part in value if type(part) is str and (len(part) != ID_CHARS or not is_own(part))])
+    return json.dumps(value, default=str, ensure_ascii=False) if isinstance(value, Mapping) else ""
 
 
 def _scrub(scrubber: Scrubber, name: str, value: Any, found: Counter[str]) -> Any:

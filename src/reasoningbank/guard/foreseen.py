@@ -1,4 +1,4 @@
-"""Long texts looked over before the turn to write comes, so that nobody waits for it meanwhile.
+"""Scans long texts before the turn to write comes, so that nobody waits for it meanwhile.
 
 There is one turn to write for all tenants. Looking a megabyte over for secrets takes longer than keeping it, so what a
 unit of change is going to keep is scrubbed before the unit begins; inside, the same text is known already.

@@ -1,4 +1,4 @@
-"""Text that a person does not see and a model reads.
+"""Finds and removes hidden text: what a person does not see and a model reads.
 
 Knows the characters and the markup that hide, and the writing systems and emoji that need some of the same characters.
 `hidden` says what is there, `visible` gives the text without it. Refuses to know whether what was hidden meant harm.

@@ -1,4 +1,4 @@
-"""What no tell can do without: the cheap question before the patterns of `guard.tells`.
+"""Keyword prefilter for the prompt-injection patterns (`guard.injection_patterns`).
 
 A pattern matches only where certain words begin, and most texts have none of them, or not in the company that it takes.
 Knows these words for each tell and errs only towards asking the pattern; a test holds the two against each other.

@@ -1,4 +1,4 @@
-"""Advice about a text that nobody vouches for: how much it reads like a poisoned memory, and by what.
+"""Prompt-injection score of an untrusted text: how much it reads like a poisoned memory, and by what.
 
 A linear model over words, word pairs and `guard.tells`, fitted by `scripts/build_suspicion.py` and shipped as numbers.
 It only advises: authority follows from the origin, and what this misses is still untrusted. It reads English best.

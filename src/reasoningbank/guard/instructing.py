@@ -1,4 +1,4 @@
-"""Whether words read like instructions to whoever reads them, rather than like what a program reports.
+"""Tells instructions to a reader from reports of a program.
 
 Looks through the usual ways of writing them otherwise: case, hidden characters, look-alike letters, digits for letters,
 separators of names, letters set apart. It only helps to decide what a lesson may quote; what it misses still stands

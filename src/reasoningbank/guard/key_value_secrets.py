@@ -1,4 +1,4 @@
-"""Secrets that only their surroundings give away: `API_KEY=…`, `"password": "…"`, `Authorization: Bearer …`.
+"""Finds secrets that only their surroundings give away: `API_KEY=…`, `"password": "…"`, `Authorization: Bearer …`.
 
 Knows the words that announce a secret, the ways in which shells, YAML, JSON, TOML, HTTP, diffs and reprs put a value
 behind a name, and which names and values are harmless. Each step looks at a bounded stretch of text after a word that

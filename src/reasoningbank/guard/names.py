@@ -1,4 +1,4 @@
-"""What a name says about the value that it stands for: a password, a token or key, perhaps a key, or nothing.
+"""Classifies the name of a value: of a password, a token or key, perhaps a key, or of nothing secret.
 
 Knows the words that announce a secret, the words that look like them and announce none, and the names of services whose
 settings are mostly keys. Knows nothing of values.

@@ -1,4 +1,4 @@
-"""Passwords as people note them down: `ID/PW: master/…`, `the password for it is …`, `… is the password`.
+"""Finds passwords in prose: `ID/PW: master/…`, `the password for it is …`, `… is the password`.
 
 Nothing stands between the word and the password that a program would understand, so only what nobody would write for
 anything else is taken: capitals, small letters and digits in turns, on the same line and a few words away.

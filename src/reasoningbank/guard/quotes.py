@@ -1,4 +1,4 @@
-"""A program's words inside a lesson of ours: short, factual, between marks. What reads otherwise is left out.
+"""Quotes a program's words in a lesson: short, factual, between marks. What reads otherwise is left out.
 
 A tool's output is somebody else's text, and whoever reads a lesson would take it for advice of ours. So a lesson quotes
 a report (names, numbers, the words in which programs complain, words of the reader's own action) and nothing else; free

@@ -1,4 +1,4 @@
-"""What a rule for a token format says; the formats themselves are in `rules` and `services`."""
+"""The `Rule` type of a token format; the formats themselves are in `rules` and `services`."""
 
 from __future__ import annotations
 

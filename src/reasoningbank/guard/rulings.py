@@ -1,4 +1,4 @@
-"""Decisions about trust: approve, reject, revoke, and taking each of them back.
+"""Decides about trust: approve, reject, revoke, and undo each of them.
 
 Each is one append-only record that names every memory it touched and the state it found it in, so any of them can be
 explained, rehearsed and undone. Nothing is erased here.

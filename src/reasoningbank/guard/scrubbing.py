@@ -1,4 +1,4 @@
-"""What a tenant has ruled about scrubbing: values that are no secrets, and kinds of personal data to take out too.
+"""A tenant's rulings about scrubbing: values that are no secrets, and kinds of personal data to take out too.
 
 Kept in the store's settings, one for each tenant. Of an allowed value only a fingerprint is kept.
 """

@@ -50,6 +50,8 @@ class Scrubber:
         """`allow` holds fingerprints of values that are no secrets; `personal` names kinds of personal data."""
         self.allow = frozenset(allow)
         self.personal = tuple(sorted(personal))
+        self.known_clean: set[int] = set()
+        """Hashes of what was looked at and found to hold nothing; whoever adds to it keeps it small."""
 
     def in_words(self) -> str:
         """What is taken out, for a status page."""

@@ -1,4 +1,4 @@
-"""A place in a text that holds a secret."""
+"""The `Span` of a secret in a text."""
 
 from __future__ import annotations
 

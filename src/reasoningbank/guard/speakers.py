@@ -1,4 +1,4 @@
-"""Who may claim which origin: the one place that decides it, for every door.
+"""Decides who may claim which origin, for every door.
 
     who speaks                                              is            may also say
     the library in the user's own process                   user          any origin

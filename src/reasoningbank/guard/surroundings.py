@@ -1,4 +1,4 @@
-"""What the text around a name and its value says about them.
+"""Context of a name and its value in a text, for telling secrets from code and prose.
 
 A flag, a line of settings, a netrc, a connection string, a call: places where a value stands with little or nothing
 between it and its name, and would mean nothing elsewhere. Each looks back a bounded way.

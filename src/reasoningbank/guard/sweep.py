@@ -1,4 +1,4 @@
-"""Over a bank that holds secrets already: find them in every kind of record, and really remove them.
+"""Scrubs a bank that holds secrets already: finds them in every kind of record, and really removes them.
 
 A record is rewritten where it lies: same id, same revision, new hash, a new number in the feed. Earlier revisions are
 no exception, nor is what is kept beside the records. What is reported is the kind of a secret and its place, never the

@@ -1,4 +1,4 @@
-"""Knowing a text again when somebody else says it.
+"""Fingerprints of texts, to know one again when somebody else repeats it.
 
 A text is known by marks: hashes of three words in a row, thinned so that any eight words in a row that two texts share
 give them at least one mark in common (winnowing); and hashes of its longest words alone, read through disguise, by

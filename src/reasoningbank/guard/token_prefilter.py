@@ -1,4 +1,4 @@
-"""The cheap question that comes first: is there anything in this text that could be a token at all?
+"""Prefilter for tokens: whether a text has anything that could be one at all.
 
 A translation of every character into one of two, and a plain search for a row of them: a hundred times faster than a
 pattern that says the same.

@@ -1,4 +1,4 @@
-"""How far a memory is believed: as its origin and all it was made from, whichever is least, unless somebody vouches.
+"""Trust of a memory: the least of its origin and all it was made from, unless somebody vouches.
 
 Outcomes never come into it: a poisoned memory that works gains confidence, not trust. Knows how levels follow from
 origins, parents and rulings, and who may change what. `guard.admission` uses it at every write, `guard.rulings` at

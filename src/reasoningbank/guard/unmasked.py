@@ -1,4 +1,4 @@
-"""Text read through its disguise: look-alike letters, digits for letters, letters set apart, words backwards, base64.
+"""Reads text through its disguise: look-alike letters, digits for letters, letters set apart, words backwards, base64.
 
 `plain_letters` gives the words that a reader makes out. `skeleton` goes further and lets letters that are written for
 one another fall together, so that it is good for comparing and for nothing else. `disguises` says in which ways a text

@@ -1,4 +1,4 @@
-"""Is this value, under this name, a secret?
+"""Tells whether a value under a name is a secret.
 
 Knows what was drawn by lot, what a person would only write for a password, and which pieces of programs, paths and
 prose look like either. Knows nothing of how a name and its value were found.

@@ -21,6 +21,46 @@ Integers = NDArray[np.integer[Any]]
 _POSTINGS_AT_ONCE = 1 << 11
 
 
+class LookedUp:
+    """Where the words of segments and tail have some terms, and how many rows do."""
+
+    def __init__(
+        self, terms: Sequence[int], segments: Sequence[Segment], tail: Tail, own: NDArray[np.bool_] | None
+    ) -> None:
+        """`terms` in order. Where not all rows are one tenant's, `own` says which are."""
+        keys = np.array(terms, np.uint32)
+        self._segments, self._tail = segments, tail
+        self._in_tail = tail.find(keys)
+        self._found = [segment.find(keys) for segment in segments]
+        if own is None:
+            self.frequency = np.array([len(positions) for positions in self._in_tail], np.int64)
+            for start, stop in self._found:
+                self.frequency += stop - start
+        else:
+            self.frequency = _own_frequency(own, segments, self._found, tail, self._in_tail)
+
+    def add_to(
+        self, scores: Scores, weights: Mapping[int, float], mean_length: float, policy: KeywordPolicy = KEYWORDS
+    ) -> None:
+        """Add to each row's score what the terms that it has are worth; `weights` has the worth by a term's place."""
+        base, slope = length_terms(mean_length, policy)
+        for segment, (start, stop) in zip(self._segments, self._found, strict=True):
+            here = scores[segment.first : segment.last]
+            starts, stops = start.tolist(), stop.tolist()
+            spans = [
+                (segment.postings(starts[i], stops[i]), worth) for i, worth in weights.items() if stops[i] > starts[i]
+            ]
+            for postings, worths in _together(spans):
+                # As NumPy's own index type: it would convert them at every use.
+                slots = (postings >> np.uint32(8)).astype(np.intp)
+                _add(here, slots, postings & np.uint32(255), segment.lengths.take(slots) * slope + base, worths)
+        tail, in_tail = self._tail, self._in_tail
+        here = scores[tail.first : tail.last]
+        for at, worths in _together([(in_tail[i], worth) for i, worth in weights.items() if len(in_tail[i])]):
+            slots = tail.slots.take(at).astype(np.intp) - tail.first
+            _add(here, slots, tail.weights.take(at), tail.lengths.take(slots) * slope + base, worths)
+
+
 def score(
     scores: Scores,
     query: Mapping[int, int],
@@ -31,39 +71,18 @@ def score(
     *,
     own: NDArray[np.bool_] | None = None,
 ) -> float:
-    """Fill `scores`, one for each row, and return what a short row with every term would have: 0 when no row has any.
-
-    Terms that no row has count in that ceiling too: a query of which half is unknown is half met at best. Where not all
-    rows are one tenant's, `own` says which are.
-    """
+    """Fill `scores`, one for each row, and return what a short row with every term would have; 0 when none has any."""
     rows = len(scores)
     scores.fill(0.0)
     if not query or not rows:
         return 0.0
-    terms = np.array(sorted(query), np.uint32)
-    in_tail = tail.find(terms)
-    found = [segment.find(terms) for segment in segments]
-    if own is None:
-        frequency = np.array([len(positions) for positions in in_tail], np.int64)
-        for start, stop in found:
-            frequency += stop - start
-    else:
+    terms = sorted(query)
+    found = LookedUp(terms, segments, tail, own)
+    if own is not None:
         rows = int(np.count_nonzero(own))
-        frequency = _own_frequency(own, segments, found, tail, in_tail)
-    weights, ceiling = weigh_terms([query[term] for term in terms.tolist()], frequency, rows, policy)
-    base, slope = length_terms(mean_length, policy)
-    for segment, (start, stop) in zip(segments, found, strict=True):
-        here = scores[segment.first : segment.last]
-        starts, stops = start.tolist(), stop.tolist()
-        spans = [(segment.postings(starts[i], stops[i]), worth) for i, worth in weights.items() if stops[i] > starts[i]]
-        for postings, worths in _together(spans):
-            # As NumPy's own index type: it would convert them at every use.
-            slots = (postings >> np.uint32(8)).astype(np.intp)
-            _add(here, slots, postings & np.uint32(255), segment.lengths.take(slots) * slope + base, worths)
-    here = scores[tail.first : tail.last]
-    for at, worths in _together([(in_tail[i], worth) for i, worth in weights.items() if len(in_tail[i])]):
-        slots = tail.slots.take(at).astype(np.intp) - tail.first
-        _add(here, slots, tail.weights.take(at), tail.lengths.take(slots) * slope + base, worths)
+    weights, ceiling = weigh_terms([query[term] for term in terms], found.frequency, rows, policy)
+    if weights:
+        found.add_to(scores, weights, mean_length, policy)
     return ceiling
 
 

@@ -6,37 +6,19 @@ Knows syncing, whole files under their final name, and full disks. Refuses to kn
 from __future__ import annotations
 
 import errno
-import os
 from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.errors import BankFull
-
-
-def sync(descriptor: int) -> None:
-    getattr(os, "fdatasync", os.fsync)(descriptor)
-
-
-def sync_directory(path: Path) -> None:
-    """Make renames and new names in a directory durable, where the system can."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+from reasoningbank.files import ORDINARY_MODE, whole_file
 
 
 def write_durably(path: Path, parts: list[Any]) -> None:
     """A whole file under its final name, or none."""
-    draft = path.with_name(path.name + ".tmp")
-    with full_disk_is_an_error(path), draft.open("wb") as file:
-        for part in parts:
-            file.write(part)
-        file.flush()
-        sync(file.fileno())
-    draft.replace(path)
+    # Whoever writes an index has its lock: what a killed one left has this name too, and is replaced.
+    draft = path.with_name(f"{path.name}.tmp")
+    with full_disk_is_an_error(path), whole_file(path, draft=draft, mode=ORDINARY_MODE) as file:
+        file.writelines(parts)
 
 
 class full_disk_is_an_error:  # noqa: N801 - reads as a phrase after `with`

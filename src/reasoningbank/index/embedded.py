@@ -27,6 +27,7 @@ from reasoningbank.core.errors import (
 )
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.types import EmbedderIdentity, Memory, Standing
+from reasoningbank.files import sync_folder
 from reasoningbank.forking import renew_in_child
 from reasoningbank.index.changes import bury, change, copy_live, find, slots_in_doubt
 from reasoningbank.index.codes import encode, widen
@@ -35,15 +36,16 @@ from reasoningbank.index.content import Content, IndexShape, Snapshot
 from reasoningbank.index.continuation import Continuation
 from reasoningbank.index.damage import damage_is_named, describe
 from reasoningbank.index.door import names_faults
-from reasoningbank.index.durable import full_disk_is_an_error, sync_directory, write_durably
+from reasoningbank.index.durable import full_disk_is_an_error, write_durably
 from reasoningbank.index.examine import are_in_doubt, examine, examine_slots
 from reasoningbank.index.generation import Generation
+from reasoningbank.index.halves import EmbeddedVectors, EmbeddedWords
 from reasoningbank.index.header import Header
 from reasoningbank.index.lock import WriterLock
 from reasoningbank.index.policy import COMPACTION
 from reasoningbank.index.search import Scratch, search
 from reasoningbank.index.vectors import present
-from reasoningbank.ports import Candidates, Damage, IndexBatch, IndexInfo, Probe
+from reasoningbank.ports import Candidates, Damage, Halves, IndexBatch, IndexInfo, IndexPosition, Probe
 
 Floats = NDArray[np.float32]
 _CREATE_WAIT_S = 10.0
@@ -169,7 +171,7 @@ class EmbeddedIndex:
 
     def _point_at(self, name: str) -> None:
         write_durably(self._pointer, [name.encode() + b"\n"])
-        sync_directory(self._directory)
+        sync_folder(self._directory)
 
     def _remove_others(self, keep: str) -> None:
         for path in self._directory.glob("gen-*"):
@@ -194,10 +196,7 @@ class EmbeddedIndex:
         self._latest()
         self._remove_others(name)
 
-    def _snapshot(self) -> Snapshot:
-        return self._now()[1]
-
-    def _now(self) -> tuple[Content, Snapshot]:
+    def latest_snapshot(self) -> tuple[Content, Snapshot]:
         # Under the lock to the end: a thread that compacts closes the generation that others have just been given.
         with self._switching, damage_is_named(self._directory):
             content = self._content()
@@ -217,20 +216,29 @@ class EmbeddedIndex:
         return self._shape.identity
 
     @property
-    def applied(self) -> int:
-        return self._snapshot().header.applied
+    def facets(self) -> tuple[str, ...]:
+        return self._shape.facets
 
     @property
-    def mark(self) -> int:
-        return self._snapshot().header.mark
+    def halves(self) -> Halves:
+        return Halves(EmbeddedVectors(self), EmbeddedWords(self), lambda wait_s: self.writing(wait_s=wait_s))
 
     @property
-    def stamp(self) -> tuple[int, int]:
-        content, snapshot = self._now()
-        return content.number, snapshot.header.sequence
+    def fused(self) -> Self:
+        return self
+
+    @property
+    def upkeep(self) -> Self:
+        return self
+
+    @property
+    def position(self) -> IndexPosition:
+        content, snapshot = self.latest_snapshot()
+        header = snapshot.header
+        return IndexPosition(applied=header.applied, mark=header.mark, stamp=(content.number, header.sequence))
 
     def info(self) -> IndexInfo:
-        content, snapshot = self._now()
+        content, snapshot = self.latest_snapshot()
         rows = snapshot.rows.count
         alive = snapshot.rows.span("alive", 0, rows) == 1
         return IndexInfo(
@@ -288,7 +296,7 @@ class EmbeddedIndex:
                 self._compact()
 
     def awaiting_vectors(self, limit: int) -> list[str]:
-        content, snapshot = self._now()
+        content, snapshot = self.latest_snapshot()
         first, rows = snapshot.header.embedded, snapshot.rows
         if first == rows.count:
             return []
@@ -331,46 +339,51 @@ class EmbeddedIndex:
             content.commit(header)
 
     def search(self, probe: Probe) -> Candidates:
-        content, snapshot = self._now()
+        content, snapshot = self.latest_snapshot()
         if probe.vector is not None and np.size(probe.vector) != self.identity.dimension:
             raise InvalidInput(
                 f"The query has {np.size(probe.vector)} dimensions, the index {self.identity.dimension}."
             )
-        rows = snapshot.header.rows
-        scratch = self._scratch(rows)
-        # A handle names its generation, because another process may compact before the handle is used.
-        with damage_is_named(self._directory):
-            found = search(snapshot, probe, scratch, content.number << _SLOT_BITS)
-        if len(self._scratches) < _SPARE_SCRATCHES:
-            self._scratches.append(scratch)
-        return found
+        with self.scratch(snapshot) as scratch:
+            # A handle names its generation, because another process may compact before the handle is used.
+            return search(snapshot, probe, scratch, content.number << _SLOT_BITS)
 
-    def _scratch(self, rows: int) -> Scratch:
+    @contextmanager
+    def scratch(self, snapshot: Snapshot) -> Iterator[Scratch]:
+        """Buffers for one search; what it comes across is named as damage of this index."""
+        rows = snapshot.header.rows
         try:
             scratch = self._scratches.pop()
         except IndexError:
-            return Scratch.of(rows)
-        return scratch if scratch.fits(rows) else Scratch.of(rows)
+            scratch = Scratch.of(rows)
+        if not scratch.fits(rows):
+            scratch = Scratch.of(rows)
+        with damage_is_named(self._directory):
+            yield scratch
+        if len(self._scratches) < _SPARE_SCRATCHES:
+            self._scratches.append(scratch)
 
-    def vectors(self, handles: NDArray[np.int64]) -> Floats:
-        """One vector for each handle, of the first facet that has one; zeros where there is none any more."""
-        content, snapshot = self._now()
+    def vectors_of(self, found: Candidates, rows: Sequence[int]) -> Floats:
+        """One vector for each row, of the first facet that has one; zeros where there is none any more."""
+        content, snapshot = self.latest_snapshot()
+        handles = _handles(found, rows)
         slots = handles & _SLOT_OF_HANDLE
         known = (handles >> _SLOT_BITS == content.number) & (slots < snapshot.header.embedded)
         if known.all() and present(snapshot.facets[0].signs, slots).all():
             return widen(snapshot.facets[0].full[slots])
-        found = np.zeros((len(handles), self.identity.dimension), np.float32)
+        vectors = np.zeros((len(handles), self.identity.dimension), np.float32)
         lacking = np.flatnonzero(known)
         for facet in snapshot.facets:
             there = present(facet.signs, slots[lacking])
-            found[lacking[there]] = widen(facet.full[slots[lacking[there]]])
+            vectors[lacking[there]] = widen(facet.full[slots[lacking[there]]])
             lacking = lacking[~there]
-        return found
+        return vectors
 
     # ------------------------------------------------------------ damage
 
-    def are_sound(self, handles: NDArray[np.int64]) -> bool:
-        content, snapshot = self._now()
+    def are_sound(self, found: Candidates, rows: Sequence[int]) -> bool:
+        content, snapshot = self.latest_snapshot()
+        handles = _handles(found, rows)
         slots = handles & _SLOT_OF_HANDLE
         slots = slots[(handles >> _SLOT_BITS == content.number) & (slots < snapshot.header.rows)]
         if snapshot.rows.sound(slots).all():
@@ -380,7 +393,7 @@ class EmbeddedIndex:
         return bool((snapshot.rows.take("changed", unsound) > np.uint64(snapshot.header.applied)).all())
 
     def is_sound_at(self, turn: int) -> bool:
-        content, snapshot = self._now()
+        content, snapshot = self.latest_snapshot()
         rows = snapshot.header.rows
         if not rows:
             return True
@@ -393,13 +406,13 @@ class EmbeddedIndex:
         )
 
     def in_doubt(self) -> list[str]:
-        _, snapshot = self._now()
+        _, snapshot = self.latest_snapshot()
         with damage_is_named(self._directory):
             slots = slots_in_doubt(snapshot)
             return snapshot.rows.ids(slots) if len(slots) else []
 
     def ids(self) -> list[str]:
-        _, snapshot = self._now()
+        _, snapshot = self.latest_snapshot()
         with damage_is_named(self._directory):
             return snapshot.rows.ids(np.flatnonzero(snapshot.rows.span("alive", 0, snapshot.rows.count) == 1))
 
@@ -411,7 +424,7 @@ class EmbeddedIndex:
         return describe(snapshot, examine(generation, snapshot), small)
 
     def differences(self, known: Sequence[tuple[Memory, Standing]]) -> dict[str, str]:
-        _, snapshot = self._now()
+        _, snapshot = self.latest_snapshot()
         with damage_is_named(self._directory):
             return differences(snapshot, known)
 
@@ -473,6 +486,11 @@ class IndexAhead(EmbeddedIndex):
 
     def close(self) -> None:
         self._continuation.close()
+
+
+def _handles(found: Candidates, rows: Sequence[int]) -> NDArray[np.int64]:
+    assert found.handles is not None
+    return found.handles[list(rows)]
 
 
 def _remove(directory: Path) -> None:

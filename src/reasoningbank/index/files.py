@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reasoningbank.core.errors import BankDamaged
-from reasoningbank.index.durable import full_disk_is_an_error, sync
+from reasoningbank.files import sync
+from reasoningbank.index.durable import full_disk_is_an_error
 
 _LEAST_GROWTH_BYTES = 1 << 20
 _LEAST_ROOM_BYTES = 16 << 20

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from reasoningbank.core.errors import BankDamaged, EmbedderMismatch
 from reasoningbank.core.frozen import replace
+from reasoningbank.files import sync_folder
 from reasoningbank.index import rotation as rotations
 from reasoningbank.index import rows as row_file
 from reasoningbank.index.content import Content, IndexShape, Snapshot, file_names, with_checksum
-from reasoningbank.index.durable import sync_directory, write_durably
+from reasoningbank.index.durable import write_durably
 from reasoningbank.index.files import GrowingFile, PrivateFile
 from reasoningbank.index.header import Header, HeaderFile
 from reasoningbank.index.segments import merge_ranges, seal, segment_name
@@ -44,7 +45,7 @@ class Generation(Content):
         write_durably(directory / _ROTATION, [with_checksum(turn)])
         write_durably(directory / _ABOUT, [with_checksum(shape.about)])
         HeaderFile.create(directory / _HEADER, header)
-        sync_directory(directory)
+        sync_folder(directory)
         return cls(directory, shape, writable=True)
 
     # ------------------------------------------------------------ reading
@@ -108,7 +109,7 @@ class Generation(Content):
             for first, last in fresh:
                 entries = self.entries(header, rows, first, last)
                 known[first, last] = seal(self.directory / segment_name(first, last), *entries)
-            sync_directory(self.directory)
+            sync_folder(self.directory)
         return tuple((*span, known[span]) for span in wanted)
 
     def clear_up(self) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reasoningbank.core.errors import BankDamaged, BankTooNew, BankUnavailable, EmbedderMismatch
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.index.durable import sync
+from reasoningbank.files import sync
 
 FORMAT = 6
 _MAGIC = b"RBIX"

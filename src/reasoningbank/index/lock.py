@@ -7,24 +7,16 @@ kernel drops the lock when a holder dies, however it dies; the byte in the file 
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.core.failure import OnError
+from reasoningbank.files import lock_until, open_lock, unlock
 from reasoningbank.forking import renew_in_child
 from reasoningbank.index.durable import full_disk_is_an_error
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
-_FIRST_PAUSE_S = 0.0005
-_LONGEST_PAUSE_S = 0.02
 _CLEAN, _HELD = b"0", b"1"
 
 
@@ -53,20 +45,18 @@ class WriterLock:
         if self.held:
             return False
         deadline = time.monotonic() + wait_s
-        with OnError(self._give_up):
-            if not self._thread_lock.acquire(timeout=max(0.0, wait_s)):
-                return False
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-            granted = _lock_until(self._descriptor, deadline)
+        granted = False
+        try:
+            if self._thread_lock.acquire(timeout=max(0.0, wait_s)):
+                self._descriptor = open_lock(self._path)
+                granted = lock_until(self._descriptor, deadline)
+        finally:
+            # An interrupt may have come before or after the threads' own lock was granted.
+            if not granted and self._thread_lock._is_owned():  # noqa: SLF001
+                self._let_go()
         if granted:
             self._owner = threading.get_ident()
-        else:
-            self._let_go()
         return granted
-
-    def _give_up(self, _: BaseException) -> None:
-        if self._thread_lock._is_owned():  # noqa: SLF001 - an interrupt may have come before or after it was granted
-            self._let_go()
 
     def _let_go(self) -> None:
         descriptor, self._descriptor = self._descriptor, None
@@ -92,24 +82,13 @@ class WriterLock:
             with suppress(OSError):
                 self._mark(_CLEAN)
         self._owner = None
-        _unlock(self._descriptor)
+        unlock(self._descriptor)
         self._let_go()
 
     def _mark(self, value: bytes) -> None:
         assert self._descriptor is not None
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         os.write(self._descriptor, value)
-
-
-def _lock_until(descriptor: int, deadline: float) -> bool:
-    pause_s = _FIRST_PAUSE_S
-    while not _try_lock(descriptor):
-        left_s = deadline - time.monotonic()
-        if left_s <= 0:
-            return False
-        time.sleep(min(pause_s, left_s))
-        pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
-    return True
 
 
 class PassingLock(WriterLock):
@@ -139,32 +118,3 @@ class PassingLock(WriterLock):
             return os.path.samestat(os.fstat(self._descriptor), self._path.stat())
         except FileNotFoundError:
             return False
-
-
-if sys.platform == "win32":
-    # Windows refuses reads of a locked byte, so the lock sits beyond the byte that says how it was left.
-    _LOCKED_BYTE = 1024
-
-    def _try_lock(descriptor: int) -> bool:
-        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-    def _unlock(descriptor: int) -> None:
-        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-
-else:
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def _unlock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)

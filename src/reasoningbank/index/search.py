@@ -24,7 +24,7 @@ from reasoningbank.lexical.bm25 import rarest_word
 from reasoningbank.lexical.entries import query_terms
 from reasoningbank.lexical.forms import likeness
 from reasoningbank.lexical.hashing import exact_term
-from reasoningbank.lexical.rare_words import find_rare_terms
+from reasoningbank.lexical.rare_words import find_rare_terms, most_holders
 from reasoningbank.ports import Candidates, Probe
 
 Floats = NDArray[np.float32]
@@ -58,14 +58,13 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
     rows, header = snapshot.rows, snapshot.header
     passed = snapshot.masks.passed(probe.where, rows, snapshot.segments, snapshot.tail, scratch.masks)
     scores = scratch.scores[: header.rows]
-    mean_length = header.length / max(1, header.rows) if passed.own is None else passed.mean_length
     query = query_terms(probe.text)
     asked = _asked_by_facet(probe, snapshot)
     named, exact = _slots_by_words(snapshot, probe, passed)
     if passed.considered and probe.depth > 0:
         by_vector, cosine = _nearest(snapshot, asked, probe.depth, passed.mask, scratch)
-        ceiling = score(scores, query, snapshot.segments, snapshot.tail, mean_length, own=passed.own)
-        by_keyword = _best(scores, passed.mask, probe.depth, scratch.masks[0]) if ceiling else _NONE
+        ceiling = score(scores, query, snapshot.segments, snapshot.tail, mean_length(snapshot, passed), own=passed.own)
+        by_keyword = best_slots(scores, passed.mask, probe.depth, scratch.masks[0]) if ceiling else _NONE
     else:
         scores.fill(0.0)
         ceiling = 0.0
@@ -84,7 +83,7 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
         keyword_ceiling=ceiling,
         form=form,
         parametric=parametric,
-        rarest_word=rarest_word(_own_rows(snapshot, passed)),
+        rarest_word=rarest_word(own_rows(snapshot, passed)),
         named=np.array([named.get(slot, 0.0) for slot in slots.tolist()] if named else 0.0, np.float32)
         * np.ones(len(slots), np.float32),
         exact=_flags(slots, exact),
@@ -99,8 +98,6 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
 
 
 _SAMPLED_ROWS = 4096
-_RARE_ONE_IN = 50
-"""Memories that hold a word which still counts as rare: at most one in so many, and one in any case."""
 _NONE: Slots = np.empty(0, np.int64)
 
 
@@ -131,7 +128,7 @@ def _slots_named(
     if passed.own is not None:
         own &= passed.own[slots]
     slots, term = slots[own], term[own]
-    few = max(1, _own_rows(snapshot, passed) // _RARE_ONE_IN)
+    few = most_holders(own_rows(snapshot, passed))
     held = slots[(np.bincount(term, minlength=len(holding)) <= few)[term] & passed.mask[slots]]
     found, first, times = np.unique(held, return_index=True, return_counts=True)
     order = np.argsort(first)[:most]
@@ -142,9 +139,15 @@ def _flags(slots: Slots, held: Sequence[int]) -> NDArray[np.bool_]:
     return np.isin(slots, held) if held else np.zeros(len(slots), np.bool_)
 
 
-def _own_rows(snapshot: Snapshot, passed: Passed) -> int:
+def own_rows(snapshot: Snapshot, passed: Passed) -> int:
     """The tenant's rows: whose words tell how rare a word is."""
     return snapshot.header.rows if passed.own is None else int(np.count_nonzero(passed.own))
+
+
+def mean_length(snapshot: Snapshot, passed: Passed) -> float:
+    """Of the tenant's rows, in half units."""
+    header = snapshot.header
+    return header.length / max(1, header.rows) if passed.own is None else passed.mean_length
 
 
 def _vector_query(vector: Floats | None, snapshot: Snapshot) -> QueryForms | None:
@@ -186,7 +189,7 @@ def _cosines(snapshot: Snapshot, asked: Sequence[QueryForms | None], slots: Slot
     return found
 
 
-def _best(scores: Floats, mask: Mask, depth: int, spare: Mask) -> Slots:
+def best_slots(scores: Floats, mask: Mask, depth: int, spare: Mask) -> Slots:
     """The `depth` best slots with a score that the mask lets through, older first among equals."""
     hits = spare[: len(scores)]
     for floor in (_likely_floor(scores, mask, depth), np.float32(0)):

@@ -1,4 +1,4 @@
-"""Jobs for an agent that answers in person: its own model distils, and no key is needed.
+"""Distillation jobs for an agent that answers in person: its own model distils, and no key is needed.
 
 Hands out what a configured model would be sent, and takes an answer that is held to the same form. The agent is no
 process that could be looked up and does not beat, so its lease is long (`HOST_LEASE_S`), and an answer after that is

@@ -1,4 +1,4 @@
-"""Calling an agent that somebody else wrote: a plain function or a coroutine, with a limit and a way to call it off.
+"""Runs a caller's agent, a plain function or a coroutine, with a time limit and a way to cancel it.
 
 Knows how to run either kind to its end on a thread. A coroutine is cancelled where it waits. A plain function cannot be
 stopped from outside: it is left behind, and what it gives back is dropped.

@@ -1,4 +1,4 @@
-"""From what a model (or a person) answered to lessons, or to the list of what is wrong with the answer.
+"""Parses a model's answer into lessons, or lists what is wrong with it.
 
 Knows the one form that is asked for and the limits of each field. Refuses to guess: text around the form, a missing
 field, a fourth memory or a title that is too long is a problem to be named, never something to be stored.

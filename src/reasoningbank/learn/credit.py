@@ -1,4 +1,4 @@
-"""What the outcome of a session says about a memory that was shown in it.
+"""Credit: signals for the memories that were shown in a session, by its outcome.
 
 Two questions make the weight of the evidence. *Had it a part in it?* What the agent names as used had, wholly. When it
 names nothing, what stood first was the likeliest to be followed, and less so what stood further down. *Was the outcome
@@ -46,11 +46,12 @@ def usual_before(reader: Reader, trajectory: Trajectory) -> Usual:
     """
     rate, tasks = 0.5, 0
     namespace = trajectory.namespace
-    for where, kind in ((None, None), (namespace, None), (namespace, kind_of(trajectory))):
-        ends = reader.like_tasks(where, kind, LATEST_TASKS + 1)
+    circles = ((None, None), (namespace, None), (namespace, kind_of(trajectory)))
+    for ends in reader.like_tasks(circles, LATEST_TASKS + 1):
         ends.pop(trajectory.id, None)
-        tasks = len(ends)
-        rate = (sum(ends.values()) + DRAWN_BY_TASKS * rate) / (tasks + DRAWN_BY_TASKS)
+        latest = list(ends.values())[:LATEST_TASKS]
+        tasks = len(latest)
+        rate = (sum(latest) + DRAWN_BY_TASKS * rate) / (tasks + DRAWN_BY_TASKS)
     return Usual(rate=rate, tasks=tasks)
 
 

@@ -1,4 +1,4 @@
-"""From the records of a session to the episode that judges and distillers read.
+"""Builds the episode that judges and distillers read, from the records of a session.
 
 Knows which metadata carry a meaning: `reward`, `origin`, `messages` and `verdict` of a trajectory, `ok` of a step.
 """

@@ -1,4 +1,4 @@
-"""Signals about a memory and the curve they draw.
+"""Feedback and outcomes about a memory: adds signals, and gives the curve they draw.
 
 Knows how a report becomes a signal. What signals are worth is the confidence policy's business.
 """
@@ -129,10 +129,10 @@ def history(context: BankContext, reference: str, *, policy: str | None = None, 
     """By the policy in force, or by another."""
     context = context if policy is None else replace(context, policy=policy_named(policy))
     fits = clean_fraction(context_match, "context_match")
-    with context.store.read(context.tenant) as reader:
+    with context.read_for_output() as reader:
         memory = context.memory(reader, reference)
-        signals = [context.scrub_for_output(signal) for signal in reader.select(Signal, {"memory_id": memory.id})]
-        revisions = [context.scrub_for_output(revision) for revision in (*reader.revisions(memory.id), memory)]
+        signals = reader.select(Signal, {"memory_id": memory.id})
+        revisions = [*reader.revisions(memory.id), memory]
         weighed_by = Context(total_uses=context.uses(reader).get(memory.namespace, 0), context_match=fits)
         remembered = context.weigh_memories(reader, [memory])[0]
         counted = evidence_for(memory, signals)

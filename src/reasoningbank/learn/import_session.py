@@ -1,4 +1,4 @@
-"""A finished session that comes as a whole, from a transcript or an evaluation: kept in one write, once.
+"""Imports a finished session as a whole, from a transcript or an evaluation: kept in one write, once.
 
 Knows what makes two sessions the same (where it came from, else what it says) and what a session that has grown since
 adds. How transcripts are read is the business of `learn.ingest`.
@@ -19,6 +19,7 @@ from reasoningbank.core.drafts import (
     clean_metadata,
     clean_namespace,
     clean_text,
+    clean_time,
     optional_name,
     required_text,
 )
@@ -112,7 +113,8 @@ def records_of(context: BankContext, episode: Episode, name: str) -> tuple[Traje
         agent=optional_name(episode.agent, "agent"),
         outcome=episode.outcome or "unknown",
         metadata=clean_metadata(_metadata(episode)),
-        started_at=now,
+        # No transcript was begun after it was read, whatever its clock said.
+        started_at=now if episode.started_at is None else min(now, clean_time(episode.started_at, "started_at")),
         ended_at=now,
     )
     steps = [_step(context, identity, number, step) for number, step in enumerate(episode.steps, start=1)]

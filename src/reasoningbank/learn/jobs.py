@@ -173,7 +173,7 @@ class Jobs:
         from reasoningbank.learn.sessions import whole
 
         def change(writer: Writer) -> str:
-            namespaces = {whole(self._context, writer, session)[0].namespace for session in sessions}
+            namespaces = {whole(writer, session)[0].namespace for session in sessions}
             if len(namespaces) != 1:
                 raise InvalidInput("Only runs of one namespace can be compared.")
             told = {"trajectories": [*sessions]}
@@ -206,7 +206,7 @@ class Jobs:
 
     def spending(self, day: str | None = None) -> builtins.list[Spending]:
         """The ledger, newest day first."""
-        with self._context.store.read(self._context.tenant) as reader:
+        with self._context.read_for_output() as reader:
             found = reader.select(Spending, {} if day is None else {"day": day})
         return sorted(found, key=lambda spent: (spent.day, spent.model, spent.purpose), reverse=True)
 

@@ -1,4 +1,4 @@
-"""Which owners of jobs are gone, by looking at their leases for long enough.
+"""Finds owners of jobs that are gone, by watching their leases for long enough.
 
 Trusts no clock but the length of its own looks, and even of these each counts for no more than a moment: whatever a
 clock does between two looks, forward or back, an owner that beats is never taken for dead, and one that does not is

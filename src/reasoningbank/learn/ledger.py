@@ -1,4 +1,4 @@
-"""What was spent on models, and the daily limit that no number of workers can overrun.
+"""Token budget of models: what was spent, and the daily limit that no number of workers can overrun.
 
 Before a request its likely cost is set aside in the ledger, in one transaction with the look at what is left;
 afterwards it is replaced by the real cost. What a killed process had set aside counts as spent. A spent budget is an

@@ -1,4 +1,4 @@
-"""The distiller that asks a model.
+"""Distils lessons with a language model.
 
 Knows what to send (a prompt from a file, the task, how it ended, the trace within its budget, scrubbed and fenced)
 and what to do with the answer: parse it strictly, ask once for a repair, and otherwise fail. A bad answer is an error

@@ -1,4 +1,4 @@
-"""The whole loop around somebody's own agent: retrieve, act, judge, distil, consolidate.
+"""The learning loop around a caller's agent: retrieve, act, judge, distil, consolidate.
 
     loop = bank.loop(agent)             # agent(task, advice) -> answer, plain or async
     turn = loop.run("add retries to the client")

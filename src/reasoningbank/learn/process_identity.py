@@ -1,4 +1,4 @@
-"""Which process works on a job, and whether it is known to be gone.
+"""Identity of the process that works on a job, and whether it is known to be gone.
 
 A name tells machine start, process table, process and its start, so that a process of the same table can be looked up
 without waiting; a number that the system has given to another process since is seen by its start. Of a process

@@ -1,4 +1,4 @@
-"""The prompts, which are files beside this one, and their hashes, which are kept with what came of them."""
+"""Prompt files and their hashes, which are kept with what came of them."""
 
 from __future__ import annotations
 

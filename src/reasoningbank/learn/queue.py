@@ -1,4 +1,4 @@
-"""The queue of sessions that wait to be distilled, kept with the records.
+"""Job queue of the sessions that wait to be distilled, kept with the records.
 
 Knows when a job may be claimed, when it is given up, and that its effect and its acknowledgement are one transaction.
 What a job does is the worker's business (`learn.worker`).
@@ -6,7 +6,7 @@ What a job does is the worker's business (`learn.worker`).
 Invariants:
 - a job is accepted in the transaction that makes its reason (the end of a session), so neither exists without the
   other;
-- a claim is one statement and counts as an attempt, so a job that kills its worker exhausts its attempts too;
+- a claim is one transaction and counts as an attempt, so a job that kills its worker exhausts its attempts too;
 - an effect is written together with the end of its job and only by the claim that holds the lease, so it happens
   once;
 - no clock is compared with another one: a lease is taken over when its owner is known to be gone, or when its beat
@@ -289,12 +289,12 @@ def discard(context: BankContext, job_id: str) -> Queued:
 
 
 def find(context: BankContext, job_id: str) -> Queued:
-    with context.store.read(context.tenant) as reader:
+    with context.read_for_output() as reader:
         return _get_queued(reader, job_id)
 
 
 def list_jobs(context: BankContext, where: Mapping[str, Any], *, limit: int, newest_first: bool = True) -> list[Queued]:
-    with context.store.read(context.tenant) as reader:
+    with context.read_for_output() as reader:
         jobs = reader.select(Job, where, newest_first=newest_first, limit=limit)
         leases = {lease.job_id: lease for lease in reader.leases([job.id for job in jobs])} if jobs else {}
     return [Queued(job=job, lease=leases.get(job.id)) for job in jobs]

@@ -1,4 +1,4 @@
-"""What each memory has done: shown, used, helped, hurt, what difference it makes, and what is dead weight.
+"""Report on each memory: shown, used, helped, hurt, what difference it makes, and what is dead weight.
 
 Knows which memories to tell of and in which order. The counting is the store's, the arithmetic that of `core.worth`.
 """

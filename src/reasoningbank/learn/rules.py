@@ -1,4 +1,4 @@
-"""How an episode went, by rules that read nothing but its trace.
+"""Judges an episode by rules that read nothing but its trace.
 
 Knows what the end of a failed session looks like: the last action failed, the agent gave up, it did the same thing
 again and again. It does not know what a good one looks like: on real traces nothing in the text of a session that

@@ -1,4 +1,4 @@
-"""Sessions: a task, its steps, how it ended, and what that says about the memories that were shown.
+"""Sessions: starts, steps, ends, and the credit for the memories that were shown.
 
 Works across processes: a session is a trajectory in the store, so one process may start it and another end it.
 """
@@ -20,7 +20,7 @@ from reasoningbank.core.drafts import (
 )
 from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
 from reasoningbank.core.learning import OF_A_SESSION, Verdict
-from reasoningbank.core.types import Memory, Signal, SignalKind, State, Step, Trajectory
+from reasoningbank.core.types import Memory, Showing, Signal, SignalKind, State, Step, Trajectory
 from reasoningbank.learn.credit import describe, surprise_of, usual_before, weight_of
 from reasoningbank.learn.episodes import verdict_metadata
 from reasoningbank.learn.evidence import Evidence, signal_for, standing_for, subject_of
@@ -81,12 +81,10 @@ def running(reader: Reader, reference: str) -> Trajectory:
     return trajectory
 
 
-def whole(context: BankContext, reader: Reader, reference: str) -> tuple[Trajectory, list[Step]]:
+def whole(reader: Reader, reference: str) -> tuple[Trajectory, list[Step]]:
     trajectory = session_named(reader, reference)
     steps = reader.select(Step, {"trajectory_id": trajectory.id})
-    return context.scrub_for_output(trajectory), [
-        context.scrub_for_output(step) for step in sorted(steps, key=lambda s: s.number)
-    ]
+    return trajectory, sorted(steps, key=lambda s: s.number)
 
 
 def step(context: BankContext, session: str, action: str, result: str, metadata: Mapping[str, Any]) -> Step:
@@ -114,9 +112,9 @@ def track(context: BankContext, reference: str, action: str, result: str, metada
 
 def track_of(context: BankContext, reference: str) -> list[Step]:
     """The steps that were taken under a memory, in order."""
-    with context.store.read(context.tenant) as reader:
+    with context.read_for_output() as reader:
         steps = reader.select(Step, {"trajectory_id": context.memory(reader, reference).id})
-    return [context.scrub_for_output(step) for step in sorted(steps, key=lambda s: s.number)]
+    return sorted(steps, key=lambda s: s.number)
 
 
 def _add_step(context: BankContext, writer: Writer, under: str, said: tuple[str, str, Mapping[str, Any]]) -> Step:
@@ -158,13 +156,13 @@ def end(
         metadata = there.metadata if verdict is None else {**there.metadata, "verdict": verdict_metadata(verdict)}
         # A verdict may quote what was done.
         trajectory, _ = context.clean(replace(there, outcome=outcome, ended_at=context.clock(), metadata=metadata))
-        writer.revise(trajectory)
         certainty = 1.0 if verdict is None else verdict.certainty
         signals = () if outcome == "unknown" else _credit(context, writer, trajectory, used, certainty)
+        steps = writer.count(Step, {"trajectory_id": trajectory.id})
+        writer.revise(trajectory)
         for signal in signals:
             writer.add(signal)
         job = enqueue(context, writer, namespace=trajectory.namespace, subject=trajectory.id) if distil else None
-        steps = writer.count(Step, {"trajectory_id": trajectory.id})
         return Ended(trajectory=trajectory, steps=steps, signals=signals, job_id=job.id if job else None)
 
     return context.store.write(context.tenant, change)
@@ -173,10 +171,12 @@ def end(
 def _credit(
     context: BankContext, reader: Reader, trajectory: Trajectory, used: Sequence[str], certainty: float
 ) -> tuple[Signal, ...]:
-    used_ones = [context.memory(reader, reference, trajectory.namespace) for reference in used]
-    named = {standing_for(reader, memory).id for memory in used_ones}
-    memories, ranks, advice = _shown_memories(reader, trajectory.id)
-    memories |= reader.get(Memory, sorted(named.difference(memories)))
+    shown = reader.shown_in(trajectory.id)
+    there = reader.get(Memory, list(dict.fromkeys((*shown, *used))))
+    used_ones = [there.get(one) or context.memory(reader, one, trajectory.namespace) for one in used]
+    named = {memory.id: memory for memory in (standing_for(reader, one) for one in used_ones)}
+    memories, ranks, advice = _shown_memories(reader, shown, there)
+    memories |= named
     if not memories:
         return ()
     usual, positive = usual_before(reader, trajectory), trajectory.outcome == "success"
@@ -201,15 +201,18 @@ def _credit(
     )
 
 
-def _shown_memories(reader: Reader, trajectory_id: str) -> tuple[dict[str, Memory], dict[str, int], dict[str, str]]:
+def _shown_memories(
+    reader: Reader, shown: Mapping[str, Showing], there: Mapping[str, Memory]
+) -> tuple[dict[str, Memory], dict[str, int], dict[str, str]]:
     """What was shown, or what stands for it since, with the best rank of each and the advice that it gave."""
     memories: dict[str, Memory] = {}
     ranks: dict[str, int] = {}
     advice: dict[str, str] = {}
-    shown, said = reader.ranks_in(trajectory_id), reader.advice_in(trajectory_id)
-    for memory_id, memory in reader.get(Memory, list(shown)).items():
-        subject, advice_id = subject_of(reader, memory, said[memory_id])
+    for memory_id, showing in shown.items():
+        if memory_id not in there:
+            continue
+        subject, advice_id = subject_of(reader, there[memory_id], showing.advice_id)
         memories[subject.id] = subject
-        ranks[subject.id] = min(shown[memory_id], ranks.get(subject.id, shown[memory_id]))
+        ranks[subject.id] = min(showing.rank, ranks.get(subject.id, showing.rank))
         advice[subject.id] = advice_id
     return memories, ranks, advice

@@ -1,4 +1,4 @@
-"""Code that lasted, or was taken back, as evidence for the memories that were at hand when it was written.
+"""Evidence from commits that lasted or were reverted, for the memories that were at hand when they were made.
 
 Knows which commits a session made, from what git said to it, and how one verdict on a session becomes signals: one for
 each memory and verdict, with an id made of both, so that looking again, or twice at once, adds nothing. What became of
@@ -108,7 +108,8 @@ def _signals(
     given = reader.select(Signal, {"trajectory_id": trajectory.id})
     used = {signal.memory_id for signal in given if signal.used}
     there = {signal.id for signal in given}
-    ranks, said = reader.ranks_in(trajectory.id), reader.advice_in(trajectory.id)
+    seen = reader.shown_in(trajectory.id)
+    ranks, said = {one: how.rank for one, how in seen.items()}, {one: how.advice_id for one, how in seen.items()}
     concerned = reader.get(Memory, list(dict.fromkeys((*ranks, *sorted(used)))))
     # Code lasts or falls long after: what was said of a text that was changed since stays with that text.
     told = {signal.memory_id: signal.advice_id for signal in given} | said

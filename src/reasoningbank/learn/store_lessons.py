@@ -1,4 +1,4 @@
-"""From lessons to memories, inside the transaction that ends their job.
+"""Stores lessons as memories, inside the transaction that ends their job.
 
 Knows how a lesson becomes a memory, that the same lesson twice is evidence and not a second memory, that what was
 learned from untrusted memories stays tied to them by its parents, and that what a tool told its readers stays the

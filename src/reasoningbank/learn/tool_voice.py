@@ -1,4 +1,4 @@
-"""Whether a lesson repeats what a tool told its readers to do, and then whose words it is.
+"""Tells whether a lesson repeats what a tool told its readers to do, and then whose words it is.
 
 However a lesson was made, by rules, by a model or by an agent that answered a job, it comes from the tool where it says
 what an output of the session said, and that output reads like instructions; where it repeats much that is no report;

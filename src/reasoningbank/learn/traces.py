@@ -1,4 +1,4 @@
-"""An episode as text for a model: within a budget, and as data that cannot pass for anything else.
+"""Renders an episode as text for a model: within a budget, and as data that cannot pass for anything else.
 
 Knows that the beginning of a session says what was wanted and its end how it went, so what does not fit is cut from the
 middle. The text stands between two lines whose mark is a hash of the text itself: no text can hold its own.

@@ -1,4 +1,4 @@
-"""One job from its claim to its end: read the session, judge it, distil it, keep what it teaches.
+"""Works one job from its claim to its end: reads the session, judges it, distils it, stores what it teaches.
 
 Knows which failures are the job's own (they count against it) and which are not (the job waits). Threads, leases of
 others and the order of jobs are the crew's business (`learn.crew`).

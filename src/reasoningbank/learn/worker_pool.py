@@ -1,4 +1,4 @@
-"""Workers: several jobs at a time, their leases kept alive, and the jobs of dead workers taken over.
+"""Worker pool: several jobs at a time, their leases kept alive, and the jobs of dead workers taken over.
 
 Knows how many jobs to hold, when to look for more and when to wait. One thread (the caller's) claims, beats and
 watches; the others work.

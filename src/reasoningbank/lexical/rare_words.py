@@ -23,6 +23,12 @@ SHORTEST = 3
 """Characters of a rare word: one or two letters or digits stand anywhere."""
 _NAMING = pattern(r"[\d_./\\:]|[a-z][A-Z]|[A-Z][A-Z]")
 MOST_RARE_WORDS = 16
+_RARE_ONE_IN = 50
+
+
+def most_holders(rows: int) -> int:
+    """How many of a tenant's memories may hold a word that still counts as rare: one in fifty, and one in any case."""
+    return max(1, rows // _RARE_ONE_IN)
 
 
 def find_rare_terms(text: str) -> tuple[NDArray[np.uint32], int]:

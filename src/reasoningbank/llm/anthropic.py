@@ -1,4 +1,4 @@
-"""Messages from Anthropic, over the official client.
+"""Anthropic models, over the official client.
 
 Knows the request. Refuses to read the environment, to retry, and to repeat a key or a server's words in an error. The
 temperature is not sent: newer models refuse it, and newer clients no longer know it.

@@ -1,4 +1,4 @@
-"""What a failed request means: an outage that passes, or a request that will never work.
+"""Classifies a failed request: an outage that passes, or a request that will never work.
 
 Knows HTTP's numbers. Refuses to repeat a server's words, which may hold the key or the text that was sent; only the
 host is named, because an address may carry a password.

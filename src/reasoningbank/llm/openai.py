@@ -1,4 +1,4 @@
-"""Chat completions from OpenAI, or from any server that speaks the same protocol, over the official client.
+"""OpenAI models, or any server that speaks the same protocol, over the official client.
 
 Knows the request and how servers differ in it. Refuses to read the environment, to retry (the queue does that, with
 patience), and to repeat a key or a server's words in an error.

@@ -1,4 +1,4 @@
-"""A model that answers from a script: for tests, for examples, and for trying a pipeline out without a bill."""
+"""Scripted model: answers from a list, for tests, for examples, and for trying a pipeline out without a bill."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
     up to date → the index
     behind, and free to write → brought up to date, as far as the budget goes
-    behind, and somebody else is at it → the index continued in memory with what it lacks
+    behind, and somebody else is at it → the index continued in memory with what it lacks, where it can be
 
 Knows that whoever has the right to write folds for all: a search takes it only when nobody has it, and not right after
 it or another process has. What is continued in memory is thrown away with the next commit of the index.
@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.ports import Index
+from reasoningbank.ports import Index, IndexUpkeep
 from reasoningbank.recall.index_follower import Follower
 from reasoningbank.recall.mending import batches_to_restore
 
@@ -60,7 +60,7 @@ class Current:
         """A commit of which parts are damaged: it is searched without them."""
 
     def view(self, budget_s: float) -> View:
-        stamp = self._index.stamp
+        stamp = self._index.position.stamp
         if stamp == self._damaged:
             return self._continue(budget_s)
         if stamp != self._known:
@@ -69,39 +69,42 @@ class Current:
             self._known = stamp
         if (seen := self._follower.seen_all()) is not None:
             return View(self._index, seen, 0)
-        if time.monotonic() >= self._rest_until:
+        upkeep = self._index.upkeep
+        # What cannot be continued in memory is brought forward by each search that finds it free.
+        if upkeep is None or time.monotonic() >= self._rest_until:
             folded: View | None = None
             with suppress(BankReadOnly, BankFull), self._follower.writing(0.0) as granted:
                 if granted:
                     folded = self._fold(budget_s)
             if folded is not None:
                 # A little with each fold, so that damage which hides something is found though nobody comes across it.
-                if not self._index.is_sound_at(self._index.applied):
+                if upkeep is not None and not upkeep.is_sound_at(self._index.position.applied):
                     raise BankDamaged("A part of the index does not match its checksum.")
                 return folded
         return self._continue(budget_s)
 
     def distrust(self) -> None:
         """Search without the parts that are damaged, until the index is another."""
-        self._damaged = self._index.stamp
+        self._damaged = self._index.position.stamp
         with self._lock:
             self._ahead = None
 
     def _fold(self, budget_s: float) -> View:
         began = time.monotonic()
         seen = self._follower.follow(lambda: time.monotonic() > began + budget_s)
-        now, self._known = time.monotonic(), self._index.stamp
+        now, self._known = time.monotonic(), self._index.position.stamp
         # Not while something is owed that no search can make up for in memory.
         self._rest_until = now + min(MOST_REST_S, REST_PER_FOLD * (now - began)) if seen is not None else now
-        if seen is None and self._index.applied < self._follower.store.head():
+        if seen is None and self._index.position.applied < self._follower.store.head():
             return self._continue(0.0)
         return View(self._index, seen, 0 if seen is not None else self._follower.lag())
 
     def _continue(self, budget_s: float) -> View:
-        if not self._lock.acquire(timeout=THREAD_WAIT_S):
+        upkeep = self._index.upkeep
+        if upkeep is None or not self._lock.acquire(timeout=THREAD_WAIT_S):
             return View(self._index, None, self._follower.lag())
         try:
-            follower = self._begin()
+            follower = self._begin(upkeep)
             deadline = time.monotonic() + min(budget_s, AHEAD_BUDGET_S)
             self._newest_first(follower)
             seen = follower.follow(lambda: time.monotonic() > deadline, most_vectors=AHEAD_VECTORS)
@@ -114,12 +117,13 @@ class Current:
         finally:
             self._lock.release()
 
-    def _begin(self) -> Follower:
-        if self._ahead is None or self._ahead[0] != self._index.stamp:
-            ahead = self._index.ahead()
-            stamp, follower = ahead.stamp, self._follower.on(ahead, AHEAD_CHANGES_PER_BATCH)
+    def _begin(self, upkeep: IndexUpkeep) -> Follower:
+        if self._ahead is None or self._ahead[0] != self._index.position.stamp:
+            ahead = upkeep.ahead()
+            stamp, follower = ahead.position.stamp, self._follower.on(ahead, AHEAD_CHANGES_PER_BATCH)
             if stamp == self._damaged:
-                ahead.heal(lambda whole: batches_to_restore(follower, whole))
+                assert ahead.upkeep is not None
+                ahead.upkeep.heal(lambda whole: batches_to_restore(follower, whole))
             self._ahead, self._newest = (stamp, follower), 0
         return self._ahead[1]
 
@@ -128,7 +132,7 @@ class Current:
         stored something looks for that.
         """
         head = follower.store.head()
-        if head - max(self._newest, follower.index.applied) <= AHEAD_CHANGES_PER_BATCH and not self._newest:
+        if head - max(self._newest, follower.index.position.applied) <= AHEAD_CHANGES_PER_BATCH and not self._newest:
             return
         after = max(self._newest, head - AHEAD_CHANGES_PER_BATCH)
         follower.take_as_they_are(follower.store.changes(after, AHEAD_CHANGES_PER_BATCH))

@@ -21,7 +21,8 @@ from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.learning import OF_A_SESSION
 from reasoningbank.core.task_confidence import Evidenced, TaskEvidence, gather
 from reasoningbank.core.types import Change, Memory, Outcome, Scope, SignalKind, State, Trajectory
-from reasoningbank.ports import Embedder, Filter, Index, Probe, Reader, Store
+from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
+from reasoningbank.recall.candidates import find_candidates
 from reasoningbank.recall.current import Current
 from reasoningbank.recall.index_follower import Follower, GiveWay
 from reasoningbank.recall.index_progress import Progress
@@ -56,8 +57,9 @@ class TaskFollower(Follower):
 
     kind = "trajectory"
 
-    def rows(self, ids: Sequence[str]) -> dict[str, Memory]:
-        return {i: _as_row(t) for i, t in self.store.unscoped(Trajectory, ids).items() if t.ended_at is not None}
+    @staticmethod
+    def rows_of(store: Store, ids: Sequence[str]) -> dict[str, Memory]:
+        return {i: _as_row(t) for i, t in store.unscoped(Trajectory, ids).items() if t.ended_at is not None}
 
     def _facets(self, embedder: Embedder) -> tuple[str, ...]:  # noqa: ARG002 - one vector a task, whichever embedder
         return TASK_FACETS
@@ -135,7 +137,7 @@ class Experience:
         """Past tasks and how alike they are, the nearest first."""
         where = Filter(tenant=probe.where.tenant, namespace=probe.where.namespace)
         try:
-            found = self._index(query.catch_up_s).search(replace(probe, where=where, depth=TASKS_WEIGHED))
+            found = self._find(replace(probe, where=where, depth=TASKS_WEIGHED), query.catch_up_s)
         except (BankUnavailable, BankDamaged, EmbedderMismatch) as error:
             # Not built yet on a bank that may only be read, removed by a reindex, damaged, or of an older build. It is
             # a view: this answer does without it, and the next search opens it again, anew in the latter two cases.
@@ -152,8 +154,10 @@ class Experience:
             if likeness[row] >= least and found.ids[row] not in excluded
         ]
 
-    def _index(self, budget_s: float | None) -> Index:
-        return self._open().current.view(CATCH_UP_BUDGET_S if budget_s is None else budget_s).index
+    def _find(self, probe: Probe, budget_s: float | None) -> Candidates:
+        opened = self._open()
+        view = opened.current.view(CATCH_UP_BUDGET_S if budget_s is None else budget_s)
+        return find_candidates(view.index, probe, opened.follower)
 
     def _open(self) -> OpenedTasks:
         with self._lock:

@@ -19,8 +19,8 @@ from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Change, EmbedderIdentity, Memory, Op, Signal, Standing
-from reasoningbank.ports import Embedder, Index, IndexBatch, Store, Writer
-from reasoningbank.recall.index_progress import IndexProgress, Progress
+from reasoningbank.ports import Embedder, Index, IndexBatch, IndexPosition, Store, Writer
+from reasoningbank.recall.index_progress import IndexProgress, Progress, count_changes
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Floats
@@ -56,9 +56,7 @@ def _join(*parts: str) -> str:
 class FollowerPosition:
     """How far an index is, as of one commit."""
 
-    stamp: tuple[int, int]
-    applied: int
-    mark: int
+    of_index: IndexPosition
     owes: bool
     """Whether vectors are lacking, or rows are in doubt."""
 
@@ -78,8 +76,8 @@ class Follower:
     ) -> None:
         self.store = store
         self.index = index
-        self._embedder = embedder
-        self._policy = policy
+        self.embedder = embedder
+        self.policy = policy
         self._changes_per_batch = changes_per_batch
         self._at_hand: dict[str, Memory] = {}
         """Memories that were just absorbed, so that embedding them needs no second look: bounded, for one run only."""
@@ -88,45 +86,52 @@ class Follower:
         self._wanted = 0
         """Threads that wait for the right to write the index."""
 
+    @staticmethod
+    def rows_of(store: Store, ids: Sequence[str]) -> dict[str, Memory]:
+        """What an index should hold of these ids."""
+        return store.unscoped(Memory, ids)
+
     def rows(self, ids: Sequence[str]) -> dict[str, Memory]:
-        """What the index should hold of these ids."""
-        return self.store.unscoped(Memory, ids)
+        return self.rows_of(self.store, ids)
 
     def _facets(self, embedder: Embedder) -> tuple[str, ...]:
         return embedder.facets
 
     def lag(self) -> int:
         """Changes that the index has not seen, plus memories whose vectors it still lacks."""
-        return max(0, self.store.head() - self.index.applied) + self.index.info().awaiting_vectors
+        return count_changes(self.store, self.index.position.applied) + self.index.info().awaiting_vectors
 
     def is_astray(self) -> bool:
         """Whether the index followed another history: the records were put back from a backup, or replaced, or a power
         loss took the last ones.
         """
-        position = self._position()
-        applied = position.applied
-        return applied > 0 and not _holds(self.store.changes(applied - 1, 1), applied, position.mark)
+        position = self._position().of_index
+        return position.applied > 0 and not _holds(self.store.changes(position.applied - 1, 1), position)
 
     def _changes(self, limit: int) -> list[Change]:
         """The changes that the index has not seen. Raises `BankDamaged` where the last one it saw is not there."""
-        applied, mark = (position := self._position()).applied, position.mark
-        if applied == 0:
+        position = self._position().of_index
+        if position.applied == 0:
             return self.store.changes(0, limit)
-        changes = self.store.changes(applied - 1, 1 + limit)
-        if _holds(changes, applied, mark):
+        changes = self.store.changes(position.applied - 1, 1 + limit)
+        if _holds(changes, position):
             return changes[1:]
         raise BankDamaged("The index followed another history than that of the records; build the index again.")
 
     def _position(self) -> FollowerPosition:
         """Asked once for each commit: what is owed takes a look at every row."""
-        while self._kept_position is None or self._kept_position.stamp != self.index.stamp:
-            stamp, index = self.index.stamp, self.index
-            owes = bool(index.awaiting_vectors(1) or index.in_doubt())
-            position = FollowerPosition(stamp, index.applied, index.mark, owes)
+        index = self.index
+        while (kept := self._kept_position) is None or kept.of_index.stamp != index.position.stamp:
+            now = index.position
+            owes = bool(index.awaiting_vectors(1) or self._in_doubt())
             # Another process may have brought it forward between the questions.
-            if index.stamp == stamp:
-                self._kept_position = position
-        return self._kept_position
+            if index.position.stamp == now.stamp:
+                self._kept_position = FollowerPosition(now, owes)
+        return kept
+
+    def _in_doubt(self) -> list[str]:
+        upkeep = self.index.upkeep
+        return [] if upkeep is None else upkeep.in_doubt()
 
     def catch_up(
         self,
@@ -173,16 +178,16 @@ class Follower:
         """
         noted = IndexProgress(progress, self.lag() if progress is not None else 0)
         try:
-            if ids := self.index.in_doubt():
+            if ids := self._in_doubt():
                 self.index.apply(self.as_they_are(ids))
             done = self._absorb(is_over, noted) and self._may_embed(most_vectors) and self._embed(is_over, noted)
-            return self.index.applied if done else None
+            return self.index.position.applied if done else None
         finally:
             self._at_hand.clear()
 
     def on(self, index: Index, changes_per_batch: int) -> Follower:
         """The same for another index of the same records."""
-        return type(self)(self.store, index, self._embedder, self._policy, changes_per_batch=changes_per_batch)
+        return type(self)(self.store, index, self.embedder, self.policy, changes_per_batch=changes_per_batch)
 
     @contextmanager
     def writing(self, wait_s: float) -> Iterator[bool]:
@@ -200,17 +205,18 @@ class Follower:
     def seen_all(self) -> int | None:
         """The last change, when it is in the index and nothing is owed; None otherwise."""
         position = self._position()
-        return None if position.owes or self._changes(1) else position.applied
+        return None if position.owes or self._changes(1) else position.of_index.applied
 
     # ------------------------------------------------------------ rows and keywords
 
     def _absorb(self, is_over: Callable[[], bool], noted: IndexProgress) -> bool:
-        first = self.index.applied
+        first = self.index.position.applied
         while changes := self._changes(self._changes_per_batch):
             self.index.apply(self._batch(changes))
-            noted.note_words(self.index.applied - first, self.store.head() - first)
+            applied = self.index.position.applied
+            noted.note_words(applied - first, self.store.head() - first)
             if is_over():
-                return self.index.applied >= self.store.head()
+                return applied >= self.store.head()
         return True
 
     def _batch(self, changes: Sequence[Change]) -> IndexBatch:
@@ -229,7 +235,7 @@ class Follower:
             erased=erased,
             standings={i: standing for i, standing in standings.items() if i not in memories},
             applied=changes[-1].seq,
-            mark=_mark(changes[-1]),
+            mark=mark_of(changes[-1]),
         )
 
     def take_as_they_are(self, changes: Sequence[Change]) -> None:
@@ -241,11 +247,12 @@ class Follower:
         """What the index should hold of these ids, whatever it holds; it comes no further in the feed by this."""
         memories = self.rows(ids)
         standings = self.standings(memories)
+        position = self.index.position
         return IndexBatch(
             revised=[(memory, standings[i]) for i, memory in memories.items()],
             erased=[i for i in ids if i not in memories],
-            applied=self.index.applied,
-            mark=self.index.mark,
+            applied=position.applied,
+            mark=position.mark,
         )
 
     def _sorted_out(self, changes: Sequence[Change]) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -271,7 +278,7 @@ class Follower:
         return list(added), list(revised), list(erased), signals
 
     def _unproven(self, memory: Memory) -> Standing:
-        return self._policy.standing(memory.initial_confidence, memory.created_at, ())
+        return self.policy.standing(memory.initial_confidence, memory.created_at, ())
 
     def standings(self, memories: dict[str, Memory]) -> dict[str, Standing]:
         evidence: dict[str, list[Signal]] = {memory_id: [] for memory_id in memories}
@@ -283,7 +290,7 @@ class Follower:
                 for signal in reader.select(Signal, {"memory_id": ids}):
                     evidence[signal.memory_id].append(signal)
         return {
-            memory_id: self._policy.standing(
+            memory_id: self.policy.standing(
                 memory.initial_confidence, memory.created_at, evidence_for(memory, evidence[memory_id])
             )
             for memory_id, memory in memories.items()
@@ -294,7 +301,7 @@ class Follower:
     def _may_embed(self, most: int | None) -> bool:
         if most is None or not self.index.awaiting_vectors(1):
             return True
-        return len(self.index.awaiting_vectors(most + 1)) <= most and not self._embedder().costly
+        return len(self.index.awaiting_vectors(most + 1)) <= most and not self.embedder().costly
 
     def _embed(self, is_over: Callable[[], bool], noted: IndexProgress) -> bool:
         fewest = size = self._fewest_rows()
@@ -316,12 +323,12 @@ class Follower:
     def _fewest_rows(self) -> int:
         if not self.index.awaiting_vectors(1):
             return FEWEST_ROWS_PER_BATCH
-        return FEWEST_COSTLY_ROWS_PER_BATCH if self._embedder().costly else FEWEST_ROWS_PER_BATCH
+        return FEWEST_COSTLY_ROWS_PER_BATCH if self.embedder().costly else FEWEST_ROWS_PER_BATCH
 
     def _vectors(self, ids: Sequence[str]) -> dict[str, Floats]:
         import numpy as np
 
-        embedder = self._embedder()
+        embedder = self.embedder()
         memories = {i: self._at_hand.pop(i) for i in ids if i in self._at_hand}
         memories.update(self.rows([i for i in ids if i not in memories]))
         dimension = embedder.identity.dimension
@@ -376,12 +383,12 @@ class Follower:
             self.store.write(tenant, partial(_keep_all, identity=embedder.identity, blobs=blobs))
 
 
-def _holds(changes: Sequence[Change], applied: int, mark: int) -> bool:
+def _holds(changes: Sequence[Change], position: IndexPosition) -> bool:
     """Whether the first of them is the one that an index has seen last."""
-    return bool(changes) and changes[0].seq == applied and _mark(changes[0]) == mark
+    return bool(changes) and changes[0].seq == position.applied and mark_of(changes[0]) == position.mark
 
 
-def _mark(change: Change) -> int:
+def mark_of(change: Change) -> int:
     text = f"{change.seq} {change.kind} {change.op} {change.id} {change.at!r}"
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reasoningbank.ports import Store
+
 Progress = Callable[[int, int], None]
 """Called with (done, total)."""
 
 WORDS_SHARE = 0.1
 """How much of the way is done when every word is in and no vector yet."""
+COUNTED_EXACTLY = 1_000
 
 
 class IndexProgress:
@@ -36,3 +39,14 @@ class IndexProgress:
     def _tell(self, share: float) -> None:
         if self._progress is not None and self._owed:
             self._progress(int(self._owed * min(1.0, share)), self._owed)
+
+
+def count_changes(store: Store, after: int) -> int:
+    """How many changes there are after a position: exactly where they are few, and at most so many where not.
+
+    Positions may have gaps, so their difference is no count; it is never less.
+    """
+    most = store.head() - after
+    if most <= 0:
+        return 0
+    return found if (found := len(store.changes(after, COUNTED_EXACTLY))) < COUNTED_EXACTLY else most

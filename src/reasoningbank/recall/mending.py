@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from reasoningbank.core.types import Op, Signal
-from reasoningbank.ports import Damage, IndexBatch
+from reasoningbank.ports import Damage, IndexBatch, IndexUpkeep
 from reasoningbank.recall.index_follower import Follower
 
 CHANGES_PER_PAGE = 10_000
@@ -20,14 +20,14 @@ LOOKS = 3
 
 def batches_to_restore(follower: Follower, whole: Sequence[str]) -> Iterator[IndexBatch]:
     """What an index lacks that has only the `whole` ids left."""
-    there = ids_as_of(follower, follower.index.applied)
+    position = follower.index.position
+    there = ids_as_of(follower, position.applied)
     held = set(whole)
-    applied, mark = follower.index.applied, follower.index.mark
     for ids in _pages([i for i in there if i not in held]):
         rows = follower.rows(ids)
         standings = follower.standings(rows)
         added = [(row, standings[i]) for i, row in rows.items()]
-        yield IndexBatch(added=added, applied=applied, mark=mark)
+        yield IndexBatch(added=added, applied=position.applied, mark=position.mark)
 
 
 def mend(follower: Follower, wait_s: float, *, thorough: bool = False) -> bool:
@@ -41,10 +41,13 @@ def mend(follower: Follower, wait_s: float, *, thorough: bool = False) -> bool:
         if follower.is_astray():
             follower.index.clear()
             return True
-        damaged = bool(follower.index.damage())
+        upkeep = follower.index.upkeep
+        if upkeep is None:
+            return False
+        damaged = bool(upkeep.damage())
         if damaged:
-            follower.index.heal(lambda whole: batches_to_restore(follower, whole))
-        return (thorough and _correct(follower)) or damaged
+            upkeep.heal(lambda whole: batches_to_restore(follower, whole))
+        return (thorough and _correct(follower, upkeep)) or damaged
 
 
 def find_damage(follower: Follower) -> list[Damage]:
@@ -52,41 +55,46 @@ def find_damage(follower: Follower) -> list[Damage]:
     if follower.is_astray():
         problem = "it followed another history than that of the records"
         return [Damage(kind="index", id="", problem=problem)]
-    found = _found_once(follower)
+    upkeep = follower.index.upkeep
+    if upkeep is None:
+        return []
+    found = _found_once(follower, upkeep)
     for _ in range(1, LOOKS):
         if not found:
             break
-        again = set(_found_once(follower))
+        again = set(_found_once(follower, upkeep))
         found = [damage for damage in found if damage in again]
     return found
 
 
-def _found_once(follower: Follower) -> list[Damage]:
-    found = follower.index.damage()
+def _found_once(follower: Follower, upkeep: IndexUpkeep) -> list[Damage]:
+    found = upkeep.damage()
     named = {damage.id for damage in found}
     return found + [
-        Damage(kind="index", id=i, problem=problem) for i, problem in _unlike(follower).items() if i not in named
+        Damage(kind="index", id=i, problem=problem)
+        for i, problem in _unlike(follower, upkeep).items()
+        if i not in named
     ]
 
 
-def _unlike(follower: Follower) -> dict[str, str]:
+def _unlike(follower: Follower, upkeep: IndexUpkeep) -> dict[str, str]:
     """Ids of which the index knows something else than the records, and what."""
-    index = follower.index
-    there = ids_as_of(follower, index.applied)
+    applied = follower.index.position.applied
+    there = ids_as_of(follower, applied)
     found: dict[str, str] = {}
     for ids in _pages(there):
         rows = follower.rows(ids)
         standings = follower.standings(rows)
-        found.update(index.differences([(row, standings[i]) for i, row in rows.items()]))
-    found.update((i, "the index holds it and the records do not") for i in set(index.ids()).difference(there))
-    for i in _changed_since(follower, index.applied):
+        found.update(upkeep.differences([(row, standings[i]) for i, row in rows.items()]))
+    found.update((i, "the index holds it and the records do not") for i in set(upkeep.ids()).difference(there))
+    for i in _changed_since(follower, applied):
         found.pop(i, None)
     return found
 
 
-def _correct(follower: Follower) -> bool:
+def _correct(follower: Follower, upkeep: IndexUpkeep) -> bool:
     """Let the index know what the records say, where it is whole and yet says otherwise; whether it was."""
-    wrong = list(_unlike(follower))
+    wrong = list(_unlike(follower, upkeep))
     for ids in _pages(wrong):
         follower.index.apply(follower.as_they_are(ids))
     return bool(wrong)

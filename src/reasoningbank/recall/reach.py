@@ -55,3 +55,17 @@ def is_in_reach(memory: Memory, where: Filter) -> bool:
 def is_referred_to(memory: Memory, where: Filter) -> bool:
     """Whether a link may name a memory here: the other projects of the team are named, though not searched."""
     return is_in_reach(memory, where) or where.team is None or where.team.holds(memory.namespace)
+
+
+def is_allowed(memory: Memory, where: Filter) -> bool:
+    """Whether a memory passes a filter, to the letter: what every index must let through, and nothing else."""
+    return (
+        memory.tenant == where.tenant
+        and memory.state in where.states
+        and memory.scope in where.scopes
+        and is_in_reach(memory, where)
+        and (where.outcome is None or memory.outcome is where.outcome)
+        and (where.agent is None or memory.agent == where.agent)
+        and (where.task_type is None or memory.task_type == where.task_type)
+        and all(tag in memory.tags for tag in where.tags)
+    )

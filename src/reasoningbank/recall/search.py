@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from reasoningbank.core.confidence import ALONE, ConfidencePolicy, Context
+from reasoningbank.core.confidence import ALONE, Context
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.frozen import replace
@@ -27,7 +27,8 @@ from reasoningbank.core.ranking import Parts, iterate_ranked, profile_named
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Confidence, Edge, Exposure, Memory, Standing
-from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
+from reasoningbank.ports import Candidates, Filter, Index, Probe, Reader
+from reasoningbank.recall.candidates import find_candidates, vectors_of
 from reasoningbank.recall.current import Current
 from reasoningbank.recall.experience import NO_SIMILAR_TASKS, Experience, SimilarTasks, least_likeness
 from reasoningbank.recall.exposure_log import ShownLog
@@ -42,7 +43,7 @@ from reasoningbank.recall.owed import is_told_by_words
 from reasoningbank.recall.plan import plan_query
 from reasoningbank.recall.query import Query, Recalled, SearchResult, filter_for, validate
 from reasoningbank.recall.quota import Quota
-from reasoningbank.recall.reach import KnownTeams, is_in_reach
+from reasoningbank.recall.reach import KnownTeams, is_allowed
 from reasoningbank.recall.relevance import calibration_for, floor_among, passes_floor
 
 if TYPE_CHECKING:
@@ -64,19 +65,17 @@ _DUG_BEHIND = ("min_confidence", "excluded", "trust", "trust_quota")
 class Searcher:
     def __init__(
         self,
-        store: Store,
-        index: Index,
-        embedder: Callable[[], Embedder],
-        policy: ConfidencePolicy,
+        follower: Follower,
         shown: ShownLog,
         clock: Callable[[], float],
         experience: Experience | None = None,
         settings: SearchSettings = DEFAULTS.search,
     ) -> None:
-        self._store = store
-        self._index = index
-        self._embedder = embedder
-        self._policy = policy
+        self.follower = follower
+        self._store = follower.store
+        self._index = follower.index
+        self._embedder = follower.embedder
+        self._policy = follower.policy
         self._shown = shown
         self._clock = clock
         self._experience = experience
@@ -84,9 +83,8 @@ class Searcher:
         self._scope_weights = settings.scope_weights
         self._floor = settings.floor
         self._no_edge = Absence()
-        self._teams = KnownTeams(store)
-        self.follower = Follower(store, index, embedder, policy)
-        self._current = Current(self.follower)
+        self._teams = KnownTeams(follower.store)
+        self._current = Current(follower)
 
     def search(
         self,
@@ -119,13 +117,13 @@ class Searcher:
             )
             chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
             items = items_of(candidates, match, chosen)
-            best = iterate_ranked(items, lambda: _similarity(index, candidates.handles[chosen]), weights)
+            best = iterate_ranked(items, lambda: _similarity(vectors_of(index, candidates, chosen)), weights)
             rows = ((chosen[i], parts) for i, parts in best)
             looked_at: list[int] = []
             hits, tokens_used = self._fetch(
                 reader, query, where, candidates, _note_taken(rows, looked_at), reasons, now, quota
             )
-            if looked_at and not index.are_sound(candidates.handles[looked_at]):
+            if looked_at and index.fused is not None and not index.fused.are_sound(candidates, looked_at):
                 raise BankDamaged("What the index says of a memory does not match its checksum.")
             if hits and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0):
                 hits = with_links(reader, hits, where)
@@ -182,16 +180,15 @@ class Searcher:
         query = validate(query)
         view = self._current.view(CATCH_UP_BUDGET_S)
         where = self._teams.narrow(filter_for(query, tenant, namespace), query.asked_from, view.seen)
-        return view.index.search(self._probe(query, where, depth))
+        return find_candidates(view.index, self._probe(query, where, depth), self.follower)
 
-    def vectors_of(self, ids: Sequence[str], tenant: str) -> Floats:
-        """The vectors that the index keeps of active memories, a row for each id; zeros where it has none."""
-        where = Filter(tenant=tenant)
-        found = self._index.search(Probe(vector=None, text="", where=where, depth=0, also=tuple(ids)))
-        rows = {memory_id: row for row, memory_id in enumerate(ids)}
+    def vectors_of(self, ids: Sequence[str]) -> Floats:
+        """The vectors that the index keeps of memories, a row for each id; zeros where it has none."""
         vectors = np.zeros((len(ids), self._index.identity.dimension), np.float32)
-        if found.ids:
-            vectors[[rows[memory_id] for memory_id in found.ids]] = self._index.vectors(found.handles)
+        kept = self._index.halves.vectors.fetch(ids)
+        for row, memory_id in enumerate(ids):
+            if memory_id in kept:
+                vectors[row] = kept[memory_id]
         return vectors
 
     def mend(self) -> bool:
@@ -202,7 +199,8 @@ class Searcher:
         with suppress(BankReadOnly, BankFull):
             if mend(self.follower, MEND_WAIT_S):
                 return True
-        if not self._index.damage():
+        upkeep = self._index.upkeep
+        if upkeep is None or not upkeep.damage():
             return False
         self._current.distrust()
         return True
@@ -245,7 +243,7 @@ class Searcher:
         excluded = _excluded_ids(reader, query)
         probe = replace(probe, also=tuple(similar.vouched)) if similar.vouched else probe
         while True:
-            candidates = index.search(probe)
+            candidates = find_candidates(index, probe, self.follower)
             match = match_candidates(
                 candidates, calibration, self._policy, now, similar, self._company(reader, probe.where)
             )
@@ -297,7 +295,7 @@ class Searcher:
             rows = _intact(reader, [candidates.ids[row] for row, _ in wanted], reasons)
             for row, parts in wanted:
                 memory = rows.get(candidates.ids[row])
-                if memory is None or not _is_allowed(memory, where):
+                if memory is None or not is_allowed(memory, where):
                     continue
                 tokens = count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}")
                 if query.max_tokens is not None and tokens_used + tokens > query.max_tokens:
@@ -347,8 +345,7 @@ class Searcher:
         return tuple(shown)
 
 
-def _similarity(index: Index, handles: NDArray[np.int64]) -> Floats:
-    vectors = index.vectors(handles)
+def _similarity(vectors: Floats) -> Floats:
     # Not a matrix product: waking BLAS's threads for so few rows takes longer than the work, and on a busy machine
     # a hundred times as long.
     products: Floats = np.vecdot(vectors[:, None], vectors[None])
@@ -398,16 +395,3 @@ def _intact(reader: Reader, ids: Sequence[str], reasons: Counter[str]) -> dict[s
             except BankDamaged:
                 reasons["damaged"] += 1
         return found
-
-
-def _is_allowed(memory: Memory, where: Filter) -> bool:
-    return (
-        memory.tenant == where.tenant
-        and memory.state in where.states
-        and memory.scope in where.scopes
-        and is_in_reach(memory, where)
-        and (where.outcome is None or memory.outcome is where.outcome)
-        and (where.agent is None or memory.agent == where.agent)
-        and (where.task_type is None or memory.task_type == where.task_type)
-        and all(tag in memory.tags for tag in where.tags)
-    )

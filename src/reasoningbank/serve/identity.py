@@ -1,4 +1,4 @@
-"""Who is asking, and what they may do: one answer for every door.
+"""Authenticates callers and their scopes: one resolver for every door.
 
 Knows principals and scopes, and how a request's credentials lead to a principal. Refuses to know HTTP: a door hands
 over the value of its Authorization header, or nothing.

@@ -177,7 +177,7 @@ class KeySet:
     """
 
     def __init__(self, location: str, jwt: Any) -> None:
-        self._location = location
+        self._keys_at = location
         self._jwt = jwt
         self._lock = threading.Lock()
         self.current: Mapping[str | None, Any] = {}
@@ -223,7 +223,7 @@ class KeySet:
 
     def _read(self) -> dict[str | None, Any]:
         try:
-            text = _download(self._location) if "://" in self._location else Path(self._location).read_bytes()
+            text = _download(self._keys_at) if "://" in self._keys_at else Path(self._keys_at).read_bytes()
             listed = json.loads(text)["keys"]
         except (OSError, HTTPException, ValueError, KeyError, TypeError, BankError, RecursionError) as error:
             _log.warning(

@@ -1,4 +1,4 @@
-"""Files without a name: what a server puts on the disk for a moment is gone with it, however it ends.
+"""Temporary files without a name: what a server puts on the disk for a moment is gone with it, however it ends.
 
 An import may hold secrets that are only found while it is read, and a transcript always may. A file that nobody can
 find by its name needs no cleaning up after a kill.
@@ -36,11 +36,11 @@ def passing_bytes() -> Iterator[tuple[BinaryIO, Path]]:
 
 @contextmanager
 def passing_copy(bank: Bank) -> Iterator[Path]:
-    """A name for a copy of a bank: beside it, where the next backup finds and removes what a kill has left."""
-    place = Path(bank.context.store.info.location)
+    """A name for a copy of a bank: in its state folder, where the next backup removes what a kill has left."""
+    name = f"sent.partial-{os.getpid()}-{os.urandom(3).hex()}"
+    place = bank.context.store.info.location.folder(name)
     with tempfile.TemporaryDirectory(prefix="reasoningbank-backup-") as folder:
-        beside = place.parent if place.exists() and os.access(place.parent, os.W_OK) else Path(folder)
-        path = beside / f"{place.name.strip(':')}.sent.partial-{os.getpid()}-{os.urandom(3).hex()}"
+        path = place if place is not None and os.access(place.parent, os.W_OK) else Path(folder, name)
         try:
             yield path
         finally:

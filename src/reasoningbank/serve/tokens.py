@@ -1,4 +1,4 @@
-"""Bearer tokens: made, known again, listed, revoked.
+"""Bearer tokens: create, look up, list, revoke.
 
 Knows what a token looks like and that only a digest of its secret is kept. A secret has 256 random bits, so a plain
 fast hash is as good as a slow one: there is nothing to guess.

@@ -1,4 +1,4 @@
-"""Whose turn is next: one tenant after the other, and none with more than its share under way.
+"""Fair queue by tenant: one after the other, and none with more than its share under way.
 
 Knows names and how many of each are under way. Does not know what waits, nor which thread or task will do it, and is
 not to be used by two of them at once.

@@ -1,4 +1,4 @@
-"""Workers inside a server: the finished sessions of every tenant are distilled while it serves.
+"""Workers inside a server: distils the finished sessions of every tenant while it serves.
 
 Knows whose jobs to look at and when to make way. One thread looks once a second whose jobs wait, and gives such a
 tenant a crew of its own; a few tenants have one at the same time, and where more wait, they take turns. Leases,

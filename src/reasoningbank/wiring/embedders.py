@@ -1,4 +1,4 @@
-"""Which embedder stands behind a name, what it is, and how it is made.
+"""Makes the embedder that a name stands for.
 
 What an embedder is (its identity) is known here without loading it, so that opening a bank costs no model.
 """

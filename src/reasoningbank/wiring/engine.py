@@ -1,4 +1,4 @@
-"""The searching side of a bank in a file: which index is in force, opening it, renewing it, building another.
+"""The searching side of a bank: which build of the index is in force, opening it, renewing it, building another.
 
 Opening a bank opens no index and no model; the first search does.
 """
@@ -10,7 +10,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
 from functools import lru_cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -25,10 +25,11 @@ from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.forking import renew_in_child
 from reasoningbank.ports import Damage, IndexInfo, Store
 from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, FACETS, find_identity, identity_of, make_embedder
+from reasoningbank.wiring.indexes import DEFAULT_INDEX, INDEXES
 
 if TYPE_CHECKING:
-    from reasoningbank.index.lock import PassingLock
-    from reasoningbank.ports import Embedder
+    from reasoningbank.location import Location
+    from reasoningbank.ports import Embedder, Index
     from reasoningbank.recall.index_follower import Follower
     from reasoningbank.recall.index_progress import Progress
     from reasoningbank.recall.search import Searcher
@@ -36,34 +37,35 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 
+INDEX = "index"
 MOST_RENEWALS = 20
 REINDEX_WAIT_S = 86_400.0
 
 
 def _faults_named(
-    act: Callable[Concatenate[EmbeddedEngine, P], T],
-) -> Callable[Concatenate[EmbeddedEngine, P], T]:
+    act: Callable[Concatenate[IndexEngine, P], T],
+) -> Callable[Concatenate[IndexEngine, P], T]:
     """The folders around an index fail like the files in it: in the project's own words."""
 
     @wraps(act)
-    def call(engine: EmbeddedEngine, /, *arguments: P.args, **named: P.kwargs) -> T:
-        with faults_of(f"the index {engine.folder}"):
+    def call(engine: IndexEngine, /, *arguments: P.args, **named: P.kwargs) -> T:
+        with faults_of(f"the index {engine.folder or 'of a bank in memory'}"):
             return act(engine, *arguments, **named)
 
     return call
 
 
-class EmbeddedEngine:
-    """The index in files beside the bank, one folder for each build of it.
+class IndexEngine:
+    """Searching with an index of which there may be several builds.
 
-    The setting `index` names the embedder and the folder in force. A reindex fills another folder and then changes the
+    The setting `index` names the embedder and the build in force. A reindex fills another build and then changes the
     setting, so there is no moment without a whole index and two models never meet in one.
     """
 
     def __init__(
         self,
         store: Store,
-        path: str,
+        location: Location,
         config: Config,
         policy: ConfidencePolicy,
         clock: Callable[[], float],
@@ -75,16 +77,13 @@ class EmbeddedEngine:
         self._config = config
         self._clock = clock
         self._lock = threading.RLock()
-        self._building = threading.Lock()
         self._searcher: Searcher | None = None
         self._users: Counter[Searcher] = Counter()
+        self._open_name: str = ""
         self._open_place: str | None = None
-        self._unusable = False
-        """Whether the index beside a bank that may only be read is damaged: it is built elsewhere then."""
         self._shown: Any = None
-        self._temporary: Path | None = None
-        # Whole, as this process may go to another folder, and a child of it often does.
-        self._folder = Path(f"{path}.index").absolute() if path != ":memory:" else None
+        self._folder = location.folder(INDEX)
+        self._builds = INDEXES[DEFAULT_INDEX](self._folder, read_only=store.info.read_only)
         self._identity = identity_of(DEFAULT_EMBEDDER)
         self._policy = policy
         self._holdout = holdout
@@ -93,9 +92,9 @@ class EmbeddedEngine:
         renew_in_child(self._begin_in_child)
 
     def _begin_in_child(self) -> None:
-        """A child opens the index for itself; a folder that was made to be removed is the parent's to remove."""
-        self._lock, self._building = threading.RLock(), threading.Lock()
-        self._searcher, self._open_place, self._temporary = None, None, None
+        """A child opens the index for itself."""
+        self._lock = threading.RLock()
+        self._searcher, self._open_place = None, None
         self._users = Counter()
 
     # ------------------------------------------------------------ which one
@@ -152,20 +151,13 @@ class EmbeddedEngine:
     def _keep(self, identity: EmbedderIdentity, build: int) -> None:
         self._store.set_setting("index", _index_setting(identity, build))
 
-    def _place(self, identity: EmbedderIdentity, build: int) -> Path:
+    def _name(self, identity: EmbedderIdentity, build: int) -> str:
         # What the signals amount to is kept in the index and differs from policy to policy.
-        name = f"{build}-{identity.name}-{_policy_mark(self._policy)}"
-        read_only = self._store.info.read_only
-        unusable = self._unusable or (
-            read_only and self._folder is not None and not (self._folder / name / "CURRENT").exists()
-        )
-        if self._folder is None or unusable:
-            if self._temporary is None:
-                from tempfile import mkdtemp
+        return f"{build}-{identity.name}-{_policy_mark(self._policy)}"
 
-                self._temporary = Path(mkdtemp(prefix="reasoningbank-index-"))
-            return self._temporary / name
-        return self._folder / name
+    def _name_in_force(self) -> tuple[str, EmbedderIdentity, int]:
+        identity, build = self._kept_identity() or (self._identity, 1)
+        return self._name(identity, build), identity, build
 
     # ------------------------------------------------------------ opening
 
@@ -173,20 +165,19 @@ class EmbeddedEngine:
     def searcher(self) -> Searcher:
         with self._lock:
             for _ in range(MOST_RENEWALS):
-                identity, build = self._kept_identity() or (self._identity, 1)
-                place = self._place(identity, build)
-                if self._searcher is not None and str(place) == self._open_place:
+                name, identity, build = self._name_in_force()
+                if self._searcher is not None and self._builds.place(name) == self._open_place:
                     return self._searcher
                 self._close_searcher()
                 self._check_current(identity)
-                self._searcher = self._open(identity, build)
-                self._open_place = str(self._place(identity, build))
+                self._searcher = self._open(name, identity)
+                self._open_name, self._open_place = name, self._builds.place(name)
                 self._identity = identity
                 # Another process may have finished a reindex and removed this build just before it was opened.
-                if (self._kept_identity() or (self._identity, 1)) == (identity, build):
+                if self._name_in_force()[0] == name:
                     return self._searcher
                 self._close_searcher()
-                _remove_folder(place)
+                self._builds.remove(build)
             raise BankBusy("The index is being built anew again and again by other processes; try again.")
 
     @_faults_named
@@ -200,7 +191,7 @@ class EmbeddedEngine:
                 if searcher is None and isinstance(error, EmbedderMismatch):
                     raise
                 # Asked again once in any case: another process may have mended it meanwhile.
-                if searcher is not None and not self._may_renew(searcher) and attempt:
+                if searcher is not None and not self._may_renew(searcher, error) and attempt:
                     raise
         with self._hold_searcher() as searcher:
             return use(searcher)
@@ -222,12 +213,15 @@ class EmbeddedEngine:
                     if searcher is not self._searcher:
                         searcher.close()
 
-    def _may_renew(self, searcher: Searcher) -> bool:
+    def _may_renew(self, searcher: Searcher, error: Exception) -> bool:
         """Whether it was the index: one that another process removed, or a damaged one, which is then mended."""
+        if isinstance(error, BankUnavailable) and searcher.follower.index.upkeep is None:
+            # A server that is away is not back sooner for being asked again and again.
+            return False
         with self._lock:
             if searcher is not self._searcher or self._open_place is None:
                 return True
-            if not (Path(self._open_place) / "CURRENT").exists():
+            if not self._builds.is_there(self._open_name):
                 self._close_searcher()
                 return True
         try:
@@ -239,7 +233,7 @@ class EmbeddedEngine:
             astray = True
         if astray:
             with self._lock:
-                self._unusable = self._store.info.read_only
+                self._builds.distrust()
                 if searcher is self._searcher:
                     self._close_searcher()
         return astray
@@ -252,31 +246,14 @@ class EmbeddedEngine:
                 "vectors of two models are never compared."
             )
 
-    def _open(self, identity: EmbedderIdentity, build: int) -> Searcher:
-        from reasoningbank.index.embedded import EmbeddedIndex
-
-        place = self._place(identity, build)
-        read_only = self._is_read_only(place)
-        try:
-            index = EmbeddedIndex.open(place, identity, FACETS, read_only=read_only)
-        except (BankDamaged, EmbedderMismatch):
-            if read_only:
-                # What cannot be put right is built elsewhere, for as long as this bank is open.
-                self._unusable = True
-                return self._open(identity, build)
-            # A view, damaged or of an older build: folded again from the records.
-            index = EmbeddedIndex.renew(place, identity, FACETS)
-        return self._searcher_on(index, identity, place)
-
-    def _is_read_only(self, place: Path) -> bool:
-        return self._store.info.read_only and self._temporary not in place.parents
-
-    def _searcher_on(self, index: Any, identity: EmbedderIdentity, place: Path) -> Searcher:
-        from reasoningbank.index.embedded import EmbeddedIndex
-        from reasoningbank.recall.experience import TASK_FACETS, Experience
+    def _open(self, name: str, identity: EmbedderIdentity) -> Searcher:
+        from reasoningbank.recall.experience import TASK_FACETS, Experience, TaskFollower
         from reasoningbank.recall.exposure_log import ShownLog
+        from reasoningbank.recall.index_follower import Follower
         from reasoningbank.recall.search import Searcher
+        from reasoningbank.recall.two_halves import as_index
 
+        index = as_index(self._builds.open(name, identity, FACETS), self._store, Follower)
         if self._shown is None:
             self._shown = ShownLog(self._store)
 
@@ -285,20 +262,12 @@ class EmbeddedEngine:
                 self._embedders[identity] = make_embedder(identity, self._config)
             return self._embedders[identity]
 
-        tasks_place = place.with_name(f"{place.name}-tasks")
-        read_only = self._is_read_only(place)
-
-        def tasks(*, anew: bool) -> EmbeddedIndex:
-            if anew and not read_only:
-                return EmbeddedIndex.renew(tasks_place, identity, TASK_FACETS)
-            return EmbeddedIndex.open(tasks_place, identity, TASK_FACETS, read_only=read_only)
+        def tasks(*, anew: bool) -> Index:
+            return as_index(self._builds.open_tasks(name, identity, TASK_FACETS, anew=anew), self._store, TaskFollower)
 
         experience = Experience(self._store, tasks, embedder, self._policy)
         return Searcher(
-            self._store,
-            index,
-            embedder,
-            self._policy,
+            Follower(self._store, index, embedder, self._policy),
             self._shown,
             self._clock,
             experience,
@@ -311,52 +280,40 @@ class EmbeddedEngine:
 
     @_faults_named
     def index_info(self) -> IndexInfo | None:
-        from reasoningbank.index.peek import peek
-
-        identity, build = self._kept_identity() or (self._identity, 1)
-        place = self._place(identity, build)
-        return peek(place) if place.exists() else None
+        return self._builds.info(self._name_in_force()[0])
 
     def index_damage(self) -> list[Damage]:
         """What of the index does not match its checksums or the records. Nothing is repaired, and none is built."""
         from reasoningbank.recall.experience import TASK_FACETS, TaskFollower
         from reasoningbank.recall.index_follower import Follower
 
-        identity, build = self._kept_identity() or (self._identity, 1)
-        place = self._place(identity, build)
+        name, identity, _ = self._name_in_force()
         return [
-            *self._damage_at(place, identity, FACETS, Follower),
-            *self._damage_at(place.with_name(f"{place.name}-tasks"), identity, TASK_FACETS, TaskFollower),
+            *self._damage_of(name, identity, FACETS, Follower),
+            *self._damage_of(f"{name}-tasks", identity, TASK_FACETS, TaskFollower),
         ]
 
-    def _damage_at(
-        self, place: Path, identity: EmbedderIdentity, facets: tuple[str, ...], kind: type[Follower]
+    def _damage_of(
+        self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...], kind: type[Follower]
     ) -> list[Damage]:
-        from reasoningbank.index.embedded import EmbeddedIndex
         from reasoningbank.recall.mending import find_damage
 
-        if not (place / "CURRENT").exists():
-            # None was ever finished: the next search builds it.
-            return []
         try:
-            index = EmbeddedIndex.open(place, identity, facets, read_only=True)
-        except EmbedderMismatch:
-            # Of an older version of this program: the next search builds it anew.
-            return []
+            index = self._builds.inspect(name, identity, facets)
+            if index is None:
+                return []
+            with closing(index):
+                return find_damage(
+                    kind(self._store, index, lambda: make_embedder(identity, self._config), self._policy)
+                )
         except (BankUnavailable, BankDamaged) as error:
             return [Damage(kind="index", id="", problem=str(error))]
-        try:
-            return find_damage(kind(self._store, index, lambda: make_embedder(identity, self._config), self._policy))
-        except (BankUnavailable, BankDamaged) as error:
-            return [Damage(kind="index", id="", problem=str(error))]
-        finally:
-            index.close()
 
     # ------------------------------------------------------------ changing
 
     @_faults_named
     def reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity:
-        with self._reindexing(REINDEX_WAIT_S) as granted:
+        with self._builds.building(REINDEX_WAIT_S) as granted:
             if not granted:
                 raise BankBusy("Another process has been building the index anew for a day; try again when it is done.")
             for _ in range(MOST_RENEWALS):
@@ -367,24 +324,6 @@ class EmbeddedEngine:
                     self._store.set_setting("reindex", "")
             return self._reindex(embedder, dimension, progress)
 
-    @contextmanager
-    def _reindexing(self, wait_s: float) -> Iterator[bool]:
-        """The right to build another index: one at a time, of threads and of processes."""
-        if self._folder is None or self._store.info.read_only:
-            with self._building:
-                yield True
-            return
-        from reasoningbank.index.lock import PassingLock
-
-        lock = PassingLock(self._folder / "REINDEX")
-        if not _acquire(lock, self._folder, wait_s):
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            lock.release(in_order=False)
-
     def _reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity:
         current, build = self._kept_identity() or (self._identity, 1)
         wanted = find_identity(self._wish(embedder, dimension, current), self._config)
@@ -392,9 +331,9 @@ class EmbeddedEngine:
         target = _index_setting(wanted, build + 1)
         if unfinished != target:
             # Another build was begun and left; a folder of the same name may hold another model's vectors.
-            _remove_folder(self._place(wanted, build + 1))
+            self._builds.remove(build + 1)
             self._store.set_setting("reindex", target)
-        searcher = self._open(wanted, build + 1)
+        searcher = self._open(self._name(wanted, build + 1), wanted)
         try:
             while not searcher.follower.catch_up(budget_s=3600.0, wait_s=60.0, progress=progress):
                 pass
@@ -405,8 +344,7 @@ class EmbeddedEngine:
             self._keep(wanted, build + 1)
             self._store.set_setting("reindex", "")
             self._identity = wanted
-        for old in self._place(current, build).parent.glob(f"{build}-*"):
-            _remove_folder(old)
+        self._builds.remove(build)
         return wanted
 
     def _wish(self, embedder: str | None, dimension: int | None, current: EmbedderIdentity) -> EmbeddingSettings:
@@ -429,36 +367,15 @@ class EmbeddedEngine:
         """Remove builds that are not in force and that nobody is at, as an interrupted reindex leaves one: what is
         erased must not live on there. The next reindex then begins anew.
         """
-        if self._folder is None or self._store.info.read_only or not self._folder.is_dir():
-            return
-        with self._reindexing(0.0) as granted:
-            if granted:
-                self._remove_left_over(self._folder)
-            # Else somebody is building another one, who follows the feed and with it every erasure.
-
-    def _remove_left_over(self, folder: Path) -> None:
-        from reasoningbank.index.lock import WriterLock
-
-        identity, build = self._kept_identity() or (self._identity, 1)
-        for place in folder.iterdir():
-            # Another policy's index of the same build follows the feed like this one.
-            if not place.is_dir() or place.name.startswith(f"{build}-{identity.name}-"):
-                continue
-            lock = WriterLock(place / "LOCK")
-            if lock.acquire(0.0):
-                try:
-                    _remove_folder(place)
-                finally:
-                    lock.release(in_order=False)
+        _, identity, build = self._name_in_force()
+        # Another policy's index of the same build follows the feed like this one.
+        self._builds.remove_left_over(f"{build}-{identity.name}-")
 
     @_faults_named
     def give_up_index(self) -> bool:
         with self._lock:
-            if self._folder is None or self._store.info.read_only or not self._folder.is_dir():
-                return False
             self._close_searcher()
-            _remove_folder(self._folder)
-            return True
+            return self._builds.remove_all()
 
     def flush_shown(self) -> None:
         if self._shown is not None:
@@ -474,8 +391,7 @@ class EmbeddedEngine:
             self._close_searcher()
             if self._shown is not None:
                 self._shown.close()
-            if self._temporary is not None:
-                _remove_folder(self._temporary)
+            self._builds.close()
 
 
 def _new_build() -> int:
@@ -488,9 +404,11 @@ def other_build(setting: str) -> str:
     return _index_setting(_read_setting(setting)[0], _new_build())
 
 
-def drop_index(path: str) -> None:
-    """Remove every index beside a bank; the next search builds one."""
-    _remove_folder(Path(f"{path}.index"))
+def drop_index(location: Location) -> None:
+    """Remove every index of a bank; the next search builds one."""
+    folder = location.folder(INDEX)
+    if folder is not None:
+        INDEXES[DEFAULT_INDEX](folder, read_only=False).remove_all()
 
 
 def _policy_mark(policy: ConfidencePolicy) -> str:
@@ -500,22 +418,6 @@ def _policy_mark(policy: ConfidencePolicy) -> str:
     from hashlib import blake2b
 
     return f"{policy.name}-{blake2b(repr(policy).encode(), digest_size=4).hexdigest()}"
-
-
-def _acquire(lock: PassingLock, folder: Path, wait_s: float) -> bool:
-    for _ in range(MOST_RENEWALS):
-        # The folder may be removed at any moment.
-        with suppress(FileNotFoundError):
-            folder.mkdir(parents=True, exist_ok=True)
-            return lock.acquire(wait_s)
-    raise BankUnavailable(f"The folder {folder} is removed again and again; leave it while the index is built.")
-
-
-def _remove_folder(folder: Path, *, ignore_errors: bool = True) -> None:
-    # Imported here: it brings every compression format along, and opening a bank removes nothing.
-    from shutil import rmtree
-
-    rmtree(folder, ignore_errors=ignore_errors)
 
 
 @lru_cache(maxsize=4)

@@ -1,4 +1,4 @@
-"""Who judges and who distils in a bank, from the names in its configuration.
+"""Makes the judges and distillers of a bank, from the names in its configuration.
 
 A model is asked only when one was named: that a key lies around is no permission to send sessions to somebody.
 """

@@ -22,8 +22,9 @@ from reasoningbank import ReasoningBank
 from reasoningbank.agents.capture_queue import waiting
 from reasoningbank.agents.capture_worker import work
 from reasoningbank.agents.hook_local import answer
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.state_dir import make_room, place_of
+from reasoningbank.config import locate
+from reasoningbank.files import hold
 
 SOURCE = str(Path(reasoningbank.__file__).parents[1])
 PATIENCE_S = 60.0
@@ -108,7 +109,7 @@ class Desktop:
         (self.repository / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         self.home.mkdir()
         self.bank_path = self.home / "bank.db"
-        self.place = place_of(str(self.bank_path))
+        self.place = place_of(locate(self.bank_path))
         # A machine that tests on every core may be slow; what happens at the deadline has tests of its own.
         self.environment: dict[str, str] = {"REASONINGBANK_HOOKS": "deadline_ms=50000"}
 
@@ -162,14 +163,14 @@ class Desktop:
         try:
             raw = json.dumps(self.payload(event, session, **more)).encode()
             hooks = self.environment.get("REASONINGBANK_HOOKS", "")
-            out = answer(str(self.bank_path), agent, None, raw, namespace=None, hooks=hooks, cwd=str(self.folder))
+            out = answer(locate(self.bank_path), agent, None, raw, namespace=None, hooks=hooks, cwd=str(self.folder))
         finally:
             os.close(lock)
         return Said(0, out, "")
 
     def read(self, now: float | None = None) -> None:
         """What the reader does, in this process."""
-        work(str(self.bank_path), self.place, clock=lambda: now or time.time(), over=lambda: False)
+        work(locate(self.bank_path), self.place, clock=lambda: now or time.time(), over=lambda: False)
 
     def transcript(self, session: str = "s1") -> Transcript:
         told = Transcript(self.folder / f"{session}.jsonl", session, str(self.repository))

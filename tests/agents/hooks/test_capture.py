@@ -9,7 +9,10 @@ import sys
 
 import pytest
 
+from reasoningbank import ReasoningBank
 from reasoningbank.agents.capture_queue import waiting
+from reasoningbank.agents.state_dir import place_of
+from reasoningbank.config import locate
 from reasoningbank.core.types import Step
 
 
@@ -35,6 +38,18 @@ def test_a_stop_keeps_the_task_and_learns_from_it(desktop) -> None:
         ]
         (lesson,) = bank.list()
         assert "uv run" in lesson.content
+
+
+def test_a_bank_that_is_named_by_a_relative_path_is_the_same_for_the_reader(desktop) -> None:
+    failing_then_mended(desktop)
+    raw = json.dumps(desktop.payload("Stop")).encode()
+    assert desktop.hook_raw(raw, "claude-code", "--bank", "mine.db").code == 0
+    desktop.place = place_of(locate(desktop.folder / "mine.db"))
+    desktop.settle()
+    with ReasoningBank.open(desktop.folder / "mine.db", create=False) as bank:
+        assert [session.task for session in bank.sessions(namespace="example.com/acme/app")] == [
+            "Please run the unit tests of the parser"
+        ]
 
 
 def test_reading_again_keeps_and_confirms_nothing_twice(desktop) -> None:

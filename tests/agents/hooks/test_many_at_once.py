@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank.agents.lock import hold
 from reasoningbank.core.types import Job, Step, Trajectory
+from reasoningbank.files import hold
 
 PATIENCE_S = 120.0
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")

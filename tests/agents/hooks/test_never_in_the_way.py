@@ -14,7 +14,7 @@ import pytest
 from reasoningbank.agents.hosts import NAMES
 from reasoningbank.agents.output import output_line
 from reasoningbank.cli.hooking import ANSWERS_IN_ANY_CASE
-from reasoningbank.config import home
+from reasoningbank.config import home, locate
 
 PROMPT = "Please run the parser tests"
 
@@ -268,7 +268,6 @@ def test_a_process_can_be_silenced_by_its_environment(desktop) -> None:
 
 def test_the_short_way_and_the_configuration_agree_on_where_things_are(monkeypatch, tmp_path) -> None:
     from reasoningbank.cli import hooking
-    from reasoningbank.config import from_environment
 
     for variables in (
         {"REASONINGBANK_HOME": "~/somewhere"},
@@ -281,7 +280,7 @@ def test_the_short_way_and_the_configuration_agree_on_where_things_are(monkeypat
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
         assert hooking.home() == str(home())
-        assert hooking.location_of(None) == from_environment().bank.removeprefix("sqlite:///")
+        assert hooking.location_of(None) == locate()
 
 
 def test_a_hook_that_is_off_loads_nothing(desktop) -> None:
@@ -298,9 +297,10 @@ def test_a_hook_that_is_off_loads_nothing(desktop) -> None:
         "reasoningbank",
         "reasoningbank.cli",
         "reasoningbank.cli.entry",
+        "reasoningbank.location",
         "reasoningbank.cli.hooking",
         "reasoningbank.agents",
-        "reasoningbank.agents.quiet",
+        "reasoningbank.agents.off_switch",
         "False",
     ]
 

@@ -176,3 +176,16 @@ def test_what_was_proven_a_minute_ago_opens_a_session_however_much_was_derived_b
         bank.context.store.write(bank.tenant, lambda writer: [writer.add(signal) for signal in derived])
         bank.feedback(proven.id, helpful=True)
     assert "uv run pytest tests/parser" in desktop.hook("SessionStart").context
+
+
+def test_what_was_proven_a_minute_ago_is_told_at_the_start_whatever_was_said_elsewhere_since(desktop) -> None:
+    with desktop.bank() as bank:
+        proven = bank.record(title="Pin the compiler", content="Use the pinned compiler of the toolchain file.")
+        for number in range(70):
+            bank.record(title=f"Note {number}", content=f"Something of the day {number}.")
+        bank.feedback(proven.id, helpful=True)
+        with desktop.bank("another/repository") as other:
+            elsewhere = other.record(title="Of another repository", content="Not of this one.")
+            for _ in range(250):
+                other.feedback(elsewhere.id, helpful=True)
+    assert "pinned compiler" in desktop.hook("SessionStart").context

@@ -11,8 +11,8 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from reasoningbank.serve.allowed_hosts import LOOPBACK, hosts_named
 from reasoningbank.serve.mcp.frames import MOST_BYTES
-from reasoningbank.serve.mcp.hosts import LOOPBACK, host_allowed, origin_allowed
 from reasoningbank.serve.mcp.http import MOST_SESSIONS_EACH
 
 from .conftest import HELLO, MODERN, WAIT_S, legacy_body, legacy_headers, modern_body, modern_headers
@@ -271,15 +271,16 @@ BAD_HOSTS = [
 
 @pytest.mark.parametrize("host", GOOD_HOSTS)
 def test_a_name_of_this_machine_is_taken(host):
-    assert host_allowed(host, LOOPBACK)
-    assert origin_allowed(f"http://{host}", LOOPBACK)
-    assert origin_allowed(f"https://{host}", LOOPBACK)
+    allowed = hosts_named(LOOPBACK)
+    assert allowed.has_host(host.encode())
+    assert allowed.has_origin(f"http://{host}".encode())
+    assert allowed.has_origin(f"https://{host}".encode())
 
 
 @pytest.mark.parametrize("host", BAD_HOSTS)
 def test_any_other_name_is_refused(host):
-    assert not host_allowed(host, LOOPBACK)
-    assert not origin_allowed(f"http://{host}", LOOPBACK)
+    assert not hosts_named(LOOPBACK).has_host(host.encode())
+    assert not hosts_named(LOOPBACK).has_origin(f"http://{host}".encode())
 
 
 @pytest.mark.parametrize(
@@ -287,13 +288,14 @@ def test_any_other_name_is_refused(host):
     ["null", "", "localhost", "file://localhost", "chrome-extension://localhost", "http://localhost/", "//localhost"],
 )
 def test_an_origin_is_a_scheme_and_a_name(origin):
-    assert not origin_allowed(origin, LOOPBACK)
+    assert not hosts_named(LOOPBACK).has_origin(origin.encode())
 
 
 def test_a_named_port_is_that_port_only():
-    assert host_allowed("bank.example:8443", ["bank.example:8443"])
-    assert not host_allowed("bank.example:8444", ["bank.example:8443"])
-    assert not host_allowed("bank.example", ["bank.example:8443"])
+    allowed = hosts_named(["bank.example:8443"])
+    assert allowed.has_host(b"bank.example:8443")
+    assert not allowed.has_host(b"bank.example:8444")
+    assert not allowed.has_host(b"bank.example")
 
 
 # ---------------------------------------------------------------- who may do what

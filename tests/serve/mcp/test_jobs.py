@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.learn.test_host import GOOD
+from tests.learn.test_agent_jobs import GOOD
 from tests.serve.mcp.test_idle_hands import a_finished_session
 
 BAD = {

@@ -7,10 +7,10 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
+from reasoningbank import BankError, InvalidInput
 from reasoningbank.cli.command import Command
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.core.errors import BankError, InvalidInput
 
 PARTS = ("intercode", "ablations", "tau", "judge", "throughput")
 """Named here too, since help must not load the evaluation; a test holds them together."""

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reasoningbank import InvalidInput
 from reasoningbank.cli import figures
 from reasoningbank.cli.command import Command
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.core.errors import InvalidInput
 from reasoningbank.wiring.embedders import EMBEDDERS
 
 if TYPE_CHECKING:

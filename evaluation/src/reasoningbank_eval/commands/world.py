@@ -8,10 +8,10 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
+from reasoningbank import InvalidInput
 from reasoningbank.cli.command import Command
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
-from reasoningbank.core.errors import InvalidInput
 
 _SEEDS, _TASKS = 10, 400
 _FEWEST_TASKS = 40

@@ -11,8 +11,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from reasoningbank import Outcome
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.types import Outcome, SignalKind
+from reasoningbank.core.types import SignalKind
 from reasoningbank.learn.evidence import Evidence, give
 from reasoningbank.learn.store_lessons import INITIAL_CONFIDENCE, SEEN_AGAIN_WEIGHT
 from reasoningbank.wiring import ReasoningBank

@@ -1,4 +1,4 @@
-"""Which memories are worth a place in a file that is read at every start.
+"""Chooses the memories that AGENTS.md, CLAUDE.md or a skill file shows.
 
 Knows confidence, trust and words. What nobody vouches for has no place there: such a file is read as instructions.
 """

@@ -1,4 +1,4 @@
-"""A memory as one line of Markdown that can be nothing but a line of text.
+"""Renders a memory as one line of Markdown that can be nothing but a line of text.
 
 Knows what agents make of such files: a heading is a rule, `@path` fetches a file, an exclamation mark before a code
 span runs a command, a comment may be one of our own marks. None of it survives, whatever a memory says.

@@ -1,4 +1,4 @@
-"""The files: what each is called, what stands in it, and how it is kept up to date."""
+"""The agents-md, claude-md and skill files: their names, their contents, and how they are updated."""
 
 from __future__ import annotations
 

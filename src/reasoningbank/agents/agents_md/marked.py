@@ -1,4 +1,4 @@
-"""The part of a file that is ours: between two marks, replaced in place; every byte outside them stays.
+"""Replaces our part of a file, between two marks; every byte outside them stays.
 
 Knows lines and marks. Marks that are missing, doubled or in the wrong order are not guessed at.
 """

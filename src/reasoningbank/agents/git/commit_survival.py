@@ -1,4 +1,4 @@
-"""What became of a commit: it lasted, it was taken back, or nobody can tell.
+"""Whether a commit survived, was reverted, or nobody can tell.
 
 Taken back is what a landed revert names, and what was put back by hand to the byte. Lasted is what landed, is old
 enough and has left something. What was rebased or squashed has another name now: that is unknown, not taken back.

@@ -1,4 +1,4 @@
-"""A repository, asked through the `git` program: only questions, each with a time limit, none that takes a lock.
+"""Asks a Git repository through the `git` program: only questions, each with a time limit, none that takes a lock.
 
 Knows the few questions that tell whether a commit lasted. Refuses to know why anybody asks.
 """

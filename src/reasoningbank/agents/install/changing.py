@@ -1,4 +1,4 @@
-"""Putting our entries into the settings of an agent, and taking them out again.
+"""Installs our entries into the settings of an agent, and uninstalls them.
 
 Everything is worked out before anything is written, so a file that cannot be changed leaves the others alone too.
 Nothing is remembered about an installation: where a kept copy with our entries put in is the file that is there, the

@@ -1,4 +1,4 @@
-"""Whether an installation works: what stands in the settings is started as the agent would start it.
+"""Checks an installation: starts what stands in the settings as the agent would start it.
 
 Knows what an agent sends first (a session start, `initialize`) and what must come back. Whatever is started here is
 ended here.

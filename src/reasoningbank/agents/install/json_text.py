@@ -1,4 +1,4 @@
-"""JSON that belongs to somebody else, changed as text: what is not ours keeps every byte, comments included.
+"""Edits JSON files of other programs as text: what is not ours keeps every byte, comments included.
 
 Knows where each value of a text begins and ends. Comments and trailing commas, which some programs allow, are read and
 kept. Every change is checked against the same change made to the parsed value, so that no slip here reaches a file.

@@ -1,4 +1,4 @@
-"""The words that start this very installation, as other programs must write them down.
+"""The command that starts this very installation, as other programs must write it down.
 
 Knows where scripts of an environment lie and how a shell wants a path quoted. An agent starts its hooks with another
 PATH than the terminal had, so a path is absolute unless the settings are shared with other people.

@@ -1,4 +1,4 @@
-"""TOML that belongs to somebody else, changed as text: comments, order and spacing of the rest stay.
+"""Edits TOML files of other programs as text: comments, order and spacing of the rest stay.
 
 Knows whole tables with a header of their own and single keys in them; whatever is written in another way (dotted keys,
 inline tables) is refused rather than guessed at. Every change is checked by parsing what came of it.

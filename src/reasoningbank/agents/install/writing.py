@@ -1,4 +1,4 @@
-"""Files of other programs: read as they are, replaced whole, with a copy of what was there.
+"""Reads and replaces settings files of other programs, with a copy of what was there.
 
 Knows that such a file may be a link, may be private, and may be written by its own program at the same moment. A file
 is either what it was or what it should be, never half; whoever was faster is never overwritten.
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from reasoningbank.core.errors import BankError, Conflict, InvalidInput
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.files import PRIVATE_MODE, whole_file
 
 BACKUP = ".reasoningbank-backup-"
 MOST_BACKUPS = 5
@@ -21,7 +22,6 @@ _BOM = "\ufeff"
 _LOCK_STALE_S = 10.0
 _LOCK_WAIT_S = 3.0
 _LOCK_LOOK_S = 0.05
-_NEW_FILE_MODE = 0o600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,20 +81,11 @@ def _put(was: Seen, text: str) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    mode = path.stat().st_mode & 0o7777 if path.exists() else _NEW_FILE_MODE
+    mode = path.stat().st_mode & 0o7777 if path.exists() else PRIVATE_MODE
     draft = path.with_name(f".{path.name}.reasoningbank-{os.getpid()}")
-    # One that is there was left by a process that was killed and had this number before.
-    draft.unlink(missing_ok=True)
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+    with whole_file(path, draft=draft) as file:
+        file.write(data)
         draft.chmod(mode)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------- copies

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.cli import plain
+from reasoningbank.cli.banks import is_there
 from reasoningbank.cli.command import PROGRAM, Command, command_named, parser_for, split
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.config import locate
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import replace
 
@@ -58,7 +60,7 @@ def _options(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace, terminal: Terminal) -> int:
-    if args.keep is not None and Path(args.keep).exists():
+    if args.keep is not None and is_there(locate(args.keep)):
         raise InvalidInput(f"{args.keep} exists already: name a new file.")
     with tempfile.TemporaryDirectory(prefix="reasoningbank-demo-") as folder:
         bank = args.keep or str(Path(folder) / "demo.db")

@@ -100,6 +100,8 @@ def _read_left(found: OpenedBank) -> None:
     """Sessions that hooks of coding agents noted and nobody has read yet."""
     from reasoningbank.agents.state_dir import place_of
 
+    if found.location.state is None:
+        return
     place = place_of(found.location)
     if (place.folder / "notes").is_dir():
         from reasoningbank.agents.capture_worker import read_left

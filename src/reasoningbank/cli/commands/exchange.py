@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import location_of, open_bank
+from reasoningbank.cli.banks import open_bank, without_traces
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
@@ -22,6 +20,7 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.record_kinds import words_for
 from reasoningbank.exchange.transfer import Imported
+from reasoningbank.files import ORDINARY_MODE, whole_file
 
 LAYOUTS = (
     "reasoningbank-jsonl",
@@ -52,10 +51,7 @@ def _import_options(parser: ArgumentParser) -> None:
 def _import(args: Namespace, terminal: Terminal) -> int:
     if args.restore:
         check_is_user("restore an export, and so believe all that it claims")
-    # A rehearsal must not leave a bank behind where there was none.
-    rehearsal = args.dry_run and not Path(location_of(args)).exists()
-    chosen = Namespace(bank=":memory:", namespace=args.namespace, config=args.config) if rehearsal else args
-    with open_bank(chosen, create=True) as found, Bar(terminal, "importing") as bar:
+    with open_bank(without_traces(args), create=True) as found, Bar(terminal, "importing") as bar:
         tally = found.bank.import_from(
             args.path, layout=args.layout, dry_run=args.dry_run, restore=args.restore, name=args.name, progress=bar
         )
@@ -169,22 +165,15 @@ def _write_whole(target: Path, lines: Iterable[str], bar: Bar) -> int:
     """Under its name only when it is whole; says how many lines it has."""
     if target.is_dir():
         raise InvalidInput(f"{target} is a folder. Name a file in it.")
-    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
     count = 0
     try:
-        with partial.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+        with whole_file(target, mode=ORDINARY_MODE) as file:
             for line in lines:
-                file.write(f"{line.rstrip(chr(10))}\n")
+                file.write(f"{line.rstrip(chr(10))}\n".encode("utf-8", "replace"))
                 count += 1
                 bar(count)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
     except OSError as error:
         raise BankError(f"{target} cannot be written: {error.strerror}.") from error
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
     return count
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 from typing import Any
 
 from reasoningbank.bank.json_view import distilled_json
 from reasoningbank.cli import figures, plain
-from reasoningbank.cli.banks import location_of, open_bank
+from reasoningbank.cli.banks import open_bank, without_traces
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.indexing import Indexed, add_index_later, exit_code, index_rest, tell_owed
 from reasoningbank.cli.progress import Bar
@@ -31,11 +30,8 @@ def _options(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace, terminal: Terminal) -> int:
-    # A rehearsal must not leave a bank behind where there was none.
-    rehearsal = args.dry_run and not Path(location_of(args)).exists()
-    chosen = Namespace(bank=":memory:", namespace=args.namespace, config=args.config) if rehearsal else args
     distilled, indexed = None, Indexed(owed=0)
-    with open_bank(chosen, create=True) as found, Bar(terminal, "reading") as bar:
+    with open_bank(without_traces(args), create=True) as found, Bar(terminal, "reading") as bar:
         taken = found.bank.ingest(*args.paths, layout=args.layout, dry_run=args.dry_run, progress=bar)
         if args.distill and not args.dry_run:
             distilled = found.bank.distill()

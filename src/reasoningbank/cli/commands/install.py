@@ -15,13 +15,13 @@ from typing import Any
 from reasoningbank.agents.hosts import NAMES, host_named
 from reasoningbank.agents.install.changing import FileChange, Written, installing, uninstalling, write
 from reasoningbank.agents.install.targets import Target
-from reasoningbank.agents.lock import hold
 from reasoningbank.agents.state_dir import make_room
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.places import add_scope, program, targets
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import home
 from reasoningbank.core.errors import Conflict
+from reasoningbank.files import hold
 from reasoningbank.guard.secrets import Scrubber
 
 _LOCK_WAIT_S = 20.0

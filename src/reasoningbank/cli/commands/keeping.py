@@ -14,7 +14,7 @@ from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.ports import Damage
-from reasoningbank.wiring import EMBEDDERS
+from reasoningbank.wiring.embedders import EMBEDDERS
 
 DAMAGED = 1
 _MOST_OF_INDEX = 20

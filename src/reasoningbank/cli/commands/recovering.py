@@ -5,15 +5,15 @@ from __future__ import annotations
 import shlex
 import time
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 from reasoningbank.bank.json_view import iso
 from reasoningbank.cli import figures
-from reasoningbank.cli.banks import location_of
+from reasoningbank.cli.banks import is_there, location_of
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.location import Location
 from reasoningbank.ports import Contents, Recovered
 from reasoningbank.wiring import ReasoningBank
 
@@ -26,7 +26,7 @@ def _options(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace, terminal: Terminal) -> int:
     location = location_of(args)
-    if not args.dry_run and not args.yes and Path(location).exists():
+    if not args.dry_run and not args.yes and is_there(location):
         would = _recover(args, terminal, location, dry_run=True)
         _say_both(would, args.path, terminal)
         if not terminal.confirmed(f"Put {args.path} in the place of {location}? The bank there is kept aside."):
@@ -43,12 +43,12 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     if done.kept is not None and done.trouble:
         terminal.tell(f"What was there is kept as {done.kept}.")
     elif done.kept is not None:
-        undo = f"{PROGRAM} recover {shlex.quote(str(done.kept))} --bank {shlex.quote(location)}"
+        undo = f"{PROGRAM} recover {shlex.quote(done.kept)} --bank {shlex.quote(location.url)}"
         terminal.tell(f"What was there is kept as {done.kept}. To undo: {undo}")
     return 0
 
 
-def _recover(args: Namespace, terminal: Terminal, location: str, *, dry_run: bool) -> Recovered:
+def _recover(args: Namespace, terminal: Terminal, location: Location, *, dry_run: bool) -> Recovered:
     with Bar(terminal, "copying") as bar:
         return ReasoningBank.recover(args.path, location, dry_run=dry_run, progress=bar)
 
@@ -78,7 +78,7 @@ def _json(recovered: Recovered, *, dry_run: bool) -> dict[str, object]:
         "before": None if recovered.before is None else _figures(recovered.before),
         "trouble": recovered.trouble,
         "after": _figures(recovered.after),
-        "kept": None if recovered.kept is None else str(recovered.kept),
+        "kept": recovered.kept,
     }
 
 

@@ -68,9 +68,9 @@ def _run(args: Namespace, terminal: Terminal) -> int:
 
 def _listening_for_hooks(found: OpenedBank, *, after_s: float = 0.0) -> AbstractContextManager[None]:
     """A server that runs anyway is the quickest to answer the hooks of coding agents."""
-    from reasoningbank.agents.hook_listener import listening
+    from reasoningbank.agents.hook_listener import serve_hooks
 
-    return listening(found.bank, found.location, after_s=after_s)
+    return serve_hooks(found.bank, found.location, after_s=after_s)
 
 
 def _serve_mcp(args: Namespace, terminal: Terminal) -> int:
@@ -84,33 +84,33 @@ def _serve_mcp(args: Namespace, terminal: Terminal) -> int:
 
 
 def _serve_http(args: Namespace, terminal: Terminal) -> int:
-    from reasoningbank.serve.http.server import listening, make_server, run
+    from reasoningbank.serve.http.server import listening_socket, make_server, run
     from reasoningbank.serve.http.start import address_of, needs_token, service_for
 
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     asked = _wishes(args)
     with (
         open_bank(args, create=True) as found,
-        listening(args.host, args.port) as sock,
+        listening_socket(args.host, args.port) as sock,
         _listening_for_hooks(found),
     ):
         bank = found.bank
-        wishes = replace(asked, staffing=_staffing(args, found))
+        options = replace(asked, staffing=_staffing(args, found))
         mounted, lifespan = _mcp_app(bank)
-        service = service_for(bank, wishes, sock, mounted)
-        address = address_of(wishes, sock)
+        service = service_for(bank, options, sock, mounted)
+        address = address_of(options, sock)
 
         def ready() -> None:
-            _tell(terminal, bank.status(), address, wishes, mounted, open_to_local=not needs_token(wishes))
+            _tell(terminal, bank.status(), address, options, mounted, open_to_local=not needs_token(options))
 
-        run(make_server(service, wishes.limits, ready=ready, lifespan=lifespan, tls=wishes.tls), sock)
+        run(make_server(service, options.limits, ready=ready, lifespan=lifespan, tls=options.tls), sock)
     terminal.tell("Ended; every request that was taken is answered.")
     return 0
 
 
 def _wishes(args: Namespace) -> Any:
     from reasoningbank.serve.http.limits import Limits
-    from reasoningbank.serve.http.start import Wishes
+    from reasoningbank.serve.http.start import ServeOptions
     from reasoningbank.serve.oauth import checked_settings
 
     if bool(args.oauth_issuer) != bool(args.oauth_keys):
@@ -127,7 +127,7 @@ def _wishes(args: Namespace) -> Any:
         if not audience:
             raise InvalidInput("Say with --oauth-audience or --public-url who the access tokens must be for.")
         oauth = checked_settings(args.oauth_issuer, audience, args.oauth_keys, args.oauth_tenant_claim)
-    return Wishes(
+    return ServeOptions(
         host=args.host,
         port=args.port,
         require_token=args.require_token,
@@ -169,7 +169,7 @@ def _mcp_app(bank: Any) -> tuple[dict[str, Any], Any]:
 
 
 def _tell(
-    terminal: Terminal, status: Any, address: str, wishes: Any, mounted: dict[str, Any], *, open_to_local: bool
+    terminal: Terminal, status: Any, address: str, options: Any, mounted: dict[str, Any], *, open_to_local: bool
 ) -> None:
     doors = {"REST": f"{address}/v1", "OpenAPI": f"{address}/openapi.json"}
     if "/mcp" in mounted:
@@ -185,13 +185,13 @@ def _tell(
         "bank": f"{status.store.location} ({figures.counted(active, 'memory', 'memories')} of {status.tenant})",
         "embedder": str(status.embedder),
         "confidence": f"policy {status.policy}",
-        "distiller": status.distiller + _hands(status.distiller, wishes.staffing.workers),
+        "distiller": status.distiller + _hands(status.distiller, options.staffing.workers),
         "durability": str(status.store.durability),
-        "access": _access(wishes, open_to_local=open_to_local),
+        "access": _access(options, open_to_local=open_to_local),
     }
     for label, text in facts.items():
         terminal.tell_labelled(f"{label:11} ", text)
-    if not open_to_local and wishes.tls is None and (wishes.public_url or "").partition(":")[0] != "https":
+    if not open_to_local and options.tls is None and (options.public_url or "").partition(":")[0] != "https":
         terminal.tell("Tokens travel unencrypted: put a proxy with https in front, or use --tls-cert and --tls-key.")
 
 
@@ -205,10 +205,10 @@ def _hands(distiller: str, workers: int) -> str:
     return f", {figures.counted(workers, 'worker')} at work while it serves"
 
 
-def _access(wishes: Any, *, open_to_local: bool) -> str:
+def _access(options: Any, *, open_to_local: bool) -> str:
     if open_to_local:
         return "open to programs on this machine; --require-token closes it"
-    return "tokens only (`reasoningbank token create`)" + (f" or {wishes.oauth.issuer}" if wishes.oauth else "")
+    return "tokens only (`reasoningbank token create`)" + (f" or {options.oauth.issuer}" if options.oauth else "")
 
 
 COMMANDS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 from reasoningbank.bank.status import Status
@@ -15,6 +15,8 @@ from reasoningbank.cli.settings_page import show_settings
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import policies
 from reasoningbank.core.settings import Settings
+from reasoningbank.location import Location
+from reasoningbank.ports import StoreInfo
 
 _MOST_NAMESPACES = 8
 
@@ -37,11 +39,12 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _as_json(status: Status, location: str, hooks: str, *, exists: bool) -> dict[str, Any]:
+def _as_json(status: Status, location: Location, hooks: str, *, exists: bool) -> dict[str, Any]:
     from dataclasses import asdict
 
     shown = asdict(status)
-    shown["store"]["location"] = location
+    del shown["store"]["files"]
+    shown["store"]["location"] = str(location)
     return {**shown, "exists": exists, "lag": lag(status), "hooks": hooks}
 
 
@@ -53,9 +56,7 @@ def lag(status: Status) -> int:
 
 
 def _page(status: Status, settings: Settings, terminal: Terminal) -> None:
-    path = Path(status.store.location)
-    on_disk = figures.size(path.stat().st_size) if path.is_file() else "in memory"
-    terminal.labelled("bank        ", f"{status.store.location} ({on_disk}, {status.store.backend})")
+    terminal.labelled("bank        ", f"{status.store.location} ({', '.join(_kept_in(status.store))})")
     terminal.labelled("namespace   ", f"{status.namespace}")
     active = status.memories.get("active", 0)
     others = ", ".join(f"{number:,} {state}" for state, number in status.memories.items() if state != "active")
@@ -78,6 +79,14 @@ def _page(status: Status, settings: Settings, terminal: Terminal) -> None:
     terminal.labelled("hooks       ", hooks_now(settings))
     terminal.labelled("secrets     ", f"{status.scrubbing}")
     terminal.labelled("durability  ", f"{status.store.durability}")
+
+
+def _kept_in(store: StoreInfo) -> Iterator[str]:
+    if store.files:
+        yield figures.size(store.files[0].stat().st_size)
+    elif store.location.state is None:
+        yield "in memory"
+    yield store.backend
 
 
 def _wish(status: Status, settings: Settings) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 
-from reasoningbank.agents.switch import Silence, seconds_in, silence, switch_off, switch_on
+from reasoningbank.agents.off_switch import FOR_GOOD, parse_length, silent_until, switch_off, switch_on
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.config import home
@@ -26,7 +26,7 @@ def _off(args: Namespace, terminal: Terminal) -> int:
 
 
 def _pause(args: Namespace, terminal: Terminal) -> int:
-    return _tell(switch_off(home(), now=time.time(), for_s=seconds_in(args.length)), terminal)
+    return _tell(switch_off(home(), now=time.time(), for_s=parse_length(args.length)), terminal)
 
 
 def _on(args: Namespace, terminal: Terminal) -> int:
@@ -39,20 +39,20 @@ def _on(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _tell(now_silent: Silence, terminal: Terminal) -> int:
+def _tell(until: float, terminal: Terminal) -> int:
     if terminal.as_json:
-        terminal.json({"hooks": "off", "until": now_silent.until, "changed": True})
+        terminal.json({"hooks": "off", "until": None if until == FOR_GOOD else until, "changed": True})
     else:
-        terminal.say(f"Hooks are {in_words(now_silent)}. `{PROGRAM} on` ends that.")
+        terminal.say(f"Hooks are {in_words(until)}. `{PROGRAM} on` ends that.")
     return 0
 
 
-def in_words(now_silent: Silence | None) -> str:
-    if now_silent is None:
+def in_words(until: float | None) -> str:
+    if until is None:
         return "on"
-    if now_silent.until is None:
+    if until == FOR_GOOD:
         return "off"
-    return f"off until {time.strftime('%Y-%m-%d %H:%M', time.localtime(now_silent.until))}"
+    return f"off until {time.strftime('%Y-%m-%d %H:%M', time.localtime(until))}"
 
 
 def hooks_now(settings: Settings | None = None) -> str:
@@ -60,7 +60,7 @@ def hooks_now(settings: Settings | None = None) -> str:
     if settings is not None and not settings.hooks.enabled:
         where = next(choice.where for choice in settings.chosen if choice.name == "hooks.enabled")
         return f"off, by {where}"
-    return in_words(silence(home(), time.time()))
+    return in_words(silent_until(home(), time.time()))
 
 
 COMMANDS = {

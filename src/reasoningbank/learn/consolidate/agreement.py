@@ -1,4 +1,4 @@
-"""What two wordings amount to: the same advice, opposite advice, two values for one setting, or nothing of the kind.
+"""Compares two wordings: the same advice, opposite advice, two values for one setting, or nothing of the kind.
 
 Pure, and slow to say yes: a merge of two texts that differ in one number, one negation or one name would lose the
 difference for good, while two memories that could have been one only take up room.

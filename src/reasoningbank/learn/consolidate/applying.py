@@ -1,4 +1,4 @@
-"""Carry a plan out, a few acts to a transaction.
+"""Applies a consolidation plan, a few acts to a transaction.
 
 Every act looks again before it touches anything: a memory that somebody has changed since the plan was made is left
 alone, so two runs at once do nothing twice. The unit's own record is written in the same transaction; a kill between

@@ -1,4 +1,4 @@
-"""Which memories contradict each other.
+"""Finds memories that contradict each other.
 
 Knows between whom a contradiction means something: two projects may well do things differently, and what nobody vouches
 for takes no part, or a stranger could make anything look contested.

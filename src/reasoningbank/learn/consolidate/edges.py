@@ -1,4 +1,4 @@
-"""The edges that are there, and room for more.
+"""Existing edges of the memories, and how many more each may have.
 
 Knows that a memory with a hundred links is linked to nothing: each gets a few discovered ones, the strongest first, and
 what somebody has linked, or has unlinked again, stays so.

@@ -1,4 +1,4 @@
-"""Links that the records show: what a text says about another memory, what was used together, what resembles what.
+"""Finds links that the records show: mentions of another memory, use together, resemblance.
 
 Each has a sentence, a weight in its band and the evidence for it. Better none than a wrong one: a cue must name the
 other memory's title, a purpose must be the same and rare, a use must have happened several times.

@@ -1,4 +1,4 @@
-"""Which memories say the same, and which one of them is kept.
+"""Finds memories that say the same, and chooses the one that is kept.
 
 Knows who may be merged with whom: the same project, scope, outcome, audience and trust, and the same advice to the
 letter where letters count. The one with the most evidence is kept; the others are compared with that one, never with

@@ -1,4 +1,4 @@
-"""Which memories are near each other, from the vectors that the index keeps.
+"""Finds pairs of similar memories from the vectors that the index keeps.
 
 A blocked matrix product: no vector is made here, and no loop over pairs runs in Python. Each row keeps its nearest few,
 so that a bank of ten thousand copies of one text costs no more than any other.

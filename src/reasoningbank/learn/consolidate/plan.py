@@ -1,4 +1,4 @@
-"""What is to be done, as values: a plan can be shown, compared and thrown away.
+"""Consolidation plan as values: it can be shown, compared and thrown away.
 
 Knows the shape of each act and nothing of how it is found or carried out.
 """

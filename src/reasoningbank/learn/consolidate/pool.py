@@ -1,4 +1,4 @@
-"""The memories that take part, each with what it has earned, read once.
+"""Reads the memories to consolidate, each with its evidence and trust, once.
 
 Only active ones: what is in quarantine, forgotten or archived neither gives nor takes anything here.
 """

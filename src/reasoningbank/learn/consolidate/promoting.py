@@ -1,4 +1,4 @@
-"""What has proved itself in its project and is offered to the team, and then to the whole organisation.
+"""Promotes what has proved itself in its project to the team, and then to the whole organisation.
 
 A promotion widens who is shown a memory and changes nothing else: the same memory, in its own project, with its own
 evidence, and no more trusted than before. Knows how much independent evidence that takes. For the team, only what its

@@ -1,4 +1,4 @@
-"""What proved wrong and goes to the archive, and what has faded.
+"""Archives what proved wrong, and what has faded.
 
 Evidence ages in the confidence itself, so nothing is written when it does. Knows who is never archived: what nobody has
 tried yet, what is pinned, and what a person wrote down as long as nothing speaks against it.

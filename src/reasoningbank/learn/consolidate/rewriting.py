@@ -1,4 +1,4 @@
-"""A model may write the text of what is merged; whatever is wrong with its answer, the text that is there is kept.
+"""Lets a model write the text of merged memories; whatever is wrong with its answer, the text that is there is kept.
 
 Only for what agents of ours have learned: the user's words stay the user's, and a stranger's are not sent. The answer
 must hold the same literals and turn nothing around. Evidence and trust follow the same rules as without a model.

@@ -1,4 +1,4 @@
-"""When a bank is due: a day after the last time if anything has changed, a week after it in any case.
+"""When a consolidation is due: a day after the last one if anything has changed, a week after it in any case.
 
 Knows only when the last run was and how far the feed had come; both lie in a setting, since a run that finds nothing to
 do must leave no record.
@@ -20,7 +20,7 @@ FIRST_AFTER_CHANGES = 20
 def due(context: BankContext, namespace: str, *, every_s: float = EVERY_S) -> bool:
     text = context.store.setting(_name(context, namespace))
     if text is None:
-        return context.store.head() >= FIRST_AFTER_CHANGES
+        return len(context.store.changes(0, FIRST_AFTER_CHANGES)) == FIRST_AFTER_CHANGES
     at, head = json.loads(text)
     passed = context.clock() - float(at)
     # A clock that was set back must not put it off for years.

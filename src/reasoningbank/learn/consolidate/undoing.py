@@ -1,4 +1,4 @@
-"""Take a run back: states, scopes, tags, parents, texts, signals and edges as they were before.
+"""Undoes a consolidation: states, scopes, tags, parents, texts, signals and edges as they were before.
 
 Field by field: what nobody has touched since goes back, what somebody has changed meanwhile stays, and is named. One
 unit to a transaction, the last first, so an undoing that is killed is finished by another.
@@ -34,7 +34,7 @@ def undo(context: BankContext, run_id: str, source: str) -> Undone:
         raise Conflict(f"{run_id} was undone already.")
     back = [
         context.store.write(context.tenant, partial(_undo_unit, context, unit, source))
-        for unit in sorted(waiting, key=lambda unit: unit.id, reverse=True)
+        for unit in sorted(waiting, key=lambda unit: (unit.at, unit.id), reverse=True)
     ]
     return Undone(
         run=run_id,

@@ -1,4 +1,4 @@
-"""The words that decide whether two texts give the same advice.
+"""Word lists that decide whether two texts give the same advice.
 
 Data only: English negations, opposites, words that mean the same here, and words that mean nothing here. A text in
 another language is compared by its own words, without the help of these lists.

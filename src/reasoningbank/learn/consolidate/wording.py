@@ -1,4 +1,4 @@
-"""A memory's text as the comparisons see it: words, literals, polarity.
+"""Tokenizes a memory's text for comparison: words, literals, polarity.
 
 Pure. Knows how to take a text apart and what each part is for; what two wordings amount to is decided in `agreement`.
 """

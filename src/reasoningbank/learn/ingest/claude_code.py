@@ -13,7 +13,7 @@ from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.replies import goes_on
-from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, own_words_out, plain
+from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, moment_of, own_words_out, plain
 
 AGENT = "claude-code"
 _QUIET_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite")
@@ -116,6 +116,7 @@ def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str)
         },
         # Of the prompt, not of the session: a session that is resumed under another name begins with the same records.
         source=f"{AGENT}:{first.get('uuid') or digest_of(session, prompt_of(first))}",
+        started_at=moment_of(first),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.replies import goes_on
-from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, own_words_out, parse_json, plain
+from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, moment_of, own_words_out, parse_json, plain
 
 AGENT = "codex"
 _TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
@@ -102,6 +102,7 @@ def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespac
             **({"interrupted": interrupted} if interrupted else {}),
         },
         source=f"{AGENT}:{session}#{digest_of(str(first.get('timestamp', '')), task)}" if session else None,
+        started_at=moment_of(first),
     )
 
 

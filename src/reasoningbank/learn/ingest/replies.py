@@ -1,4 +1,4 @@
-"""What a user's next words say about the work before them: thanks, a correction, or only "go on".
+"""Classifies a user's next words about the work before them: thanks, a correction, or only "go on".
 
 Knows a few plain phrases of several languages and looks only at how a message begins, since what it says later belongs
 to the next task. In doubt it says nothing: a wrong "no" costs a good memory its standing.

@@ -1,4 +1,4 @@
-"""Which format a file is in, told from what is in it, and its episodes.
+"""Detects the format of a transcript, from what is in it, and reads its episodes.
 
 Knows one sign for every format. A folder is every file in it that may be a transcript.
 """

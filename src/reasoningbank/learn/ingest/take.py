@@ -1,4 +1,4 @@
-"""From paths to sessions in the bank: every episode of every file, once.
+"""Ingests paths as sessions of the bank: every episode of every file, once.
 
 One file that cannot be read, or one session that cannot be kept, costs itself and not the others.
 """

@@ -1,4 +1,4 @@
-"""What every transcript has: lines of JSON, blocks of text, tool calls, and our own words among them.
+"""Parts that every transcript has: lines of JSON, blocks of text, tool calls, and our own words among them.
 
 Never raises for strange contents; a line that cannot be read is passed over, as the torn last line of a transcript that
 is being written must be.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,14 @@ _INJECTED = pattern(
 
 _PRIVATE = pattern(r"<private\b[^>]*>(.*?)(?:</private\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _SHORTEST_PRIVATE_CHARS = 6
+
+
+def moment_of(record: Mapping[str, Any]) -> float | None:
+    """The `timestamp` of a line of a transcript in seconds, as agents write it; None where there is none."""
+    try:
+        return datetime.fromisoformat(record["timestamp"]).timestamp()
+    except (KeyError, TypeError, ValueError, OverflowError, OSError):
+        return None
 
 
 def json_lines(path: Path) -> Iterator[dict[str, Any]]:

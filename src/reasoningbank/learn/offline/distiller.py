@@ -1,4 +1,4 @@
-"""The distiller without a model.
+"""Distils lessons without a model.
 
     facts      what there is and how it is named            one growing memory a place
     fixes      it failed, this change made it work          one a kind of failure

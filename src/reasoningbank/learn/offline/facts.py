@@ -1,4 +1,4 @@
-"""From a survey to one lesson about the place, and from such a lesson to the memory it belongs to.
+"""Turns a survey into one lesson about the place, and finds the memory it belongs to.
 
 A place has no name that every session would give it, so a session's account is compared with those that are known:
 things of the same name with the same parts make it the same place. The known ones lie under numbered keys, so that

@@ -1,4 +1,4 @@
-"""Which steps failed, what the failure said, and what kind of failure it was.
+"""Finds failed steps, what the failure said, and what kind of failure it was.
 
 A trace that says so (`ok`) is believed; otherwise the words of the result are read. The kind of a failure is its
 message without what changes from case to case: quoted names, numbers, paths, and which shell complains. It is kept

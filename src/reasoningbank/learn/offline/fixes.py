@@ -1,4 +1,4 @@
-"""An action failed, and a later one like it worked: what changed is the lesson.
+"""Finds fixes: an action failed, and a later one like it worked; what changed is the lesson.
 
 A change that only puts right names in place of guessed ones is left to the facts, which say the right names for good.
 """

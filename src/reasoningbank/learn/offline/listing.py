@@ -1,4 +1,4 @@
-"""What a result lists: names, with what stands beside each.
+"""Parses lists in a tool's result: names, with what stands beside each.
 
 Reads lists and objects (JSON, or as Python prints them), lines, tables and definitions. Knows shapes only: whether a
 list is of things that exist or of values that were asked for is decided by whoever knows the action.

@@ -1,4 +1,4 @@
-"""What is known about a place, as the text of one memory that grows: a line for each thing, with its parts.
+"""Facts about a place, as the text of one memory that grows: a line for each thing, with its parts.
 
     people: People_ID, Nationality, Name
     poker_player: Poker_Player_ID, People_ID, Final_Table_Made

@@ -1,4 +1,4 @@
-"""An action failed, something else was done, and the very same action worked: what lay between is the remedy."""
+"""Finds remedies: an action failed, something else was done, and the very same action worked."""
 
 from __future__ import annotations
 

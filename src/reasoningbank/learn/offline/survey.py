@@ -1,4 +1,4 @@
-"""What a session found out about the place it worked in: which things there are, and which names they have.
+"""Surveys the place that a session worked in: which things there are, and which names they have.
 
 An inspection is an action that names a thing (or nothing) and gets names back; a question names what it wants and gets
 values back. A name is told from a value by how it is used: outside quotes. Knows that difference and nothing about any

@@ -1,4 +1,4 @@
-"""What failed again and again in a session and was never mended: to be avoided, with what to do instead."""
+"""Warns of what failed again and again in a session and was never mended, with what to do instead."""
 
 from __future__ import annotations
 

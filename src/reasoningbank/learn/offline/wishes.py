@@ -1,4 +1,4 @@
-"""What the user said that holds beyond this session: lasting rules, and corrections of what the agent did.
+"""Finds preferences of the user: lasting rules, and corrections of what the agent did.
 
 Only words that speak of always, never, or of one way instead of another count: a wish about today's order does not
 teach anything for tomorrow's. A wish about how to talk or to work with this person, and not about what is worked on, is

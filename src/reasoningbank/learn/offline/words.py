@@ -1,4 +1,4 @@
-"""The words of an action and of a message, and how to say them briefly.
+"""Words of an action and of a message, and how to say them briefly.
 
 Knows tokens, quotes and clipping; knows no language, shell or query dialect.
 """

@@ -1,4 +1,4 @@
-"""What a request must pass before any path is looked at: Host and Origin, credentials, rate.
+"""Admits a request before any path is looked at: Host and Origin, credentials, rate.
 
 Knows the order, and what is told to those who do not pass.
 """
@@ -13,10 +13,9 @@ from functools import partial
 
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.serve.http import origins
+from reasoningbank.serve.allowed_hosts import AllowedHosts
 from reasoningbank.serve.http.answer import App, Scope
 from reasoningbank.serve.http.limits import Buckets, Limits, too_many_requests
-from reasoningbank.serve.http.origins import Doorplate
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.request import Request
 from reasoningbank.serve.http.routes import ENDPOINTS
@@ -36,7 +35,7 @@ _SCOPES = {(one.method, one.path): one.scope for one in ENDPOINTS if one.scope !
 class Setup:
     """Everything that a service is told from outside."""
 
-    plate: Doorplate
+    hosts: AllowedHosts
     resolver: Resolver
     limits: Limits
     public_url: str
@@ -46,6 +45,20 @@ class Setup:
     awaitable way to run what takes a while where this tenant keeps nobody else waiting."""
     traces: bool = False
     staffing: Staffing = Staffing()
+
+
+def check_hosts(
+    allowed: AllowedHosts, hosts: list[bytes], origins: list[bytes], fetch: tuple[bytes | None, bytes | None]
+) -> None:
+    """`fetch` is what a browser says of itself: Sec-Fetch-Site and Sec-Fetch-Mode."""
+    if len(hosts) != 1:
+        raise Problem(400, "invalid_input", "A request needs exactly one Host.")
+    if not allowed.has_host(hosts[0]):
+        raise Problem(421, "misdirected", "This server does not answer to that Host.")
+    site, mode = fetch
+    foreign = site in (b"cross-site", b"same-site") and mode != b"navigate"
+    if foreign or (origins and (len(origins) > 1 or not allowed.has_origin(origins[0]))):
+        raise Problem(403, "origin_refused", "Requests from other sites are refused.")
 
 
 class Admission:
@@ -58,7 +71,7 @@ class Admission:
 
     async def admit(self, request: Request, scope: Scope) -> None:
         request.check()
-        origins.check(self._setup.plate, request.hosts, request.origins, request.fetch)
+        check_hosts(self._setup.hosts, request.hosts, request.origins, request.fetch)
         path = scope["path"]
         if path in PUBLIC or (path.startswith(METADATA) and self._setup.oauth is not None):
             return

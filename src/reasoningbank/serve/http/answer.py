@@ -1,4 +1,4 @@
-"""Answers over ASGI, each with the header fields that keep a browser from doing anything with it."""
+"""Sends answers over ASGI, each with the header fields that keep a browser from doing anything with it."""
 
 from __future__ import annotations
 

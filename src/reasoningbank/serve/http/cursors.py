@@ -1,4 +1,4 @@
-"""Cursors: a place in a list or in the feed that only its tenant can use, and from which nothing can be read.
+"""Cursors of pages and of the feed: encrypted for one tenant.
 
 The feed numbers the changes of all tenants in one sequence, so a bare number would tell one tenant how much the others
 do. A cursor hides it: the same place gives the same cursor, and one that was altered or is another tenant's is refused.

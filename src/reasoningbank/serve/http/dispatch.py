@@ -1,4 +1,4 @@
-"""From a path and a method to an endpoint's answer.
+"""Dispatches a request: from a path and a method to an endpoint's answer.
 
 Knows the order in which a request is checked: method, scope, key, media type, size, JSON, schema. What an endpoint does
 with it runs in a lane, off the event loop.
@@ -14,7 +14,7 @@ from typing import Any
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.types import DEFAULT_NAMESPACE, DEFAULT_TENANT
 from reasoningbank.guard import scrubbing
-from reasoningbank.serve.http import idempotency, validate
+from reasoningbank.serve.http import idempotency
 from reasoningbank.serve.http.answer import Receive, Scope, Send, send_json
 from reasoningbank.serve.http.cursors import Seal
 from reasoningbank.serve.http.endpoint import Call, Endpoint
@@ -22,7 +22,7 @@ from reasoningbank.serve.http.gate import Gate
 from reasoningbank.serve.http.idempotency import Encoded
 from reasoningbank.serve.http.limits import Limits, body_of, parse_json
 from reasoningbank.serve.http.problems import Problem
-from reasoningbank.serve.http.request import NAMESPACE, Request, parameters
+from reasoningbank.serve.http.request import NAMESPACE, Request, check_schema, parameters
 from reasoningbank.serve.http.thread_pools import Lane
 from reasoningbank.serve.identity import Principal, require
 
@@ -40,7 +40,7 @@ def tenant_bank(bank: Bank, tenant: str, namespace: str | None = None) -> Bank:
     return bank.for_tenant(tenant, namespace=namespace)
 
 
-class Counter:
+class Endpoints:
     """Where requests are served from: what every endpoint shares."""
 
     def __init__(
@@ -69,11 +69,11 @@ class Counter:
         return Call(bank=bank, principal=principal, query=query, seal=self.seal, **rest)
 
 
-class Door:
+class PathHandler:
     """One path with the endpoints behind it, by method."""
 
-    def __init__(self, counter: Counter, path: str, endpoints: Sequence[Endpoint]) -> None:
-        self._counter = counter
+    def __init__(self, shared: Endpoints, path: str, endpoints: Sequence[Endpoint]) -> None:
+        self._shared = shared
         self._path = path
         self._by_method = {endpoint.method: endpoint for endpoint in endpoints}
         if "GET" in self._by_method:
@@ -88,7 +88,7 @@ class Door:
             raise not_allowed(self._allow)
         require(request.known(), endpoint.scope)
         if endpoint.body is not None and request.may_be_larger_than(LARGE_BYTES):
-            async with self._counter.large.passed(request.known().tenant):
+            async with self._shared.large.passed(request.known().tenant):
                 encoded = await self._encode(endpoint, request, scope, receive)
         else:
             encoded = await self._encode(endpoint, request, scope, receive)
@@ -98,11 +98,11 @@ class Door:
         if encoded.replayed:
             extra.append((b"idempotency-replayed", b"true"))
         if endpoint.writes:
-            self._counter.written()
+            self._shared.written()
         await send_json(send, encoded.status, encoded.body, extra)
 
     async def _encode(self, endpoint: Endpoint, request: Request, scope: Scope, receive: Receive) -> Encoded:
-        counter, limits = self._counter, self._counter.limits
+        shared, limits = self._shared, self._shared.limits
         if endpoint.body is not None and request.media_type() != b"application/json":
             raise Problem(415, "unsupported_media_type", "Send the body as application/json.")
         key = request.idempotency_key() if endpoint.writes else None
@@ -118,14 +118,14 @@ class Door:
         def work() -> Encoded:
             request.confirm()
             asked = _validate(endpoint, body, limits) if waits else value
-            call = counter.call(request.known(), query, path=path, body=asked, if_match=if_match)
+            call = shared.call(request.known(), query, path=path, body=asked, if_match=if_match)
             if key is None:
                 return _run(endpoint, call, None, b"")
             said = (scope["method"].encode(), scope["raw_path"], scope["query_string"], body, (if_match or "").encode())
             return _run(endpoint, call, key, idempotency.request_digest(*said))
 
         text = value[endpoint.text_field] if endpoint.text_field is not None and value is not None else None
-        lane = counter.lanes["large" if len(body) > LARGE_BYTES else endpoint.lane]
+        lane = shared.lanes["large" if len(body) > LARGE_BYTES else endpoint.lane]
         encoded: Encoded = await lane.submit(work, text, tenant=request.known().tenant)
         return encoded
 
@@ -135,7 +135,7 @@ def _validate(endpoint: Endpoint, body: bytes, limits: Limits) -> Any:
     if schema is None:
         return None
     value = parse_json(body or b"{}", limits.json_depth)
-    validate.check(schema, value)
+    check_schema(schema, value)
     properties = schema["properties"]
     for name, item in value.items():
         if isinstance(item, float) and "integer" in (properties[name].get("type") or ()):

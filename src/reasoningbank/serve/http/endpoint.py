@@ -1,4 +1,4 @@
-"""What an endpoint is: one row that routing, checking, the OpenAPI document and the tests all read."""
+"""The `Endpoint` type: one row that routing, checking, the OpenAPI document and the tests all read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gate that lets so many through at once, one tenant after the other.
+"""Gate that lets so many large requests in at once, one tenant after the other.
 
 Knows who is inside and who waits. Lives on the event loop: who waits holds no thread, and nothing of what it brings is
 read meanwhile.

@@ -1,4 +1,4 @@
-"""A write that carries a key is done once, however often it is sent.
+"""Idempotency keys: a write that carries a key is done once, however often it is sent.
 
 The answer is kept in the transaction that makes the change. So there is no moment at which the change is there and the
 answer is not, and a repetition after a crash, a restart or on another server gets the first answer. What was refused

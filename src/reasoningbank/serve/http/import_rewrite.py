@@ -1,4 +1,4 @@
-"""Lines that come in over the network, made this tenant's own before they are taken in.
+"""Rewrites lines that come in over the network to the tenant's own, before they are taken in.
 
 The ids in an export are claims that a stranger must not make here: a line with the id of another tenant's record would
 tell, by being refused, that it exists. So what is not this tenant's already gets an id derived from the old one, always

@@ -1,4 +1,4 @@
-"""How much, how fast, how deep: the limits of a request.
+"""Limits of a request: size, rate, depth.
 
 Knows the figures and how each is enforced. Everything that a caller can make grow has a bound here.
 """

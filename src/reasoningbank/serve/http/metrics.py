@@ -1,4 +1,4 @@
-"""Counters in the text format of Prometheus.
+"""Metrics in the text format of Prometheus.
 
 Knows routes and statuses, never a tenant, a name or an id: what is counted here is the server, not its users.
 """

@@ -1,4 +1,4 @@
-"""What uvicorn leaves open: how long a head may take, how large it may be, how many connections there may be.
+"""Limits that uvicorn leaves open: how long a head may take, how large it may be, how many connections there may be.
 
 Knows uvicorn's own HTTP protocol and adds timers and counts to it. A connection either waits for us or we wait for it:
 for a head, for a body, for answers to be read. Each such wait has an end, and when there are too many connections those

@@ -1,4 +1,4 @@
-"""What a request says outside of its body: header fields, query parameters.
+"""Parses a request outside of its body: header fields, query parameters.
 
 Knows how to read them strictly: what is not known is refused, what may be there once is refused twice.
 """
@@ -13,10 +13,11 @@ from urllib.parse import parse_qsl
 
 from reasoningbank.core.aliases import NAMESPACE_ALIASES
 from reasoningbank.core.errors import Unauthenticated
-from reasoningbank.serve.http import schemas, validate
+from reasoningbank.serve.http import schemas
 from reasoningbank.serve.http.endpoint import Parameter
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.identity import Principal
+from reasoningbank.serve.json_schema import BODY, Schema, find_problem
 from reasoningbank.serve.tokens import UNKNOWN
 
 MOST_PARAMETERS = 50
@@ -159,6 +160,12 @@ def _unknown(name: str, known: Mapping[str, Parameter]) -> Problem:
     return Problem(400, "invalid_input", f"There is no query parameter {name[:60]!r}: use {', '.join(known)}.")
 
 
+def check_schema(schema: Schema, value: Any, where: str = BODY) -> None:
+    problem = find_problem(schema, value, where)
+    if problem is not None:
+        raise Problem(400, "invalid_input", problem)
+
+
 def _value(parameter: Parameter, text: str) -> Any:
     where, kind = f"The query parameter {parameter.name}", parameter.schema.get("type")
     value: Any = text
@@ -170,5 +177,5 @@ def _value(parameter: Parameter, text: str) -> Any:
         if text not in ("true", "false"):
             raise Problem(400, "invalid_input", f"{where} must be true or false.")
         value = text == "true"
-    validate.check(parameter.schema, value, where)
+    check_schema(parameter.schema, value, where)
     return value

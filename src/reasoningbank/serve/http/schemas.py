@@ -1,4 +1,4 @@
-"""What goes in and comes out, as JSON Schema. One table for checking requests and for the OpenAPI document."""
+"""JSON Schemas of requests and answers: one table for checking requests and for the OpenAPI document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service on a socket, from the first connection to the last answer.
+"""Runs the service on a socket, from the first connection to the last answer.
 
 Knows uvicorn. Ends in order: no new connections, jobs that are not done are given back, every request that was taken is
 answered, then the lanes and the bank are closed. What was acknowledged is durable by then, because an answer is sent
@@ -18,8 +18,8 @@ from typing import Any
 import uvicorn
 
 from reasoningbank.core.errors import BankUnavailable
+from reasoningbank.serve.allowed_hosts import bracket
 from reasoningbank.serve.http.limits import Limits
-from reasoningbank.serve.http.origins import bracket
 from reasoningbank.serve.http.protocol import GuardedProtocol, protocol_with
 from reasoningbank.serve.http.service import Service
 
@@ -60,7 +60,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def listening(host: str, port: int) -> socket.socket:
+def listening_socket(host: str, port: int) -> socket.socket:
     """A bound socket; port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""The ASGI application: what every request passes, and what it can reach.
+"""The ASGI application: admission, routing, errors, metrics.
 
     Host and Origin → credentials → rate → path → method and scope → the endpoint
 
@@ -23,7 +23,7 @@ from reasoningbank.core.errors import BankError
 from reasoningbank.serve.http.admission import Admission, Setup
 from reasoningbank.serve.http.answer import App, Receive, Scope, Send, send_problem
 from reasoningbank.serve.http.cursors import KEY_BYTES, Seal
-from reasoningbank.serve.http.dispatch import LARGE_BYTES, Counter, Door
+from reasoningbank.serve.http.dispatch import LARGE_BYTES, Endpoints, PathHandler
 from reasoningbank.serve.http.endpoint import Endpoint
 from reasoningbank.serve.http.events import Hub
 from reasoningbank.serve.http.limits import Gone, Limits, body_of
@@ -50,10 +50,10 @@ class Service:
         seal = Seal(bytes.fromhex(store.agree_setting("cursor_key", os.urandom(KEY_BYTES).hex())))
         self.lanes = _lanes(bank, limits)
         self.hub = Hub(store, self.lanes["reading"], seal, limits)
-        counter = Counter(bank, seal, self.lanes, limits, self.hub.nudge)
+        shared = Endpoints(bank, seal, self.lanes, limits, self.hub.nudge)
         self.workers = Workers(
             store,
-            lambda tenant: counter.bank_of(tenant, None),
+            lambda tenant: shared.bank_of(tenant, None),
             setup.staffing,
             make_way=lambda stopping: _make_way(self.lanes["searching"], stopping),
         )
@@ -61,8 +61,8 @@ class Service:
         self.metrics = Metrics(_gauges(self.lanes, self.hub, self.workers, bank), self.workers.ends)
         self._said_at = -SAY_AGAIN_AFTER_S
         self._admission = Admission(setup, self.lanes["checking"])
-        special = Special(setup, counter, self.hub, self.metrics, self.workers, bank.settings)
-        routes = _routes(counter, special, setup)
+        special = Special(setup, shared, self.hub, self.metrics, self.workers, bank.settings)
+        routes = _routes(shared, special, setup)
         self._inner: App = Router(routes=routes, default=_nowhere, redirect_slashes=False)
         if setup.traces:
             from reasoningbank.serve.http.traces import with_traces
@@ -178,18 +178,18 @@ def _gauges(
     }
 
 
-def _routes(counter: Counter, special: Special, setup: Setup) -> list[BaseRoute]:
+def _routes(shared: Endpoints, special: Special, setup: Setup) -> list[BaseRoute]:
     by_path: dict[str, list[Endpoint]] = {}
     for endpoint in ENDPOINTS:
         by_path.setdefault(endpoint.path, []).append(endpoint)
     # A key may have slashes in it.
     routes: list[BaseRoute] = [
-        Route(path.replace("{key}", "{key:path}"), Door(counter, path, endpoints))
+        Route(path.replace("{key}", "{key:path}"), PathHandler(shared, path, endpoints))
         for path, endpoints in by_path.items()
     ]
     routes += [Route(path, app) for path, app in special.apps().items()]
     for path, app in setup.mounted.items():
-        guarded = _Mounted(path, app, counter)
+        guarded = _Mounted(path, app, shared)
         routes += [Route(path, guarded), Mount(path, guarded)]
     return routes
 
@@ -197,10 +197,10 @@ def _routes(counter: Counter, special: Special, setup: Setup) -> list[BaseRoute]
 class _Mounted:
     """Another application behind our checks. Its bodies are bounded like ours, and it works in our lanes."""
 
-    def __init__(self, path: str, app: App, counter: Counter) -> None:
+    def __init__(self, path: str, app: App, shared: Endpoints) -> None:
         self._path = path
         self._app = app
-        self._counter = counter
+        self._shared = shared
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request: Request = scope["reasoningbank"]
@@ -208,18 +208,18 @@ class _Mounted:
         if scope["method"] in ("GET", "DELETE", "HEAD"):
             await self._app(scope, receive, send)
         elif request.may_be_larger_than(LARGE_BYTES):
-            async with self._counter.large.passed(request.known().tenant):
+            async with self._shared.large.passed(request.known().tenant):
                 await self._with_body(request, scope, receive, send)
         else:
             await self._with_body(request, scope, receive, send)
 
     async def _with_body(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
-        limits, tenant = self._counter.limits, request.known().tenant
+        limits, tenant = self._shared.limits, request.known().tenant
         body: bytes | None = await body_of(
             receive, request.fields.get(b"content-length"), limits.body_bytes, limits.body_wait_s
         )
         request.confirm()
-        lane = self._counter.lanes["large" if body is not None and len(body) > LARGE_BYTES else "tools"]
+        lane = self._shared.lanes["large" if body is not None and len(body) > LARGE_BYTES else "tools"]
         scope["state"]["in_lane"] = lambda work: lane.submit(work, tenant=tenant)
 
         async def once_received() -> Any:

@@ -1,4 +1,4 @@
-"""From what an operator says to a running server.
+"""Starts the HTTP server from the options of `serve`.
 
 Knows which defaults are safe: open to this machine's user on loopback, a token for everybody else.
 """
@@ -12,10 +12,10 @@ from typing import Any
 
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.serve.allowed_hosts import bracket, hosts_of_server, is_loopback, public_parts
 from reasoningbank.serve.http.admission import Setup
 from reasoningbank.serve.http.answer import App
 from reasoningbank.serve.http.limits import Limits
-from reasoningbank.serve.http.origins import bracket, doorplate, is_loopback, public_parts
 from reasoningbank.serve.http.service import Service
 from reasoningbank.serve.identity import Resolver
 from reasoningbank.serve.oauth import OAuth, OAuthSettings
@@ -23,7 +23,7 @@ from reasoningbank.serve.workers import Staffing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class ServeOptions:
     """What `reasoningbank serve` was told."""
 
     host: str
@@ -37,36 +37,36 @@ class Wishes:
     staffing: Staffing = Staffing()
 
 
-def needs_token(wishes: Wishes) -> bool:
+def needs_token(options: ServeOptions) -> bool:
     """A server that others can reach, directly or through a proxy, is open to nobody."""
-    return wishes.require_token or wishes.public_url is not None or not is_loopback(wishes.host)
+    return options.require_token or options.public_url is not None or not is_loopback(options.host)
 
 
-def address_of(wishes: Wishes, sock: socket.socket) -> str:
-    scheme = "http" if wishes.tls is None else "https"
-    return f"{scheme}://{bracket(wishes.host)}:{sock.getsockname()[1]}"
+def address_of(options: ServeOptions, sock: socket.socket) -> str:
+    scheme = "http" if options.tls is None else "https"
+    return f"{scheme}://{bracket(options.host)}:{sock.getsockname()[1]}"
 
 
 def service_for(
     bank: Bank,
-    wishes: Wishes,
+    options: ServeOptions,
     sock: socket.socket,
     mounted: Mapping[str, App],
     clock: Callable[[], float] = time.time,
 ) -> Service:
-    jwt = None if wishes.oauth is None else OAuth(wishes.oauth, clock=clock)
-    public_url = wishes.public_url
+    jwt = None if options.oauth is None else OAuth(options.oauth, clock=clock)
+    public_url = options.public_url
     if public_url is not None:
         parts: Any = public_parts(public_url)
         public_url = f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
     setup = Setup(
-        plate=doorplate(wishes.host, sock.getsockname()[1], wishes.public_url, tls=wishes.tls is not None),
-        resolver=Resolver(bank.context.store, clock=clock, open_to_local=not needs_token(wishes), jwt=jwt),
-        limits=wishes.limits,
-        public_url=public_url or address_of(wishes, sock),
-        oauth=wishes.oauth,
+        hosts=hosts_of_server(options.host, sock.getsockname()[1], options.public_url, tls=options.tls is not None),
+        resolver=Resolver(bank.context.store, clock=clock, open_to_local=not needs_token(options), jwt=jwt),
+        limits=options.limits,
+        public_url=public_url or address_of(options, sock),
+        oauth=options.oauth,
         mounted=mounted,
-        traces=wishes.traces,
-        staffing=wishes.staffing,
+        traces=options.traces,
+        staffing=options.staffing,
     )
     return Service(bank, setup)

@@ -1,4 +1,4 @@
-"""What is too large for one body: an export, an import, a backup, each in pieces.
+"""Streams what is too large for one body: an export, an import, a backup.
 
 Knows temporary files and pieces. A piece is made in the slow lane and sent from the loop, so a slow reader holds no
 thread.
@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.exchange.importer import OWN_LAYOUT
 from reasoningbank.guard.speakers import require_user
+from reasoningbank.location import DEFAULT_NAME
 from reasoningbank.serve.http import idempotency
 from reasoningbank.serve.http.answer import SAFE, Receive, Send, hung_up
 from reasoningbank.serve.http.endpoint import Call, Reply
@@ -85,7 +86,7 @@ async def send_backup(call: Call, way: Way) -> None:
                 # Sending may take minutes, and a kill meanwhile must not leave the whole bank lying about.
                 copy.unlink()
             pieces = iter(lambda: file.read(PIECE_BYTES), b"")
-            await _send_pieces(pieces, way, "application/vnd.sqlite3", "bank.db")
+            await _send_pieces(pieces, way, "application/vnd.sqlite3", DEFAULT_NAME)
 
 
 async def _send_pieces(pieces: Iterator[bytes], way: Way, media_type: str, name: str) -> None:

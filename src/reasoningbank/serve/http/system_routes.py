@@ -1,4 +1,4 @@
-"""The endpoints that are no row of the table: streams, and what the server says about itself."""
+"""Endpoints that are no row of the table: streams, and what the server says about itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reasoningbank.serve.http import metrics as metering
 from reasoningbank.serve.http import openapi, streams
 from reasoningbank.serve.http.admission import METADATA, Setup
 from reasoningbank.serve.http.answer import App, Receive, Scope, Send, send_json, send_text
-from reasoningbank.serve.http.dispatch import Counter, not_allowed
+from reasoningbank.serve.http.dispatch import Endpoints, not_allowed
 from reasoningbank.serve.http.endpoint import Call
 from reasoningbank.serve.http.events import Hub
 from reasoningbank.serve.http.idempotency import as_bytes
@@ -27,7 +27,7 @@ class Special:
     def __init__(
         self,
         setup: Setup,
-        counter: Counter,
+        shared: Endpoints,
         hub: Hub,
         metrics: metering.Metrics,
         workers: Workers,
@@ -35,7 +35,7 @@ class Special:
     ) -> None:
         self._workers = workers
         self._setup = setup
-        self._counter = counter
+        self._shared = shared
         self._hub = hub
         self._metrics = metrics
         self._document = as_bytes(openapi.document(setup.public_url, settings))
@@ -58,10 +58,10 @@ class Special:
 
     def _call(self, request: Request, namespace: str | None = None) -> Call:
         query = {} if namespace is None else {"namespace": namespace}
-        return self._counter.call(request.known(), query, path={}, body=None, if_match=None)
+        return self._shared.call(request.known(), query, path={}, body=None, if_match=None)
 
     def _way(self, request: Request, receive: Receive, send: Send) -> streams.Way:
-        lane, limits = self._counter.lanes["slow"], self._counter.limits
+        lane, limits = self._shared.lanes["slow"], self._shared.limits
         return streams.Way(lane=lane, request=request, limits=limits, receive=receive, send=send)
 
     # ------------------------------------------------------------ streams
@@ -90,7 +90,7 @@ class Special:
         wish = streams.ImportOptions(dry_run=asked.get("dry_run", False), restore=asked.get("restore", False))
         call = self._call(request, asked.get("namespace"))
         encoded = await streams.take_import(call, self._way(request, receive, send), key, wish)
-        self._counter.written()
+        self._shared.written()
         extra = [(b"idempotency-replayed", b"true")] if encoded.replayed else []
         await send_json(send, encoded.status, encoded.body, extra)
 
@@ -104,7 +104,7 @@ class Special:
     async def _metrics_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive
         _authorise(scope, "operator")
-        jobs = await self._counter.lanes["reading"].submit(self._counter.bank.context.store.jobs_in_queue)
+        jobs = await self._shared.lanes["reading"].submit(self._shared.bank.context.store.jobs_in_queue)
         await send_text(send, self._metrics.text(jobs_waiting=jobs), metering.MEDIA_TYPE)
 
     async def _health(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -117,7 +117,7 @@ class Special:
             raise Problem(503, "unavailable", "This server is shutting down.")
         try:
             async with asyncio.timeout(5.0):
-                await self._counter.lanes["reading"].submit(self._counter.bank.context.store.head)
+                await self._shared.lanes["reading"].submit(self._shared.bank.context.store.head)
         except TimeoutError:
             raise Problem(503, "busy", "The bank does not answer in time.", ((b"retry-after", b"1"),)) from None
         await send_json(send, 200, as_bytes({"status": "ready", "distilling": self._workers.at_work}))

@@ -1,4 +1,4 @@
-"""Threads for what would keep the event loop waiting, shared out fairly among the tenants.
+"""Thread pools for calls of the bank, shared out fairly among the tenants.
 
 The bank is synchronous; here, and only here, its calls leave the loop. A tenant alone gets as many threads for
 searching as can really run at once (one where everything happens in the interpreter: a second would only get in its

@@ -1,4 +1,4 @@
-"""A span for each request, for whoever collects traces with OpenTelemetry.
+"""OpenTelemetry span for each request.
 
 Where the spans go is the collector's own configuration (the OTEL_… variables). A span names method, route and status,
 and nothing that was asked or answered.

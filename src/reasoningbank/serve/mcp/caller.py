@@ -1,4 +1,4 @@
-"""Who calls a tool, as far as a tool needs to know.
+"""The caller of a tool: tenant, name and scopes.
 
 The identity resolver of the HTTP door makes these; over stdio there is one, `LOCAL`. Nothing here proves an identity.
 """

@@ -1,4 +1,4 @@
-"""The SDK's side of stdio: our line of messages as the two streams that its server reads and writes.
+"""Connects the SDK's server with our stdio line: the two streams that it reads and writes.
 
 Loads the SDK, so nothing imports this file before the client has been greeted.
 """

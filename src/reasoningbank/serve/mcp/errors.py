@@ -1,4 +1,4 @@
-"""Failures as sentences for a model: what happened and what to do, without a path, a stack or a secret.
+"""Error messages for a model: what happened and what to do, without a path, a stack or a secret.
 
 Knows which of our own messages may leave the process as they are.
 """

@@ -1,4 +1,4 @@
-"""One JSON-RPC message from bytes, or the error that answers them.
+"""Parses one JSON-RPC message from bytes, or gives the error that answers them.
 
 Stricter than a JSON parser: UTF-8 only, no NaN, no bottomless nesting, exactly one message. Both transports read
 through here, so that a broken message gets the same answer at either. Knows nothing of methods.

@@ -1,4 +1,4 @@
-"""What this server says of itself when a client connects: the answer to `initialize`, and the lists that never change.
+"""Answers `initialize` and the lists that never change, before the SDK is loaded.
 
 Plain values without the SDK: loading that takes most of a second, and a client that has just started the process need
 not wait for it. The SDK comes to the same answers, which a test holds it to.

@@ -20,9 +20,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from reasoningbank.core.errors import BankError
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
+from reasoningbank.serve.allowed_hosts import LOOPBACK, AllowedHosts, hosts_named
 from reasoningbank.serve.mcp.caller import Caller
 from reasoningbank.serve.mcp.frames import INVALID_REQUEST, MOST_BYTES, FrameRefused, read_message
-from reasoningbank.serve.mcp.hosts import LOOPBACK, host_allowed, origin_allowed
 from reasoningbank.serve.mcp.server import Context, InLane, build
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class McpApp:
         self,
         manager: StreamableHTTPSessionManager,
         principal_of: Callable[[Scope], Caller],
-        hosts: Collection[str] | None,
+        hosts: AllowedHosts | None,
     ) -> None:
         self._manager = manager
         self._principal_of = principal_of
@@ -69,10 +69,11 @@ class McpApp:
         headers = _headers(scope)
         if self._hosts is not None:
             # Two of them is a trick: whoever stands in front may have read the other.
-            if len(headers.get("host", ())) != 1 or not host_allowed(headers["host"][0], self._hosts):
+            named = headers.get("host", ())
+            if len(named) != 1 or not self._hosts.has_host(named[0].encode("latin-1")):
                 await _refuse(send, 421, "This server does not go by that name.")
                 return
-            if any(not origin_allowed(origin, self._hosts) for origin in headers.get("origin", ())):
+            if not all(self._hosts.has_origin(origin.encode("latin-1")) for origin in headers.get("origin", ())):
                 await _refuse(send, 403, "Requests from that origin are not taken.")
                 return
         try:
@@ -141,7 +142,7 @@ def mcp_asgi_app(
         max_request_body_size=MOST_BYTES,
         max_sessions=MOST_SESSIONS,
     )
-    return McpApp(manager, principal_of, allowed_hosts)
+    return McpApp(manager, principal_of, None if allowed_hosts is None else hosts_named(allowed_hosts))
 
 
 def _caller_of(ctx: Context) -> Caller:

@@ -1,4 +1,4 @@
-"""One client of MCP over a pair of pipes: its messages read, refused or greeted, counted and answered.
+"""Serves one MCP client over a pair of pipes: reads, refuses or greets, counts and answers its messages.
 
 A thread reads and another writes, so that a client is greeted, and told which tools there are, while libraries load.
 """

@@ -1,4 +1,4 @@
-"""The two ends of a client that started this process: lines in, lines out.
+"""Reads and writes lines on the standard streams of this process.
 
 Knows framing and nothing of what a line says. The standard streams are moved aside, so that whatever else prints in
 this process (a library, a child) reaches standard error and never the client.

@@ -1,4 +1,4 @@
-"""Two prompts for people: recall before a task, reflect after a session.
+"""MCP prompts for people: recall before a task, reflect after a session.
 
 Knows their words. What memories and sessions say is quoted as material, never as the voice of the prompt.
 """
@@ -12,7 +12,7 @@ from reasoningbank.bank.bank import Bank
 from reasoningbank.core.drafts import clean_text
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.types import Step, Trajectory
-from reasoningbank.serve.mcp.checking import show_value
+from reasoningbank.serve.json_schema import show_value
 
 RECALL_TOKENS = 1_000
 MAX_TASK_CHARS = 20_000

@@ -1,4 +1,4 @@
-"""The bank as things to read: a memory, the newest ones, what the bank holds.
+"""MCP resources: a memory, the newest ones, what the bank holds.
 
 Knows the addresses and the pages. The newest memories are listed, so that a person can pick one; all others are reached
 by the template, since a client that walks a list of a hundred thousand has not been helped.
@@ -18,7 +18,7 @@ from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Remembered
 from reasoningbank.guard.envelope import for_prompt
-from reasoningbank.serve.mcp.checking import show_value
+from reasoningbank.serve.json_schema import show_value
 
 PREFIX = "memory://"
 RECENT = f"{PREFIX}recent"

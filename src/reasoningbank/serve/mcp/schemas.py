@@ -1,4 +1,4 @@
-"""What each tool takes and gives, as the wire shows it.
+"""Schemas of the MCP tools: names, descriptions, inputs and outputs.
 
 Knows names, words and limits, nothing of how a tool works. Every client pays for these words in each of its prompts, so
 they are few; a test holds the whole list under its budget.

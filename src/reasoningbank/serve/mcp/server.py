@@ -1,4 +1,4 @@
-"""Our tools, resources and prompts as handlers of the official SDK.
+"""MCP server: our tools, resources and prompts as handlers of the official SDK.
 
 The only place where the SDK's words meet ours. Library calls are synchronous; they cross over into worker threads here
 and nowhere else.
@@ -22,9 +22,9 @@ from pydantic import ValidationError
 from reasoningbank import __version__
 from reasoningbank.core.errors import BankError, InvalidInput, NotFound
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
+from reasoningbank.serve.json_schema import show_value
 from reasoningbank.serve.mcp import greeting, prompts, resources, schemas, tools
 from reasoningbank.serve.mcp.caller import READ, Caller, may
-from reasoningbank.serve.mcp.checking import show_value
 from reasoningbank.serve.mcp.errors import sentence
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""MCP over the standard streams of this process: `serve(bank)` talks until the client goes or a signal asks to stop.
+"""MCP over stdio: `serve(bank)` talks until the client goes or a signal asks to stop.
 
 Three threads. One reads, refuses what is broken and greets; one writes; the main one loads the SDK meanwhile and then
 runs it. So a client is greeted, and told which tools there are, however long libraries, index or model take to load.

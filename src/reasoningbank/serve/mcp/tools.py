@@ -1,4 +1,4 @@
-"""The tools at work: checked arguments in, plain values out.
+"""Runs the MCP tools: checked arguments in, plain values out.
 
 Pure of any transport: `call(name, arguments, bank, caller)` is all that stdio and HTTP use, and all that a test needs.
 """

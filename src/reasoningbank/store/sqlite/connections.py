@@ -231,9 +231,14 @@ class Connections:
         """Take the write lock, and see that what is written now will be there."""
         watch = self._watching()
         connection.execute("BEGIN IMMEDIATE")
-        if watch is not None:
-            with OnError(lambda _: connection.execute("ROLLBACK")):
+        is_begun = False
+        try:
+            if watch is not None:
                 watch.begun(connection)
+            is_begun = True
+        finally:
+            if not is_begun:
+                connection.execute("ROLLBACK")
 
     def commit(self, connection: apsw.Connection, noted: list[Any]) -> None:
         """To be acknowledged once this returns, and not otherwise. `noted` is not empty once it is committed."""

@@ -15,9 +15,10 @@ from pathlib import Path
 import apsw
 
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.files import sync_folder
 from reasoningbank.forking import unforked
 from reasoningbank.store.sqlite.calls import close, connect
-from reasoningbank.store.sqlite.durable import sync_file, sync_folder
+from reasoningbank.store.sqlite.durable import sync_file
 from reasoningbank.store.sqlite.opening import number_from
 from reasoningbank.store.sqlite.schema import STAMPED_SINCE
 from reasoningbank.store.sqlite.stamps import renew_stamp

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from reasoningbank.files import sync_folder
+
 _FOLDER_MODE = 0o700
 
 
@@ -18,20 +20,6 @@ def make_folder(path: Path) -> None:
     path.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     for folder in missing:
         sync_folder(folder.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """Make new names in a folder durable, where the system can and this user may look into it."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    except PermissionError:
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def sync_file(path: Path) -> None:

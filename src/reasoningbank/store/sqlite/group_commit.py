@@ -14,16 +14,18 @@ Invariants:
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from reasoningbank.core import interrupts
 from reasoningbank.core.errors import StoreError
-from reasoningbank.core.failure import OnError
-from reasoningbank.ports import Writer
+
+if TYPE_CHECKING:
+    from reasoningbank.store.engine import RowTransaction
 
 T = TypeVar("T")
 
@@ -40,7 +42,7 @@ class Unit(Generic[T]):
         "ahead", "alone", "change", "commit", "done", "error", "gate", "leads", "put_back", "result", "tenant",
     )  # fmt: skip
 
-    def __init__(self, tenant: str, change: Callable[[Writer], T], *, alone: bool) -> None:
+    def __init__(self, tenant: str | None, change: Callable[[RowTransaction], T], *, alone: bool) -> None:
         self.tenant = tenant
         self.change = change
         self.alone = alone
@@ -110,9 +112,15 @@ class GroupCommit:
     def submit(self, unit: Unit[T]) -> T:
         if self.is_committing_here:
             raise StoreError("A write was started inside another write, which would wait for itself forever.")
-        with OnError(lambda error: interrupts.tell(error, self._location, self._outcome(unit))):
+        is_over = False
+        try:
             if self._queued_first(unit):
                 self._lead(unit)
+            is_over = True
+        finally:
+            error = None if is_over else sys.exception()
+            if error is not None:
+                interrupts.tell(error, self._location, self._outcome(unit))
         if unit.is_written:
             return cast(T, unit.result)
         raise unit.error or StoreError(interrupts.in_words(self._location, written=False))

@@ -15,13 +15,14 @@ import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankReadOnly, BankTooNew, BankUnavailable, InvalidInput
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.location import Location
+from reasoningbank.store.sqlite import schema
 from reasoningbank.store.sqlite.acknowledged import WATCHABLE, note_stamp
 from reasoningbank.store.sqlite.durable import make_folder
 from reasoningbank.store.sqlite.error_mapping import not_a_bank, remedy
 from reasoningbank.store.sqlite.pairing import read_file
 from reasoningbank.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, STAMPED_SINCE
 from reasoningbank.store.sqlite.stamps import Stamp, renew_stamp, stamp_and_head
-from reasoningbank.store.sqlite.tokens_replies import token_hash
 
 _MAGIC = b"SQLite format 3\0"
 _SMALLEST_PAGE_BYTES = 512
@@ -120,6 +121,8 @@ def bring_up_to_date(connection: apsw.Connection, location: str, *, read_only: b
 
 def _migrate(connection: apsw.Connection, location: str) -> None:
     """Every missing migration and the version number in one transaction: a kill leaves the bank as it was."""
+    from reasoningbank.store.records.tokens import token_hash
+
     connection.create_scalar_function("token_hash", token_hash, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -127,9 +130,10 @@ def _migrate(connection: apsw.Connection, location: str) -> None:
         version = known_version(connection, location)
         if version == SCHEMA_VERSION:
             return
-        for number in range(version, SCHEMA_VERSION):
-            for statement in MIGRATIONS[number]:
-                connection.execute(statement)
+        missing = [statement for migration in MIGRATIONS[version:SCHEMA_VERSION] for statement in migration]
+        is_fresh = version == 0 and SCHEMA_VERSION == schema.SCHEMA_VERSION
+        for statement in schema.fresh_schema() if is_fresh else missing:
+            connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         if SCHEMA_VERSION >= STAMPED_SINCE:
@@ -170,3 +174,10 @@ def _enter_wal(connection: apsw.Connection) -> None:
 def number_from(connection: apsw.Connection, sql: str) -> int:
     row: Any = connection.execute(sql).fetchone()
     return int(row[0])
+
+
+def files_of(location: Location) -> tuple[Path, ...]:
+    """The files of a bank, whether they are there or not."""
+    if location.state is None:
+        return ()
+    return tuple(Path(f"{location.absolute_url}{ending}") for ending in ("", "-wal", "-shm"))

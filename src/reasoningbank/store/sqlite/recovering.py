@@ -18,10 +18,12 @@ from urllib.parse import quote
 import apsw
 
 from reasoningbank.core.errors import BankDamaged, BankForeign, BankUnavailable, InvalidInput, StoreError
+from reasoningbank.files import sync_folder
+from reasoningbank.location import file_location
 from reasoningbank.ports import Contents, Recovered
 from reasoningbank.store.sqlite.acknowledged import note_beside
 from reasoningbank.store.sqlite.copying import Progress, fill, passing_file
-from reasoningbank.store.sqlite.durable import sync_file, sync_folder
+from reasoningbank.store.sqlite.durable import sync_file
 from reasoningbank.store.sqlite.error_mapping import NAMED, faults_named, translate
 from reasoningbank.store.sqlite.holders import check_not_open_here, held_alone
 from reasoningbank.store.sqlite.opening import bring_up_to_date, known_version, number_from
@@ -57,15 +59,16 @@ def _recover(
     dry_run: bool,
 ) -> Recovered:
     _check_places(place, backup)
+    here = file_location(str(place))
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with passing_file(place) as staged:
         after = _stage(backup, staged, settings, progress)
         before, trouble = _present(place, settle=not dry_run)
         if dry_run:
-            return Recovered(bank=place, before=before, trouble=trouble, after=after, kept=None)
+            return Recovered(bank=here, before=before, trouble=trouble, after=after, kept=None)
         with held_alone(place):
             kept = _swap(place, staged, kept_as)
-    return Recovered(bank=place, before=before, trouble=trouble, after=after, kept=kept)
+    return Recovered(bank=here, before=before, trouble=trouble, after=after, kept=None if kept is None else str(kept))
 
 
 def _check_places(place: Path, backup: Path) -> None:

@@ -1,6 +1,6 @@
-"""The numbered migrations of a SQLite bank.
+"""The numbered migrations of a SQLite bank, and the tables of an empty one.
 
-Knows the shape of the tables. Each migration is a list of statements that run in one transaction together with
+Each migration is a list of statements that run in one transaction together with
 the version number, so a kill between any two of them leaves the bank as it was. Never edit a migration that has
 been released; add the next one.
 """
@@ -356,5 +356,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _BY_MOMENT, _STAMP, _TOKEN_HASHES,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
+
+
+def fresh_schema() -> list[str]:
+    """What makes the tables of an empty bank, from `store.tables`: the same that all migrations together do."""
+    from reasoningbank.store.sqlite.ddl import create
+    from reasoningbank.store.tables import TABLES
+
+    return [*_STAMP, *(statement for table in TABLES for statement in create(table))]
+
+
 STAMPED_SINCE = 13
 """The first version whose banks carry a stamp."""

@@ -1,8 +1,7 @@
 """A bank in one SQLite file, shared by any number of threads and processes.
 
-Knows transactions and what is durable. It does not know how connections are kept (`store.connections`), who commits
-for whom (`store.group_commit`), what a record means (`store.reading`, `store.writing`) or how one is coded
-(`store.tables`).
+Knows transactions and what is durable. It does not know how connections are kept (`sqlite.connections`), who commits
+for whom (`sqlite.group_commit`), what a statement says (`sqlite.statements`) or what a record means (`store.records`).
 
 Invariants:
 - every write runs in `BEGIN IMMEDIATE`: a deferred transaction that reads first fails under contention;
@@ -13,42 +12,38 @@ Invariants:
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from reasoningbank.core.errors import BankDamaged, BankError, BankReadOnly, BankReplaced, InvalidInput
-from reasoningbank.core.types import AccessToken, Change, Exposure, Gap, Op, Record
+from reasoningbank.core.errors import BankError, BankReadOnly, BankReplaced, InvalidInput
 from reasoningbank.forking import renew_in_child, unforked
-from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
+from reasoningbank.location import Location, file_location
+from reasoningbank.ports import Damage, StoreInfo
+from reasoningbank.store.record_store import RecordStore
+from reasoningbank.store.selection import Selection, any_of
+from reasoningbank.store.sqlite import statements
 from reasoningbank.store.sqlite.batched_inserts import Pending
 from reasoningbank.store.sqlite.calls import check_not_torn, in_transaction
 from reasoningbank.store.sqlite.connections import BUSY_TIMEOUT_MS, MEMORY, Connections
-from reasoningbank.store.sqlite.copying import copy_to
 from reasoningbank.store.sqlite.durable import sync_file
 from reasoningbank.store.sqlite.error_mapping import NAMED, faults_named, remedy, translate
-from reasoningbank.store.sqlite.gap_rows import add_gaps, gaps_of, remove_gaps
 from reasoningbank.store.sqlite.group_commit import GroupCommit, Unit
-from reasoningbank.store.sqlite.leases import tenants_with_jobs
-from reasoningbank.store.sqlite.opening import number_from
-from reasoningbank.store.sqlite.reading import SqliteReader
+from reasoningbank.store.sqlite.opening import files_of, number_from
 from reasoningbank.store.sqlite.schema import SCHEMA_VERSION
-from reasoningbank.store.sqlite.tables import table_of
-from reasoningbank.store.sqlite.tokens_replies import put_token, token_in, tokens_in
+from reasoningbank.store.sqlite.transaction import SqliteTransaction
 from reasoningbank.store.sqlite.turn import PATIENCE_S
-from reasoningbank.store.sqlite.verify_backup import damage_in
-from reasoningbank.store.sqlite.writing import SqliteWriter
+from reasoningbank.store.tables import Table
+
+if TYPE_CHECKING:
+    from reasoningbank.store.engine import Row, RowChange, RowTransaction
 
 T = TypeVar("T")
-R = TypeVar("R", bound=Record)
 
-SAFE_SQLITE = (3, 51, 3)
-"""Older versions can corrupt a WAL file that several processes write."""
 LOG_BUSY_TIMEOUT_MS = 1_000
 CHECKPOINT_TRIES = 10
 DURABILITIES = {
@@ -57,21 +52,14 @@ DURABILITIES = {
 }
 
 
-class SqliteStore:
-    def __init__(
-        self,
-        path: str | Path,
-        *,
-        durability: str = "full",
-        create: bool = True,
-        read_only: bool = False,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+class SqliteEngine:
+    def __init__(self, path: str | Path | Location, *, durability: str, create: bool, read_only: bool) -> None:
         if durability not in DURABILITIES:
             raise InvalidInput(f"Unknown durability {durability!r}: choose one of {', '.join(DURABILITIES)}.")
-        self._path = str(path)
+        self._location = path if isinstance(path, Location) else file_location(str(path))
+        self._path = self._location.url
+        self._files = files_of(self._location)
         self._durability = durability
-        self._clock = clock
         with faults_named(self._path):
             self._connections = Connections(self._path, durability=durability, create=create, read_only=read_only)
             self._commits = GroupCommit(self._commit, self._path)
@@ -89,11 +77,16 @@ class SqliteStore:
             durability = f"{self._durability}: {DURABILITIES[self._durability]}"
         return StoreInfo(
             backend=f"sqlite {apsw.sqlite_lib_version()}",
-            location=self._path,
+            location=self._location,
             schema_version=SCHEMA_VERSION,
             durability="read-only" if self._read_only else durability,
             read_only=self._read_only,
+            files=self._files,
         )
+
+    @property
+    def remedy(self) -> str:
+        return remedy(self._path)
 
     def _begin_in_child(self) -> None:
         midway = self._commits.is_committing_here
@@ -103,20 +96,6 @@ class SqliteStore:
     @contextmanager
     def _borrow(self) -> Iterator[apsw.Connection]:
         with faults_named(self._path), self._connections.lent() as connection:
-            yield connection
-
-    @contextmanager
-    def _writing(self) -> Iterator[apsw.Connection]:
-        """The writing connection, for what is not a unit of change."""
-        if self._read_only:
-            raise BankReadOnly(f"{self._path} is open for reading only.")
-        self._connections.check_usable()
-        with (
-            self._commits.turn,
-            faults_named(self._path),
-            unforked(),
-            self._transaction(self._connections.writing()) as connection,
-        ):
             yield connection
 
     @contextmanager
@@ -130,68 +109,42 @@ class SqliteStore:
             self._connections.turn.give()
 
     @contextmanager
-    def read(self, tenant: str) -> Iterator[Reader]:
-        self._check_tenant(tenant)
+    def read(self, tenant: str | None) -> Iterator[RowTransaction]:
         with self._borrow() as connection:
             connection.execute("BEGIN")
             try:
-                yield SqliteReader(connection, tenant, self._path)
+                yield SqliteTransaction(Pending(connection), tenant, self._path)
             finally:
                 # An error of the medium may have ended it already, and a fork leaves it to the parent.
                 if in_transaction(connection):
                     connection.execute("ROLLBACK")
 
-    def _check_tenant(self, tenant: str) -> None:
-        if not tenant:
-            raise InvalidInput("A tenant is needed for every read and write.")
-
-    def head(self) -> int:
+    def scan(self, selection: Selection) -> list[Row]:
         with self._borrow() as connection:
-            return number_from(connection, "SELECT coalesce(max(seq), 0) FROM feed")
+            rows: list[Any] = connection.execute(*statements.select(selection, None)).fetchall()
+        return rows
 
-    def changes(self, after: int, limit: int) -> list[Change]:
-        with self._borrow() as connection:
-            rows: list[Any] = connection.execute(
-                "SELECT seq, kind, op, id, tenant, at FROM feed WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit)
-            ).fetchall()
-        try:
-            return [
-                Change(seq=seq, kind=kind, op=Op(op), id=id_, tenant=tenant, at=at)
-                for seq, kind, op, id_, tenant, at in rows
-            ]
-        except ValueError as error:
-            raise BankDamaged(f"The feed of {self._path} is damaged ({error}). {remedy(self._path)}") from error
-
-    def unscoped(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
-        table = table_of(kind)
-        sql = f"SELECT {table.listed} FROM {table.name} WHERE id IN (SELECT value FROM json_each(?))"
-        rows: list[Any] = []
+    def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:
+        rows: list[Row] = []
         with self._borrow() as connection:
             try:
-                rows = connection.execute(sql, (json.dumps(list(ids)),)).fetchall()
+                rows = _rows_of(connection, table, ids)
             except UnicodeDecodeError:
-                # A damaged row must not keep the others out of a view.
-                for record_id in ids:
+                for row_id in ids:
                     with suppress(UnicodeDecodeError):
-                        rows += connection.execute(sql, (json.dumps([record_id]),)).fetchall()
-        return {row[0]: table.decode(row) for row in rows if table.intact(row)}
-
-    def setting(self, name: str) -> str | None:
-        with self._borrow() as connection:
-            row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-        return None if row is None else str(row[0])
+                        rows += _rows_of(connection, table, [row_id])
+        return rows
 
     # ------------------------------------------------------------ writing
 
-    def write(self, tenant: str, change: Callable[[Writer], T], *, alone: bool = False, adds_only: bool = False) -> T:
-        self._check_tenant(tenant)
+    def write(self, tenant: str | None, change: RowChange[T], *, alone: bool = False, adds_only: bool = False) -> T:
         if self._read_only:
             raise BankReadOnly(f"{self._path} is open for reading only.")
         self._connections.check_usable()
         unit = Unit(tenant, change, alone=alone)
         if adds_only:
             rows = Pending()
-            unit.ahead = rows, change(SqliteWriter(rows, tenant, self._path, self._clock))
+            unit.ahead = rows, change(SqliteTransaction(rows, tenant, self._path))
         return self._commits.submit(unit)
 
     def _commit(self, units: Sequence[Unit[Any]], at_once: bool) -> bool:
@@ -202,7 +155,7 @@ class SqliteStore:
     def _run_together(self, units: Sequence[Unit[Any]], at_once: bool) -> bool:
         connection = self._connections.writing()
         self._roll_back(connection)  # where an interrupt came between a failure and its rollback
-        writers: list[SqliteWriter] = []
+        transactions: list[SqliteTransaction] = []
         commit: list[Any] = []
         pending = Pending(connection, at_once=at_once)
         for unit in units:
@@ -211,8 +164,8 @@ class SqliteStore:
             self._begin(connection)
             for unit in units:
                 if unit.ahead is None or at_once:
-                    writers.append(SqliteWriter(pending, unit.tenant, self._path, self._clock))
-                    unit.result = unit.change(writers[-1])
+                    transactions.append(SqliteTransaction(pending, unit.tenant, self._path))
+                    unit.result = unit.change(transactions[-1])
                 else:
                     # Gone before they are taken: run again after an interrupt, the unit makes them anew.
                     ahead, unit.ahead = unit.ahead, None
@@ -234,7 +187,7 @@ class SqliteStore:
         finally:
             self._roll_back(connection)
             self._connections.turn.give()
-        if any(writer.has_erased for writer in writers):
+        if any(transaction.has_erased for transaction in transactions):
             self._drop_erased_bytes(connection)
         return True
 
@@ -294,100 +247,54 @@ class SqliteStore:
         finally:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
-    def set_setting(self, name: str, value: str) -> None:
-        with self._writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)", (name, value))
-
-    def agree_setting(self, name: str, value: str) -> str:
-        if not self._read_only:
-            with self._writing() as connection:
-                connection.execute("INSERT OR IGNORE INTO settings (name, value) VALUES (?, ?)", (name, value))
-        return self.setting(name) or value
-
-    def tenants_with_jobs(self) -> list[str]:
-        with self._borrow() as connection:
-            return tenants_with_jobs(connection)
-
-    def jobs_in_queue(self) -> int:
-        with self._borrow() as connection:
-            return number_from(connection, "SELECT count(*) FROM leases")
-
-    def token(self, token_id: str) -> AccessToken | None:
-        with self._borrow() as connection:
-            return token_in(connection, token_id)
-
-    def tokens(self) -> list[AccessToken]:
-        with self._borrow() as connection:
-            return tokens_in(connection)
-
-    def keep_token(self, token: AccessToken) -> None:
-        self._check_tenant(token.tenant)
-        with self._writing() as connection:
-            put_token(connection, token)
-
-    def log_shown(self, exposures: Sequence[Exposure]) -> None:
-        """A lost line of this log is no lost record, so it neither waits for the disk nor long for the lock."""
-        if self._read_only or not exposures:
+    def log(self, change: RowChange[None]) -> None:
+        if self._read_only:
             return
-        with self._logging() as connection:
-            connection.executemany(
-                "INSERT INTO exposures (tenant, memory_id, trajectory_id, query_hash, rank, at, withheld, holdout, "
-                "advice_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        e.tenant,
-                        e.memory_id,
-                        e.trajectory_id,
-                        e.query_hash,
-                        e.rank,
-                        e.at,
-                        e.withheld,
-                        e.holdout,
-                        e.advice_id,
-                    )
-                    for e in exposures
-                ],
-            )
-
-    def log_gaps(self, gaps: Sequence[Gap]) -> None:
-        if self._read_only or not gaps:
-            return
-        with self._logging() as connection:
-            add_gaps(connection, gaps)
-
-    @contextmanager
-    def _logging(self) -> Iterator[apsw.Connection]:
         with self._borrow() as connection, self._commits.turn, unforked():
             connection.execute("PRAGMA synchronous = NORMAL")
             try:
                 with self._transaction(connection, LOG_BUSY_TIMEOUT_MS):
-                    yield connection
+                    pending = Pending(connection)
+                    change(SqliteTransaction(pending, None, self._path))
+                    pending.write()
             finally:
                 connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
-    def gaps(self, tenant: str) -> list[Gap]:
-        self._check_tenant(tenant)
-        with self._borrow() as connection:
-            return gaps_of(connection, tenant)
-
-    def drop_gaps(self, tenant: str, ids: Sequence[str]) -> int:
-        self._check_tenant(tenant)
-        with self._writing() as connection:
-            dropped = remove_gaps(connection, tenant, ids)
-        with self._commits.turn, faults_named(self._path):
-            self._drop_erased_bytes(self._connections.writing())
-        return dropped
-
     # ------------------------------------------------------------ keeping
 
-    def verify(self) -> list[Damage]:
+    def checks(self) -> list[Damage]:
+        from reasoningbank.store.sqlite.verify_backup import damage_in
+
         with self._borrow() as connection:
             return list(damage_in(connection))
 
     def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
+        from reasoningbank.store.sqlite.copying import copy_to
+
         with faults_named(str(target)), self._connections.lent() as source:
             copy_to(source, Path(target), progress)
 
     def close(self) -> None:
         with self._commits.turn:
             self._connections.close()
+
+
+def _rows_of(connection: apsw.Connection, table: Table, ids: Sequence[str]) -> Any:
+    return connection.execute(*statements.select(Selection(table, table.written, any_of("id", ids)), None)).fetchall()
+
+
+class SqliteStore(RecordStore):
+    """A store whose records lie in one SQLite file."""
+
+    engine: SqliteEngine
+
+    def __init__(
+        self,
+        path: str | Path | Location,
+        *,
+        durability: str = "full",
+        create: bool = True,
+        read_only: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(SqliteEngine(path, durability=durability, create=create, read_only=read_only), clock)

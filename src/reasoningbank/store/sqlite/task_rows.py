@@ -63,7 +63,8 @@ def like_tasks(
     given = {column: value for column, value in wanted.items() if value is not None}
     condition = " AND ".join(f"{column} = ?" for column in given)
     rows = connection.execute(
-        f"SELECT trajectory_id, succeeded FROM tasks WHERE {condition} ORDER BY ended_at DESC LIMIT ?",
+        f"SELECT trajectory_id, succeeded FROM tasks WHERE {condition} "
+        "ORDER BY ended_at DESC, trajectory_id DESC LIMIT ?",
         (*given.values(), limit),
     )
     return {trajectory_id: bool(succeeded) for trajectory_id, succeeded in rows}

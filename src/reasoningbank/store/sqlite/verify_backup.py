@@ -10,9 +10,10 @@ import apsw
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Op
 from reasoningbank.ports import Damage
+from reasoningbank.store.coding import RecordTable, record_tables
+from reasoningbank.store.records.tokens import ALTERED, token_from
 from reasoningbank.store.sqlite.error_mapping import NAMED
-from reasoningbank.store.sqlite.tables import Table, tables
-from reasoningbank.store.sqlite.tokens_replies import ALTERED, tokens_in
+from reasoningbank.store.tables import TOKENS
 
 
 def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
@@ -25,9 +26,9 @@ def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
                 yield Damage(kind="file", id="", problem=str(line))
     except NAMED as error:
         yield Damage(kind="file", id="", problem=str(error))
-    for table in tables().values():
-        for name in (table.name, "revisions") if table.noun == "memory" else (table.name,):
-            yield from _damaged_rows(connection, table, name)
+    for coding in record_tables().values():
+        for name in (coding.table.name, "revisions") if coding.noun == "memory" else (coding.table.name,):
+            yield from _damaged_rows(connection, coding, name)
     yield from _damage_in_feed(connection)
     yield from _damage_of_side_records(connection)
     yield from _altered_tokens(connection)
@@ -35,8 +36,8 @@ def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
 
 def _altered_tokens(connection: apsw.Connection) -> Iterator[Damage]:
     try:
-        for token in tokens_in(connection):
-            if not token.intact:
+        for row in connection.execute(f"SELECT {', '.join(TOKENS.written)} FROM tokens ORDER BY created_at, id"):
+            if not (token := token_from(row)).intact:
                 yield Damage(kind="token", id=token.id, problem=ALTERED)
     except (apsw.Error, UnicodeDecodeError) as error:
         yield Damage(kind="token", id="", problem=f"unreadable: {error}")
@@ -45,7 +46,7 @@ def _altered_tokens(connection: apsw.Connection) -> Iterator[Damage]:
 def _damage_in_feed(connection: apsw.Connection) -> Iterator[Damage]:
     """Its rows carry no checksum. A view that follows it would stop at one of these, or miss a memory."""
     words = ", ".join(f"'{op}'" for op in Op)
-    nouns = ", ".join(f"'{table.noun}'" for table in tables().values())
+    nouns = ", ".join(f"'{table.noun}'" for table in record_tables().values())
     checks = (
         ("a change of no known kind", f"SELECT seq FROM feed WHERE op NOT IN ({words}) OR kind NOT IN ({nouns})"),
         (
@@ -125,27 +126,27 @@ def _damage_of_side_records(connection: apsw.Connection) -> Iterator[Damage]:
             yield Damage(kind="trust", id=str(memory_id), problem=problem)
 
 
-def _damaged_rows(connection: apsw.Connection, table: Table[Any], name: str) -> Iterator[Damage]:
+def _damaged_rows(connection: apsw.Connection, coding: RecordTable[Any], name: str) -> Iterator[Damage]:
     last = -1
     while True:
         try:
             for number, *row in connection.execute(
-                f"SELECT num, {table.listed} FROM {name} WHERE num > ? ORDER BY num", (last,)
+                f"SELECT num, {', '.join(coding.row)} FROM {name} WHERE num > ? ORDER BY num", (last,)
             ):
                 last = number
-                if not table.intact(row):
+                if not coding.intact(row):
                     problem = f"a row of {name} does not match its checksum"
-                    yield Damage(kind=table.noun, id=str(row[0]), problem=problem)
+                    yield Damage(kind=coding.noun, id=str(row[0]), problem=problem)
         except UnicodeDecodeError as error:
             # Only this row is unreadable: name it and go on behind it.
             unreadable: Any = connection.execute(
                 f"SELECT num, CAST(id AS BLOB) FROM {name} WHERE num > ? ORDER BY num LIMIT 1", (last,)
             ).fetchone()
             last, named = unreadable[0], bytes(unreadable[1]).decode("utf-8", "replace")
-            yield Damage(kind=table.noun, id=named, problem=f"unreadable row in {name}: {error}")
+            yield Damage(kind=coding.noun, id=named, problem=f"unreadable row in {name}: {error}")
         except apsw.Error as error:
             # A page is damaged; the file check above has named it.
-            yield Damage(kind=table.noun, id="", problem=f"unreadable row in {name}: {error}")
+            yield Damage(kind=coding.noun, id="", problem=f"unreadable row in {name}: {error}")
             return
         else:
             return

@@ -1,4 +1,4 @@
-"""What was said about a memory, and what that makes of its confidence."""
+"""Endpoints for feedback, outcomes and the history of a memory's confidence."""
 
 from __future__ import annotations
 

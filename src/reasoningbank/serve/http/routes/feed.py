@@ -1,4 +1,4 @@
-"""What changed, in order: page by page here, as it happens in `events`."""
+"""Endpoint of the change feed, page by page; `events` streams it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def _changes(call: Call) -> Reply:
     start = 0 if after in (None, "", "0") else call.seal.opened_number(tenant, PURPOSE, after)
     store = call.bank.context.store
     found: list[Change] = []
-    place, ended = start, False
-    while len(found) < limit and place - start < LOOKED_AT and not ended:
+    place, looked_at, ended = start, 0, False
+    while len(found) < limit and looked_at < LOOKED_AT and not ended:
         rows = store.changes(place, MOST_LISTED)
+        looked_at += len(rows)
         ended = len(rows) < MOST_LISTED
         for row in rows:
             if len(found) == limit:

@@ -1,4 +1,4 @@
-"""Search, inject, compare, embed."""
+"""Endpoints for search, inject, compare and embed."""
 
 from __future__ import annotations
 

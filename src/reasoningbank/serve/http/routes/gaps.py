@@ -1,4 +1,4 @@
-"""What was asked for in vain."""
+"""Endpoints for knowledge gaps: what was asked for in vain."""
 
 from __future__ import annotations
 

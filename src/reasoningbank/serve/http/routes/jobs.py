@@ -1,4 +1,4 @@
-"""Finished sessions on their way to memories: the queue, working it off, answering a job, what models have cost."""
+"""Endpoints for distillation jobs: the queue, working it off, answering a job, what models have cost."""
 
 from __future__ import annotations
 

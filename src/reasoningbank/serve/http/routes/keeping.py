@@ -1,4 +1,4 @@
-"""What the bank holds, whether it is whole, and its index built anew."""
+"""Endpoints for status, verification and reindexing."""
 
 from __future__ import annotations
 

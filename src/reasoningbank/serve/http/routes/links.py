@@ -1,8 +1,9 @@
-"""Edges between memories: made, removed, listed, walked."""
+"""Endpoints for edges between memories: made, removed, listed, walked."""
 
 from __future__ import annotations
 
 from reasoningbank.bank.json_view import edge_json, joined_json, neighbour_json
+from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, EdgeKind
 from reasoningbank.graph.walk import DIRECTIONS
 from reasoningbank.serve.http import schemas
@@ -33,7 +34,7 @@ def _edges(call: Call) -> Reply:
     before = None if cursor is None else call.seal.opened(tenant, purpose, cursor).decode()
     items = call.bank.edges(**where, limit=limit + 1, before=before)
     page = items[:limit]
-    following = call.seal.closed(tenant, purpose, page[-1].edge.id.encode()) if len(items) > limit else None
+    following = call.seal.closed(tenant, purpose, position_of(page[-1].edge).encode()) if len(items) > limit else None
     return Reply(body={"edges": [joined_json(item) for item in page], "next": following})
 
 

@@ -1,4 +1,4 @@
-"""Keep, list, read, change and remove memories."""
+"""Endpoints to keep, list, read, change and remove memories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each memory has done, and what difference it makes."""
+"""Endpoint of the report: what each memory has done, and what difference it makes."""
 
 from __future__ import annotations
 

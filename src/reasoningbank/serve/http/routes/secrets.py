@@ -1,4 +1,4 @@
-"""Secrets: what would be taken out, what lies in the bank already, and what the tenant rules about them."""
+"""Endpoints for secrets: what would be scrubbed, what lies in the bank already, and the rulings of the tenant."""
 
 from __future__ import annotations
 

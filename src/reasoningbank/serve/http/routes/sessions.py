@@ -1,4 +1,4 @@
-"""A task from its beginning to the credit for what was shown in it."""
+"""Endpoints for sessions: a task from its beginning to the credit for what was shown in it."""
 
 from __future__ import annotations
 

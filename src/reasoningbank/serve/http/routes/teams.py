@@ -1,4 +1,4 @@
-"""Which namespaces are a team."""
+"""Endpoints for teams of namespaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was done under a memory, outside of any session."""
+"""Endpoints for tracks: what was done under a memory, outside of any session."""
 
 from __future__ import annotations
 

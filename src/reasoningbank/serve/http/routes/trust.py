@@ -1,4 +1,4 @@
-"""Who is believed, why, and deciding about it."""
+"""Endpoints for trust: who is believed, why, and deciding about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consolidating, looking back on it and undoing it."""
+"""Endpoints for consolidation: running it, looking back on it and undoing it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions that come as a whole: one that somebody else has followed, or the text of a transcript."""
+"""Endpoints for whole sessions: one that somebody else has followed, or the text of a transcript."""
 
 from __future__ import annotations
 

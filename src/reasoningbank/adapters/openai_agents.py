@@ -1,0 +1,113 @@
+"""The OpenAI Agents SDK: `await run(bank, agent, "task")` is `Runner.run` with a memory.
+
+Before each call of the model the advice for this run stands behind the agent's own instructions; each tool call
+becomes a step; an exception is a failure. Whether an answer was right only the caller knows: `succeeded` says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from reasoningbank.adapters.task_tracker import AsideOnError, Followed, Following, as_text, aside, follow
+from reasoningbank.bank.bank import Bank
+from reasoningbank.core.errors import MissingExtra
+
+try:
+    from agents import RunConfig, RunHooks, Runner
+    from agents.run_config import CallModelData, ModelInputData
+except ImportError as error:
+    missing = MissingExtra(package="openai-agents", extra="openai-agents", purpose="The adapter for this SDK")
+    raise missing from error
+
+
+async def run(
+    bank: Bank,
+    agent: Any,
+    task: Any,
+    *,
+    succeeded: Callable[[Any], bool | None] | None = None,
+    namespace: str | None = None,
+    max_tokens: int = 500,
+    **options: Any,
+) -> Any:
+    """Whatever `Runner.run` takes goes into `options`; `hooks` and `run_config` of the caller's own keep working."""
+    how = Following(bank=bank, namespace=namespace, agent=agent.name, max_tokens=max_tokens)
+    followed = await follow(how, _task(task))
+    hooks = _Steps(followed, options.pop("hooks", None))
+    config = options.pop("run_config", None) or RunConfig()
+    config = replace(config, call_model_input_filter=_advise_input(followed, config.call_model_input_filter))
+    async with AsideOnError(followed.failed):
+        result = await Runner.run(agent, task, hooks=hooks, run_config=config, **options)
+    said = None if succeeded is None else succeeded(result)
+    await aside(followed.step, "answered", as_text(result.final_output))
+    await aside(followed.finish, "unknown" if said is None else "success" if said else "failure")
+    return result
+
+
+def _advise_input(followed: Followed, inner: Any) -> Callable[[CallModelData[Any]], Any]:
+    async def filtered(data: CallModelData[Any]) -> ModelInputData:
+        model_data = data.model_data
+        if inner is not None:
+            made = inner(data)
+            model_data = await made if hasattr(made, "__await__") else made
+        if not followed.advice:
+            return model_data
+        parts = [part for part in (model_data.instructions, followed.advice) if part]
+        return replace(model_data, instructions="\n\n".join(parts))
+
+    return filtered
+
+
+class _Steps(RunHooks[Any]):
+    """Notes every tool call, and passes everything on to the caller's own hooks."""
+
+    def __init__(self, followed: Followed, inner: Any) -> None:
+        self._followed = followed
+        self._inner = inner
+
+    async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: object) -> None:
+        arguments = as_text(getattr(context, "tool_arguments", ""))
+        await aside(self._followed.step, f"{tool.name} {arguments}".strip(), result)
+        await self._pass_on("on_tool_end", context, agent, tool, result)
+
+    async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
+        await self._pass_on("on_tool_start", context, agent, tool)
+
+    async def on_handoff(self, context: Any, from_agent: Any, to_agent: Any) -> None:
+        await aside(self._followed.step, f"handed over to {to_agent.name}")
+        await self._pass_on("on_handoff", context, from_agent, to_agent)
+
+    async def on_agent_start(self, context: Any, agent: Any) -> None:
+        await self._pass_on("on_agent_start", context, agent)
+
+    async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
+        await self._pass_on("on_agent_end", context, agent, output)
+
+    async def on_llm_start(self, context: Any, agent: Any, system_prompt: str | None, input_items: Any) -> None:
+        await self._pass_on("on_llm_start", context, agent, system_prompt, input_items)
+
+    async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
+        await self._pass_on("on_llm_end", context, agent, response)
+
+    async def _pass_on(self, name: str, *arguments: Any) -> None:
+        if self._inner is not None:
+            await getattr(self._inner, name)(*arguments)
+
+
+def _task(given: Any) -> str:
+    """The text of the last thing that the user said."""
+    if isinstance(given, str):
+        return given
+    said = [item for item in given if isinstance(item, dict) and item.get("role") == "user"] if _is_list(given) else []
+    if not said:
+        return ""
+    content = said[-1].get("content", "")
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
+
+
+def _is_list(given: Any) -> bool:
+    return isinstance(given, Sequence) and not isinstance(given, (str, bytes))

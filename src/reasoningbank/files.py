@@ -1,0 +1,120 @@
+"""Files on a disk, for every room that writes some: whole files, durable names, locks.
+
+Knows descriptors, renames and what must be synced. Refuses to know what is in a file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+PRIVATE_MODE = 0o600
+ORDINARY_MODE = 0o666
+"""As far as the user's own mask allows."""
+_OPEN_LOCK = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+_LOCKED_BYTE = 1024
+"""Windows refuses reads of a locked byte, so the lock sits beyond whatever a lock file says."""
+_FIRST_PAUSE_S = 0.0005
+_LONGEST_PAUSE_S = 0.005
+
+
+@contextmanager
+def whole_file(
+    path: Path, *, draft: Path | None = None, mode: int = PRIVATE_MODE, durable: bool = True
+) -> Iterator[BinaryIO]:
+    """A file to write that is under its name, whole, when the block has ended, or not at all.
+
+    `durable` syncs its bytes first; its name is durable once `sync_folder` was called.
+    """
+    draft = draft or path.with_name(f".{path.name}.{os.getpid()}")
+    # One that is there was left by a process that was killed.
+    draft.unlink(missing_ok=True)
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(draft, flags, mode), "wb") as file:
+            yield file
+            file.flush()
+            if durable:
+                sync(file.fileno())
+        draft.replace(path)
+    finally:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def sync(descriptor: int) -> None:
+    """Make the bytes of a file durable."""
+    getattr(os, "fdatasync", os.fsync)(descriptor)
+
+
+def sync_folder(path: Path) -> None:
+    """Make new names in a folder durable, where the system can and this user may look into it."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except PermissionError:
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def open_lock(path: Path) -> int:
+    """A descriptor of a lock file, not locked yet. The kernel lets go of its lock when the last holder of it ends."""
+    return os.open(path, _OPEN_LOCK, PRIVATE_MODE)
+
+
+def hold(path: Path, wait_s: float = 0.0) -> int | None:
+    """The descriptor that holds the lock, or None when somebody else kept it for so long. Close it to let go.
+
+    On POSIX a held descriptor may be handed to a child, which then holds the lock.
+    """
+    descriptor = open_lock(path)
+    if lock_until(descriptor, time.monotonic() + wait_s):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def lock_until(descriptor: int, deadline: float) -> bool:
+    """Wait for the lock of a file until a moment of the monotonic clock; False when it was not granted."""
+    pause_s = _FIRST_PAUSE_S
+    while not _try_lock(descriptor):
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            return False
+        time.sleep(min(pause_s, left_s))
+        pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+    return True
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def unlock(descriptor: int) -> None:
+    if sys.platform == "win32":
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

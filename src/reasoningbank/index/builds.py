@@ -1,0 +1,176 @@
+"""The folders of the embedded index: one for each build of it, all beside the bank.
+
+Knows where a build lies, that one which can be neither read nor put right is built elsewhere for as long as the bank is
+open, and who may build or remove one. Refuses to know which build is in force.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch
+from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.forking import renew_in_child
+
+if TYPE_CHECKING:
+    from reasoningbank.index.embedded import EmbeddedIndex
+    from reasoningbank.index.lock import PassingLock
+    from reasoningbank.ports import IndexInfo
+
+MOST_ATTEMPTS = 20
+
+
+class EmbeddedBuilds:
+    def __init__(self, folder: Path | None, *, read_only: bool) -> None:
+        """Without a folder, as for a bank in memory, they lie in a temporary one."""
+        self._folder, self._read_only = folder, read_only
+        self._unusable = False
+        """Whether the index beside a bank that may only be read is damaged: it is built elsewhere then."""
+        self._temporary: Path | None = None
+        self._building = threading.Lock()
+        renew_in_child(self._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        """A folder that was made to be removed is the parent's to remove."""
+        self._building, self._temporary = threading.Lock(), None
+
+    def place(self, name: str) -> str:
+        return str(self._place(name))
+
+    def _place(self, name: str) -> Path:
+        if self._folder is not None and not self._unusable:
+            place = self._folder / name
+            if not self._read_only or (place / "CURRENT").exists():
+                return place
+        if self._temporary is None:
+            from tempfile import mkdtemp
+
+            self._temporary = Path(mkdtemp(prefix="reasoningbank-index-"))
+        return self._temporary / name
+
+    def is_there(self, name: str) -> bool:
+        return (self._place(name) / "CURRENT").exists()
+
+    # ------------------------------------------------------------ opening
+
+    def open(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> EmbeddedIndex:
+        from reasoningbank.index.embedded import EmbeddedIndex
+
+        place = self._place(name)
+        read_only = self._may_only_be_read(place)
+        try:
+            return EmbeddedIndex.open(place, identity, facets, read_only=read_only)
+        except (BankDamaged, EmbedderMismatch):
+            if read_only:
+                self.distrust()
+                return self.open(name, identity, facets)
+            # A view, damaged or of an older build: folded again from the records.
+            return EmbeddedIndex.renew(place, identity, facets)
+
+    def open_tasks(
+        self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...], *, anew: bool
+    ) -> EmbeddedIndex:
+        from reasoningbank.index.embedded import EmbeddedIndex
+
+        place = self._place(name)
+        read_only = self._may_only_be_read(place)
+        place = place.with_name(f"{name}-tasks")
+        if anew and not read_only:
+            return EmbeddedIndex.renew(place, identity, facets)
+        return EmbeddedIndex.open(place, identity, facets, read_only=read_only)
+
+    def inspect(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> EmbeddedIndex | None:
+        from reasoningbank.index.embedded import EmbeddedIndex
+
+        place = self._place(name)
+        if not (place / "CURRENT").exists():
+            # None was ever finished: the next search builds it.
+            return None
+        try:
+            return EmbeddedIndex.open(place, identity, facets, read_only=True)
+        except EmbedderMismatch:
+            # Of an older version of this program: the next search builds it anew.
+            return None
+
+    def info(self, name: str) -> IndexInfo | None:
+        from reasoningbank.index.peek import peek
+
+        place = self._place(name)
+        return peek(place) if place.exists() else None
+
+    def distrust(self) -> None:
+        self._unusable = self._read_only
+
+    def _may_only_be_read(self, place: Path) -> bool:
+        return self._read_only and self._temporary not in place.parents
+
+    # ------------------------------------------------------------ building and removing
+
+    @contextmanager
+    def building(self, wait_s: float) -> Iterator[bool]:
+        if self._folder is None or self._read_only:
+            with self._building:
+                yield True
+            return
+        from reasoningbank.index.lock import PassingLock
+
+        lock = PassingLock(self._folder / "REINDEX")
+        if not _acquire(lock, self._folder, wait_s):
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            lock.release(in_order=False)
+
+    def remove(self, build: int) -> None:
+        for folder in (None if self._read_only else self._folder, self._temporary):
+            for place in () if folder is None else folder.glob(f"{build}-*"):
+                _remove_folder(place)
+
+    def remove_left_over(self, keep: str) -> None:
+        from reasoningbank.index.lock import WriterLock
+
+        if self._folder is None or self._read_only or not self._folder.is_dir():
+            return
+        with self.building(0.0) as granted:
+            # Else somebody is building another one, who follows the feed and with it every erasure.
+            for place in self._folder.iterdir() if granted else ():
+                if not place.is_dir() or place.name.startswith(keep):
+                    continue
+                lock = WriterLock(place / "LOCK")
+                if lock.acquire(0.0):
+                    try:
+                        _remove_folder(place)
+                    finally:
+                        lock.release(in_order=False)
+
+    def remove_all(self) -> bool:
+        if self._folder is None or self._read_only or not self._folder.is_dir():
+            return False
+        _remove_folder(self._folder)
+        return True
+
+    def close(self) -> None:
+        if self._temporary is not None:
+            _remove_folder(self._temporary)
+
+
+def _acquire(lock: PassingLock, folder: Path, wait_s: float) -> bool:
+    for _ in range(MOST_ATTEMPTS):
+        # The folder may be removed at any moment.
+        with suppress(FileNotFoundError):
+            folder.mkdir(parents=True, exist_ok=True)
+            return lock.acquire(wait_s)
+    raise BankUnavailable(f"The folder {folder} is removed again and again; leave it while the index is built.")
+
+
+def _remove_folder(folder: Path) -> None:
+    # Imported here: it brings every compression format along, and opening a bank removes nothing.
+    from shutil import rmtree
+
+    rmtree(folder, ignore_errors=True)

@@ -1,0 +1,152 @@
+"""The embedded index as two halves, vectors and words, that are asked apart.
+
+Knows that both lie in the same rows: what one of them forgets is gone from the other, and a search of one half is a
+part of the fused one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reasoningbank.core.errors import BankBusy, InvalidInput
+from reasoningbank.core.types import EmbedderIdentity, Memory, Standing
+from reasoningbank.index.bm25 import LookedUp
+from reasoningbank.index.changes import find
+from reasoningbank.index.codes import widen
+from reasoningbank.index.content import Content, Snapshot
+from reasoningbank.index.masks import Passed
+from reasoningbank.index.search import Scratch, best_slots, mean_length, own_rows
+from reasoningbank.index.vectors import present
+from reasoningbank.ports import Filter, Frequencies, FusedSearch, Index, IndexBatch, IndexPosition, Probe, WordRow
+
+Floats = NDArray[np.float32]
+_WRITE_WAIT_S = 10.0
+
+
+class WholeIndex(Index, FusedSearch, Protocol):
+    """An index in files that lets its halves look at its rows."""
+
+    @property
+    def facets(self) -> tuple[str, ...]: ...
+
+    def latest_snapshot(self) -> tuple[Content, Snapshot]: ...
+
+    def scratch(self, snapshot: Snapshot) -> AbstractContextManager[Scratch]: ...
+
+
+class EmbeddedHalf:
+    """What both halves do alike, since they are one index: they have come equally far in the feed, too."""
+
+    def __init__(self, index: WholeIndex) -> None:
+        self._index = index
+
+    @property
+    def position(self) -> IndexPosition:
+        return self._index.position
+
+    def advance(self, position: IndexPosition) -> None:
+        self._apply(IndexBatch(applied=position.applied, mark=position.mark))
+
+    def delete(self, ids: Sequence[str]) -> None:
+        self._apply(IndexBatch(erased=ids, applied=self.position.applied))
+
+    def clear(self) -> None:
+        with self._index.writing(wait_s=_WRITE_WAIT_S) as granted:
+            _require(granted)
+            self._index.clear()
+
+    def close(self) -> None:
+        self._index.close()
+
+    def _apply(self, batch: IndexBatch) -> None:
+        with self._index.writing(wait_s=_WRITE_WAIT_S) as granted:
+            _require(granted)
+            self._index.apply(batch)
+
+
+class EmbeddedVectors(EmbeddedHalf):
+    @property
+    def identity(self) -> EmbedderIdentity:
+        return self._index.identity
+
+    def upsert(self, rows: Sequence[tuple[Memory, Floats]]) -> None:
+        """A memory whose text has not changed keeps the vector that it has."""
+        index = self._index
+        given = {memory.id: vector for memory, vector in rows}
+        with index.writing(wait_s=_WRITE_WAIT_S) as granted:
+            _require(granted)
+            awaiting = index.awaiting_vectors(index.info().awaiting_vectors)
+            ids = [memory_id for memory_id in awaiting if memory_id in given]
+            if ids != awaiting[: len(ids)]:
+                raise InvalidInput("Vectors are given in the order of the words of the same memories.")
+            if ids:
+                block = np.stack([given[memory_id] for memory_id in ids])
+                index.embed(ids, dict.fromkeys(index.facets, block))
+
+    def search(self, vector: Floats, where: Filter, k: int) -> list[tuple[str, float]]:
+        found = self._index.search(Probe(vector=vector, text="", where=where, depth=k))
+        near = [(memory_id, cosine) for memory_id, cosine in zip(found.ids, found.cosine[:, 0].tolist(), strict=True)]
+        return sorted((pair for pair in near if pair[1] == pair[1]), key=lambda pair: -pair[1])[:k]
+
+    def fetch(self, ids: Sequence[str]) -> dict[str, Floats]:
+        _, snapshot = self._index.latest_snapshot()
+        facet = snapshot.facets[0]
+        slots = {i: of_id[-1] for i, of_id in find(snapshot, ids).items() if of_id[-1] < snapshot.header.embedded}
+        at = np.array(list(slots.values()), np.int64)
+        there = present(facet.signs, at)
+        kept = [memory_id for memory_id, is_there in zip(slots, there.tolist(), strict=True) if is_there]
+        return dict(zip(kept, widen(facet.full[at[there]]), strict=True))
+
+
+class EmbeddedWords(EmbeddedHalf):
+    def upsert(self, rows: Sequence[WordRow]) -> None:
+        memories = [row.memory for row in rows]
+        known = [(m, Standing(initial=m.initial_confidence, created_at=m.created_at)) for m in memories]
+        self._apply(IndexBatch(revised=known, applied=self.position.applied))
+
+    def search(self, terms: Mapping[int, float], where: Filter, k: int) -> list[str]:
+        _, snapshot = self._index.latest_snapshot()
+        if not snapshot.header.rows or not terms:
+            return []
+        with self._index.scratch(snapshot) as scratch:
+            passed = _passed(snapshot, where, scratch)
+            scores = scratch.scores[: snapshot.header.rows]
+            scores.fill(0.0)
+            keys = sorted(terms)
+            found = LookedUp(keys, snapshot.segments, snapshot.tail, passed.own)
+            found.add_to(scores, {i: terms[key] for i, key in enumerate(keys)}, mean_length(snapshot, passed))
+            return snapshot.rows.ids(best_slots(scores, passed.mask, k, scratch.masks[0]))
+
+    def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
+        _, snapshot = self._index.latest_snapshot()
+        with self._index.scratch(snapshot) as scratch:
+            passed = _passed(snapshot, Filter(tenant=tenant), scratch)
+            keys = sorted(terms)
+            found = LookedUp(keys, snapshot.segments, snapshot.tail, passed.own)
+            holding = dict(zip(keys, found.frequency.tolist(), strict=True))
+            return Frequencies(
+                rows=own_rows(snapshot, passed),
+                mean_length=mean_length(snapshot, passed),
+                holding=[holding[term] for term in terms],
+            )
+
+    def count(self, where: Filter | None = None) -> int:
+        if where is None:
+            return self._index.info().memories
+        _, snapshot = self._index.latest_snapshot()
+        with self._index.scratch(snapshot) as scratch:
+            return _passed(snapshot, where, scratch).considered
+
+
+def _passed(snapshot: Snapshot, where: Filter, scratch: Scratch) -> Passed:
+    return snapshot.masks.passed(where, snapshot.rows, snapshot.segments, snapshot.tail, scratch.masks)
+
+
+def _require(granted: bool) -> None:
+    if not granted:
+        raise BankBusy("Another process is writing the index.")

@@ -1,0 +1,50 @@
+"""What goes with a record that is removed: other records, each with a tombstone and a line in the feed, and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from reasoningbank.core.record_kinds import dependents_of, kind_of
+from reasoningbank.core.types import Job, Memory, Op, Record, Trajectory
+from reasoningbank.store.coding import table_of
+from reasoningbank.store.records.trust import delete_marks
+from reasoningbank.store.selection import Selection, any_of
+from reasoningbank.store.tables import FEED, LEASES, REVISIONS, TASKS, TOMBSTONES, TRUST, IfTaken, Table, table_named
+
+if TYPE_CHECKING:
+    from reasoningbank.store.engine import RowTransaction
+
+# What hung under a memory keeps hanging under its id, so that its descendants can still be found.
+ROWS_OF: dict[type[Record], tuple[tuple[Table, str], ...]] = {
+    Memory: ((REVISIONS, "id"), (TRUST, "memory_id")),
+    Job: ((LEASES, "job_id"),),
+    Trajectory: ((TASKS, "trajectory_id"),),
+}
+"""What is no record and gone with one, and the column that names it."""
+
+
+def delete_records(rows: RowTransaction, kind: type[Any], ids: Sequence[str], now: float) -> int:
+    """Delete records with everything that goes with them; says how many of themselves there were."""
+    for _, several in groupby(dependents_of(kind_of(kind)), key=lambda found: found[0].noun):
+        named = list(several)
+        dependent = named[0][0]
+        table = table_named(dependent.table)
+        if not dependent.prefix:
+            rows.delete(table, any_of(named[0][1], ids))
+            continue
+        asked = [Selection(table, ("id",), any_of(field, ids)) for _, field in named]
+        if found := sorted({row[0] for selected in rows.scan_each(asked) for row in selected}):
+            delete_records(rows, dependent.record_type, found, now)
+    if kind is Memory:
+        for memory_id in ids:
+            delete_marks(rows, memory_id)
+    for table, column in ROWS_OF.get(kind, ()):
+        rows.delete(table, any_of(column, ids))
+    coding = table_of(kind)
+    gone = rows.delete(coding.table, any_of("id", ids))
+    if gone:
+        rows.put(TOMBSTONES, [(one, rows.tenant, coding.noun, now) for one in ids], IfTaken.REPLACE)
+        rows.put(FEED, [(coding.noun, Op.REMOVE.value, one, rows.tenant, now) for one in ids])
+    return gone

@@ -1,0 +1,53 @@
+"""What was asked in vain: counted, bounded, read and removed. A log; what a gap means is known to `recall.gaps`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from reasoningbank.core.frozen import replace
+from reasoningbank.core.types import Gap
+from reasoningbank.store.selection import Selection, any_of, equal
+from reasoningbank.store.tables import GAPS, IfTaken
+
+if TYPE_CHECKING:
+    from reasoningbank.store.engine import Engine, Row, RowTransaction
+
+MOST_GAPS = 1_000
+"""Of a tenant; a log of what was asked in vain must not outgrow what is known."""
+_COLUMNS = GAPS.written
+
+
+def add_gaps(rows: RowTransaction, gaps: Sequence[Gap]) -> None:
+    """Count them, then drop what was not asked for longest where a tenant has too many."""
+    known = rows.scan(Selection(GAPS, _COLUMNS, any_of("id", [gap.id for gap in gaps])))
+    counted = {gap.id: gap for gap in map(_gap, known)}
+    for gap in gaps:
+        before = counted.get(gap.id)
+        counted[gap.id] = gap if before is None else _add(before, gap)
+    rows.put(GAPS, [tuple([getattr(gap, column) for column in _COLUMNS]) for gap in counted.values()], IfTaken.REPLACE)
+    for tenant in {gap.tenant for gap in gaps}:
+        kept = rows.scan(Selection(GAPS, ("id",), equal(tenant=tenant), order=("last_at",)))
+        surplus = [gap_id for (gap_id,) in kept][:-MOST_GAPS]
+        if surplus:
+            rows.delete(GAPS, any_of("id", surplus))
+
+
+def _add(before: Gap, again: Gap) -> Gap:
+    first_at, last_at = min(before.first_at, again.first_at), max(before.last_at, again.last_at)
+    return replace(before, times=before.times + again.times, first_at=first_at, last_at=last_at)
+
+
+def gaps_of(engine: Engine, tenant: str) -> list[Gap]:
+    """The one that was asked last comes last."""
+    rows = engine.scan(Selection(GAPS, _COLUMNS, equal(tenant=tenant), order=("last_at", "id")))
+    return [_gap(row) for row in rows]
+
+
+def _gap(row: Row) -> Gap:
+    return Gap(**dict(zip(_COLUMNS, row, strict=True)))
+
+
+def remove_gaps(rows: RowTransaction, ids: Sequence[str]) -> int:
+    rows.leave_no_trace()
+    return rows.delete(GAPS, any_of("id", ids))

@@ -1,0 +1,210 @@
+"""SQLite's statements for tables and selections, each text made once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+from reasoningbank.store.selection import Join, Selection
+from reasoningbank.store.sqlite.batched_inserts import Insert
+from reasoningbank.store.tables import Condition, IfTaken, Table
+
+Statement = tuple[str, list[Any]]
+Shape = tuple[str, str, Any]
+"""A condition without its value; with it where it is spelt out."""
+_LIST = "(SELECT value FROM json_each(?))"
+_BOUND = object()
+_WIDE = frozenset({"memories", "trajectories"})
+"""Of these the ids alone come from an index, which has them in order or has to be sorted; then the rows of one page."""
+_GREATEST = "\U0010ffff"
+_TEXTS: dict[tuple[Any, ...], str] = {}
+_MOST_TEXTS = 1_024
+_INSERTS: dict[tuple[Table, IfTaken], Insert] = {}
+
+
+def select(selection: Selection, tenant: str | None) -> Statement:
+    table, columns, where, joins, order, descending, after, limit, latest, by_index = selection
+    values: list[Any] = []
+    shapes = tuple([_shape(condition, values) for condition in where])
+    if tenant is not None:
+        if table.has_tenant:
+            values.insert(0, tenant)
+        if joins:
+            values += [tenant for join in joins if join.table.has_tenant]
+    if after is not None:
+        values += after
+    if limit is not None:
+        values.append(limit)
+    scope = (tenant is not None, after is not None, limit is not None)
+    asked = (table, columns, shapes, joins, order, descending, latest, by_index, scope)
+    text = _TEXTS.get(asked)
+    if text is None:
+        if len(_TEXTS) >= _MOST_TEXTS:
+            _TEXTS.clear()
+        text = _TEXTS[asked] = _select(*asked)
+    return text, values
+
+
+def select_each(selections: Sequence[Selection], tenant: str | None) -> Statement:
+    """One statement for several: each row begins with the place of the selection that it answers."""
+    made = [select(selection, tenant) for selection in selections]
+    sql = " UNION ALL ".join(f"SELECT {place}, * FROM ({sql})" for place, (sql, _) in enumerate(made))
+    return sql, [value for _, values in made for value in values]
+
+
+def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
+    table: Table,
+    asked: tuple[str, ...],
+    shapes: tuple[Shape, ...],
+    joins: tuple[Join, ...],
+    ordered_by: tuple[str, ...],
+    descending: bool,
+    latest: int,
+    index: str,
+    scope: tuple[bool, bool, bool],
+) -> str:
+    scoped, goes_on, limited = scope
+    plain = [_column(column, table, joins) for column in asked if not _aggregate(column, table, joins)]
+    columns = [_aggregate(column, table, joins) or _column(column, table, joins) for column in asked]
+    conditions = [condition_of(shape, table, joins) for shape in shapes[1 if latest else 0 :]]
+    source = _latest(table, shapes[0][0], latest) if latest else table.name
+    if index:
+        source += f" INDEXED BY {index}"
+    if scoped and table.has_tenant:
+        # The plus keeps SQLite from walking all ids of the tenant, which it takes for the shorter way.
+        plus = "+" if any(column == "id" and test in ("in", "starts") for column, test, _ in shapes) else ""
+        conditions.insert(0, f"{plus}{_column('tenant', table, joins)} = ?")
+    for join in joins:
+        same = " AND ".join(f"{join.table.name}.{theirs} = {_column(ours, table, joins)}" for ours, theirs in join.on)
+        source += f" CROSS JOIN {join.table.name} ON {same}"
+        if scoped and join.table.has_tenant:
+            conditions.append(f"+{join.table.name}.tenant = ?")
+    order = [_column(column, table, joins) for column in ordered_by]
+    if goes_on:
+        conditions.append(f"({', '.join(order)}) {'<' if descending else '>'} ({', '.join('?' * len(order))})")
+    way = " DESC" if descending else ""
+    ordered = f" ORDER BY {', '.join(f'{column}{way}' for column in order)}" if order else ""
+    chosen = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    if plain and len(plain) < len(columns):
+        chosen += f" GROUP BY {', '.join(plain)}"
+    chosen += ordered + (" LIMIT ?" if limited else "")
+    if limited and "hash" in asked and table.name in _WIDE and all(shape[0] != "namespace" for shape in shapes):
+        chosen = f" WHERE id IN (SELECT id FROM {table.name}{chosen}){ordered}"
+    return f"SELECT {', '.join(columns)} FROM {source}{chosen}"
+
+
+def _latest(table: Table, column: str, latest: int) -> str:
+    """Of each value that is asked for, the rows with the greatest last key."""
+    name, number = table.name, table.key[-1]
+    return (
+        f"json_each(?) AS asked CROSS JOIN {name} ON {name}.{column} = asked.value AND {name}.{number} IN "
+        f"(SELECT m.{number} FROM {name} m WHERE m.{column} = asked.value ORDER BY m.{number} DESC LIMIT {latest})"
+    )
+
+
+def _column(column: str, table: Table, joins: tuple[Join, ...]) -> str:
+    return column if not joins or "." in column else f"{table.name}.{column}"
+
+
+def _aggregate(column: str, table: Table, joins: tuple[Join, ...]) -> str:
+    """What several rows amount to; nothing for a column of each."""
+    if column == "count":
+        return "count(*)"
+    how, colon, what = column.partition(":")
+    return f"{how}({_column(what, table, joins)})" if colon else ""
+
+
+def _shape(condition: Condition, values: list[Any]) -> Shape:
+    """What is fixed of a condition; what is not goes to the values. Spelt out are truths and words of ours, because
+    only then does SQLite see that an index of some rows covers the question.
+    """
+    column, test, value = condition
+    if value.__class__ is str and test == "is":
+        values.append(value)
+        return column, test, _BOUND
+    if value is None or isinstance(value, (bool, StrEnum)):
+        return column, test, None if value is None else literal(value)
+    if test in ("in", "not in"):
+        if value and all(isinstance(one, StrEnum) for one in value):
+            return column, test, f"({', '.join(literal(one) for one in sorted(value))})"
+        values.append(json.dumps(list(value)))
+    elif test == "starts":
+        values += (value, f"{value}{_GREATEST}")
+    elif test == "ends":
+        values += (-len(value), value)
+    else:
+        values.append(value)
+    return column, test, _BOUND
+
+
+def literal(value: Any) -> str:
+    return f"'{value}'" if isinstance(value, str) else str(int(value))
+
+
+def condition_of(  # noqa: PLR0911 - one case for each test
+    shape: Shape, table: Table, joins: tuple[Join, ...]
+) -> str:
+    name, test, value = shape
+    column = _column(name, table, joins)
+    match test:
+        case "is" | "not":
+            if value is None:
+                return f"{column} IS {'NOT ' if test == 'not' else ''}NULL"
+            return f"{column} {'=' if test == 'is' else '!='} {'?' if value is _BOUND else value}"
+        case "in" | "not in":
+            return f"{column} {test.upper()} {_LIST if value is _BOUND else value}"
+        case "has":
+            return f"EXISTS (SELECT 1 FROM json_each({table.name}.{name}) WHERE value = ?)"
+        case "holds":
+            return f"instr({column}, ?) > 0"
+        case "starts":
+            # The greatest character ends the range of what begins so.
+            return f"{column} >= ? AND {column} < ?"
+        case "ends":
+            return f"substr({column}, ?) = ?"
+    return f"{column} {test} ?"
+
+
+def update(table: Table, columns: Sequence[str], conditions: Sequence[Condition], tenant: str | None) -> Statement:
+    values: list[Any] = []
+    shapes = tuple([_shape(condition, values) for condition in conditions])
+    if tenant is not None and table.has_tenant:
+        values.append(tenant)
+    return _change(table, tuple(columns), shapes, tenant is not None), values
+
+
+def delete(table: Table, conditions: Sequence[Condition], tenant: str | None) -> Statement:
+    return update(table, (), conditions, tenant)
+
+
+@lru_cache(maxsize=512)
+def _change(table: Table, columns: tuple[str, ...], shapes: tuple[Shape, ...], scoped: bool) -> str:
+    """An update of these columns; without any, a deletion."""
+    parts = [condition_of(shape, table, ()) for shape in shapes]
+    if scoped and table.has_tenant:
+        parts.append("tenant = ?")
+    chosen = f" WHERE {' AND '.join(parts)}" if parts else ""
+    if not columns:
+        return f"DELETE FROM {table.name}{chosen}"
+    return f"UPDATE {table.name} SET {', '.join(f'{column} = ?' for column in columns)}{chosen}"
+
+
+def insert(table: Table, if_taken: IfTaken) -> Insert:
+    found = _INSERTS.get((table, if_taken))
+    if found is None:
+        found = _INSERTS[table, if_taken] = _insert(table, if_taken)
+    return found
+
+
+def _insert(table: Table, if_taken: IfTaken) -> Insert:
+    columns, key = table.written, ", ".join(table.key)
+    tail = ""
+    if if_taken is IfTaken.KEEP:
+        tail = f" ON CONFLICT ({key}) DO NOTHING"
+    elif if_taken is IfTaken.REPLACE:
+        changed = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in table.key)
+        tail = f" ON CONFLICT ({key}) DO UPDATE SET {changed}"
+    return Insert(f"INSERT INTO {table.name} ({', '.join(columns)})", len(columns), tail)

@@ -1,0 +1,74 @@
+"""The examples run as they are, each against the real framework, and the second task profits from the first."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import reasoningbank
+
+ROOT = Path(__file__).parents[2]
+SOURCE = Path(reasoningbank.__file__).parent.parent
+EXAMPLES = {
+    "remember": ("reasoningbank", "build the client: found out\nbuild the client again: known\n"),
+    "memory_for_langgraph": ("langgraph", "found out\nas before: install libfoo-dev, then build the client\n"),
+    "memory_for_openai_agents": ("agents", "I found out\nI knew it\n"),
+    "memory_for_pydantic_ai": ("pydantic_ai", "I found out\nI knew it\n"),
+    "memory_for_claude_agent_sdk": ("claude_agent_sdk", "nothing yet\nLessons from earlier work."),
+}
+MODULES = {"langgraph": "langgraph", "openai_agents": "agents", "pydantic_ai": "pydantic_ai"}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_runs_as_it_is(name, tmp_path):
+    package, expected = EXAMPLES[name]
+    if find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / f"{name}.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(SOURCE), "OPENAI_API_KEY": ""},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(expected)
+
+
+def test_every_example_is_run():
+    there = {path.stem for path in (ROOT / "examples").glob("*.py")} - {"loop"}
+    assert there == EXAMPLES.keys()
+
+
+WITHOUT = """
+import sys
+sys.modules[sys.argv[2]] = None
+import importlib
+try:
+    importlib.import_module("reasoningbank.adapters." + sys.argv[1])
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("adapter", MODULES)
+def test_a_missing_framework_names_its_extra(adapter, child, finished):
+    said = finished(child(WITHOUT, adapter, MODULES[adapter]))
+    assert said.startswith("MissingExtra")
+    assert f"pip install 'reasoningbank[{adapter.replace('_', '-')}]'" in said
+
+
+def test_the_hooks_say_which_extra_they_need(bank, monkeypatch):
+    from reasoningbank.adapters.claude_agent_sdk import memory_hooks
+    from reasoningbank.core.errors import MissingExtra
+
+    monkeypatch.setitem(sys.modules, "claude_agent_sdk", None)
+    with pytest.raises(MissingExtra, match=r"reasoningbank\[claude-agent-sdk\]"):
+        memory_hooks(bank)

@@ -1,0 +1,61 @@
+"""Tables as data: a fresh bank is made from them, and has to be the one that all migrations together make."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from reasoningbank.core.frozen import fields
+from reasoningbank.core.record_kinds import KINDS, OTHER_TABLES
+from reasoningbank.store.coding import record_tables
+from reasoningbank.store.records.tokens import token_hash
+from reasoningbank.store.sqlite.schema import MIGRATIONS
+from reasoningbank.store.sqlite.store import SqliteStore
+from reasoningbank.store.tables import TABLES, table_named
+
+
+def shape_of(connection: apsw.Connection) -> dict[str, Any]:
+    """Columns, keys and indexes of every table, however their statements were spelt."""
+    found: dict[str, Any] = {}
+    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    for name in names:
+        flags = next(connection.execute("SELECT wr, strict FROM pragma_table_list WHERE name = ?", (name,)))
+        indexes = {}
+        for _, index, unique, origin, partial in connection.execute(f"PRAGMA index_list({name})").fetchall():
+            sql = next(connection.execute("SELECT max(sql) FROM sqlite_schema WHERE name = ?", (index,)))[0]
+            columns = tuple(row[2] for row in connection.execute(f"PRAGMA index_info({index})"))
+            called = index if origin == "c" else columns
+            indexes[called] = (unique, origin, partial, columns, re.sub(r"\s+", " ", sql or ""))
+        found[name] = (flags, connection.execute(f"PRAGMA table_xinfo({name})").fetchall(), indexes)
+    return found
+
+
+def test_a_fresh_bank_has_the_tables_that_all_migrations_make(path: Path) -> None:
+    SqliteStore(path).close()
+    migrated = apsw.Connection(":memory:")
+    migrated.create_scalar_function("token_hash", token_hash)
+    for statement in (sql for migration in MIGRATIONS for sql in migration):
+        migrated.execute(statement)
+    fresh, by_migrations = shape_of(apsw.Connection(str(path))), shape_of(migrated)
+    for name, shape in by_migrations.items():
+        assert fresh[name] == shape, name
+    assert fresh.keys() == by_migrations.keys()
+
+
+def test_every_table_of_the_registry_is_data_and_nothing_else_is() -> None:
+    named = {kind.table for kind in KINDS} | OTHER_TABLES.keys()
+    # The stamp is SQLite's own affair.
+    assert {table.name for table in TABLES} == named - {"stamp"}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.noun)
+def test_the_columns_of_a_kind_are_its_fields(kind: Any) -> None:
+    table, names = table_named(kind.table), tuple(f.name for f in fields(kind.record_type))
+    assert set(table.written) - {"hash"} == set(names)
+    if kind.prefix:
+        assert record_tables()[kind.record_type].row == table.written
+    assert {column for column in names if table.columns[column].endswith("?")} == set(kind.optional)
