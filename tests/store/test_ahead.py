@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,6 @@ from reasoningbank.core.types import Memory
 from reasoningbank.guard import fields
 from reasoningbank.ports import Writer
 from reasoningbank.store.sqlite import store
-from reasoningbank.store.sqlite.store import SqliteStore
 
 
 @pytest.fixture
@@ -79,8 +79,7 @@ def test_a_change_that_reads_though_it_was_said_to_add_only_is_refused_and_nothi
 def test_of_stores_that_share_a_commit_the_one_that_fails_fails_alone(path: Path) -> None:
     with ReasoningBank.open(path, embedder="hash") as bank:
         memory = bank.record(title="first", content="a row to copy").memory
-        store = bank.context.store
-        assert isinstance(store, SqliteStore)
+        store: Any = bank.context.store
         holds, go = threading.Event(), threading.Event()
         outcomes: dict[str, object] = {}
 

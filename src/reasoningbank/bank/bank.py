@@ -90,7 +90,7 @@ T = TypeVar("T")
 
 
 class Bank:
-    """What was learned, by one tenant, and everything that can be done with it. `ReasoningBank.open` gives one.
+    """The memory of one tenant, and everything that can be done with it. `ReasoningBank.open` gives one.
 
     Any number of threads may use it at once.
     """

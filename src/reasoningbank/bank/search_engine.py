@@ -19,7 +19,7 @@ CATCH_UP_WITHIN_S = 3600.0
 
 
 class SearchEngine(Protocol):
-    """The searching side, opened only when something is searched."""
+    """Protocol of the searching side of a bank, opened only when something is searched."""
 
     @property
     def identity(self) -> EmbedderIdentity: ...

@@ -27,7 +27,7 @@ LARGE_CHARS = 10_000
 
 
 class CachedEmbedder:
-    """Least recently used goes first. Two threads that miss the same text at once may both pay for it."""
+    """LRU cache of vectors. Two threads that miss the same text at once may both pay for it."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ ORIGIN = "origin"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportTrust:
-    """How the origins in a file are taken."""
+    """Rules for the origins in a file that is imported."""
 
     layout: str
     restore: bool = False

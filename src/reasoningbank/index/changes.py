@@ -1,4 +1,4 @@
-"""What a batch of changes does to the rows of a generation.
+"""Applies a batch of changes to the rows of a generation.
 
 Knows which changes need a new slot and which are made in place, so that replaying a batch after a crash changes nothing
 twice. Refuses to know about locks, files and compaction's switch.

@@ -1,4 +1,4 @@
-"""What an index holds, over whichever files: rows, entries and vectors by slot, read as of one header and appended to.
+"""Content of an index over any files: rows, entries and vectors by slot, read as of one header and appended to.
 
 Knows the files' names and how a snapshot is put together. Refuses to know what makes an append count and what makes it
 last (`index.generation`, `index.continuation`).

@@ -1,4 +1,4 @@
-"""The index that ships: files in one directory, read through memory maps by any number of processes.
+"""The embedded index: files in one directory, read through memory maps by any number of processes.
 
 Knows generations (a directory each; `CURRENT` names the one that counts), the writer lock, and what each verb of the
 `Index` port needs. Refuses to know formats and scores, which have files of their own.

@@ -1,4 +1,4 @@
-"""Holds what an index has on disk against its checksums, slot by slot and file by file.
+"""Verifies the checksums of an index on disk, slot by slot and file by file.
 
 Knows which part of which slot is damaged. Refuses to know what the slots should hold (`index.comparing`) and how damage
 is put right.

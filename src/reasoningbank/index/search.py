@@ -1,4 +1,4 @@
-"""One search over one snapshot.
+"""Searches one snapshot of the index: names, vectors, keywords.
 
 Knows how the two sides, vectors and keywords, are asked and put together. Refuses to know how they are fused or ranked:
 every candidate carries both scores, whichever side found it.

@@ -1,4 +1,4 @@
-"""Which slots have vectors near a query.
+"""Finds the slots whose vectors are nearest to a query.
 
 Knows four passes, each over fewer rows with a finer measure: Hamming distance of sign bits on everything, sign bits
 against a query of several bits, two bits a dimension against the same, then the stored half-precision vectors

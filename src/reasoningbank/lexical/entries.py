@@ -1,4 +1,4 @@
-"""Memories to entries of the forward file: which terms each has, and how much.
+"""Term entries of memories: which terms each has, and how much.
 
 Knows field weights and the entry format. Refuses to know how entries are looked up or scored.
 """

@@ -1,4 +1,4 @@
-"""Which words of a question were meant: names, codes and whatever an everyday text does not hold by chance.
+"""Finds the rare words of a question: names, codes and whatever an everyday text does not hold by chance.
 
 A memory that holds such a word is worth showing, however little a model makes of it. Knows words by their shape and by
 a table of ordinary stems (`ordinary_words.bin`, made by `scripts/build_ordinary_words.py`). Refuses to know how many

@@ -208,7 +208,7 @@ NO_SIMILAR_TASKS = SimilarTasks({}, {})
 
 
 class Taught(NamedTuple):
-    """What a task is tied to, by memory, and how firmly."""
+    """Memories that a task is tied to, and how firmly."""
 
     learned: dict[str, float]
     """It was the source of these, or it taught them again."""

@@ -1,4 +1,4 @@
-"""Keeps an index in step with the feed.
+"""Follows the feed and keeps an index in step with it.
 
 Knows what each kind of change means for an index and in which order to do things: rows and keywords first, so that a
 fresh memory can be found by its words at once, vectors after. Does not know how the index keeps them.

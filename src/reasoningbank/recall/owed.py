@@ -1,4 +1,4 @@
-"""Memories whose vectors the index still owes: until then, only their words can speak for them."""
+"""Ranks memories whose vectors are not made yet: until then, only their words can speak for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The searching side of a bank: which build of the index is in force, opening it, renewing it, building another.
+"""The search engine of a bank: which build of the index is in force, opening it, renewing it, building another.
 
 Opening a bank opens no index and no model; the first search does.
 """

@@ -42,7 +42,7 @@ class TaskRows(RecordRows):
                 TASKS,
                 ("trajectory_id", "succeeded"),
                 _of_circle(namespace, kind=kind),
-                order=("ended_at",),
+                order=("ended_at", "trajectory_id"),
                 descending=True,
                 limit=limit,
             )
