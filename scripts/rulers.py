@@ -1,7 +1,7 @@
 """Print the rulers that the house is held to: python scripts/rulers.py [--list RULER].
 
-Each line is one count, its limit, and whether it holds; `--list` names the places behind a count. Reads the sources as
-text and runs none of them.
+Each line is one count, its limit, and whether it holds; `--list` names the places behind a count. Ends with 1 when one
+does not hold. Reads the sources as text and runs none of them.
 """
 
 from __future__ import annotations
@@ -210,6 +210,16 @@ def environment_variables() -> list[str]:
     return sorted(found)
 
 
+def variables_outside_the_table() -> list[str]:
+    table = next(
+        node.value
+        for node in ast.walk(MODULES["reasoningbank.config.environment"])
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "VARIABLES"
+    )
+    known = {key.value for key in table.keys if isinstance(key, ast.Constant)} if isinstance(table, ast.Dict) else set()
+    return [name for name in environment_variables() if name.rstrip("_") not in known | {"REASONINGBANK"}]
+
+
 def repeated_lines() -> list[str]:
     """Runs of six meaningful lines that stand in two places."""
     seen: dict[tuple[str, ...], str] = {}
@@ -264,6 +274,7 @@ def rulers() -> list[Ruler]:
         Ruler("ports with more than 12 methods", 0, crowded_ports),
         Ruler("broad excepts", 10, broad_excepts),
         Ruler("environment variables", 14, environment_variables),
+        Ruler("environment variables outside their table", 0, variables_outside_the_table),
         Ruler(f"runs of {SHARED_LINES} lines that stand twice", 0, repeated_lines),
         Ruler("functions named by a bare participle", 2, participles, of=lambda: len(functions())),
         Ruler("public class names used twice", 0, names_used_twice),
@@ -276,11 +287,12 @@ def main() -> int:
     asked = parser.parse_args()
     lines = sum(len(path.read_text("utf-8").splitlines()) for path in PACKAGE.rglob("*.py"))
     print(f"{len(MODULES)} modules, {lines:,} lines, {len(functions()):,} functions in the wheel")
-    for ruler in rulers():
+    measured = rulers()
+    for ruler in measured:
         print(ruler.line())
         if asked.list is not None and asked.list in ruler.name:
             print("\n".join(f"    {place}" for place in ruler.places))
-    return 0
+    return int(any(ruler.value > ruler.limit for ruler in measured))
 
 
 if __name__ == "__main__":

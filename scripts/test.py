@@ -47,6 +47,7 @@ def main() -> int:
     else:
         checks = [
             *lint,
+            [python, "scripts/rulers.py"],
             [python, "-m", "mypy"],
             [*tests, *sys.argv[1:]],
             [python, "scripts/mcp_clients.py"],

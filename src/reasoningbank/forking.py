@@ -1,4 +1,4 @@
-"""What a forked child must not go on with, and when a process may be forked.
+"""Fork safety: what a forked child must not go on with, and when a process may be forked.
 
 `fork()` copies the memory of a process and one of its threads: locks that the other threads held stay locked for ever,
 and libraries believe to hold what only the parent holds. So

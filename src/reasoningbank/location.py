@@ -1,4 +1,4 @@
-"""Where a bank is: the URL that its store is opened by, and the folder where this machine keeps what goes with it.
+"""`Location` of a bank: the URL that its store is opened by, and the folder where this machine keeps what goes with it.
 
 Knows how URLs are written and nothing of what is behind one: that is asked of a backend (`wiring.backends`). Loads
 nothing, not even `pathlib`: a hook must know its place before anything else, at every step of an agent.

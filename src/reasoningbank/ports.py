@@ -467,7 +467,7 @@ class Candidates:
 
     ids: list[str]
     cosine: Floats
-    """(n, facets); NaN where a facet has no vector (yet)."""
+    """NaN where there is no vector (yet)."""
     keyword: Floats
     """BM25; 0 where no query term occurs."""
     keyword_ceiling: float = 0.0
@@ -715,8 +715,8 @@ class Index(Protocol):
         """Ids of live memories without vectors, in the order in which `embed` takes them."""
         ...
 
-    def embed(self, ids: Sequence[str], vectors: Mapping[str, Floats]) -> None:
-        """Vectors by facet, a row for each id that `awaiting_vectors` just gave."""
+    def embed(self, ids: Sequence[str], vectors: Floats) -> None:
+        """A row for each id that `awaiting_vectors` just gave."""
         ...
 
     def clear(self) -> None:
@@ -729,7 +729,7 @@ class Index(Protocol):
 class IndexBuilds(Protocol):
     """Where the indexes of a bank lie. `name` says the build, the embedder and the policy, and begins with "BUILD-".
 
-    The index of past tasks lies under the same name with "-tasks" behind it.
+    The index of past tasks lies under the same name with "-tasks" behind it. `facet` says what vectors are made from.
     """
 
     def place(self, name: str) -> str:
@@ -738,15 +738,13 @@ class IndexBuilds(Protocol):
 
     def is_there(self, name: str) -> bool: ...
 
-    def open(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> Index | Halves:
+    def open(self, name: str, identity: EmbedderIdentity, facet: str) -> Index | Halves:
         """The index, made where there is none, and anew where it is damaged. A server is asked for nothing yet."""
         ...
 
-    def open_tasks(
-        self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...], *, anew: bool
-    ) -> Index | Halves: ...
+    def open_tasks(self, name: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> Index | Halves: ...
 
-    def inspect(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> Index | None:
+    def inspect(self, name: str, identity: EmbedderIdentity, facet: str) -> Index | None:
         """To look for damage in; None where there is none that could be looked for. Makes and mends nothing."""
         ...
 
@@ -785,11 +783,6 @@ class Embedder(Protocol):
     @property
     def costly(self) -> bool:
         """True when a vector costs money or a network call; the bank then keeps it with its records."""
-        ...
-
-    @property
-    def facets(self) -> tuple[str, ...]:
-        """("text",): one vector of everything that a memory says."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Floats:

@@ -26,7 +26,7 @@ _MARKS_TOKENS = count_tokens(f"{OPENING}\n\n{CLOSING}") + 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """When something is said, and under which heading."""
+    """The event at which advice is given, and the heading above it."""
 
     heading: str
     now: float

@@ -35,7 +35,7 @@ _CHANGES_FILES = pattern(r"(?i)edit|write|patch|replace|create|delete")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class House:
-    """Where an event arrives."""
+    """Context of a hook event: its bank, the policy, the namespace, the time."""
 
     location: Location
     """Of the bank."""

@@ -57,12 +57,11 @@ _DRAFT_FIELDS = frozenset(f.name for f in fields(Draft))
 
 def draft_of(given: Draft | Mapping[str, Any] | None, options: Mapping[str, Any]) -> Draft:
     values = options if given is None or isinstance(given, Draft) else {**given, **options}
-    if not values.keys().isdisjoint(NAMESPACE_ALIASES):
+    if not values.keys() <= _DRAFT_FIELDS:
         values = rename_aliases(values, NAMESPACE_ALIASES)
-    unknown = values.keys() - _DRAFT_FIELDS
-    if unknown:
-        listed = ", ".join(sorted(map(str, unknown)))
-        raise InvalidInput(f"A memory has no field {listed}: use {', '.join(sorted(_DRAFT_FIELDS))}.")
+        if unknown := values.keys() - _DRAFT_FIELDS:
+            listed = ", ".join(sorted(map(str, unknown)))
+            raise InvalidInput(f"A memory has no field {listed}: use {', '.join(sorted(_DRAFT_FIELDS))}.")
     if isinstance(given, Draft):
         return replace(given, **values) if values else given
     missing = [name for name in ("title", "content") if name not in values]

@@ -19,15 +19,10 @@ CATCH_UP_WITHIN_S = 3600.0
 
 
 class SearchEngine(Protocol):
-    """The searching side, opened only when something is searched."""
+    """Protocol of the searching side of a bank, opened only when something is searched."""
 
     @property
     def identity(self) -> EmbedderIdentity: ...
-
-    @property
-    def first_facet(self) -> str:
-        """The facet that a vector given by a caller is of."""
-        ...
 
     @property
     def holdout(self) -> float:

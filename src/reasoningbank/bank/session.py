@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SessionBank(Protocol):
-    """What a run asks of a bank."""
+    """Protocol of what a session asks of a bank."""
 
     def start_session(
         self,

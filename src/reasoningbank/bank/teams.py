@@ -26,7 +26,7 @@ class Team:
 
 
 class TeamRoster:
-    """A namespace is in one team at most; those in none are together the tenant's default team."""
+    """`bank.teams`: a namespace is in one team at most; those in none are together the tenant's default team."""
 
     def __init__(self, context: BankContext) -> None:
         self._context = context

@@ -33,7 +33,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """An origin and what came from it."""
+    """An origin, its trust, and how many memories came from it."""
 
     origin: str
     trust: Trust
@@ -45,7 +45,7 @@ class Source:
 
 
 class TrustDecisions:
-    """The user's side of trust. Every decision is a ruling that is kept, and that another one can take back."""
+    """`bank.trust`: decides about memories and origins. Every decision is a ruling that another one can take back."""
 
     def __init__(self, context: BankContext) -> None:
         self._context = context

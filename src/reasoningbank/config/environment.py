@@ -43,7 +43,7 @@ agent honest that nobody told to lie, and is no wall."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """What the environment says, as it stands there."""
+    """Values of the environment variables, as they stand there."""
 
     bank: str
     namespace: str

@@ -42,7 +42,7 @@ _HOOK_WORDS = {"prompt": "prompt_tokens", "session": "session_tokens", "deadline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """What one source says."""
+    """Settings of one source."""
 
     source: str
     values: Mapping[str, Any]

@@ -12,7 +12,6 @@ from reasoningbank.config.environment import VARIABLES
 from reasoningbank.config.file import SEED_TABLE
 from reasoningbank.config.knobs import BY_NAME, KNOBS, LENGTH, SECTIONS, SEED_NAMES, Knob, in_words
 
-_WIDTH = 100
 _SEED_KEYS = (
     "embedding.model",
     "embedding.dimensions",

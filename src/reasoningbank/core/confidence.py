@@ -48,7 +48,7 @@ _USE_KINDS = frozenset({SignalKind.FEEDBACK, SignalKind.COMPLETION, SignalKind.S
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a policy may need to know about the moment of asking, beside the time.
+    """Facts about the moment of asking that a policy may need, beside the time.
 
     The defaults describe a memory looked at by itself: the only one in use, in the context it was made for.
     """

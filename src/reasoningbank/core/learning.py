@@ -107,7 +107,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acted:
-    """What an agent gives back after a task, when it has more to tell than its answer."""
+    """Result of an agent's task, when it has more to tell than its answer."""
 
     answer: str
     steps: tuple[EpisodeStep, ...] = ()

@@ -18,7 +18,7 @@ MAX_ORIGIN_CHARS = 200
 
 
 class Trust(IntEnum):
-    """Ordered: the least of several is their `min`."""
+    """Trust levels, ordered: the least of several is their `min`."""
 
     UNTRUSTED = 0
     """May be quoted, at most one in five, inside an envelope."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:
 
     class pattern:  # noqa: N801 - it stands where `re.compile` stood
-        """In place of `re.compile`: what it was first asked for, it keeps at hand."""
+        """Regular expression compiled at its first use, in place of `re.compile`."""
 
         def __init__(self, source: str, flags: int = 0) -> None:
             self.pattern, self.flags = source, flags

@@ -112,7 +112,7 @@ class HookSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A value that somebody has set, and where."""
+    """A setting that somebody has set, and where."""
 
     name: str
     """The knob's, as in the file: `search.min_confidence`."""

@@ -73,7 +73,7 @@ class EdgeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What a caller hands over; the bank turns it into a `Memory`."""
+    """A memory as a caller hands it over; the bank turns it into a `Memory`."""
 
     title: str
     content: str
@@ -221,7 +221,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """What one model cost for one purpose on one day."""
+    """Tokens that one model cost for one purpose on one day."""
 
     id: str
     tenant: str
@@ -330,7 +330,7 @@ class Exposure:
 
 
 class Showing(NamedTuple):
-    """How a memory was shown during a session."""
+    """Exposure of a memory during a session."""
 
     rank: int
     """The best one."""
@@ -352,7 +352,7 @@ class KeptVector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """What is left of an erased record: its id, so that it does not come back by an import."""
+    """Id of an erased record, so that it does not come back by an import."""
 
     id: str
     tenant: str
@@ -377,7 +377,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessToken:
-    """What is kept of a bearer token: enough to know it again, not enough to use it."""
+    """Record of a bearer token: enough to know it again, not enough to use it."""
 
     id: str
     tenant: str
@@ -437,7 +437,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderIdentity:
-    """Two vectors may be compared only when these four agree."""
+    """Identity of an embedder: two vectors may be compared only when these four agree."""
 
     name: str
     model: str
@@ -450,7 +450,7 @@ class EmbedderIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What the signals of one memory amount to, before the clock is asked.
+    """Sum of the signals of one memory, before the clock is asked.
 
     `positive` and `negative` are evidence masses brought to a common epoch, `value` is a policy's own running figure;
     which of them a policy reads is the policy's business (`core.confidence`).
@@ -477,7 +477,7 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
-    """A memory together with what it has earned so far."""
+    """A memory together with its standing, confidence and trust."""
 
     memory: Memory
     confidence: Confidence

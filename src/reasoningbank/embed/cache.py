@@ -27,7 +27,7 @@ LARGE_CHARS = 10_000
 
 
 class CachedEmbedder:
-    """Least recently used goes first. Two threads that miss the same text at once may both pay for it."""
+    """LRU cache of vectors. Two threads that miss the same text at once may both pay for it."""
 
     def __init__(
         self,
@@ -40,7 +40,6 @@ class CachedEmbedder:
             raise InvalidInput(f"The embedding cache needs room for at least 1 vector, not {capacity}.")
         self.identity = inner.identity
         self.costly = inner.costly
-        self.facets = inner.facets
         self._inner = inner
         self._capacity = capacity
         self._lifetime_s = lifetime_s

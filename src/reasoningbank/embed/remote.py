@@ -27,7 +27,7 @@ _DEFAULT_ENDPOINT: Final = "https://api.openai.com/v1"
 
 
 class OpenAIEmbedder:
-    """A vector costs a request, so the bank keeps these in its records.
+    """Embedder over the OpenAI protocol. A vector costs a request, so the bank keeps these in its records.
 
     `ask_dimension` sends the wanted dimension with the request; switch it off for a server or a model that
     knows only its own (text-embedding-ada-002, most local servers). None asks only when the model's own turns out to be
@@ -35,7 +35,6 @@ class OpenAIEmbedder:
     """
 
     costly = True
-    facets: tuple[str, ...] = ("text",)
 
     def __init__(
         self,

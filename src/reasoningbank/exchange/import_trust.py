@@ -38,7 +38,7 @@ ORIGIN = "origin"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportTrust:
-    """How the origins in a file are taken."""
+    """Rules for the origins in a file that is imported."""
 
     layout: str
     restore: bool = False
@@ -62,7 +62,8 @@ def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideReco
         return item
     match item:
         case Memory():
-            return replace(item, origin=stamp(claims, item.origin))
+            origin = stamp(claims, item.origin)
+            return item if origin == item.origin else replace(item, origin=origin)
         case Trajectory():
             # What is learned from a session of a file comes from the file.
             claimed = item.metadata.get(ORIGIN)

@@ -23,7 +23,7 @@ _TO_ITS_END_CHARS = 2_048
 
 
 class Purse:
-    """What all searches in one text have together, in whichever ways it is read."""
+    """Budget that all searches in one text share, in whichever ways it is read."""
 
     __slots__ = ("left", "taken")
 
@@ -43,7 +43,7 @@ class Purse:
 
 
 class Allowance:
-    """Of one kind of search in one text. A look is about a microsecond, and only what is kept earns more of them."""
+    """Budget of one kind of search in one text. A look is about a microsecond, and only what is kept earns more."""
 
     __slots__ = ("_left", "_purse", "_seen_to", "_stretch_chars", "_text", "cut_to")
 

@@ -1,7 +1,8 @@
 """Prompt-injection score of an untrusted text: how much it reads like a poisoned memory, and by what.
 
-A linear model over words, word pairs and `guard.tells`, fitted by `scripts/build_suspicion.py` and shipped as numbers.
-It only advises: authority follows from the origin, and what this misses is still untrusted. It reads English best.
+A linear model over words, word pairs and `guard.injection_patterns`, fitted by `scripts/build_suspicion.py` and shipped
+as numbers. It only advises: authority follows from the origin, and what this misses is still untrusted. It reads
+English best.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from reasoningbank.ports import Reader, Writer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Who decides, when, and under which id it is written down."""
+    """Author, time and id of a decision about trust."""
 
     id: str
     tenant: str

@@ -2,8 +2,8 @@
 
     text → suspects? (a few plain searches) → places → text with [SECRET:github-pat]
 
-Knows the order of the searches and when a text needs none of them. What a secret looks like is known to `rules`
-(tokens with a prefix), `assigned` (a name and a value), `addresses` (passwords in URLs), `blocks` (private keys) and
+Knows the order of the searches and when a text needs none of them. What a secret looks like is known to `rules` (tokens
+with a prefix), `key_value_secrets` (a name and a value), `addresses` (passwords in URLs), `blocks` (private keys) and
 `personal` (on request). Scrubbing a scrubbed text changes nothing. Time is linear in the text, whatever stands in it.
 """
 

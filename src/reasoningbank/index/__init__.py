@@ -1,1 +1,1 @@
-"""Where memories are found: views of the feed that can always be built again."""
+"""The embedded index: a view of the feed that can always be built again."""

@@ -1,4 +1,4 @@
-"""What the words of a query say about every slot.
+"""BM25 scores of every slot for the words of a query.
 
 Knows BM25 over segments and tail. Refuses to know filters: the caller masks the result. Rows that are dead may count in
 the document frequencies until compaction: a frequency is a hint about a word. Other tenants' rows never do, since from

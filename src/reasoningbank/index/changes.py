@@ -1,4 +1,4 @@
-"""What a batch of changes does to the rows of a generation.
+"""Applies a batch of changes to the rows of a generation.
 
 Knows which changes need a new slot and which are made in place, so that replaying a batch after a crash changes nothing
 twice. Refuses to know about locks, files and compaction's switch.
@@ -212,8 +212,7 @@ def copy_live(source: Content, target: Content, without: Collection[int], *, hea
         header = target.append(header, {**columns, "id": ids}, entries, heap)
         embedded = slots[slots < old.embedded]
         if len(embedded):
-            vectors = [
-                (facet.signs[embedded], facet.finer[embedded], facet.full[embedded]) for facet in snapshot.facets
-            ]
+            kept = snapshot.vectors
+            vectors = kept.signs[embedded], kept.finer[embedded], kept.full[embedded]
             header = target.append_vectors(header, vectors, len(embedded))
     target.commit(replace(header, applied=old.applied, mark=old.mark))

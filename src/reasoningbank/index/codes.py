@@ -1,4 +1,4 @@
-"""A vector in two bits a dimension, a query in several, and what the bits say about the cosine of the two.
+"""Binary codes of vectors: two bits a dimension, several for a query, and the cosine that they estimate.
 
 Knows how bits are taken from turned vectors and how wrong a cosine is that was guessed from them. Refuses to know where
 rows are kept and which of them are looked at. A row of zeros, bits and all, is a vector that does not exist.

@@ -1,4 +1,4 @@
-"""Holds what an index knows of memories against the memories themselves."""
+"""Compares what an index knows of memories with the memories themselves."""
 
 from __future__ import annotations
 

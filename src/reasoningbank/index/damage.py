@@ -1,4 +1,4 @@
-"""What damage to an index is called: an error while something reads it, and a list for whoever asks."""
+"""Errors and lists for damage to an index."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PARTS = (
 
 
 class damage_is_named:  # noqa: N801 - reads as a phrase after `with`
-    """An index is read without checking every number first; one that cannot be shows itself as one of these."""
+    """Context manager that turns faults of reading a damaged index into a typed error."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

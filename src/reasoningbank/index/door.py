@@ -1,4 +1,4 @@
-"""Every public verb of an index speaks of faults in the project's own words; its files raise what the system raises."""
+"""Translates errors of the index's files into the project's own, at every public method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making what was written survive, or saying that it could not be.
+"""Writes index files durably, and tells when the disk is full.
 
 Knows syncing, whole files under their final name, and full disks. Refuses to know what is in them, and needs no NumPy.
 """

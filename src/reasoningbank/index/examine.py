@@ -1,4 +1,4 @@
-"""Holds what an index has on disk against its checksums, slot by slot and file by file.
+"""Verifies the checksums of an index on disk, slot by slot and file by file.
 
 Knows which part of which slot is damaged. Refuses to know what the slots should hold (`index.comparing`) and how damage
 is put right.
@@ -74,7 +74,8 @@ def examine_slots(content: Content, snapshot: Snapshot, first: int, last: int) -
     by_vectors = np.zeros(last - first, np.bool_)
     embedded = max(first, min(last, header.embedded))
     if embedded > first:
-        parts = [[part[first:embedded] for part in (facet.signs, facet.finer, facet.full)] for facet in snapshot.facets]
+        kept = snapshot.vectors
+        parts = [part[first:embedded] for part in (kept.signs, kept.finer, kept.full)]
         sums = vector_checks(parts, embedded - first)
         by_vectors[: embedded - first] = sums != rows.span("vectors", first, embedded)
     return by_row, by_words, by_vectors

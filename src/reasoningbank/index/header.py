@@ -1,4 +1,4 @@
-"""The few numbers that say how much of the other files counts.
+"""Header of an index: the few numbers that say how much of the other files counts.
 
 Knows two alternating copies with a checksum each, so that a torn write costs one commit and never the index. Refuses to
 know what the numbers are about.

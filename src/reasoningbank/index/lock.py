@@ -1,4 +1,4 @@
-"""Who may write an index: one thread of one process at a time.
+"""Writer lock of an index: one thread of one process at a time.
 
 Knows the lock file and whether its last holder let go in good order. Refuses to know what is being protected. The
 kernel drops the lock when a holder dies, however it dies; the byte in the file then tells the next one to clear up.

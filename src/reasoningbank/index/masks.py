@@ -1,4 +1,4 @@
-"""Which slots a filter lets through.
+"""Masks of the slots that a filter lets through.
 
 Knows the parts of a filter, their order, and how many rows each removed. Refuses to know how the survivors are ranked.
 Names are compared by 64-bit keys, tags by 32-bit ones: a caller that hands memories out checks the final few exactly.

@@ -1,4 +1,4 @@
-"""A fixed rotation that makes every dimension speak for all of them, before only signs are kept.
+"""Fixed random rotation of vectors, so that every dimension speaks for all before only signs are kept.
 
 Knows how to turn vectors so that sign bits approximate the angle whatever the vectors were like: the n-gram hash gives
 sparse non-negative ones, whose own signs say nothing. Refuses to know about files and search.

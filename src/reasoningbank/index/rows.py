@@ -1,4 +1,4 @@
-"""What is known about each slot besides its text and vectors, as columns.
+"""Columns of an index: what is known about each slot besides its text and vectors.
 
 Knows the columns, their layout and the ids that are too long for theirs. Refuses to know what a filter or a rank is.
 
@@ -159,7 +159,7 @@ class Rows:
 
 
 class Standings(Sequence[Standing]):
-    """Made one by one when asked for: most candidates are never looked at closely."""
+    """Standings by slot, made one by one when asked for: most candidates are never looked at closely."""
 
     def __init__(self, packed: NDArray[Any]) -> None:
         self._packed = packed

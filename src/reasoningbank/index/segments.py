@@ -1,4 +1,4 @@
-"""Which slots have a term: sealed segments, and the tail that no segment covers yet.
+"""Inverted index: sealed segments of postings, and the tail that no segment covers yet.
 
 Knows postings (slot within the segment in 24 bits, weight in 8) and when segments are merged. Refuses to know scores.
 Segments are immutable and built from the forward file alone, so one that is lost or half-written is built again.

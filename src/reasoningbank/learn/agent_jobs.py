@@ -26,7 +26,7 @@ from reasoningbank.ports import Judge, Writer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handed:
-    """A job in an agent's hands."""
+    """A job that was handed to an agent."""
 
     job: Job
     task: str

@@ -28,7 +28,7 @@ LONGEST_ACTION_CHARS = 300
 
 
 class Contrasting:
-    """Another distiller, which also compares."""
+    """Distiller that wraps another one and also compares runs."""
 
     def __init__(self, distiller: Distiller) -> None:
         self._distiller = distiller

@@ -33,7 +33,7 @@ SHOWN_BESIDE = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usual:
-    """How tasks like this one went before it."""
+    """Success rate of earlier tasks of this kind."""
 
     rate: float
     tasks: int

@@ -23,7 +23,7 @@ LONGEST_CHAIN = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What somebody reports about a memory."""
+    """Feedback or outcome that somebody reports about a memory."""
 
     kind: SignalKind
     positive: bool

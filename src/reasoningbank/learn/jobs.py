@@ -26,7 +26,7 @@ DEFAULT_LIMIT = 50
 
 
 class Learning(Protocol):
-    """Who teaches in this bank, made when it is first needed."""
+    """Protocol of the judges and distillers of a bank, made when they are first needed."""
 
     @property
     def distiller(self) -> str:
@@ -63,7 +63,7 @@ class Learning(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distilled:
-    """What came of working jobs off."""
+    """Result of working jobs off."""
 
     attempts: tuple[Attempt, ...]
     memories: tuple[str, ...]

@@ -32,7 +32,7 @@ _LINES = re.compile(
 
 
 class EnvironmentJudge:
-    """Whatever is not an opinion: a reward, how the session was ended by whoever ran it, a test run in the trace."""
+    """Judge by facts: a reward, how the session was ended by whoever ran it, a test run in the trace."""
 
     name = "environment"
 
@@ -106,7 +106,7 @@ def _read(text: str, trace: str) -> Verdict:
 
 
 class Judges:
-    """The first of several that is not in doubt."""
+    """Asks several judges in order: the first that is not in doubt decides."""
 
     def __init__(self, judges: Sequence[Judge]) -> None:
         self._judges = tuple(judges)

@@ -28,7 +28,7 @@ ADVICE_TOKENS = 500
 
 
 class Teachable(Protocol):
-    """What the loop needs of a bank."""
+    """Protocol of what the loop needs of a bank."""
 
     @property
     def jobs(self) -> Jobs: ...

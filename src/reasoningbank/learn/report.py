@@ -1,6 +1,6 @@
 """Report on each memory: shown, used, helped, hurt, what difference it makes, and what is dead weight.
 
-Knows which memories to tell of and in which order. The counting is the store's, the arithmetic that of `core.worth`.
+Knows which memories to tell of and in which order. The counting is the store's, the arithmetic that of `core.uplift`.
 """
 
 from __future__ import annotations

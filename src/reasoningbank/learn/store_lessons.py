@@ -45,7 +45,7 @@ SEEN_AGAIN_WEIGHT = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LessonSource:
-    """Everything that is known about where lessons came from."""
+    """Source of lessons: job, episode, verdict, distiller, and the memories that were shown."""
 
     job_id: str
     episode: Episode

@@ -1,7 +1,7 @@
 """Works one job from its claim to its end: reads the session, judges it, distils it, stores what it teaches.
 
 Knows which failures are the job's own (they count against it) and which are not (the job waits). Threads, leases of
-others and the order of jobs are the crew's business (`learn.crew`).
+others and the order of jobs are the crew's business (`learn.worker_pool`).
 """
 
 from __future__ import annotations

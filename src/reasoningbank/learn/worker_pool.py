@@ -43,7 +43,7 @@ STOPPED = "The worker was stopped."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shift:
-    """How a crew works."""
+    """Options of a worker pool."""
 
     workers: int = WORKERS
     batch: int = BATCH
@@ -78,7 +78,7 @@ def beating(context: BankContext, claimed: queue.Claimed) -> Iterator[None]:
 
 
 class Crew:
-    """`run` it once. `stop` may be called from any thread or signal handler."""
+    """Worker pool of one tenant: `run` it once. `stop` may be called from any thread or signal handler."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Memories to entries of the forward file: which terms each has, and how much.
+"""Term entries of memories: which terms each has, and how much.
 
 Knows field weights and the entry format. Refuses to know how entries are looked up or scored.
 """
@@ -83,7 +83,7 @@ def query_terms(text: str) -> dict[int, int]:
     found: dict[int, int] = {}
     for key in term_keys(tokens(text)):
         found[key] = found.get(key, 0) + 1
-    meant = {key: times for key, times in found.items() if key not in stop_keys()}
+    meant = {key: found[key] for key in found.keys() - stop_keys()}
     return meant or found
 
 

@@ -1,4 +1,4 @@
-"""How alike a query and a memory are in wording, order kept and parameters set aside.
+"""Likeness of a query and a memory in wording, order kept and parameters set aside.
 
 Knows how the forms of a title and a description are packed into a row, and compares many of them at once: the longest
 common subsequence by bits, a machine word for each text. Refuses to know what the likeness is worth.

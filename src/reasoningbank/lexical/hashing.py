@@ -1,4 +1,4 @@
-"""Names to numbers: 64-bit keys for equality filters, 32-bit keys for terms.
+"""Hashes names to numbers: 64-bit keys for equality filters, 32-bit keys for terms.
 
 Knows hashing and remembers what it hashed, within bounds. Refuses to know where keys are kept.
 """

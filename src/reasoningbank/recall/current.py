@@ -1,4 +1,4 @@
-"""Gives a search an index that knows every change, without waiting for anybody.
+"""Brings the index up to date for a search, without waiting for anybody.
 
     up to date → the index
     behind, and free to write → brought up to date, as far as the budget goes

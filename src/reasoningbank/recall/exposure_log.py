@@ -1,4 +1,4 @@
-"""The log of what was shown and of what was asked in vain, written apart from the read path.
+"""Logs exposures and questions asked in vain, apart from the read path.
 
 A search hands its lines over and returns; a thread of this process writes them down within a second, and closing
 writes the rest. Losing some to a kill loses no record.

@@ -1,4 +1,4 @@
-"""What a question is made of: its words, the names in it, and what kind of question it is.
+"""Features of a question: its words, the names in it, and what kind of question it is.
 
 For people who ask why a search found what it did. Nothing is ranked by it.
 """

@@ -1,8 +1,8 @@
-"""Withholding a memory now and then, so that what it is worth can be known and not only guessed.
+"""Hold-out: withholds a memory now and then, so that its uplift can be measured.
 
 Whether a memory is withheld from a session is a matter of chance and of nothing else: not of the task, the agent or
 what else was found. So the sessions that did without it differ from those that had it in that one thing, and the
-difference between their outcomes is what it is worth (`learn.uplift`). The chance is drawn from the two ids: the
+difference between their outcomes is what it is worth (`core.uplift`). The chance is drawn from the two ids: the
 same search again in one session gives the same answer, in any process.
 """
 

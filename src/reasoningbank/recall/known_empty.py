@@ -1,4 +1,4 @@
-"""What a tenant has none of, so that not every search need look for it.
+"""Caches "this tenant has no X" until the feed moves.
 
 Knows that nothing comes to be without a change in the feed: what was absent as of one change is absent until the next.
 Refuses to know what is looked for.

@@ -1,4 +1,4 @@
-"""Hits with what their links say: which memories contradict them, and what else is worth a look.
+"""Adds links to hits: which memories contradict them, and what else is worth a look.
 
 Knows where links are kept (as edges), that whoever reads one side of a contradiction should know of the other, and that
 a strong link is worth naming though its other end was not found. A stranger's title is not quoted outside of its

@@ -1,4 +1,4 @@
-"""What each candidate is worth for a query, and which of them are good enough to be ranked.
+"""Matches candidates with a query: what each is worth, and which are good enough to be ranked.
 
 Knows the columns that ranking needs and why a candidate is left out. Refuses to know how candidates were found, whom
 they are shown to and what they say.

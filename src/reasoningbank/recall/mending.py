@@ -1,4 +1,4 @@
-"""Holds an index against the records, and builds again what of it is damaged.
+"""Compares an index with the records, and rebuilds what of it is damaged.
 
 Knows which memories an index should hold as of the change that it has come to. How it keeps them, and how it knows that
 something is damaged, is its own business.

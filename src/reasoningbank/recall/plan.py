@@ -1,4 +1,4 @@
-"""From whatever an agent pastes to what is worth looking for.
+"""Plans a query: what is worth looking for in whatever an agent pastes.
 
 A question is taken as it is. A whole issue, a stack trace or a file is reduced to what it asks, what went wrong and the
 names that occur in it; the rest would only drown these, for the model reads 256 tokens and every shared word counts.

@@ -1,4 +1,4 @@
-"""What can be asked and what comes back.
+"""Queries and results of a search: the types, and their validation.
 
 Knows the shape of a question and of an answer, and which questions make no sense. Finds nothing itself.
 """
@@ -73,7 +73,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clash:
-    """A memory that says otherwise."""
+    """A memory that contradicts a hit."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""How many places of an answer the untrusted may take: one in five.
+"""Quota of untrusted memories in an answer: one place in five.
 
 Knows how many, and that whoever floods the bank must neither fill the answer nor push others out of it: the surplus is
 dropped before anything is cut to the limit. Which memory is trusted how far is asked of the records.
@@ -19,7 +19,7 @@ PLACES_PER_UNTRUSTED = 5
 
 
 class Quota:
-    """The seats of one answer."""
+    """Places of one answer that the untrusted may take."""
 
     def __init__(self, reader: Reader, query: Query) -> None:
         self._reader = reader

@@ -1,4 +1,4 @@
-"""Who may find what: how far a memory's scope reaches, by the teams of the tenant.
+"""Scope of memories: who may find which, by the teams of the tenant.
 
     project   its own namespace            team   the namespaces of its team            org   the whole tenant
 

@@ -1,4 +1,4 @@
-"""The chance that whoever asked wants this memory, as a number between 0 and 1, and from where on it is shown.
+"""Relevance: the chance, from 0 to 1, that a memory is wanted, and the floor from which it is shown.
 
 Knows how to fold the ways of finding (meaning, words, form, neighbours) into one fit, the fit into a probability, and
 how well the best of so many memories fits a question that none of them answers. The coefficients are data
@@ -109,8 +109,7 @@ def calibration_for(embedder_name: str) -> Calibration:
 
 def cosine_of(candidates: Candidates) -> Floats:
     """Of the whole text; 0 where a memory has no vector (yet)."""
-    column = candidates.cosine[:, 0]
-    filled: Floats = np.where(np.isnan(column), np.float32(0.0), column)
+    filled: Floats = np.where(np.isnan(candidates.cosine), np.float32(0.0), candidates.cosine)
     return filled
 
 

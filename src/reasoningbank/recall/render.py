@@ -1,4 +1,4 @@
-"""Hits as text for a prompt, within a token budget.
+"""Renders hits as text for a prompt, within a token budget.
 
 Says that it is reference and not rule, and names origin and confidence, so that a reader can weigh it. What nobody
 vouches for stands in an envelope, as data. A memory that does not fit is left out whole: half a lesson may say the

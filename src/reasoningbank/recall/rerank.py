@@ -1,4 +1,4 @@
-"""A second look at the best hits by a language model, off unless it is asked for.
+"""Reranks the best hits by a language model, off unless it is asked for.
 
 Knows how to ask which of a few memories serve a task best and how to read the answer. What the model leaves out keeps
 its place behind what it named; an answer that cannot be read, or none at all, changes nothing and says so.

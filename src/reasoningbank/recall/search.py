@@ -1,4 +1,4 @@
-"""From a query to ranked hits.
+"""Searches: from a query to ranked hits.
 
     catch up → plan → embed → candidates (vectors and keywords) → relevance → confidence and floor → rank → fetch → trim
 

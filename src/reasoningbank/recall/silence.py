@@ -1,4 +1,4 @@
-"""Why nothing was shown, as one sentence.
+"""Explains in one sentence why nothing was shown.
 
 Knows the reasons that a search counts. Names options as the library does; a door may say more, such as where the
 memories are instead.

@@ -34,7 +34,7 @@ _log = logging.getLogger("reasoningbank.index")
 
 
 class IdleIndexer:
-    """`start` it, `stop` it from anywhere, `close` it before the bank is closed."""
+    """Indexes while the server is idle: `start` it, `stop` it from anywhere, `close` it before the bank is closed."""
 
     def __init__(self, bank: Bank, *, make_way: MakeWay, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._bank = bank

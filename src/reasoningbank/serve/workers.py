@@ -2,8 +2,8 @@
 
 Knows whose jobs to look at and when to make way. One thread looks once a second whose jobs wait, and gives such a
 tenant a crew of its own; a few tenants have one at the same time, and where more wait, they take turns. Leases,
-attempts and outages are the crew's business (`learn.crew`), so any number of servers and other workers may be at one
-bank.
+attempts and outages are the crew's business (`learn.worker_pool`), so any number of servers and other workers may be at
+one bank.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _log = logging.getLogger("reasoningbank.workers")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staffing:
-    """How many work, and for how many at a time."""
+    """Options of the workers: how many, and for how many tenants at a time."""
 
     workers: int = WORKERS
     """Of each crew; 0 is nobody."""
@@ -56,7 +56,7 @@ MakeWay = Callable[[threading.Event], None]
 
 
 class Courteous:
-    """A judge that lets whoever is being served go first. It is what every job meets before any hard work is done."""
+    """Judge that lets requests go first. It is what every job meets before any hard work is done."""
 
     def __init__(self, judge: Judge, make_way: Callable[[], None]) -> None:
         self._judge = judge
@@ -81,7 +81,7 @@ class _Turn:
 
 
 class Workers:
-    """`start` it, `stop` it from anywhere, `close` it before the bank is closed."""
+    """Distils while the server runs: `start` it, `stop` it from anywhere, `close` it before the bank is closed."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Which store stands behind the URL of a bank. Another one is a line in `BACKENDS`.
+"""Registry of store backends, by the scheme of a bank's URL.
 
 Loads no backend before somebody asks it something.
 """

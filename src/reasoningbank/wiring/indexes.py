@@ -1,4 +1,4 @@
-"""Which index stands behind which name."""
+"""Registry of indexes by name."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from reasoningbank.agents.install.toml_text import with_key, with_table, without_key, without_table
+from reasoningbank.agents.install.toml_text import with_key, with_table, without_table
 from reasoningbank.core.errors import InvalidInput
 
 SERVER = {"command": 'C:\\Program Files\\"x"', "args": ["serve", "--mcp"]}
@@ -31,13 +31,18 @@ text = \"\"\"
 @pytest.mark.parametrize(
     "text", ["", 'model = "x"\n', LIVED_IN, LIVED_IN.replace("\n", "\r\n"), '[mcp_servers]\na = {command = "b"}\n']
 )
-def test_a_table_and_a_key_come_and_go_without_a_trace(text):
-    changed = with_table(with_key(text, "features", "codex_hooks", value=True), NAME, SERVER)
+def test_a_table_comes_and_goes_without_a_trace_and_a_key_is_one_line_more(text):
+    switched = with_key(text, "features", "codex_hooks", value=True)
+    changed = with_table(switched, NAME, SERVER)
     read = tomllib.loads(changed)
     assert read["features"]["codex_hooks"] is True
     assert read["mcp_servers"]["reasoningbank"] == SERVER
     assert with_table(changed, NAME, SERVER) == changed
-    assert without_key(without_table(changed, NAME), "features", "codex_hooks") == text
+    assert without_table(changed, NAME) == switched
+    assert without_table(with_table(text, NAME, SERVER), NAME) == text
+    assert [line for line in switched.splitlines() if line not in [*text.splitlines(), "", "[features]"]] == [
+        "codex_hooks = true"
+    ]
 
 
 def test_a_table_that_is_there_is_replaced_where_it_stands_and_keeps_its_own_tables():

@@ -84,17 +84,6 @@ def with_key(text: str, table: str, key: str, value: object) -> str:
     return _validate(text[:start] + body + text[end:], expected)
 
 
-def without_key(text: str, table: str, key: str) -> str:
-    """The table goes too when nothing else is in it."""
-    expected = deepcopy(parse(text))
-    del expected[table][key]
-    if not expected[table]:
-        return without_table(text, [table])
-    start, end = _span(text, [table])
-    body = re.sub(rf"(?m)^[ \t]*{re.escape(key)}\s*=[^\r\n]*\r?\n?", "", text[start:end], count=1)
-    return _validate(text[:start] + body + text[end:], expected)
-
-
 def _span(text: str, name: Sequence[str]) -> tuple[int, int]:
     """From the header of a table to the next header, or the comment lines right above that."""
     start: int | None = None

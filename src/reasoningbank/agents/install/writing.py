@@ -26,7 +26,7 @@ _LOCK_LOOK_S = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """A file at the moment it was read."""
+    """A settings file at the moment it was read."""
 
     path: Path
     """Behind every link."""

@@ -18,7 +18,6 @@ from reasoningbank.core.types import Trajectory
 from reasoningbank.learn.sessions import OUTCOMES
 
 _DEFAULT_LIMIT = 20
-_MOST_ROWS = 1 << 40
 _MARKS = {False: " (failed)", True: " (worked)"}
 
 

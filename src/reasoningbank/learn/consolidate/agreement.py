@@ -18,7 +18,7 @@ from reasoningbank.learn.consolidate.wording import Wording
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How much must agree. Shares are of the words that carry the advice."""
+    """Thresholds of agreement. Shares are of the words that carry the advice."""
 
     same_share: float = 0.80
     """Of all words of either: a longer text may say this much more than a shorter one."""

@@ -48,7 +48,7 @@ class _Changed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """Under which name a plan is carried out."""
+    """Run id, kind, namespace and source under which a plan is carried out."""
 
     run: str
     kind: ConsolidationKind

@@ -31,7 +31,7 @@ _EITHER_WAY = frozenset(
 
 
 class Web:
-    """Grows while links are taken; a link that is there already, or finds no room, is not."""
+    """Edges of the memories, which grow while links are taken; one that is there, or finds no room, is refused."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ from reasoningbank.learn.consolidate.wording import spellings, terms_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """How sure a link must be."""
+    """Thresholds of link discovery."""
 
     title_terms: int = 2
     """A title of fewer words names too much."""

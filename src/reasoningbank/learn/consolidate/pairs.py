@@ -23,7 +23,7 @@ MOST_NEIGHBOURS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearness:
-    """The cosines from which two memories are worth comparing, by words, for each purpose."""
+    """Thresholds of the cosine from which two memories are compared by words, for each purpose."""
 
     same: float
     opposed: float
@@ -40,7 +40,7 @@ NEARNESS: Mapping[str, Nearness] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
-    """Where the memories lie: the embedder's name, and the vectors that the index keeps."""
+    """Vector space of the memories: the embedder's name, and the vectors that the index keeps."""
 
     embedder: str
     vectors: Callable[[Sequence[str]], Floats]

@@ -14,7 +14,7 @@ from reasoningbank.core.types import Consolidation, ConsolidationKind, EdgeKind,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewritten:
-    """What a model made of several texts that say the same."""
+    """Text that a model made of several that say the same."""
 
     title: str
     description: str

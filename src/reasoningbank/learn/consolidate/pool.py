@@ -56,7 +56,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoneDecisions:
-    """What was decided before, so that nobody has to undo the same thing twice."""
+    """Decisions that were undone before, so that nobody has to undo the same thing twice."""
 
     apart: frozenset[frozenset[str]] = frozenset()
     """Pairs whose merge was undone."""

@@ -25,7 +25,7 @@ _IDS_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotionStep:
-    """What it takes to be shown to more people."""
+    """Thresholds for promoting a memory to a wider scope."""
 
     after: Scope
     sessions: int

@@ -42,7 +42,7 @@ Rewrite = Callable[[Sequence[Merge], Mapping[str, Memory]], list[Merge]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidateOptions:
-    """What is asked for."""
+    """Options of a consolidation."""
 
     namespace: str | None = None
     """None is the context's own, "*" is every one."""

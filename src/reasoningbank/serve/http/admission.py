@@ -33,7 +33,7 @@ _SCOPES = {(one.method, one.path): one.scope for one in ENDPOINTS if one.scope !
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """Everything that a service is told from outside."""
+    """Options of a service that come from outside."""
 
     hosts: AllowedHosts
     resolver: Resolver

@@ -41,7 +41,7 @@ def tenant_bank(bank: Bank, tenant: str, namespace: str | None = None) -> Bank:
 
 
 class Endpoints:
-    """Where requests are served from: what every endpoint shares."""
+    """State that all endpoints share: the bank, the pools, the limits."""
 
     def __init__(
         self, bank: Bank, seal: Seal, lanes: Mapping[str, Lane], limits: Limits, written: Callable[[], None]
@@ -70,7 +70,7 @@ class Endpoints:
 
 
 class PathHandler:
-    """One path with the endpoints behind it, by method."""
+    """Handles one path: its endpoints by method."""
 
     def __init__(self, shared: Endpoints, path: str, endpoints: Sequence[Endpoint]) -> None:
         self._shared = shared

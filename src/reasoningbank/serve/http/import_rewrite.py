@@ -2,7 +2,7 @@
 
 The ids in an export are claims that a stranger must not make here: a line with the id of another tenant's record would
 tell, by being refused, that it exists. So what is not this tenant's already gets an id derived from the old one, always
-the same. What lines claim about their origin is decided with that of every file (`exchange.claims`).
+the same. What lines claim about their origin is decided with that of every file (`exchange.import_trust`).
 """
 
 from __future__ import annotations

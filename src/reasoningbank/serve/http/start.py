@@ -24,7 +24,7 @@ from reasoningbank.serve.workers import Staffing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """What `reasoningbank serve` was told."""
+    """Options of `reasoningbank serve`."""
 
     host: str
     port: int

@@ -34,7 +34,7 @@ LINES = "application/x-ndjson"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How pieces get out: the lane that makes them, for whom, and both directions of the connection."""
+    """Connection of a stream: the pool that makes the pieces, for whom, and both directions."""
 
     lane: Lane
     request: Request

@@ -143,7 +143,7 @@ class Special:
 
 
 class Only:
-    """An application for one method of one path."""
+    """ASGI application for one method of one path."""
 
     def __init__(self, path: str, method: str, app: App) -> None:
         self._path = path

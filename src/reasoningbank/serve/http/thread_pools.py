@@ -31,7 +31,7 @@ MOST_TEXT_TOGETHER_CHARS = 4_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Width:
-    """How many threads a lane has: for one tenant, and in all."""
+    """Number of threads of a pool: for one tenant, and in all."""
 
     each: int
     most: int

@@ -1,4 +1,4 @@
-"""A file beside a bank with two notes: which stamp it carries, and how far it has been acknowledged.
+"""The note beside a bank: which stamp it carries, and how far it has been acknowledged.
 
 A log that was taken away leaves nothing in the file that says so. The second note holds the newest number of the feed
 that was acknowledged and the stamp that it belongs to; a bank of that stamp that ends before has lost something. The

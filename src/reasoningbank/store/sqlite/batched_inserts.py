@@ -1,4 +1,4 @@
-"""Rows of a transaction that wait to be written together.
+"""Batches the rows of a transaction, to be written together.
 
 Every statement lets go of the interpreter's lock; with many threads storing, getting it back costs more than the
 statement does. So rows are gathered and written many to a statement, before anything is read and before the commit.

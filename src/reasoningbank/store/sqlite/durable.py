@@ -1,4 +1,4 @@
-"""Names and sizes that outlive a power loss.
+"""Syncs folders and files, so that names and sizes outlive a power loss.
 
 A file may be synced to the last byte and still be lost with the name of the folder it lies in: a name is durable only
 when the folder that holds it was synced. A file that was cut may be as long as before until it is synced itself.

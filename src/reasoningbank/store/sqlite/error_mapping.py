@@ -1,4 +1,4 @@
-"""SQLite's complaints in the project's own words.
+"""Translates errors of SQLite into the project's own.
 
 Knows which APSW error means what for a caller. A busy file is never called a damaged one.
 """

@@ -1,4 +1,4 @@
-"""Writers that wait together share one commit.
+"""Group commit: writers that wait together share one commit.
 
 Knows who leads, who waits and who is woken when. Does not know what a commit is: `run` is handed in and runs units in
 one transaction, or says that one of them failed.

@@ -1,4 +1,4 @@
-"""Who has a bank open: connections of this process by name, other processes by the locks they hold.
+"""Finds who has a bank open: connections of this process by name, other processes by the locks they hold.
 
 A connection to a bank with a log keeps a shared lock on its file for as long as it is open. Whoever holds the whole
 range of these locks alone knows that nobody else is there, and nobody comes in until he lets go.

@@ -1,4 +1,4 @@
-"""From a path to a bank of the right schema, or a sentence that says why not.
+"""Opens a SQLite file as a bank of the right schema, or says why not.
 
 Knows how to tell a bank from a foreign, a newer or a cut file without touching it, and how to bring one up to date.
 """

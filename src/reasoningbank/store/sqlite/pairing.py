@@ -1,4 +1,4 @@
-"""Whether what lies at a path is one bank: its file, its log, and the note of what was acknowledged.
+"""Checks that the file, its log and the note of what was acknowledged are of one bank.
 
 Looked at before SQLite opens anything, because SQLite plays a log back into whatever file it finds. Only ever reads,
 and reads the file through SQLite's own file layer: closing a descriptor of one's own would drop the locks that other

@@ -3,8 +3,8 @@
 The backup is copied beside the bank under a passing name, brought up to date and checked row by row; only then is the
 bank locked, given a second name under which it is kept, and replaced by one rename. The log of a bank that opens is
 first copied into it, so that there is one file to replace. One that does not open keeps its log under the second name
-too; a kill between the rename and the removal of that log leaves a pair that `store.pairing` refuses, and running the
-command again finishes it.
+too; a kill between the rename and the removal of that log leaves a pair that `store.sqlite.pairing` refuses, and
+running the command again finishes it.
 """
 
 from __future__ import annotations

@@ -344,7 +344,7 @@ _BY_MOMENT = (
     "CREATE INDEX jobs_by_moment ON jobs (tenant, created_at, id, state)",
 )
 
-# One row on a page of its own: see `store.stamps`.
+# One row on a page of its own: see `store.sqlite.stamps`.
 _STAMP = ("CREATE TABLE stamp (id INTEGER PRIMARY KEY, mark BLOB NOT NULL)",)
 
 # A row of a token says what it may do: one that was altered by another hand is known by its hash, and refused.

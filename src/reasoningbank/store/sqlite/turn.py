@@ -1,4 +1,4 @@
-"""Processes that write one bank take turns, in the order in which they asked.
+"""Write turns among processes, in the order in which they asked.
 
 SQLite lets a process that finds the bank busy try again after ever longer pauses; with many writers one that is unlucky
 goes on missing the moment for seconds. Here it stands in a queue that the kernel keeps: two bytes of a file beside the

@@ -5,7 +5,7 @@ and says that all is well. Every write transaction is looked at twice: once it h
 can add to the log or begin it anew, and again after its commit. Most looks cost a few microseconds; of the log, only
 what others have written is read, and that only when the file's stamp has changed, which is once a checkpoint.
 
-Knows what a sound pair looks like from inside. `store.pairing` knows it from outside, before anything is open.
+Knows what a sound pair looks like from inside. `store.sqlite.pairing` knows it from outside, before anything is open.
 """
 
 from __future__ import annotations
