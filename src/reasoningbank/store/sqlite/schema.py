@@ -34,6 +34,28 @@ _MEMORY_COLUMNS = """
   hash BLOB NOT NULL
 """
 
+_SESSION_COLUMNS = """
+  tenant TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  task TEXT NOT NULL,
+  agent TEXT,
+  outcome TEXT,
+  metadata TEXT NOT NULL,
+  started_at REAL NOT NULL,
+  ended_at REAL,
+  hash BLOB NOT NULL"""
+_EDGE_COLUMNS = """
+  tenant TEXT NOT NULL,
+  source_id TEXT NOT NULL,
+  target_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  text TEXT NOT NULL,
+  weight REAL NOT NULL,
+  tags TEXT NOT NULL,
+  evidence TEXT NOT NULL,
+  created_at REAL NOT NULL,
+  hash BLOB NOT NULL"""
+
 _FIRST = (
     "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     """CREATE TABLE feed (
@@ -64,18 +86,9 @@ _FIRST = (
   at REAL NOT NULL,
   hash BLOB NOT NULL)""",
     "CREATE INDEX signals_by_memory ON signals (memory_id)",
-    """CREATE TABLE trajectories (
+    f"""CREATE TABLE trajectories (
   num INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE,
-  tenant TEXT NOT NULL,
-  namespace TEXT NOT NULL,
-  task TEXT NOT NULL,
-  agent TEXT,
-  outcome TEXT,
-  metadata TEXT NOT NULL,
-  started_at REAL NOT NULL,
-  ended_at REAL,
-  hash BLOB NOT NULL)""",
+  id TEXT NOT NULL UNIQUE,{_SESSION_COLUMNS})""",
     """CREATE TABLE steps (
   num INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
@@ -88,19 +101,9 @@ _FIRST = (
   at REAL NOT NULL,
   hash BLOB NOT NULL,
   UNIQUE (trajectory_id, number))""",
-    """CREATE TABLE edges (
+    f"""CREATE TABLE edges (
   num INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE,
-  tenant TEXT NOT NULL,
-  source_id TEXT NOT NULL,
-  target_id TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  text TEXT NOT NULL,
-  weight REAL NOT NULL,
-  tags TEXT NOT NULL,
-  evidence TEXT NOT NULL,
-  created_at REAL NOT NULL,
-  hash BLOB NOT NULL,
+  id TEXT NOT NULL UNIQUE,{_EDGE_COLUMNS},
   UNIQUE (tenant, source_id, target_id, kind))""",
     "CREATE INDEX edges_by_target ON edges (target_id)",
     """CREATE TABLE vectors (
@@ -355,33 +358,14 @@ _TOKEN_HASHES = (
 _REVISIONS = (
     "ALTER TABLE trajectories ADD COLUMN revision INTEGER NOT NULL DEFAULT 1",
     "ALTER TABLE edges ADD COLUMN revision INTEGER NOT NULL DEFAULT 1",
-    """CREATE TABLE trajectory_revisions (
+    f"""CREATE TABLE trajectory_revisions (
   num INTEGER PRIMARY KEY,
-  id TEXT NOT NULL,
-  tenant TEXT NOT NULL,
-  namespace TEXT NOT NULL,
-  task TEXT NOT NULL,
-  agent TEXT,
-  outcome TEXT,
-  metadata TEXT NOT NULL,
-  started_at REAL NOT NULL,
-  ended_at REAL,
-  hash BLOB NOT NULL,
+  id TEXT NOT NULL,{_SESSION_COLUMNS},
   revision INTEGER NOT NULL DEFAULT 1,
   UNIQUE (id, revision))""",
-    """CREATE TABLE edge_revisions (
+    f"""CREATE TABLE edge_revisions (
   num INTEGER PRIMARY KEY,
-  id TEXT NOT NULL,
-  tenant TEXT NOT NULL,
-  source_id TEXT NOT NULL,
-  target_id TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  text TEXT NOT NULL,
-  weight REAL NOT NULL,
-  tags TEXT NOT NULL,
-  evidence TEXT NOT NULL,
-  created_at REAL NOT NULL,
-  hash BLOB NOT NULL,
+  id TEXT NOT NULL,{_EDGE_COLUMNS},
   revision INTEGER NOT NULL DEFAULT 1,
   UNIQUE (id, revision))""",
 )
