@@ -25,7 +25,8 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.files import hold
 from reasoningbank.location import Location
 from reasoningbank.ports import Check, Recovered, Store, StoreInfo
-from reasoningbank.store.sqlite.store import SqliteStore
+from reasoningbank.store.memory import MemoryEngine, MemoryTables
+from reasoningbank.store.record_store import RecordStore
 from reasoningbank.wiring.backends import BACKENDS
 
 URL = "toy://ann:geheim@host/lessons"
@@ -33,27 +34,21 @@ PROMPT = "Please run the parser tests"
 PATIENCE_S = 60.0
 
 
-class ToyStore:
-    """Records in this process, under a URL."""
+class ToyEngine(MemoryEngine):
+    """Rows in this process, under a URL."""
 
-    def __init__(self, kept: SqliteStore, location: Location) -> None:
-        self._kept = kept
+    def __init__(self, tables: MemoryTables, location: Location) -> None:
+        super().__init__(tables)
         self._location = location
 
     @property
     def info(self) -> StoreInfo:
-        return replace(self._kept.info, backend="toy", location=self._location)
-
-    def close(self) -> None:
-        """The server goes on."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._kept, name)
+        return replace(super().info, backend="toy", location=self._location)
 
 
 class ToyBackend:
     def __init__(self) -> None:
-        self.kept: dict[str, SqliteStore] = {}
+        self.kept: dict[str, MemoryTables] = {}
 
     def exists(self, location: Location) -> bool:
         return location.url in self.kept
@@ -61,11 +56,10 @@ class ToyBackend:
     def open(
         self, location: Location, *, durability: str, create: bool, read_only: bool, clock: Callable[[], float]
     ) -> Store:
-        if location.url not in self.kept:
-            if not create:
-                raise BankUnavailable(f"There is no bank at {location}.")
-            self.kept[location.url] = SqliteStore(":memory:", clock=clock)
-        return ToyStore(self.kept[location.url], location)
+        if location.url not in self.kept and not create:
+            raise BankUnavailable(f"There is no bank at {location}.")
+        tables = self.kept.setdefault(location.url, MemoryTables())
+        return RecordStore(ToyEngine(tables, location), clock)
 
     def checks(self, location: Location) -> Iterator[Check]:
         yield Check.ok("bank", f"{location} answers")
@@ -78,13 +72,11 @@ class ToyBackend:
 
 
 @pytest.fixture(autouse=True)
-def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyBackend]:
+def toy(monkeypatch: pytest.MonkeyPatch) -> ToyBackend:
     backend = ToyBackend()
     monkeypatch.setitem(BACKENDS, "toy", lambda: backend)
     monkeypatch.setenv("REASONINGBANK_BANK", URL)
-    yield backend
-    for store in backend.kept.values():
-        store.close()
+    return backend
 
 
 def teach() -> None:
@@ -121,14 +113,16 @@ def test_status_and_doctor_ask_the_store(rb):
     assert "geheim" not in status.out + doctor.out + rb("store", "k", "v").err
 
 
-def test_a_backup_of_it_is_a_file_and_a_rehearsal_makes_no_bank(rb, toy, tmp_path):
+def test_what_it_holds_moves_to_a_file_and_a_rehearsal_makes_no_bank(rb, toy, tmp_path):
     lines = tmp_path / "lines.jsonl"
     lines.write_text('{"title": "Wrap errors", "content": "with context"}\n')
     assert rb("import", lines, "--dry-run").code == 0
     assert toy.kept == {}
     assert rb("import", lines).code == 0
-    assert rb("backup", tmp_path / "copy.db").code == 0
-    with ReasoningBank.open(tmp_path / "copy.db", create=False) as copy:
+    assert "export it" in rb("backup", tmp_path / "copy.db").err
+    assert rb("export", tmp_path / "all.jsonl").code == 0
+    assert rb("--bank", tmp_path / "file.db", "import", tmp_path / "all.jsonl").code == 0
+    with ReasoningBank.open(tmp_path / "file.db", create=False) as copy:
         assert copy.status().memories == {"active": 1}
 
 

@@ -174,6 +174,7 @@ def test_every_engine_gives_the_same_answers_to_the_same_changes(acts: list[Act]
         first, second = (answer(act, store) for store in stores)
         assert first == second
     assert contents(stores[0]) == contents(stores[1])
+    assert stores[0].verify() == stores[1].verify()
     for store in stores:
         with store.read(TENANT) as reader:
             assert reader.count(Signal, {}) == len(reader.select(Signal, {}))

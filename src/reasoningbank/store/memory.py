@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from reasoningbank.core.errors import Conflict, StoreError
 from reasoningbank.location import MEMORY, Location
 from reasoningbank.ports import Damage, StoreInfo
+from reasoningbank.store.records.checks import find_inconsistencies
 from reasoningbank.store.selection import Selection, any_of
 from reasoningbank.store.tables import TABLES, Condition, IfTaken, Table
 
@@ -137,8 +138,10 @@ class MemoryTransaction:
         return self.tenant is None or not table.has_tenant or row["tenant"] == self.tenant
 
     def scan(self, selection: Selection) -> Iterable[Row]:
-        table, columns, where, joins, order, descending, after, limit, latest, _ = selection
+        table, columns, where, joins, order, descending, after, limit, latest, without, _ = selection
         found = self._found(table, where)
+        if without is not None:
+            found = [row for row in found if not any(self._joined(row, *without))]
         if latest:
             by, last = where[0][0], table.key[-1]
             found.sort(key=lambda row: (row[by], -row[last]))
@@ -270,7 +273,7 @@ class MemoryEngine:
 
     def checks(self) -> list[Damage]:
         self._check_open()
-        return []
+        return list(find_inconsistencies(self.scan))
 
     def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> NoReturn:
         del progress

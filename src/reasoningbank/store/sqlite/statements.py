@@ -26,7 +26,7 @@ _INSERTS: dict[tuple[Table, IfTaken], Insert] = {}
 
 
 def select(selection: Selection, tenant: str | None) -> Statement:
-    table, columns, where, joins, order, descending, after, limit, latest, by_index = selection
+    table, columns, where, joins, order, descending, after, limit, latest, without, by_index = selection
     values: list[Any] = []
     shapes = tuple([_shape(condition, values) for condition in where])
     if tenant is not None:
@@ -39,7 +39,7 @@ def select(selection: Selection, tenant: str | None) -> Statement:
     if limit is not None:
         values.append(limit)
     scope = (tenant is not None, after is not None, limit is not None)
-    asked = (table, columns, shapes, joins, order, descending, latest, by_index, scope)
+    asked = (table, columns, shapes, joins, order, descending, latest, (without, by_index), scope)
     text = _TEXTS.get(asked)
     if text is None:
         if len(_TEXTS) >= _MOST_TEXTS:
@@ -63,10 +63,10 @@ def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
     ordered_by: tuple[str, ...],
     descending: bool,
     latest: int,
-    index: str,
+    hints: tuple[Join | None, str],
     scope: tuple[bool, bool, bool],
 ) -> str:
-    scoped, goes_on, limited = scope
+    (without, index), (scoped, goes_on, limited) = hints, scope
     plain = [_column(column, table, joins) for column in asked if not _aggregate(column, table, joins)]
     columns = [_aggregate(column, table, joins) or _column(column, table, joins) for column in asked]
     conditions = [condition_of(shape, table, joins) for shape in shapes[1 if latest else 0 :]]
@@ -82,6 +82,10 @@ def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
         source += f" CROSS JOIN {join.table.name} ON {same}"
         if scoped and join.table.has_tenant:
             conditions.append(f"+{join.table.name}.tenant = ?")
+    if without is not None:
+        other = without.table.name
+        same = " AND ".join(f"{other}.{theirs} = {table.name}.{ours}" for ours, theirs in without.on)
+        conditions.append(f"NOT EXISTS (SELECT 1 FROM {other} WHERE {same})")
     order = [_column(column, table, joins) for column in ordered_by]
     if goes_on:
         conditions.append(f"({', '.join(order)}) {'<' if descending else '>'} ({', '.join('?' * len(order))})")
