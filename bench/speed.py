@@ -166,7 +166,7 @@ def _chroma_place(bank: Built) -> Path:
 
 
 def _vectors(corpus: Corpus, bank: Built) -> Iterator[np.ndarray]:
-    """The vectors of the first facet in full precision, in the order of the corpus."""
+    """The vectors in full precision, in the order of the corpus."""
     if bank.embedder == "local":
         yield from local_vectors(corpus, bank.scale)
         return
@@ -188,8 +188,7 @@ def _recall(report: Report, corpus: Corpus, bank: Built) -> None:
         got = []
         for vector in asked:
             found = index.search(Probe(vector=vector, text="", where=Filter(tenant=opened.tenant), depth=100))
-            # The first facet alone is scanned; the others help to rank.
-            best = np.argsort(-found.cosine[:, 0], kind="stable")[:TOP]
+            best = np.argsort(-found.cosine, kind="stable")[:TOP]
             got.append([number[found.ids[row]] for row in best])
     wanted = set().union(*got)
     best = np.full((len(asked), TOP), -2.0, np.float32)

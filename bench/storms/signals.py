@@ -146,7 +146,7 @@ def _written(bank: Bank) -> set[str]:
         texts = {memory.title for memory in memories}
         for memory in memories:
             if memory.key == "the first":
-                texts |= {one.description for one in (memory, *reader.revisions(memory.id))}
+                texts |= {one.description for one in (memory, *reader.revisions(Memory, memory.id))}
         texts |= {one.comment for one in reader.select(Signal, {})}
         texts |= {one.task for one in reader.select(Trajectory, {})}
     return texts

@@ -161,8 +161,10 @@ class RecordQueries(Protocol):
         """How many records there are for each value of the field `by`."""
         ...
 
-    def revisions(self, memory_id: str) -> list[Memory]:
-        """The earlier revisions of a memory, oldest first, without the current one."""
+    def revisions(self, kind: type[R], record_id: str) -> list[R]:
+        """The earlier revisions of a record, oldest first, without the current one. Only kinds that are revised
+        (`core.record_kinds`) have any.
+        """
         ...
 
     def erased(self, ids: Sequence[str]) -> set[str]:
@@ -254,11 +256,13 @@ class RecordChanges(Protocol):
     def add(self, record: Record) -> None: ...
 
     def revise(self, record: Record) -> None:
-        """Replace a record; for a memory the earlier revision stays readable."""
+        """Replace a record; where its kind is revised (`core.record_kinds`), the earlier revision stays readable, and a
+        session or an edge that says no later revision than the one it replaces is the next one.
+        """
         ...
 
-    def add_earlier(self, revision: Memory) -> None:
-        """An earlier revision of a memory that is here, taken over from elsewhere; one that is there stays."""
+    def add_earlier(self, revision: Record) -> None:
+        """An earlier revision of a record that is here, taken over from elsewhere; one that is there stays."""
         ...
 
     def rewrite(self, record: Record) -> None:
@@ -463,7 +467,7 @@ class Candidates:
 
     ids: list[str]
     cosine: Floats
-    """(n, facets); NaN where a facet has no vector (yet)."""
+    """NaN where there is no vector (yet)."""
     keyword: Floats
     """BM25; 0 where no query term occurs."""
     keyword_ceiling: float = 0.0
@@ -711,8 +715,8 @@ class Index(Protocol):
         """Ids of live memories without vectors, in the order in which `embed` takes them."""
         ...
 
-    def embed(self, ids: Sequence[str], vectors: Mapping[str, Floats]) -> None:
-        """Vectors by facet, a row for each id that `awaiting_vectors` just gave."""
+    def embed(self, ids: Sequence[str], vectors: Floats) -> None:
+        """A row for each id that `awaiting_vectors` just gave."""
         ...
 
     def clear(self) -> None:
@@ -725,7 +729,7 @@ class Index(Protocol):
 class IndexBuilds(Protocol):
     """Where the indexes of a bank lie. `name` says the build, the embedder and the policy, and begins with "BUILD-".
 
-    The index of past tasks lies under the same name with "-tasks" behind it.
+    The index of past tasks lies under the same name with "-tasks" behind it. `facet` says what vectors are made from.
     """
 
     def place(self, name: str) -> str:
@@ -734,15 +738,13 @@ class IndexBuilds(Protocol):
 
     def is_there(self, name: str) -> bool: ...
 
-    def open(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> Index | Halves:
+    def open(self, name: str, identity: EmbedderIdentity, facet: str) -> Index | Halves:
         """The index, made where there is none, and anew where it is damaged. A server is asked for nothing yet."""
         ...
 
-    def open_tasks(
-        self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...], *, anew: bool
-    ) -> Index | Halves: ...
+    def open_tasks(self, name: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> Index | Halves: ...
 
-    def inspect(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> Index | None:
+    def inspect(self, name: str, identity: EmbedderIdentity, facet: str) -> Index | None:
         """To look for damage in; None where there is none that could be looked for. Makes and mends nothing."""
         ...
 
@@ -781,11 +783,6 @@ class Embedder(Protocol):
     @property
     def costly(self) -> bool:
         """True when a vector costs money or a network call; the bank then keeps it with its records."""
-        ...
-
-    @property
-    def facets(self) -> tuple[str, ...]:
-        """("text",): one vector of everything that a memory says."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Floats:

@@ -131,7 +131,7 @@ def test_verify_names_what_the_index_lacks_has_too_much_or_knows_otherwise(path:
         bank.edit(filled[0], content="advice about number 0, edited")
         bank.forget(filled[1])
         assert bank.catch_up()
-        index = EmbeddedIndex.open(file_of(path, "CURRENT").parent, IDENTITY, ("text",))
+        index = EmbeddedIndex.open(file_of(path, "CURRENT").parent, IDENTITY, "text")
         with index.writing(wait_s=5) as granted:
             assert granted
             content = index._latest()
@@ -161,7 +161,7 @@ def test_damage_that_hides_a_memory_is_found_while_the_index_is_followed(path: P
 def test_what_is_stored_while_another_process_writes_the_index_is_found_at_once(path: Path, filled: list[str]) -> None:
     with opened(path) as bank:
         assert found(bank) == set(filled)
-        other = EmbeddedIndex.open(file_of(path, "CURRENT").parent, IDENTITY, ("text",))
+        other = EmbeddedIndex.open(file_of(path, "CURRENT").parent, IDENTITY, "text")
         with other.writing(wait_s=5) as granted:
             assert granted
             fresh = bank.record(title="fresh", content="advice about zanzibar")
@@ -279,7 +279,7 @@ def test_what_was_stored_last_is_found_while_the_index_lacks_nearly_everything(p
     with opened(path) as bank:
         bank.record(title="first", content="advice about beginnings")
         assert bank.catch_up()
-        other = EmbeddedIndex.open(file_of(path, "CURRENT").parent, IDENTITY, ("text",))
+        other = EmbeddedIndex.open(file_of(path, "CURRENT").parent, IDENTITY, "text")
         with other.writing(wait_s=5) as granted:
             assert granted
             bank.record_many({"title": f"t{n}", "content": f"advice about number {n}"} for n in range(3_000))

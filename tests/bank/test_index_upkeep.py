@@ -226,7 +226,7 @@ def test_another_confidence_policy_reads_the_same_signals_in_searches_too(path: 
         assert bank.status().policy == policy
 
 
-def test_an_index_with_the_facets_of_an_older_build_is_built_anew(path: Path, filled: set[str]) -> None:
+def test_an_index_with_the_vectors_of_other_texts_is_built_anew(path: Path, filled: set[str]) -> None:
     with opened(path) as bank:
         assert found(bank) == filled
     (about,) = Path(f"{path}.index").rglob("about.json")

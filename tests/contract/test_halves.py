@@ -115,15 +115,15 @@ class PlainBuilds:
     def is_there(self, name: str) -> bool:
         return name in self._kept
 
-    def open(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> Halves:
-        del facets
+    def open(self, name: str, identity: EmbedderIdentity, facet: str) -> Halves:
+        del facet
         return self._kept.setdefault(name, plain_halves(identity))
 
-    def open_tasks(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...], *, anew: bool) -> Halves:
+    def open_tasks(self, name: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> Halves:
         del anew
-        return self.open(f"{name}-tasks", identity, facets)
+        return self.open(f"{name}-tasks", identity, facet)
 
-    def inspect(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> None:
+    def inspect(self, name: str, identity: EmbedderIdentity, facet: str) -> None:
         """A dictionary is not damaged."""
 
     def info(self, name: str) -> IndexInfo | None:
@@ -161,7 +161,7 @@ class PlainBuilds:
 
 
 HALVES: dict[str, Callable[[Path], Halves]] = {
-    "embedded": lambda folder: EmbeddedIndex.open(folder / "index", IDENTITY, ("text",)).halves,
+    "embedded": lambda folder: EmbeddedIndex.open(folder / "index", IDENTITY, "text").halves,
     "plain": lambda _: plain_halves(IDENTITY),
 }
 

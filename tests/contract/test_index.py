@@ -17,7 +17,7 @@ from reasoningbank.ports import Filter, Index, IndexBatch, Probe
 
 IDENTITY = EmbedderIdentity(name="hash", model="m", dimension=32, revision="1")
 BACKENDS: dict[str, Callable[[Path], Index]] = {
-    "embedded": lambda folder: EmbeddedIndex.open(folder / "index", IDENTITY, ("text",)),
+    "embedded": lambda folder: EmbeddedIndex.open(folder / "index", IDENTITY, "text"),
 }
 
 
@@ -56,7 +56,7 @@ def embed_all(index: Index, vector_of: Callable[[str], np.ndarray]) -> None:
     with index.writing(wait_s=10.0) as granted:
         assert granted
         while ids := index.awaiting_vectors(7):
-            index.embed(ids, {"text": np.stack([vector_of(i) for i in ids])})
+            index.embed(ids, np.stack([vector_of(i) for i in ids]))
 
 
 def found(index: Index, text: str = "shared words", **where: object) -> list[str]:
@@ -146,7 +146,7 @@ def test_the_nearest_vectors_come_first_and_nan_marks_those_without(index: Index
     for row in (0, 17, 59):
         probe = Probe(vector=vectors[row], text="nothing in common", where=Filter(tenant="t"), depth=10)
         candidates = index.fused.search(probe)
-        cosine = np.nan_to_num(candidates.cosine[:, 0], nan=-2.0)
+        cosine = np.nan_to_num(candidates.cosine, nan=-2.0)
         best = [candidates.ids[i] for i in np.argsort(-cosine)[:5]]
         expected = np.argsort(-(vectors @ vectors[row]))[:5]
         assert numbers(best) == expected.tolist()
@@ -154,7 +154,7 @@ def test_the_nearest_vectors_come_first_and_nan_marks_those_without(index: Index
         assert kept @ vectors[row] == pytest.approx(1.0, abs=0.01)
     probe = Probe(vector=vectors[0], text="title60", where=Filter(tenant="t"), depth=10)
     candidates = index.fused.search(probe)
-    assert np.isnan(candidates.cosine[candidates.ids.index("mem_00060"), 0])
+    assert np.isnan(candidates.cosine[candidates.ids.index("mem_00060")])
 
 
 def test_the_ceiling_tells_how_much_of_the_query_was_met(index: Index) -> None:

@@ -301,8 +301,36 @@ def test_every_earlier_revision_stays_readable_in_order(store: Store) -> None:
         versions.append(replace(versions[-1], content=f"version {number}", revision=number, updated_at=float(number)))
         revise(store, versions[-1])
     with store.read("t") as reader:
-        assert reader.revisions(first.id) == versions[:-1]
+        assert reader.revisions(Memory, first.id) == versions[:-1]
         assert reader.get(Memory, [first.id])[first.id] == versions[-1]
+
+
+def test_sessions_and_edges_keep_what_they_said_before_and_lose_it_with_themselves(store: Store) -> None:
+    session, edge = a_trajectory(), an_edge(1, "mem_t_000001", "mem_t_000002")
+    add(store, a_memory(1), a_memory(2), session, edge)
+    # Whoever says no later revision than the one that is there says the next one.
+    ended, twice = replace(session, outcome="success", ended_at=2.0), replace(edge, text="closely")
+    revise(store, ended)
+    with store.read("t") as reader:
+        assert reader.revisions(Trajectory, session.id) == [], "the end of a session unsays nothing"
+    revise(store, replace(ended, metadata={"said": "otherwise"}))
+    revise(store, twice)
+    store.write("t", lambda w: w.revise(replace(w.get(Edge, [edge.id])[edge.id], weight=1.0, revision=7)))
+    with store.read("t") as reader:
+        assert reader.revisions(Trajectory, session.id) == [replace(ended, revision=2)]
+        assert reader.get(Trajectory, [session.id])[session.id].revision == 3
+        assert reader.revisions(Edge, edge.id) == [edge, replace(twice, revision=2)]
+        assert reader.get(Edge, [edge.id])[edge.id] == replace(twice, weight=1.0, revision=7)
+        assert reader.revisions(Signal, "sig_t_1") == []
+    store.write("t", lambda w: w.rewrite(replace(ended, revision=2, task="rewritten")))
+    with store.read("t") as reader:
+        assert reader.revisions(Trajectory, session.id)[0].task == "rewritten"
+        assert reader.get(Trajectory, [session.id])[session.id].task == "a task"
+    assert store.verify() == []
+    store.write("t", lambda w: w.remove(Trajectory, session.id))
+    store.write("t", lambda w: w.remove(Memory, "mem_t_000001"))
+    with store.read("t") as reader:
+        assert reader.revisions(Trajectory, session.id) == reader.revisions(Edge, edge.id) == []
 
 
 def test_a_revision_taken_over_from_elsewhere_does_not_replace_one_that_is_here(store: Store) -> None:
@@ -311,7 +339,7 @@ def test_a_revision_taken_over_from_elsewhere_does_not_replace_one_that_is_here(
     revise(store, replace(first, content="second", revision=2))
     store.write("t", lambda w: w.add_earlier(replace(first, content="a forgery")))
     with store.read("t") as reader:
-        assert reader.revisions(first.id) == [first]
+        assert reader.revisions(Memory, first.id) == [first]
 
 
 def test_a_rewritten_record_says_the_new_and_nothing_keeps_the_old(store: Store) -> None:
@@ -325,7 +353,7 @@ def test_a_rewritten_record_says_the_new_and_nothing_keeps_the_old(store: Store)
     store.write("t", lambda w: w.rewrite(replace(first, content="then")))
     with store.read("t") as reader:
         assert reader.get(Memory, [first.id])[first.id] == replace(second, content="now")
-        assert reader.revisions(first.id) == [replace(first, content="then")]
+        assert reader.revisions(Memory, first.id) == [replace(first, content="then")]
         assert reader.vectors(IDENTITY, [first.id]) == {}
     assert [(change.kind, change.op) for change in store.changes(head, 10)] == [("memory", Op.REVISE)] * 2
     assert store.verify() == []
@@ -355,7 +383,7 @@ def test_a_key_belongs_to_one_live_memory_of_a_namespace(store: Store) -> None:
     with pytest.raises(Conflict):
         revise(store, a_memory(3, key="k", revision=2))
     with store.read("t") as reader:
-        assert reader.revisions("mem_t_000003") == []
+        assert reader.revisions(Memory, "mem_t_000003") == []
 
 
 def test_a_unit_may_catch_a_conflict_and_go_on(store: Store) -> None:
@@ -391,7 +419,7 @@ def test_removing_a_memory_takes_everything_about_it_and_leaves_a_tombstone(stor
     store.write("t", lambda w: w.remove(Memory, memory.id))
     with store.read("t") as reader:
         assert reader.get(Memory, [memory.id]) == {}
-        assert reader.revisions(memory.id) == []
+        assert reader.revisions(Memory, memory.id) == []
         assert [s.memory_id for s in reader.select(Signal, {})] == [other.id]
         assert reader.count(Edge, {}) == 0
         assert reader.vectors(IDENTITY, [memory.id]) == {}
@@ -786,7 +814,7 @@ def test_a_read_sees_one_moment_however_much_is_written_meanwhile(store: Store) 
         assert reader.count(Memory, {}) == 1
         assert reader.count(Signal, {}) == 0
         assert reader.get(Memory, ["mem_t_000001"])["mem_t_000001"].content == "content 1"
-        assert reader.revisions("mem_t_000001") == []
+        assert reader.revisions(Memory, "mem_t_000001") == []
     with store.read("t") as reader:
         assert reader.count(Memory, {}) == 2
 
@@ -847,7 +875,7 @@ def test_no_reader_method_shows_what_belongs_to_another_tenant(store: Store) -> 
                 assert reader.count(kind, {}) == 0
                 assert reader.tally(kind, "id") == {}
             assert reader.select(Memory, {"key": "k", "tags": "x"}) == []
-            assert reader.revisions(memory.id) == []
+            assert reader.revisions(Memory, memory.id) == []
             assert reader.vectors(IDENTITY, [memory.id]) == {}
             assert reader.exposure_counts([memory.id]) == {}
             assert reader.shown_in(trajectory.id) == {}
@@ -898,7 +926,7 @@ def contents(reader: object) -> list[object]:
     return [
         *(reader.select(kind, {}) for kind in kinds),  # type: ignore[attr-defined]
         *(reader.side_records(kind) for kind in sidecars),  # type: ignore[attr-defined]
-        reader.revisions("mem_t_000001"),  # type: ignore[attr-defined]
+        reader.revisions(Memory, "mem_t_000001"),  # type: ignore[attr-defined]
     ]
 
 

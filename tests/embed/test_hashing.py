@@ -116,7 +116,6 @@ def test_a_dimension_below_one_is_refused() -> None:
 
 def test_identity_names_the_dimension() -> None:
     assert str(HashEmbedder(1536).identity) == "hash/ngram-1-2-3/1536/1"
-    assert HashEmbedder().facets == ("text",)
     assert not HashEmbedder().costly
 
 

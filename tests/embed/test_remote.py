@@ -200,6 +200,5 @@ def test_senseless_numbers_are_refused() -> None:
 def test_the_port_says_what_a_vector_costs_and_hides_the_key() -> None:
     embedder = OpenAIEmbedder(api_key=KEY)
     assert embedder.costly
-    assert embedder.facets == ("text",)
     assert str(embedder.identity) == "openai/text-embedding-3-small/1536/1"
     assert KEY not in repr(embedder)

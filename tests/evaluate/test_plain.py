@@ -13,7 +13,7 @@ from reasoningbank.ports import Candidates
 def candidates(cosine: list[float], keyword: list[float]) -> Candidates:
     return Candidates(
         ids=[f"m{i}" for i in range(len(cosine))],
-        cosine=np.array([[value, np.nan] for value in cosine], np.float32).reshape(-1, 2),
+        cosine=np.array(cosine, np.float32),
         keyword=np.array(keyword, np.float32),
         keyword_ceiling=4.0,
         form=np.zeros(len(cosine), np.float32),

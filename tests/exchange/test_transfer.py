@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankError, InvalidInput
-from reasoningbank.core.types import EdgeKind
+from reasoningbank.core.frozen import replace
+from reasoningbank.core.learning import Episode, EpisodeStep
+from reasoningbank.core.types import Edge, EdgeKind, Trajectory
 
 TEXT = st.text(min_size=1, max_size=40).filter(str.strip)
 NAME = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=12).filter(
@@ -274,3 +276,41 @@ def test_an_import_into_a_bank_that_is_written_meanwhile_loses_neither(tmp_path:
         writer.join(60)
         assert problems == []
         assert b.status().memories == {"active": 1_550}
+
+
+def test_what_sessions_and_edges_said_before_comes_along_and_twice_adds_nothing(tmp_path: Path, bank) -> None:
+    one, two = (bank.record(title=title, content="x").id for title in ("one", "two"))
+    bank.link(one, two, "requires", text="first")
+    edge = bank.link(one, two, "requires", text="second")
+    told = Episode(task="a task", namespace="n", source="log", steps=(EpisodeStep(action="a"),))
+    session = bank.keep(told).trajectory
+    bank.keep(replace(told, steps=(*told.steps, EpisodeStep(action="b")), outcome="failure"))
+    out = tmp_path / "out.jsonl"
+    out.write_text("\n".join(bank.export_lines()), "utf-8")
+    for restore in (True, False):
+        with ReasoningBank.open(tmp_path / f"{restore}.db", embedder="hash", namespace="n") as other:
+            taken = other.import_from(out, restore=restore)
+            assert not taken.skipped
+            assert (taken.added["trajectory_revision"], taken.added["edge_revision"]) == (1, 1)
+            again = other.import_from(out, restore=restore)
+            assert not again.added
+            assert not again.skipped
+            with other.context.store.read("local") as reader:
+                assert [one.text for one in reader.revisions(Edge, edge.id)] == ["first"]
+                assert [one.outcome for one in reader.revisions(Trajectory, session.id)] == ["unknown"]
+            assert other.verify() == []
+    assert edge.revision == 2
+
+
+def test_a_file_changes_no_edge_that_is_here_and_a_restore_brings_its_later_revision(tmp_path: Path, bank) -> None:
+    one, two = (bank.record(title=title, content="x").id for title in ("one", "two"))
+    edge = bank.link(one, two, "requires", text="as it is here")
+    lines = [json.loads(line) for line in bank.export_lines()]
+    forged = [{**line, "text": "forged", "revision": 9} if line["type"] == "edge" else line for line in lines]
+    path = tmp_path / "forged.jsonl"
+    path.write_text("\n".join(map(json.dumps, forged)), "utf-8")
+    taken = bank.import_from(path)
+    assert [item.why for item in taken.skipped] == [f"{edge.id} is here already, with other contents"]
+    assert bank.edges()[0].edge == edge
+    assert bank.import_from(path, restore=True).revised == 1
+    assert (bank.edges()[0].edge.text, bank.edges()[0].edge.revision) == ("forged", 9)

@@ -359,7 +359,7 @@ def test_an_error_at_any_write_is_typed_and_neither_corrupts_nor_lies(
         with store.read("local") as reader:
             kept = {m.id: m.content for m in reader.select(Memory, {})}
             for memory_id, content in acknowledged.items():
-                versions = {kept.get(memory_id), *(r.content for r in reader.revisions(memory_id))}
+                versions = {kept.get(memory_id), *(r.content for r in reader.revisions(Memory, memory_id))}
                 assert content in versions, f"acknowledged and lost at call {at}"
             assert not gone & kept.keys(), f"erased and back at call {at}"
         numbers = [change.seq for change in store.changes(0, 1_000)]

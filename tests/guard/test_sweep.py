@@ -46,7 +46,7 @@ def spoil(bank: ReasoningBank, secret) -> str:
         ):
             for record in writer.select(kind, {}):
                 writer.rewrite(replace(record, **{field: f"{field} with {secret()} retrying"}))
-        (earlier,) = writer.revisions(kept.id)
+        (earlier,) = writer.revisions(Memory, kept.id)
         writer.rewrite(replace(earlier, title=secret(), metadata={"token": secret()}, tags=(secret(),)))
         for shown in writer.side_records(Exposure):
             writer.rewrite_side_record(shown, replace(shown, trajectory_id=secret()))

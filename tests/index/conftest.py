@@ -82,7 +82,7 @@ class Oracle:
     """Every memory and vector in plain dictionaries, searched by the book."""
 
     memories: dict[str, Memory] = field(default_factory=dict)
-    vectors: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    vectors: dict[str, np.ndarray] = field(default_factory=dict)
 
     def passes(self, where: Filter) -> tuple[list[Memory], dict[str, int]]:
         checks: list[tuple[str, Callable[[Memory], bool]]] = [
@@ -121,10 +121,10 @@ class Oracle:
                 scores[memory_id] += times * idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * lengths[memory_id] / mean))
         return scores
 
-    def cosine(self, memory_id: str, query: np.ndarray, facet: int) -> float:
+    def cosine(self, memory_id: str, query: np.ndarray) -> float:
         if memory_id not in self.vectors:
             return math.nan
-        vector = self.vectors[memory_id][facet]
+        vector = self.vectors[memory_id]
         length = float(np.linalg.norm(vector) * np.linalg.norm(query))
         return float(vector @ query) / length if length else math.nan
 
@@ -144,7 +144,6 @@ class Bench:
 
     index: EmbeddedIndex
     dimension: int
-    facets: tuple[str, ...]
     oracle: Oracle = field(default_factory=Oracle)
     applied: int = 0
 
@@ -171,14 +170,10 @@ class Bench:
         with self.index.writing(wait_s=5) as granted:
             assert granted
             ids = self.index.awaiting_vectors(limit)
-            vectors = {}
-            for facet in self.facets:
-                block = rng.standard_normal((len(ids), self.dimension)).astype(np.float32)
-                block[rng.random(len(ids)) < empty_share] = 0
-                vectors[facet] = block
+            vectors = rng.standard_normal((len(ids), self.dimension)).astype(np.float32)
+            vectors[rng.random(len(ids)) < empty_share] = 0
             self.index.embed(ids, vectors)
-        for row, memory_id in enumerate(ids):
-            self.oracle.vectors[memory_id] = [vectors[facet][row] for facet in self.facets]
+        self.oracle.vectors.update(zip(ids, vectors, strict=True))
         return len(ids)
 
     def search(self, text: str = "", vector: np.ndarray | None = None, depth: int = 10, **where: Any) -> Candidates:
@@ -202,13 +197,12 @@ class Bench:
             assert found.scopes[row] == self.oracle.memories[memory_id].scope
             assert found.standings[row] == standing_of(self.oracle.memories[memory_id])
         for memory_id in allowed:
-            nearness = math.nan if vector is None else self.oracle.cosine(memory_id, vector, 0)
+            nearness = math.nan if vector is None else self.oracle.cosine(memory_id, vector)
             if not math.isnan(nearness):
                 best[memory_id] = nearness
         for row, memory_id in enumerate(found.ids):
-            for i in range(len(self.facets)):
-                expected = math.nan if vector is None else self.oracle.cosine(memory_id, vector, i)
-                assert found.cosine[row, i] == pytest.approx(expected, abs=2e-3, nan_ok=True)
+            expected = math.nan if vector is None else self.oracle.cosine(memory_id, vector)
+            assert found.cosine[row] == pytest.approx(expected, abs=2e-3, nan_ok=True)
         self._holds_the_best(found, best, depth, 2e-3)
         self._holds_the_best(found, {i: score for i, score in bm25.items() if score > 0 and i in allowed}, depth, 1e-3)
 
@@ -227,12 +221,10 @@ def identity(dimension: int) -> EmbedderIdentity:
 def open_bench(tmp_path: Path) -> Any:
     opened: list[EmbeddedIndex] = []
 
-    def open_one(
-        dimension: int = 24, facets: tuple[str, ...] = ("text",), name: str = "index", *, read_only: bool = False
-    ) -> Bench:
-        index = EmbeddedIndex.open(tmp_path / name, identity(dimension), facets, read_only=read_only)
+    def open_one(dimension: int = 24, facet: str = "text", name: str = "index", *, read_only: bool = False) -> Bench:
+        index = EmbeddedIndex.open(tmp_path / name, identity(dimension), facet, read_only=read_only)
         opened.append(index)
-        return Bench(index, dimension, facets)
+        return Bench(index, dimension)
 
     yield open_one
     for index in opened:

@@ -110,7 +110,7 @@ def test_erased_means_gone_from_every_file(open_bench, memory, tmp_path) -> None
     secret = memory("mem_secret_of_mine", title="xyzzyplugh", content="retry")
     bench.apply(added=[memory("mem_a", title="retry"), secret, memory("x" * 90 + "secret_long", title="cache")])
     bench.embed(np.random.default_rng(1))
-    vector = bench.oracle.vectors["mem_secret_of_mine"][0]
+    vector = bench.oracle.vectors["mem_secret_of_mine"]
     full = (vector / np.linalg.norm(vector)).astype(np.float16).tobytes()
     bench.apply(revised=[replace(secret, content="timeout")])
     assert full in files_of(tmp_path)
@@ -189,7 +189,7 @@ def test_a_vector_made_for_an_older_revision_is_not_given_to_the_newer(open_benc
     ids = bench.index.awaiting_vectors(10)
     bench.apply(revised=[memory("mem_a", title="new words")])
     with bench.index.writing(wait_s=1):
-        bench.index.embed(ids, {"text": np.ones((2, 8), np.float32)})
+        bench.index.embed(ids, np.ones((2, 8), np.float32))
     assert bench.index.awaiting_vectors(10) == ["mem_a"]
 
 
@@ -197,7 +197,7 @@ def test_vectors_for_ids_nobody_asked_for_are_refused(open_bench, memory) -> Non
     bench = open_bench(8)
     bench.apply(added=[memory("mem_a", title="retry")])
     with bench.index.writing(wait_s=1), pytest.raises(InvalidInput):
-        bench.index.embed(["mem_a"], {"text": np.ones((1, 8), np.float32)})
+        bench.index.embed(["mem_a"], np.ones((1, 8), np.float32))
 
 
 def test_writing_without_the_right_is_refused(open_bench) -> None:

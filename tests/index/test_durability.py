@@ -31,7 +31,7 @@ from reasoningbank.index.embedded import EmbeddedIndex
 from reasoningbank.ports import *
 
 IDENTITY = EmbedderIdentity(name="test", model="random", dimension={DIMENSION}, revision="1")
-index = EmbeddedIndex.open(Path(sys.argv[1]), IDENTITY, ("text",))
+index = EmbeddedIndex.open(Path(sys.argv[1]), IDENTITY, "text")
 
 def memory(number, words="retry"):
     made = Memory(
@@ -47,7 +47,7 @@ def vector(number):
 
 def embed():
     ids = index.awaiting_vectors(100_000)
-    index.embed(ids, {{"text": np.stack([vector(int(i[4:])) for i in ids])}})
+    index.embed(ids, np.stack([vector(int(i[4:])) for i in ids]))
 """
 # Memory n arrives in batch n // 5; batch k also revises the first memory of batch k - 1 and erases one of batch k - 30.
 FOLLOW = """
@@ -90,12 +90,12 @@ def check_life(index: EmbeddedIndex, batches: int) -> None:
         memory_id = f"mem_{number:026d}"
         found = index.search(probe(f"word{number}", vector_of(memory_id), 1))
         assert found.ids == [memory_id]
-        assert found.cosine[0, 0] == pytest.approx(1, abs=1e-2)
+        assert found.cosine[0] == pytest.approx(1, abs=1e-2)
         assert found.standings[0].created_at == number
 
 
 def test_one_process_writes_and_another_sees_it(tmp_path: Path) -> None:
-    index = EmbeddedIndex.open(tmp_path, IDENTITY, ("text",))
+    index = EmbeddedIndex.open(tmp_path, IDENTITY, "text")
     assert index.search(probe("retry")).ids == []
     code = """
 for line in sys.stdin:
@@ -118,7 +118,7 @@ for line in sys.stdin:
 
 
 def test_a_reader_searching_all_the_while_never_sees_damage(tmp_path: Path) -> None:
-    index = EmbeddedIndex.open(tmp_path, IDENTITY, ("text",))
+    index = EmbeddedIndex.open(tmp_path, IDENTITY, "text")
     with run(FOLLOW + "with index.writing(wait_s=5): follow(150)\nprint('done')", tmp_path) as other:
         seen = 0
         while other.poll() is None:
@@ -140,7 +140,7 @@ with index.writing(wait_s=5) as granted:
         follow(last)
         print(last, flush=True)
 """
-    reader = EmbeddedIndex.open(tmp_path, IDENTITY, ("text",))
+    reader = EmbeddedIndex.open(tmp_path, IDENTITY, "text")
     for _ in range(2):
         with run(FOLLOW + code, tmp_path) as writer:
             assert writer.stdout is not None
@@ -156,7 +156,7 @@ with index.writing(wait_s=5) as granted:
 
 
 def test_only_one_process_may_write(tmp_path: Path) -> None:
-    index = EmbeddedIndex.open(tmp_path, IDENTITY, ("text",))
+    index = EmbeddedIndex.open(tmp_path, IDENTITY, "text")
     code = """
 with index.writing(wait_s=5) as granted:
     print(granted, flush=True)
@@ -302,7 +302,7 @@ def test_an_index_of_another_embedder_is_refused(open_bench, tmp_path) -> None:
     with pytest.raises(EmbedderMismatch):
         open_bench(9)
     with pytest.raises(EmbedderMismatch):
-        open_bench(8, ("text", "context"))
+        open_bench(8, "context")
 
 
 def test_an_index_of_a_newer_version_is_refused(open_bench, random_memories, monkeypatch) -> None:

@@ -34,9 +34,8 @@ FILTERS = [
 
 
 @pytest.mark.parametrize("where", FILTERS, ids=str)
-@pytest.mark.parametrize("facets", [("text",), ("text", "context")])
-def test_every_filter_gives_what_the_oracle_gives(open_bench, random_memories, words, where, facets) -> None:
-    bench = open_bench(24, facets)
+def test_every_filter_gives_what_the_oracle_gives(open_bench, random_memories, words, where) -> None:
+    bench = open_bench(24)
     numbers, rng = np.random.default_rng(3), random.Random(3)
     bench.apply(added=random_memories(1, 150))
     bench.embed(numbers, 100, empty_share=0.2)
@@ -64,7 +63,7 @@ def test_bits_find_what_a_full_scan_finds(open_bench, memory) -> None:
     numbers = np.random.default_rng(5)
     bench.apply(added=[memory(f"mem_{i:026d}", namespace=f"ns{i % 3}") for i in range(6000)])
     bench.embed(numbers)
-    everything = np.stack([bench.oracle.vectors[f"mem_{i:026d}"][0] for i in range(6000)])
+    everything = np.stack([bench.oracle.vectors[f"mem_{i:026d}"] for i in range(6000)])
     everything /= np.linalg.norm(everything, axis=1, keepdims=True)
     hits = 0
     for _ in range(20):
@@ -85,7 +84,7 @@ def test_sparse_nonnegative_vectors_are_found_too(open_bench, memory) -> None:
     vectors = numbers.random((count, 256)).astype(np.float32) * (numbers.random((count, 256)) < 0.1)
     bench.apply(added=[memory(f"mem_{i:026d}") for i in range(count)])
     with bench.index.writing(wait_s=1):
-        bench.index.embed(bench.index.awaiting_vectors(count), {"text": vectors})
+        bench.index.embed(bench.index.awaiting_vectors(count), vectors)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     hits = 0
     for row in range(0, 400, 10):
@@ -108,7 +107,7 @@ def test_keywords_agree_with_the_oracle_across_segments_and_tail(open_bench, ran
 def test_an_empty_index_finds_nothing(open_bench) -> None:
     found = open_bench(3).search("anything", np.ones(3, np.float32))
     assert found.ids == []
-    assert found.cosine.shape == (0, 1)
+    assert found.cosine.shape == (0,)
     assert (found.considered, found.exhausted, dict(found.filtered_out)) == (0, True, {})
 
 
@@ -118,7 +117,7 @@ def test_a_zero_query_vector_means_keywords_only(open_bench, memory) -> None:
     bench.embed(np.random.default_rng(1))
     found = bench.search("retry", np.zeros(8, np.float32))
     assert found.ids == ["mem_a"]
-    assert math.isnan(found.cosine[0, 0])
+    assert math.isnan(found.cosine[0])
 
 
 def test_a_zero_vector_is_an_absent_one(open_bench, memory) -> None:
@@ -126,7 +125,7 @@ def test_a_zero_vector_is_an_absent_one(open_bench, memory) -> None:
     bench.apply(added=[memory("mem_a", title="retry")])
     bench.embed(np.random.default_rng(1), empty_share=1.0)
     assert bench.search(vector=np.ones(8, np.float32)).ids == []
-    assert math.isnan(bench.search("retry", np.ones(8, np.float32)).cosine[0, 0])
+    assert math.isnan(bench.search("retry", np.ones(8, np.float32)).cosine[0])
     assert bench.index.info().awaiting_vectors == 0
 
 
@@ -191,7 +190,7 @@ def test_handles_give_vectors_back_and_stale_ones_give_zeros(open_bench, memory)
         if memory_id == "mem_c":
             assert not vectors[row].any()
         else:
-            expected = bench.oracle.vectors[memory_id][0]
+            expected = bench.oracle.vectors[memory_id]
             assert vectors[row] == pytest.approx(expected / np.linalg.norm(expected), abs=1e-3)
     bench.apply(erased=["mem_a"])
     assert not bench.index.vectors_of(found, range(len(found.ids))).any()

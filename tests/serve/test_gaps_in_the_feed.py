@@ -106,7 +106,7 @@ def test_the_changes_api_and_its_stream_miss_nothing(gappy: Path, stream) -> Non
 
 def test_what_follows_the_feed_for_itself_is_up_to_date(gappy: Path) -> None:
     with ReasoningBank.open(gappy, namespace="n") as bank:
-        place = place_of(str(gappy))
+        place = place_of(bank.status().store.location)
         place.troubles("n").parent.mkdir(parents=True, exist_ok=True)
         assert refresh(bank.context, place, "n") == 0
         fill(bank, 0, 5)

@@ -142,7 +142,7 @@ def _reply(bank: ReasoningBank, asked: Asked, question: Question, position: Mapp
 
     anything = bank.search(question.text, limit=1, floor=0.0, min_confidence=0.0).memories
     shown = bank.search(question.text, limit=1, min_confidence=0.0).memories
-    cosines = bank.candidates(question.text, depth=DEPTH).cosine[:, 0]
+    cosines = bank.candidates(question.text, depth=DEPTH).cosine
     return Reply(
         asked=asked,
         relevance=anything[0].relevance if anything else 0.0,

@@ -65,7 +65,7 @@ def plain_rankings(candidates: Candidates, position: Mapping[str, int], barred: 
 
 
 def _whole_text(cosine: NDArray[np.float32]) -> Scores:
-    found: Scores = np.maximum(np.nan_to_num(cosine[:, 0], nan=0.0), 0.0).astype(np.float64)
+    found: Scores = np.maximum(np.nan_to_num(cosine, nan=0.0), 0.0).astype(np.float64)
     return found
 
 

@@ -227,9 +227,10 @@ class Bank:
         if vector is None:
             return memories.record(self._context, wanted)
         from reasoningbank.bank.search import unit_vector
+        from reasoningbank.recall.index_follower import Follower
 
         identity = self._engine.identity
-        vectors = {self._engine.first_facet: unit_vector(vector, identity.dimension)}
+        vectors = {Follower.facet: unit_vector(vector, identity.dimension)}
         return memories.record(self._context, wanted, identity=identity, vectors=vectors)
 
     def store(self, key: str, value: str, **options: Any) -> Remembered:

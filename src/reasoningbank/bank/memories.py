@@ -57,12 +57,11 @@ _DRAFT_FIELDS = frozenset(f.name for f in fields(Draft))
 
 def draft_of(given: Draft | Mapping[str, Any] | None, options: Mapping[str, Any]) -> Draft:
     values = options if given is None or isinstance(given, Draft) else {**given, **options}
-    if not values.keys().isdisjoint(NAMESPACE_ALIASES):
+    if not values.keys() <= _DRAFT_FIELDS:
         values = rename_aliases(values, NAMESPACE_ALIASES)
-    unknown = values.keys() - _DRAFT_FIELDS
-    if unknown:
-        listed = ", ".join(sorted(map(str, unknown)))
-        raise InvalidInput(f"A memory has no field {listed}: use {', '.join(sorted(_DRAFT_FIELDS))}.")
+        if unknown := values.keys() - _DRAFT_FIELDS:
+            listed = ", ".join(sorted(map(str, unknown)))
+            raise InvalidInput(f"A memory has no field {listed}: use {', '.join(sorted(_DRAFT_FIELDS))}.")
     if isinstance(given, Draft):
         return replace(given, **values) if values else given
     missing = [name for name in ("title", "content") if name not in values]
@@ -193,7 +192,7 @@ def _recount(context: BankContext, writer: Writer, memory: Memory, editor: str, 
 
 def _take_over(writer: Writer, memory: Memory) -> None:
     """Let the evidence about the text before count for this one too: as copies, named so that none is made twice."""
-    others = [one.advice_id for one in writer.revisions(memory.id) if one.advice_id != memory.advice_id]
+    others = [one.advice_id for one in writer.revisions(Memory, memory.id) if one.advice_id != memory.advice_id]
     for signal in writer.select(Signal, {"memory_id": memory.id}) if others else ():
         if signal.advice_id == others[-1]:
             copied = taken_over_id(signal, memory.advice_id)
@@ -209,7 +208,7 @@ def _advice_id(context: BankContext, reader: Reader, before: Memory, after: Memo
         # Imported here: most changes are to something else than the text.
         from reasoningbank.core.advice import is_same_advice
 
-        for known in (before, *reversed(reader.revisions(before.id))):
+        for known in (before, *reversed(reader.revisions(Memory, before.id))):
             if is_same_advice(known, after):
                 return known.advice_id
     return context.ids.new("adv")

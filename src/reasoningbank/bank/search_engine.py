@@ -25,11 +25,6 @@ class SearchEngine(Protocol):
     def identity(self) -> EmbedderIdentity: ...
 
     @property
-    def first_facet(self) -> str:
-        """The facet that a vector given by a caller is of."""
-        ...
-
-    @property
     def holdout(self) -> float:
         """The chance that a memory which would have been shown in a session is withheld."""
         ...

@@ -58,7 +58,6 @@ class NoSearch:
 
     def __init__(self, engine: Any) -> None:
         self.identity: EmbedderIdentity = engine.identity
-        self.first_facet: str = engine.first_facet
         self.holdout: float = engine.holdout
 
     def require_configured_embedder(self) -> None:

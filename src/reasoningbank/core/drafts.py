@@ -179,7 +179,7 @@ def memory_from(
         task_type=optional_name(draft.task_type, "task_type"),
         cognitive_pattern=optional_name(draft.cognitive_pattern, "cognitive_pattern"),
         origin=clean_origin(draft.origin),
-        parents=_parents(draft.parents),
+        parents=() if draft.parents == () else _parents(draft.parents),
         source=optional_name(draft.source, "source"),
         metadata=clean_metadata(draft.metadata) if draft.metadata else {},
         initial_confidence=clean_fraction(confidence, "initial_confidence"),

@@ -67,6 +67,8 @@ class RecordKind:
     """What its ids begin with; none for what is kept beside the records."""
     made_at: str = ""
     """The field that says when it was made; lists are ordered by it and then by id. Without one, by id."""
+    changed_at: str = ""
+    """The field that says when a revision of it was made, if any."""
     refers: Mapping[str, tuple[type[Record], ...]] = _NONE
     """Fields that hold ids of other records, with the kinds that may be meant."""
     needs: tuple[str, ...] = ()
@@ -78,6 +80,8 @@ class RecordKind:
     """Fields that were added to a table in use, always as the last ones, with the value of rows from before."""
     noun_of_earlier: str = ""
     """What an earlier revision is called in exports."""
+    table_of_earlier: str = ""
+    """Where earlier revisions lie."""
     words: tuple[str, ...] = ()
     """What people call one and several of them, where that is not the noun with an s."""
     exported: bool = True
@@ -91,6 +95,7 @@ class RecordKind:
 
 _ADVICE = "advice_id"
 _ADVICE_SINCE = MappingProxyType({_ADVICE: ""})
+_REVISION_SINCE = MappingProxyType({"revision": 1})
 _LISTS = frozenset({"parents"})
 
 KINDS: tuple[RecordKind, ...] = (
@@ -99,10 +104,12 @@ KINDS: tuple[RecordKind, ...] = (
         table="memories",
         noun="memory",
         noun_of_earlier="revision",
+        table_of_earlier="revisions",
         words=("memory", "memories"),
         keeping=Keeping.REVISED,
         prefix="mem",
         made_at="created_at",
+        changed_at="updated_at",
         texts=(
             "namespace", "title", "description", "content", "key", "tags", "agent", "task_type", "cognitive_pattern",
             "origin", "parents", "source", "metadata",
@@ -130,12 +137,16 @@ KINDS: tuple[RecordKind, ...] = (
         record_type=Trajectory,
         table="trajectories",
         noun="trajectory",
+        noun_of_earlier="trajectory_revision",
+        table_of_earlier="trajectory_revisions",
         words=("session", "sessions"),
-        keeping=Keeping.STATE,
+        keeping=Keeping.REVISED,
         prefix="trj",
         made_at="started_at",
+        changed_at="ended_at",
         texts=("namespace", "task", "agent", "outcome", "metadata"),
         optional=("agent", "outcome", "ended_at"),
+        later=_REVISION_SINCE,
     ),
     RecordKind(
         record_type=Step,
@@ -152,13 +163,16 @@ KINDS: tuple[RecordKind, ...] = (
         record_type=Edge,
         table="edges",
         noun="edge",
-        keeping=Keeping.STATE,
+        noun_of_earlier="edge_revision",
+        table_of_earlier="edge_revisions",
+        keeping=Keeping.REVISED,
         prefix="edg",
         made_at="created_at",
         texts=("text", "tags", "evidence"),
         refers={"source_id": (Memory,), "target_id": (Memory,)},
         needs=("source_id", "target_id"),
         enums={"kind": EdgeKind},
+        later=_REVISION_SINCE,
     ),
     RecordKind(
         record_type=KeptVector,
@@ -260,7 +274,7 @@ OTHER_TABLES: Mapping[str, str] = MappingProxyType(
         "settings": "state",
         "stamp": "state",
         "tokens": "state",
-        "revisions": "earlier revisions",
+        **{kind.table_of_earlier: "earlier revisions" for kind in KINDS if kind.table_of_earlier},
     }
 )
 """What a store keeps that is no record: a log can be lost, a view be folded again, state is only of use as it is."""

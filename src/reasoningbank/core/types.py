@@ -158,6 +158,7 @@ class Trajectory:
     metadata: Mapping[str, Any]
     started_at: float
     ended_at: float | None
+    revision: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +186,7 @@ class Edge:
     tags: tuple[str, ...]
     evidence: str
     created_at: float
+    revision: int = 1
 
 
 class JobState(StrEnum):

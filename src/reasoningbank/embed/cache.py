@@ -40,7 +40,6 @@ class CachedEmbedder:
             raise InvalidInput(f"The embedding cache needs room for at least 1 vector, not {capacity}.")
         self.identity = inner.identity
         self.costly = inner.costly
-        self.facets = inner.facets
         self._inner = inner
         self._capacity = capacity
         self._lifetime_s = lifetime_s

@@ -56,10 +56,9 @@ def words_of(text: str) -> list[bytes]:
 
 
 class HashEmbedder:
-    """Lexical vectors: no model, no network, the same on every machine. `facets` is the whole text."""
+    """Lexical vectors: no model, no network, the same on every machine."""
 
     costly = False
-    facets: tuple[str, ...] = ("text",)
 
     def __init__(self, dimension: int = 1024) -> None:
         if dimension < 1:

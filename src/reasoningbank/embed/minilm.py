@@ -45,7 +45,6 @@ class MiniLMEmbedder:
     """Semantic vectors of 384 dimensions. `threads` bounds the cores of a bulk call; a query uses one."""
 
     costly = False
-    facets: tuple[str, ...] = ("text",)
 
     def __init__(self, threads: int | None = None) -> None:
         if threads is not None and threads < 1:

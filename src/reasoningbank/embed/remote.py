@@ -35,7 +35,6 @@ class OpenAIEmbedder:
     """
 
     costly = True
-    facets: tuple[str, ...] = ("text",)
 
     def __init__(
         self,

@@ -32,7 +32,7 @@ def export_lines(context: BankContext, namespace: str | None = None) -> Generato
                     kept[kind.record_type].add(record.id)
                 yield record_line(kind.noun, record)
                 if kind.keeping is Keeping.REVISED and record.revision > 1:
-                    for earlier in reader.revisions(record.id):
+                    for earlier in reader.revisions(type(record), record.id):
                         yield record_line(kind.noun_of_earlier, earlier)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from reasoningbank.core.errors import Conflict
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.origins import AGENT, Trust
 from reasoningbank.core.types import (
@@ -61,7 +62,8 @@ def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideReco
         return item
     match item:
         case Memory():
-            return replace(item, origin=stamp(claims, item.origin))
+            origin = stamp(claims, item.origin)
+            return item if origin == item.origin else replace(item, origin=origin)
         case Trajectory():
             # What is learned from a session of a file comes from the file.
             claimed = item.metadata.get(ORIGIN)
@@ -115,11 +117,18 @@ def revise(claims: ImportTrust, writer: Writer, there: Record, record: Record) -
         writer.revise(record)
 
 
-def add_earlier(claims: ImportTrust, writer: Writer, current: Memory, revision: Memory) -> None:
-    if not claims.restore:
+def add_earlier(claims: ImportTrust, writer: Writer, current: Record, revision: Record) -> None:
+    """Keep an earlier revision of what is here, as far as a file may say what was said before."""
+    if isinstance(current, Memory) and isinstance(revision, Memory) and not claims.restore:
         check_may_revise(current, trust_in(writer, current), stamp(claims, current.origin))
         revision = replace(revision, origin=current.origin)
+    elif not claims.restore and _origin(current) != _origin(revision):
+        raise Conflict(f"{current.id} is not the file's own: only a restore may add to it")
     writer.add_earlier(revision)
+
+
+def _origin(record: Record) -> Any:
+    return record.metadata.get(ORIGIN) if isinstance(record, Trajectory) else None
 
 
 def reason_against(claims: ImportTrust, reader: Reader, item: Record | SideRecord) -> str | None:

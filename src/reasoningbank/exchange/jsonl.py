@@ -94,16 +94,21 @@ def _item(  # noqa: PLR0911 - one for each reason
     if noun == "header":
         return _header(what, values)
     if noun is None or (noun == "memory" and "id" not in values):
-        return item_from(what, values)
+        return item_from(what, _storable_from(text, values))
     if not isinstance(noun, str) or noun not in KINDS:
         if isinstance(noun, str) and (is_memory(values) or is_lesson(values)):
             # Another system's own word for what it keeps, such as reasoning_memory.
-            return item_from(what, {**values, "type": noun})
+            return item_from(what, _storable_from(text, {**values, "type": noun}))
         return SkippedItem(what=what, why=f"unknown type {noun!r}")
     try:
         return ExportLine(number, noun, _record(KINDS[noun], values))
     except (InvalidInput, TypeError, ValueError, OverflowError, RecursionError, AttributeError) as error:
         return SkippedItem(what=what, why=f"not a {noun}: {error}")
+
+
+def _storable_from(text: str, values: dict[str, Any]) -> Any:
+    """The values of a line as any store accepts them: plain ASCII without escapes holds nothing that one does not."""
+    return values if text.isascii() and "\\u" not in text else make_storable(values)
 
 
 def _header(what: str, values: dict[str, Any]) -> SkippedItem | None:

@@ -12,7 +12,7 @@ from typing import Any
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.exchange.coerce import lines_of, object_of, parse_json
 from reasoningbank.exchange.items import Item, SkippedItem
-from reasoningbank.exchange.plain_memory import is_lesson, is_memory, item_from
+from reasoningbank.exchange.plain_memory import is_lesson, is_memory, item_from, make_storable
 
 DOCUMENT_BYTES = 256_000_000
 _LIST_NAMES = ("lessons", "memories", "reasoning_bank", "reasoningbank", "data", "items", "entries", "results")
@@ -24,13 +24,15 @@ def read_lessons(path: Path) -> Iterator[Item]:
         for number, entry in enumerate(entries, 1):
             what = f"entry {number}"
             yield (
-                item_from(what, entry) if isinstance(entry, dict) else SkippedItem(what=what, why="it is not an object")
+                item_from(what, make_storable(entry))
+                if isinstance(entry, dict)
+                else SkippedItem(what=what, why="it is not an object")
             )
         return
     for line in lines_of(path):
         record, fault = object_of(line)
         what = f"line {line.number}"
-        yield SkippedItem(what=what, why=fault) if record is None else item_from(what, record)
+        yield SkippedItem(what=what, why=fault) if record is None else item_from(what, make_storable(record))
 
 
 def document_entries(path: Path) -> list[Any] | None:

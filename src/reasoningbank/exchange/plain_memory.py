@@ -43,9 +43,8 @@ def is_memory(values: Mapping[str, Any]) -> bool:
 
 
 def item_from(what: str, values: Mapping[str, Any]) -> IncomingMemory | SkippedItem:
-    """`what` names the place in the file, for the reason why it is skipped."""
-    holdable = make_storable(values)
-    item = _lesson(what, holdable) if is_lesson(holdable) else _memory(what, holdable)
+    """From values that are `make_storable`; `what` names the place in the file, for the reason why it is skipped."""
+    item = _lesson(what, values) if is_lesson(values) else _memory(what, values)
     if isinstance(item, IncomingMemory):
         try:
             memory_from(item.draft, memory_id="", tenant="", namespace="", initial_confidence=0.5, now=0.0)

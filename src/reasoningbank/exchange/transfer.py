@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from reasoningbank.context import LIVE_STATES, BankContext
 from reasoningbank.core.errors import BankError, InvalidInput
@@ -19,7 +19,7 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.ids import is_own
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.record_kinds import RecordKind, kind_of
-from reasoningbank.core.types import Memory, Record, SideRecord, State, Step, Tombstone, Trajectory
+from reasoningbank.core.types import Edge, Memory, Record, SideRecord, State, Step, Tombstone, Trajectory
 from reasoningbank.exchange.existing import Existing
 from reasoningbank.exchange.foreign import records_of
 from reasoningbank.exchange.import_trust import (
@@ -238,15 +238,8 @@ def _take_line(here: Existing, line: ExportLine, record: Record | SideRecord, ta
         _take_side_record(here, record, line, tally)
         return
     there = here.get(type(record), record.id)
-    if isinstance(record, Memory) and line.noun == "revision":
-        current = here.get(Memory, record.id)
-        if current is None:
-            tally.skipped.append(SkippedItem(what=_name(line), why="its memory is not here"))
-        elif any(earlier.revision == record.revision for earlier in here.writer.revisions(record.id)):
-            tally.unchanged += 1
-        else:
-            add_earlier(here.claims, here.writer, current, record)
-            tally.added["revision"] += 1
+    if line.noun == kind_of(type(record)).noun_of_earlier:
+        _take_earlier(here, line, record, there, tally)
         return
     if there is not None:
         _take_again(here, there, settle(here.claims, there, record), line, tally)
@@ -259,22 +252,37 @@ def _take_line(here: Existing, line: ExportLine, record: Record | SideRecord, ta
         tally.added[line.noun] += 1
 
 
+def _take_earlier(here: Existing, line: ExportLine, record: Any, current: Any, tally: Imported) -> None:
+    """An earlier revision of a memory, a session or an edge that is here."""
+    if current is None:
+        why = f"its {kind_of(type(record)).noun} is not here"
+        tally.skipped.append(SkippedItem(what=_name(line), why=why))
+    elif any(one.revision == record.revision for one in (*here.writer.revisions(type(record), record.id), current)):
+        tally.unchanged += 1
+    else:
+        add_earlier(here.claims, here.writer, current, record)
+        tally.added[line.noun] += 1
+
+
 def _take_again(here: Existing, there: Record, record: Record, line: ExportLine, tally: Imported) -> None:
     if there == record:
         tally.unchanged += 1
-    elif _is_later(there, record):
+    elif _is_later(there, record, restore=here.claims.restore):
         here.revise(there, record)
         tally.revised += 1
     else:
         tally.skipped.append(SkippedItem(what=_name(line), why=f"{record.id} is here already, with other contents"))
 
 
-def _is_later(there: Record, record: Record) -> bool:
+def _is_later(there: Record, record: Record, *, restore: bool) -> bool:
     match there, record:
         case Memory(), Memory():
             return record.revision > there.revision
         case Trajectory(), Trajectory():
-            return there.ended_at is None and record.ended_at is not None
+            ends = there.ended_at is None and record.ended_at is not None
+            return ends or (restore and record.revision > there.revision)
+        case Edge(), Edge():
+            return restore and record.revision > there.revision
         case _:
             return False
 

@@ -6,6 +6,7 @@ Knows what an edge needs: two ends that exist, one edge per pair and kind. An ed
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from reasoningbank.context import BankContext, full_id
 from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_fraction, clean_tags, clean_text, one_of
@@ -40,7 +41,8 @@ def link(
             raise InvalidInput("A memory cannot be linked to itself.")
         there = writer.select(Edge, {"source_id": ends[0], "target_id": ends[1], "kind": wanted.value}, limit=1)
         if there:
-            edge = replace(there[0], weight=strength, text=sentence, evidence=proof, tags=labels)
+            said: dict[str, Any] = {"weight": strength, "text": sentence, "evidence": proof, "tags": labels}
+            edge = replace(there[0], revision=there[0].revision + 1, **said)
             writer.revise(edge)
             return context.scrub_for_output(edge)
         edge = Edge(

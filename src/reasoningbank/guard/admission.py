@@ -91,7 +91,9 @@ def is_held(reader: Reader, memory: Memory) -> bool:
     """Whether a memory that comes back to life belongs into quarantine: it was there last, or its origin is revoked."""
     if kind_of(memory.origin) == USER and not memory.parents:
         return False
-    alive = [r.state for r in (*reader.revisions(memory.id), memory) if r.state in (State.ACTIVE, State.QUARANTINED)]
+    alive = [
+        r.state for r in (*reader.revisions(Memory, memory.id), memory) if r.state in (State.ACTIVE, State.QUARANTINED)
+    ]
     if alive and alive[-1] is State.QUARANTINED:
         return True
     return not revoked_origins(reader).isdisjoint(_origins_above(reader, memory))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from reasoningbank.core.frozen import replace
-from reasoningbank.core.types import Lease, Memory, Record, SideRecord
+from reasoningbank.core.types import Lease, Record, SideRecord
 from reasoningbank.guard.fields import outgoing, scrubbed_record
 from reasoningbank.guard.secrets import Scrubber
 from reasoningbank.ports import Reader, Store, Writer
@@ -40,7 +40,7 @@ class CleanWriter:
     def revise(self, record: Record) -> None:
         self._writer.revise(scrubbed_record(self._scrubber, record)[0])
 
-    def add_earlier(self, revision: Memory) -> None:
+    def add_earlier(self, revision: Record) -> None:
         self._writer.add_earlier(scrubbed_record(self._scrubber, revision)[0])
 
     def add_side_records(self, items: Sequence[SideRecord]) -> int:
@@ -89,14 +89,17 @@ class CleanReader:
     def select(self, kind: type[R], *where: Any, **how: Any) -> list[R]:
         return [outgoing(self._scrubber, one) for one in self._reader.select(kind, *where, **how)]
 
+    def select_either(self, kind: type[R], *where: Any) -> list[list[R]]:
+        return [[outgoing(self._scrubber, one) for one in found] for found in self._reader.select_either(kind, *where)]
+
     def tally(self, kind: type[R], *by: Any) -> dict[str, int]:
         counted: Counter[str] = Counter()
         for name, number in self._reader.tally(kind, *by).items():
             counted[self._scrubber.scrub(name).text if type(name) is str else name] += number
         return dict(counted)
 
-    def revisions(self, memory_id: str) -> list[Memory]:
-        return [outgoing(self._scrubber, one) for one in self._reader.revisions(memory_id)]
+    def revisions(self, kind: type[R], record_id: str) -> list[R]:
+        return [outgoing(self._scrubber, one) for one in self._reader.revisions(kind, record_id)]
 
     def side_records(self, kind: type[S]) -> list[S]:
         return [outgoing(self._scrubber, one) for one in self._reader.side_records(kind)]

@@ -35,37 +35,30 @@ _LIMITS = {
     **dict.fromkeys(("content", "task", "action", "result"), MAX_CONTENT_CHARS),
 }
 _NOTHING: Mapping[str, int] = {}
-_MOST_KNOWN = 4_096
-"""Records that are known to be clean, by the hash of their texts: a chunk of an import and more."""
 
 
 def scrubbed_record(scrubber: Scrubber, record: V) -> tuple[V, Mapping[str, int]]:
     """The record without secrets, and how many of which kind it held."""
+    clean = scrubber.clean
+    if clean.records.get(id(record)) is record:
+        return record, _NOTHING
     names, values_of = _plan(record.__class__)
     values = values_of(record)
     parts = tuple(map(_text_in, values))
-    known, mark = scrubber.known_clean, hash((record.__class__, parts))
-    if mark in known:
-        return record, _NOTHING
-    if not scrubber.suspects("\n".join(filter(None, parts))):
-        _note_clean(known, mark)
+    mark = hash((record.__class__, parts))
+    if mark in clean.marks or not scrubber.suspects("\n".join(filter(None, parts))):
+        clean.note(record, mark)
         return record, _NOTHING
     found: Counter[str] = Counter()
     changes: dict[str, Any] = {}
     for name, value in zip(names, values, strict=True):
-        clean = _scrub(scrubber, "", value, found)
-        if clean != value:
-            changes[name] = _within(name, clean, value)
+        scrubbed = _scrub(scrubber, "", value, found)
+        if scrubbed != value:
+            changes[name] = _within(name, scrubbed, value)
     if not changes:
-        _note_clean(known, mark)
+        clean.note(record, mark)
         return record, _NOTHING
     return replace(record, **changes), dict(found)  # type: ignore[type-var]  # V is a value
-
-
-def _note_clean(known: set[int], mark: int) -> None:
-    if len(known) >= _MOST_KNOWN:
-        known.clear()
-    known.add(mark)
 
 
 def outgoing(scrubber: Scrubber, record: V) -> V:

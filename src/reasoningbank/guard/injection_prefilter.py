@@ -116,22 +116,32 @@ _SIGNS = (":", "<", "[", "(", "#", "|", "host", "quote", "number")
 _NAMES = sorted({name for lines in _LINES.values() for line in lines for name in line.split()})
 _BIT = {name: 1 << place for place, name in enumerate(_NAMES)}
 _STARTING = 3
-_MOST_REMEMBERED = 1 << 14
+_MOST_REMEMBERED = 1 << 15
 _LONGEST_REMEMBERED = 40
 _NUMBER, _HASH, _BAR, _HOST, _QUOTE = (_BIT[sign] for sign in ("number", "#", "|", "host", "quote"))
 
 
 def signs_of_words(words: Iterable[bytes]) -> int:
-    """Which needs words in lower case meet. Most are passed by for their first letters."""
-    by_start, distinct = _by_start(), set(words)
-    if b"".join(distinct).isalpha():
-        telling = [word for word in distinct if word[:_STARTING] in by_start]
-    else:
-        telling = [word for word in distinct if word[:_STARTING] in by_start or not word.isalpha()]
+    """Which needs words in lower case meet."""
     found = 0
-    for signs in {_remembered(w) if len(w) <= _LONGEST_REMEMBERED else _signs_of_word(w) for w in telling}:
+    for signs in set(map(_known.__getitem__, words)):
         found |= signs
     return found
+
+
+class _Known(dict[bytes, int]):
+    """What words met before meet: nearly always nothing."""
+
+    def __missing__(self, word: bytes) -> int:
+        signs = _signs_of_word(word)
+        if len(word) <= _LONGEST_REMEMBERED:
+            if len(self) >= _MOST_REMEMBERED:
+                self.clear()
+            self[word] = signs
+        return signs
+
+
+_known = _Known()
 
 
 def _signs_of_word(encoded: bytes) -> int:
@@ -146,9 +156,6 @@ def _signs_of_word(encoded: bytes) -> int:
             if part.startswith(beginning) and shortest <= len(part) <= longest:
                 found |= bits
     return found
-
-
-_remembered = lru_cache(maxsize=_MOST_REMEMBERED)(_signs_of_word)
 
 
 def signs_of_text(text: str) -> int:
@@ -168,9 +175,10 @@ def signs_of_text(text: str) -> int:
     return found
 
 
-def worth_asking(signs: int) -> list[int]:
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def worth_asking(signs: int) -> tuple[int, ...]:
     """The places in `TELLS` of those that a text with these signs may hold."""
-    return sorted({place for line, place in _lines() if signs & line == line})
+    return tuple(sorted({place for line, place in _lines() if signs & line == line}))
 
 
 @cache

@@ -31,6 +31,7 @@ SHORTEST_SECRET = 8
 TOKEN_FORMATS = 217
 """How many `guard.rules` knows, said without loading it."""
 _NOTHING: Mapping[str, int] = MappingProxyType({})
+_MOST_MARKS, _MOST_RECORDS = 4_096, 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +46,32 @@ def fingerprint(value: str) -> str:
     return blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16, person=b"rbank-allow").hexdigest()
 
 
+class KnownClean:
+    """What was looked at lately and found to hold nothing, so that nobody looks twice."""
+
+    __slots__ = ("marks", "records")
+
+    def __init__(self) -> None:
+        self.marks: set[int] = set()
+        """By a hash of all texts: a chunk of an import, and more."""
+        self.records: dict[int, object] = {}
+        """The very last ones by themselves: what is scrubbed and then kept is mostly the same value."""
+
+    def note(self, record: object, mark: int) -> None:
+        if len(self.marks) >= _MOST_MARKS:
+            self.marks.clear()
+        self.marks.add(mark)
+        if len(self.records) >= _MOST_RECORDS:
+            self.records.clear()
+        self.records[id(record)] = record
+
+
 class Scrubber:
     def __init__(self, *, allow: Collection[str] = (), personal: Collection[str] = ()) -> None:
         """`allow` holds fingerprints of values that are no secrets; `personal` names kinds of personal data."""
         self.allow = frozenset(allow)
         self.personal = tuple(sorted(personal))
-        self.known_clean: set[int] = set()
-        """Hashes of what was looked at and found to hold nothing; whoever adds to it keeps it small."""
+        self.clean = KnownClean()
 
     def in_words(self) -> str:
         """What is taken out, for a status page."""

@@ -34,7 +34,7 @@ class SecretPlace:
     """memory, signal, step …"""
     id: str
     revision: int | None
-    """Of a memory."""
+    """Of what is revised: a memory, a session, an edge."""
     found: Mapping[str, int]
 
 
@@ -106,13 +106,13 @@ def _pages(store: Store, tenant: str) -> Iterator[Sequence[Any]]:
             yield beside[start : start + ROWS_PER_PAGE]
 
 
-def _earlier(reader: Reader, memories: Sequence[Memory]) -> list[Memory]:
-    return [revision for memory in memories if memory.revision > 1 for revision in reader.revisions(memory.id)]
+def _earlier(reader: Reader, records: Sequence[Any]) -> list[Any]:
+    return [one for record in records if record.revision > 1 for one in reader.revisions(type(record), record.id)]
 
 
 def _place(record: Any, found: Mapping[str, int]) -> SecretPlace:
     record_id = str(getattr(record, "id", None) or getattr(record, "memory_id", ""))
-    revision = record.revision if isinstance(record, Memory) else None
+    revision = getattr(record, "revision", None)
     return SecretPlace(kind=type(record).__name__.lower(), id=record_id, revision=revision, found=found)
 
 

@@ -136,7 +136,7 @@ def _has_changed(reader: Reader, parent: Memory, child: Memory) -> bool:
     """Whether a parent says something else now than when the child was made: then its new trust is not the child's."""
     if parent.revision == 1 or parent.updated_at < child.created_at:
         return False
-    versions = [*reader.revisions(parent.id), parent]
+    versions = [*reader.revisions(Memory, parent.id), parent]
     ends = [later.updated_at for later in versions[1:]]
     now = (parent.title, parent.description, parent.content)
     return any(

@@ -57,33 +57,31 @@ class EmbeddedBuilds:
 
     # ------------------------------------------------------------ opening
 
-    def open(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> EmbeddedIndex:
+    def open(self, name: str, identity: EmbedderIdentity, facet: str) -> EmbeddedIndex:
         from reasoningbank.index.embedded import EmbeddedIndex
 
         place = self._place(name)
         read_only = self._may_only_be_read(place)
         try:
-            return EmbeddedIndex.open(place, identity, facets, read_only=read_only)
+            return EmbeddedIndex.open(place, identity, facet, read_only=read_only)
         except (BankDamaged, EmbedderMismatch):
             if read_only:
                 self.distrust()
-                return self.open(name, identity, facets)
+                return self.open(name, identity, facet)
             # A view, damaged or of an older build: folded again from the records.
-            return EmbeddedIndex.renew(place, identity, facets)
+            return EmbeddedIndex.renew(place, identity, facet)
 
-    def open_tasks(
-        self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...], *, anew: bool
-    ) -> EmbeddedIndex:
+    def open_tasks(self, name: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> EmbeddedIndex:
         from reasoningbank.index.embedded import EmbeddedIndex
 
         place = self._place(name)
         read_only = self._may_only_be_read(place)
         place = place.with_name(f"{name}-tasks")
         if anew and not read_only:
-            return EmbeddedIndex.renew(place, identity, facets)
-        return EmbeddedIndex.open(place, identity, facets, read_only=read_only)
+            return EmbeddedIndex.renew(place, identity, facet)
+        return EmbeddedIndex.open(place, identity, facet, read_only=read_only)
 
-    def inspect(self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...]) -> EmbeddedIndex | None:
+    def inspect(self, name: str, identity: EmbedderIdentity, facet: str) -> EmbeddedIndex | None:
         from reasoningbank.index.embedded import EmbeddedIndex
 
         place = self._place(name)
@@ -91,7 +89,7 @@ class EmbeddedBuilds:
             # None was ever finished: the next search builds it.
             return None
         try:
-            return EmbeddedIndex.open(place, identity, facets, read_only=True)
+            return EmbeddedIndex.open(place, identity, facet, read_only=True)
         except EmbedderMismatch:
             # Of an older version of this program: the next search builds it anew.
             return None

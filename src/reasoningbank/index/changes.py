@@ -212,8 +212,7 @@ def copy_live(source: Content, target: Content, without: Collection[int], *, hea
         header = target.append(header, {**columns, "id": ids}, entries, heap)
         embedded = slots[slots < old.embedded]
         if len(embedded):
-            vectors = [
-                (facet.signs[embedded], facet.finer[embedded], facet.full[embedded]) for facet in snapshot.facets
-            ]
+            kept = snapshot.vectors
+            vectors = kept.signs[embedded], kept.finer[embedded], kept.full[embedded]
             header = target.append_vectors(header, vectors, len(embedded))
     target.commit(replace(header, applied=old.applied, mark=old.mark))

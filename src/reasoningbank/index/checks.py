@@ -37,9 +37,9 @@ def bounded_checks(entries: NDArray[Any], starts: NDArray[np.int64], stops: NDAr
     return np.array([crc(raw[start:stop]) for start, stop in bounds], np.uint32)
 
 
-def vector_checks(facets: Sequence[Sequence[NDArray[Any]]], count: int) -> Sums:
-    """Of everything that the facets hold of each of `count` memories."""
-    parts = [np.ascontiguousarray(part).reshape(-1).view(np.uint8).data for facet in facets for part in facet]
+def vector_checks(vectors: Sequence[NDArray[Any]], count: int) -> Sums:
+    """Of every form in which the vectors of `count` memories are kept."""
+    parts = [np.ascontiguousarray(part).reshape(-1).view(np.uint8).data for part in vectors]
     widths = [len(part) // count if count else 0 for part in parts]
     crc, sums = zlib.crc32, np.empty(count, np.uint32)
     for row in range(count):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,12 @@ from reasoningbank.index.masks import Masks
 from reasoningbank.index.rotation import Rotation
 from reasoningbank.index.rows import Rows
 from reasoningbank.index.segments import Segment, Tail, segment_name
-from reasoningbank.index.vectors import Facet
+from reasoningbank.index.vectors import KeptVectors
 from reasoningbank.lexical.entries import ENTRY, Entries
 
 ROWS, HEAP, ENTRIES = "rows", "long-ids", "entries"
+VECTOR_FILES = ("bits-0", "second-bits-0", "vectors-0")
+FILES = (ROWS, HEAP, ENTRIES, *VECTOR_FILES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +40,14 @@ class IndexShape:
     """What every generation of an index has in common."""
 
     identity: EmbedderIdentity
-    facets: tuple[str, ...]
+    facet: str
+    """What of a row its vector is made from."""
 
     @property
     def about(self) -> bytes:
         identity = self.identity
         model = [identity.name, identity.model, identity.dimension, identity.revision]
-        return json.dumps({"embedder": model, "facets": list(self.facets)}, sort_keys=True).encode()
+        return json.dumps({"embedder": model, "facets": [self.facet]}, sort_keys=True).encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,7 @@ class Snapshot:
 
     header: Header
     rows: Rows
-    facets: tuple[Facet, ...]
+    vectors: KeptVectors
     """Only as many rows as have vectors."""
     segments: tuple[Segment, ...]
     tail: Tail
@@ -68,7 +71,7 @@ class Content(ABC):
         self.number = int(directory.name.removeprefix("gen-"))
         self.files = files
         self._rows, self._heap, self._entries = files[ROWS], files[HEAP], files[ENTRIES]
-        self._facets = [tuple(files[name] for name in facet_files(i)) for i in range(len(shape.facets))]
+        self._vectors = [files[name] for name in VECTOR_FILES]
         self._segments: dict[tuple[int, int], Segment] = {}
         self._tail = Tail(0)
 
@@ -88,7 +91,7 @@ class Content(ABC):
         return Snapshot(
             header=header,
             rows=rows,
-            facets=tuple(self._facet(i, header.embedded) for i in range(len(self.shape.facets))),
+            vectors=self._vectors_at(header.embedded),
             segments=tuple(self._segments.values()),
             tail=self._tail,
             rotation=self.rotation,
@@ -101,16 +104,16 @@ class Content(ABC):
     def _open_segment(self, first: int, last: int, check: int) -> Segment:
         return Segment(self.directory / segment_name(first, last), first, last, check)
 
-    def _facet(self, number: int, count: int) -> Facet:
+    def _vectors_at(self, count: int) -> KeptVectors:
         signs, finer, full = (
             file.view(count * width)[: count * width].reshape(count, width)
-            for file, width in zip(self._facets[number], self._widths, strict=True)
+            for file, width in zip(self._vectors, self._widths, strict=True)
         )
-        return Facet(signs, finer, full.view("<f2"))
+        return KeptVectors(signs, finer, full.view("<f2"))
 
     @property
     def _widths(self) -> tuple[int, int, int]:
-        """Bytes of a row in each file of a facet."""
+        """Bytes of a row in each of the vectors' files."""
         code_bytes = self.rotation.bits // 8
         return code_bytes, code_bytes, 2 * self.shape.identity.dimension
 
@@ -161,11 +164,10 @@ class Content(ABC):
             heap=header.heap + len(heap),
         )
 
-    def append_vectors(self, header: Header, encoded: Sequence[Encoded], count: int) -> Header:
-        for files, parts in zip(self._facets, encoded, strict=True):
-            rows: tuple[NDArray[Any], ...] = parts
-            for file, width, part in zip(files, self._widths, rows, strict=True):
-                file.write(header.embedded * width, part.reshape(-1).view(np.uint8))
+    def append_vectors(self, header: Header, encoded: Encoded, count: int) -> Header:
+        parts: tuple[NDArray[Any], ...] = encoded
+        for file, width, part in zip(self._vectors, self._widths, parts, strict=True):
+            file.write(header.embedded * width, part.reshape(-1).view(np.uint8))
         checks = vector_checks(encoded, count)
         row_file.write_column(self._rows, header.embedded, "vectors", checks)
         return replace(header, embedded=header.embedded + count)
@@ -180,14 +182,6 @@ class Content(ABC):
     def close(self) -> None:
         for file in self.files.values():
             file.close()
-
-
-def facet_files(number: int) -> tuple[str, str, str]:
-    return f"bits-{number}", f"second-bits-{number}", f"vectors-{number}"
-
-
-def file_names(shape: IndexShape) -> list[str]:
-    return [ROWS, HEAP, ENTRIES, *(name for i in range(len(shape.facets)) for name in facet_files(i))]
 
 
 def with_checksum(body: bytes) -> bytes:

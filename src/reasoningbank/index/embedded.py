@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
@@ -39,12 +39,10 @@ from reasoningbank.index.door import names_faults
 from reasoningbank.index.durable import full_disk_is_an_error, write_durably
 from reasoningbank.index.examine import are_in_doubt, examine, examine_slots
 from reasoningbank.index.generation import Generation
-from reasoningbank.index.halves import EmbeddedVectors, EmbeddedWords
 from reasoningbank.index.header import Header
 from reasoningbank.index.lock import WriterLock
 from reasoningbank.index.policy import COMPACTION
 from reasoningbank.index.search import Scratch, search
-from reasoningbank.index.vectors import present
 from reasoningbank.ports import Candidates, Damage, Halves, IndexBatch, IndexInfo, IndexPosition, Probe
 
 Floats = NDArray[np.float32]
@@ -85,11 +83,9 @@ class EmbeddedIndex:
                 generation.close()
 
     @classmethod
-    def open(
-        cls, directory: Path, identity: EmbedderIdentity, facets: tuple[str, ...], *, read_only: bool = False
-    ) -> Self:
+    def open(cls, directory: Path, identity: EmbedderIdentity, facet: str, *, read_only: bool = False) -> Self:
         """Damage raises `BankDamaged`, and another embedder `EmbedderMismatch`: `renew`, and replay the feed."""
-        index = cls(directory, IndexShape(identity=identity, facets=facets), read_only=read_only)
+        index = cls(directory, IndexShape(identity=identity, facet=facet), read_only=read_only)
         if not index._pointer.exists():
             if read_only:
                 raise BankUnavailable(f"There is no index in {directory} yet.")
@@ -98,9 +94,9 @@ class EmbeddedIndex:
         return index
 
     @classmethod
-    def renew(cls, directory: Path, identity: EmbedderIdentity, facets: tuple[str, ...]) -> Self:
+    def renew(cls, directory: Path, identity: EmbedderIdentity, facet: str) -> Self:
         """An empty index in the place of one that cannot be opened. Whoever has that one open goes over to this one."""
-        index = cls(directory, IndexShape(identity=identity, facets=facets), read_only=False)
+        index = cls(directory, IndexShape(identity=identity, facet=facet), read_only=False)
         index._create()
         index._begin_anew()
         return index
@@ -216,11 +212,9 @@ class EmbeddedIndex:
         return self._shape.identity
 
     @property
-    def facets(self) -> tuple[str, ...]:
-        return self._shape.facets
-
-    @property
     def halves(self) -> Halves:
+        from reasoningbank.index.halves import EmbeddedVectors, EmbeddedWords
+
         return Halves(EmbeddedVectors(self), EmbeddedWords(self), lambda wait_s: self.writing(wait_s=wait_s))
 
     @property
@@ -307,15 +301,15 @@ class EmbeddedIndex:
         self._handed.generation = content.number
         return ids
 
-    def embed(self, ids: Sequence[str], vectors: Mapping[str, Floats]) -> None:
+    def embed(self, ids: Sequence[str], vectors: Floats) -> None:
         content = self._writer()
         snapshot = content.snapshot()
         handed: dict[str, int] = getattr(self._handed, "slots", {})
         if any(memory_id not in handed for memory_id in ids):
             raise InvalidInput("Vectors may be given only for the ids that `awaiting_vectors` returned last.")
         shape = (len(ids), self.identity.dimension)
-        if any(vectors[facet].shape != shape for facet in self._shape.facets):
-            raise InvalidInput(f"Each facet's vectors must have the shape {shape}.")
+        if vectors.shape != shape:
+            raise InvalidInput(f"The vectors must have the shape {shape}.")
         if ids and self._handed.generation != content.number:
             # Compacted in between: the slots have moved, and asking again is cheaper than guessing.
             return
@@ -329,12 +323,9 @@ class EmbeddedIndex:
         for start in range(first, first + count, _ENCODED_AT_A_TIME):
             stop = min(first + count, start + _ENCODED_AT_A_TIME)
             given = [slot for slot in range(start, stop) if slot in row_of and alive[slot - first]]
-            encoded = []
-            for facet in self._shape.facets:
-                block = np.zeros((stop - start, self.identity.dimension), np.float32)
-                block[[slot - start for slot in given]] = vectors[facet][[row_of[slot] for slot in given]]
-                encoded.append(encode(block, content.rotation))
-            header = content.append_vectors(header, encoded, stop - start)
+            block = np.zeros((stop - start, self.identity.dimension), np.float32)
+            block[[slot - start for slot in given]] = vectors[[row_of[slot] for slot in given]]
+            header = content.append_vectors(header, encode(block, content.rotation), stop - start)
         if count > 0:
             content.commit(header)
 
@@ -364,19 +355,12 @@ class EmbeddedIndex:
             self._scratches.append(scratch)
 
     def vectors_of(self, found: Candidates, rows: Sequence[int]) -> Floats:
-        """One vector for each row, of the first facet that has one; zeros where there is none any more."""
         content, snapshot = self.latest_snapshot()
         handles = _handles(found, rows)
         slots = handles & _SLOT_OF_HANDLE
         known = (handles >> _SLOT_BITS == content.number) & (slots < snapshot.header.embedded)
-        if known.all() and present(snapshot.facets[0].signs, slots).all():
-            return widen(snapshot.facets[0].full[slots])
         vectors = np.zeros((len(handles), self.identity.dimension), np.float32)
-        lacking = np.flatnonzero(known)
-        for facet in snapshot.facets:
-            there = present(facet.signs, slots[lacking])
-            vectors[lacking[there]] = widen(facet.full[slots[lacking[there]]])
-            lacking = lacking[~there]
+        vectors[known] = widen(snapshot.vectors.full[slots[known]])
         return vectors
 
     # ------------------------------------------------------------ damage

@@ -74,7 +74,8 @@ def examine_slots(content: Content, snapshot: Snapshot, first: int, last: int) -
     by_vectors = np.zeros(last - first, np.bool_)
     embedded = max(first, min(last, header.embedded))
     if embedded > first:
-        parts = [[part[first:embedded] for part in (facet.signs, facet.finer, facet.full)] for facet in snapshot.facets]
+        kept = snapshot.vectors
+        parts = [part[first:embedded] for part in (kept.signs, kept.finer, kept.full)]
         sums = vector_checks(parts, embedded - first)
         by_vectors[: embedded - first] = sums != rows.span("vectors", first, embedded)
     return by_row, by_words, by_vectors

@@ -15,7 +15,7 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.files import sync_folder
 from reasoningbank.index import rotation as rotations
 from reasoningbank.index import rows as row_file
-from reasoningbank.index.content import Content, IndexShape, Snapshot, file_names, with_checksum
+from reasoningbank.index.content import FILES, VECTOR_FILES, Content, IndexShape, Snapshot, with_checksum
 from reasoningbank.index.durable import write_durably
 from reasoningbank.index.files import GrowingFile, PrivateFile
 from reasoningbank.index.header import Header, HeaderFile
@@ -28,10 +28,10 @@ _HEADER, _ABOUT, _ROTATION = "header", "about.json", "rotation"
 class Generation(Content):
     def __init__(self, directory: Path, shape: IndexShape, *, writable: bool) -> None:
         if read_checked(directory / _ABOUT) != shape.about:
-            raise EmbedderMismatch(f"The index {directory} was made for another embedder or other facets.")
+            raise EmbedderMismatch(f"The index {directory} was made for another embedder, or from other texts.")
         rotation = rotations.from_bytes(read_checked(directory / _ROTATION))
         self._header = HeaderFile(directory / _HEADER, writable=writable)
-        self._growing = {name: GrowingFile(directory / name, writable=writable) for name in file_names(shape)}
+        self._growing = {name: GrowingFile(directory / name, writable=writable) for name in FILES}
         super().__init__(directory, shape, rotation, self._growing)
         self._mapping = threading.RLock()
         self._snapshot = self._newest_snapshot()
@@ -39,7 +39,7 @@ class Generation(Content):
     @classmethod
     def create(cls, directory: Path, shape: IndexShape, header: Header) -> Generation:
         directory.mkdir(parents=True)
-        for name in file_names(shape):
+        for name in FILES:
             (directory / name).touch()
         turn = rotations.to_bytes(rotations.make_rotation(shape.identity.dimension))
         write_durably(directory / _ROTATION, [with_checksum(turn)])
@@ -118,9 +118,8 @@ class Generation(Content):
         row_file.forget_beyond(self._growing["rows"], header.rows)
         self._growing["long-ids"].forget_beyond(header.heap)
         self._growing["entries"].forget_beyond(header.entries * ENTRY.itemsize)
-        for files in self._facets:
-            for file, width in zip(files, self._widths, strict=True):
-                self._growing[file.path.name].forget_beyond(header.embedded * width)
+        for name, width in zip(VECTOR_FILES, self._widths, strict=True):
+            self._growing[name].forget_beyond(header.embedded * width)
         listed = {segment_name(first, last) for first, last, _ in header.segments}
         for path in self.directory.glob("words-*"):
             if path.name not in listed:

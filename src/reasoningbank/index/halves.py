@@ -31,9 +31,6 @@ _WRITE_WAIT_S = 10.0
 class WholeIndex(Index, FusedSearch, Protocol):
     """An index in files that lets its halves look at its rows."""
 
-    @property
-    def facets(self) -> tuple[str, ...]: ...
-
     def latest_snapshot(self) -> tuple[Content, Snapshot]: ...
 
     def scratch(self, snapshot: Snapshot) -> AbstractContextManager[Scratch]: ...
@@ -85,22 +82,21 @@ class EmbeddedVectors(EmbeddedHalf):
             if ids != awaiting[: len(ids)]:
                 raise InvalidInput("Vectors are given in the order of the words of the same memories.")
             if ids:
-                block = np.stack([given[memory_id] for memory_id in ids])
-                index.embed(ids, dict.fromkeys(index.facets, block))
+                index.embed(ids, np.stack([given[memory_id] for memory_id in ids]))
 
     def search(self, vector: Floats, where: Filter, k: int) -> list[tuple[str, float]]:
         found = self._index.search(Probe(vector=vector, text="", where=where, depth=k))
-        near = [(memory_id, cosine) for memory_id, cosine in zip(found.ids, found.cosine[:, 0].tolist(), strict=True)]
+        near = [(memory_id, cosine) for memory_id, cosine in zip(found.ids, found.cosine.tolist(), strict=True)]
         return sorted((pair for pair in near if pair[1] == pair[1]), key=lambda pair: -pair[1])[:k]
 
     def fetch(self, ids: Sequence[str]) -> dict[str, Floats]:
         _, snapshot = self._index.latest_snapshot()
-        facet = snapshot.facets[0]
+        vectors = snapshot.vectors
         slots = {i: of_id[-1] for i, of_id in find(snapshot, ids).items() if of_id[-1] < snapshot.header.embedded}
         at = np.array(list(slots.values()), np.int64)
-        there = present(facet.signs, at)
+        there = present(vectors.signs, at)
         kept = [memory_id for memory_id, is_there in zip(slots, there.tolist(), strict=True) if is_there]
-        return dict(zip(kept, widen(facet.full[at[there]]), strict=True))
+        return dict(zip(kept, widen(vectors.full[at[there]]), strict=True))
 
 
 class EmbeddedWords(EmbeddedHalf):

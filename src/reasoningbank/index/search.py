@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +59,8 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
     passed = snapshot.masks.passed(probe.where, rows, snapshot.segments, snapshot.tail, scratch.masks)
     scores = scratch.scores[: header.rows]
     query = query_terms(probe.text)
-    asked = _asked_by_facet(probe, snapshot)
-    named, exact = _slots_named(snapshot, probe, passed), _slots_exact(snapshot, probe, passed.mask)
+    asked = _vector_query(probe.vector, snapshot)
+    named, exact = _slots_by_words(snapshot, probe, passed)
     if passed.considered and probe.depth > 0:
         by_vector, cosine = _nearest(snapshot, asked, probe.depth, passed.mask, scratch)
         ceiling = score(scores, query, snapshot.segments, snapshot.tail, mean_length(snapshot, passed), own=passed.own)
@@ -70,7 +69,7 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
         scores.fill(0.0)
         ceiling = 0.0
         by_vector = by_keyword = _NONE
-        cosine = _cosines(snapshot, asked, _NONE, scratch)
+        cosine = np.empty(0, np.float32)
     found = dict.fromkeys(
         (*by_vector.tolist(), *by_keyword.tolist(), *_asked_for(snapshot, probe, passed.mask), *named, *exact)
     )
@@ -108,21 +107,32 @@ def _asked_for(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
     return [slots[-1] for slots in find(snapshot, probe.also).values() if mask[slots[-1]]]
 
 
-def _slots_named(snapshot: Snapshot, probe: Probe, passed: Passed) -> dict[int, float]:
-    """The slots that hold rare words of the query which few of the tenant's memories hold, with their share of it."""
-    if not passed.considered or probe.depth <= 0:
-        return {}
-    few = most_holders(own_rows(snapshot, passed))
-    held: dict[int, float] = {}
+def _slots_by_words(snapshot: Snapshot, probe: Probe, passed: Passed) -> tuple[dict[int, float], list[int]]:
+    """The slots that hold rare words of the query which few of the tenant's memories hold, with their share of it; and
+    those of which a whole text is the query.
+    """
+    if not passed.considered or probe.depth <= 0 or not probe.text.strip():
+        return {}, []
     rare, words = find_rare_terms(probe.text)
-    for slots in slots_with(snapshot, rare):
-        own = slots if passed.own is None else slots[passed.own[slots]]
-        # An edited memory leaves a dead slot with the same word behind: it must not make the word common.
-        own = own[snapshot.rows.take("alive", own) == 1]
-        if len(own) <= few:
-            for slot in own[passed.mask[own]].tolist():
-                held[slot] = min(1.0, held.get(slot, 0.0) + 1.0 / words)
-    return dict(islice(held.items(), probe.depth))
+    *holding, whole = slots_with(snapshot, np.append(rare, np.uint32(exact_term(probe.text))))
+    exact: list[int] = whole[passed.mask[whole]][: probe.depth].tolist()
+    return _slots_named(snapshot, holding, words, passed, probe.depth) if holding else {}, exact
+
+
+def _slots_named(
+    snapshot: Snapshot, holding: Sequence[Slots], words: int, passed: Passed, most: int
+) -> dict[int, float]:
+    slots, term = np.concatenate(holding), np.repeat(np.arange(len(holding)), [len(slots) for slots in holding])
+    # An edited memory leaves a dead slot with the same word behind: it must not make the word common.
+    own = snapshot.rows.take("alive", slots) == 1
+    if passed.own is not None:
+        own &= passed.own[slots]
+    slots, term = slots[own], term[own]
+    few = most_holders(own_rows(snapshot, passed))
+    held = slots[(np.bincount(term, minlength=len(holding)) <= few)[term] & passed.mask[slots]]
+    found, first, times = np.unique(held, return_index=True, return_counts=True)
+    order = np.argsort(first)[:most]
+    return dict(zip(found[order].tolist(), np.minimum(times[order] / words, 1.0).tolist(), strict=True))
 
 
 def _flags(slots: Slots, held: Sequence[int]) -> NDArray[np.bool_]:
@@ -140,14 +150,6 @@ def mean_length(snapshot: Snapshot, passed: Passed) -> float:
     return header.length / max(1, header.rows) if passed.own is None else passed.mean_length
 
 
-def _slots_exact(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
-    if probe.depth <= 0 or not probe.text.strip():
-        return []
-    (slots,) = slots_with(snapshot, np.array([exact_term(probe.text)], np.uint32))
-    held: list[int] = slots[mask[slots]].tolist()
-    return held[: probe.depth]
-
-
 def _vector_query(vector: Floats | None, snapshot: Snapshot) -> QueryForms | None:
     """None when nothing is asked that has a direction."""
     if vector is None:
@@ -157,33 +159,20 @@ def _vector_query(vector: Floats | None, snapshot: Snapshot) -> QueryForms | Non
     return QueryForms(flat / np.float32(length), snapshot.rotation) if 0 < length < math.inf else None
 
 
-def _asked_by_facet(probe: Probe, snapshot: Snapshot) -> tuple[QueryForms | None, ...]:
-    first = _vector_query(probe.vector, snapshot)
-    return tuple(first for _ in snapshot.facets)
-
-
 def _nearest(
-    snapshot: Snapshot, asked: Sequence[QueryForms | None], depth: int, mask: Mask, scratch: Scratch
+    snapshot: Snapshot, asked: QueryForms | None, depth: int, mask: Mask, scratch: Scratch
 ) -> tuple[Slots, Floats]:
-    """The best slots by their first facet, with the cosines of all facets. The others only help to rank: a second scan
-    would find little that the words and the first do not.
-    """
     embedded = snapshot.header.embedded
-    if asked[0] is None or not embedded:
-        return _NONE, _cosines(snapshot, asked, _NONE, scratch)
-    slots, cosine = nearest(snapshot.facets[0], mask[:embedded], asked[0], depth, scratch.distances, scratch.room)
-    if len(snapshot.facets) == 1:
-        return slots, cosine[:, None]
-    return slots, _cosines(snapshot, asked, slots, scratch)
+    if asked is None or not embedded:
+        return _NONE, np.empty(0, np.float32)
+    return nearest(snapshot.vectors, mask[:embedded], asked, depth, scratch.distances, scratch.room)
 
 
-def _cosines(snapshot: Snapshot, asked: Sequence[QueryForms | None], slots: Slots, scratch: Scratch) -> Floats:
-    found = np.full((len(slots), len(snapshot.facets)), np.nan, np.float32)
+def _cosines(snapshot: Snapshot, asked: QueryForms | None, slots: Slots, scratch: Scratch) -> Floats:
+    found = np.full(len(slots), np.nan, np.float32)
     there = np.flatnonzero(slots < snapshot.header.embedded)
-    if len(there):
-        for i, (facet, query) in enumerate(zip(snapshot.facets, asked, strict=True)):
-            if query is not None:
-                found[there, i] = cosines(facet, slots[there], query.half, scratch.room)
+    if len(there) and asked is not None:
+        found[there] = cosines(snapshot.vectors, slots[there], asked.half, scratch.room)
     return found
 
 

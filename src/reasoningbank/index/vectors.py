@@ -2,7 +2,7 @@
 
 Knows four passes, each over fewer rows with a finer measure: Hamming distance of sign bits on everything, sign bits
 against a query of several bits, two bits a dimension against the same, then the stored half-precision vectors
-themselves. Refuses to know where a mask comes from, what a facet means and what bits are worth (`index.codes`).
+themselves. Refuses to know where a mask comes from, what a vector means and what bits are worth (`index.codes`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ROWS_PER_PRODUCT = 2048
 
 
 class QueryForms:
-    """A query in the forms that the passes need, each made when first needed and once for all facets."""
+    """A query in the forms that the passes need, each made when first needed and once."""
 
     def __init__(self, query: Floats, rotation: Rotation) -> None:
         """`query` has the length one."""
@@ -66,7 +66,7 @@ class QueryForms:
 
 
 @dataclass(frozen=True, slots=True)
-class Facet:
+class KeptVectors:
     signs: Codes
     """(rows, bits / 8)"""
     finer: Codes
@@ -101,20 +101,20 @@ def _in_order(source: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
         yield piece, source[piece]
 
 
-def cosines(facet: Facet, slots: Slots, query: Halves, room: Codes) -> Floats:
+def cosines(kept: KeptVectors, slots: Slots, query: Halves, room: Codes) -> Floats:
     """Exact up to half precision; NaN where there is no vector."""
     found = np.empty(len(slots), np.float32)
-    for piece, rows in _gather(facet.full, slots, room):
+    for piece, rows in _gather(kept.full, slots, room):
         found[piece] = _flat(simsimd.cdist(rows, query[None], metric="dot"))
     # Only an absent vector, or one at a right angle, gives zero exactly.
     zero = np.flatnonzero(found == 0)
     if len(zero):
-        found[zero[~present(facet.signs, slots[zero])]] = np.nan
+        found[zero[~present(kept.signs, slots[zero])]] = np.nan
     return found
 
 
 def nearest(
-    facet: Facet,
+    kept: KeptVectors,
     mask: NDArray[np.bool_],
     asked: QueryForms,
     depth: int,
@@ -126,15 +126,15 @@ def nearest(
     rows = int(np.count_nonzero(mask))
     if rows <= max(policy.exact_rows, depth):
         slots = np.flatnonzero(mask)
-        found = cosines(facet, slots, asked.half, room)
+        found = cosines(kept, slots, asked.half, room)
     else:
         second = max(int(policy.second_pass + policy.second_pass_share * rows), _GUESSED_PER_WANTED * depth)
         if rows <= _FETCH_WORTH * second:
             slots, apart = np.flatnonzero(mask), None
         else:
-            slots, apart = _first_pass(facet.signs, mask, rows, asked.turned, second, distances, room)
-        guesses = _second_pass(facet.signs, slots, apart, asked.bits, room)
-        slots, found = _score(facet, slots, guesses, asked, depth, room, policy)
+            slots, apart = _first_pass(kept.signs, mask, rows, asked.turned, second, distances, room)
+        guesses = _second_pass(kept.signs, slots, apart, asked.bits, room)
+        slots, found = _score(kept, slots, guesses, asked, depth, room, policy)
     there = ~np.isnan(found)
     slots, found = slots[there], found[there]
     if len(found) > depth:
@@ -217,7 +217,7 @@ def _agreement(codes: Codes, slots: Slots | None, asked: AskedBits, room: Codes,
 
 
 def _score(
-    facet: Facet, slots: Slots, guesses: Floats, asked: QueryForms, depth: int, room: Codes, policy: VectorPolicy
+    kept: KeptVectors, slots: Slots, guesses: Floats, asked: QueryForms, depth: int, room: Codes, policy: VectorPolicy
 ) -> tuple[Slots, Floats]:
     """Slots with their true cosines: of the best guesses, and of every guess that may be wrong by enough.
 
@@ -227,7 +227,7 @@ def _score(
     """
     wanted = max(policy.rescored, _SCORED_PER_WANTED * depth)
     sure = min(depth, max(_SURE_AT_LEAST, depth // _ASKED_PER_SHOWN))
-    bar = _bar(cosines(facet, slots[_about_best(guesses, _TRIED_PER_SURE * sure)], asked.half, room), sure)
+    bar = _bar(cosines(kept, slots[_about_best(guesses, _TRIED_PER_SURE * sure)], asked.half, room), sure)
     # The best by signs hold most of the best in truth, so the bar is nearly where it will end; the rest is looked at
     # in two bits, unless signs alone rule it out.
     most = max(wanted, len(slots) // policy.refined_part)
@@ -237,11 +237,11 @@ def _score(
     slots, guesses = slots[likely], guesses[likely]
     of_signs, of_second = asked.bits.by_two_bits
     guesses *= of_signs
-    guesses += _agreement(facet.finer, slots, asked.bits, room) * of_second
+    guesses += _agreement(kept.finer, slots, asked.bits, room) * of_second
     keep = min(wanted, len(guesses))
     floor = min(bar - policy.sure_within * two_bit_error(bar, asked.bits.bits), float(_nth_largest(guesses, keep)))
     slots = slots[guesses >= floor]
-    return slots, cosines(facet, slots, asked.half, room)
+    return slots, cosines(kept, slots, asked.half, room)
 
 
 def _about_best(guesses: Floats, count: int) -> Slots:

@@ -100,7 +100,7 @@ def advice_at(reader: Reader, memory: Memory, at: float) -> str:
     """What a memory advised at a time, by name."""
     if memory.updated_at <= at:
         return memory.advice_id
-    earlier = reader.revisions(memory.id)
+    earlier = reader.revisions(Memory, memory.id)
     before = [revision for revision in earlier if revision.updated_at <= at] or earlier[:1]
     return before[-1].advice_id if before else memory.advice_id
 
@@ -132,7 +132,7 @@ def history(context: BankContext, reference: str, *, policy: str | None = None, 
     with context.read_for_output() as reader:
         memory = context.memory(reader, reference)
         signals = reader.select(Signal, {"memory_id": memory.id})
-        revisions = [*reader.revisions(memory.id), memory]
+        revisions = [*reader.revisions(Memory, memory.id), memory]
         weighed_by = Context(total_uses=context.uses(reader).get(memory.namespace, 0), context_match=fits)
         remembered = context.weigh_memories(reader, [memory])[0]
         counted = evidence_for(memory, signals)

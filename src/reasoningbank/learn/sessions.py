@@ -155,7 +155,8 @@ def end(
         there = running(writer, session)
         metadata = there.metadata if verdict is None else {**there.metadata, "verdict": verdict_metadata(verdict)}
         # A verdict may quote what was done.
-        trajectory, _ = context.clean(replace(there, outcome=outcome, ended_at=context.clock(), metadata=metadata))
+        ended: dict[str, Any] = {"outcome": outcome, "ended_at": context.clock(), "metadata": metadata}
+        trajectory, _ = context.clean(replace(there, revision=there.revision + 1, **ended))
         certainty = 1.0 if verdict is None else verdict.certainty
         signals = () if outcome == "unknown" else _credit(context, writer, trajectory, used, certainty)
         steps = writer.count(Step, {"trajectory_id": trajectory.id})

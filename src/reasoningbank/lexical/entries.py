@@ -83,7 +83,7 @@ def query_terms(text: str) -> dict[int, int]:
     found: dict[int, int] = {}
     for key in term_keys(tokens(text)):
         found[key] = found.get(key, 0) + 1
-    meant = {key: times for key, times in found.items() if key not in stop_keys()}
+    meant = {key: found[key] for key in found.keys() - stop_keys()}
     return meant or found
 
 

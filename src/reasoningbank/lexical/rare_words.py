@@ -37,7 +37,7 @@ def find_rare_terms(text: str) -> tuple[NDArray[np.uint32], int]:
     """
     words = dict.fromkeys(tokens(text))
     rare = dict.fromkeys(key for key in map(_rare_term, words) if key is not None)
-    meant = sum(1 for word in words if not stop_keys().issuperset(term_keys([word])))
+    meant = sum(map(_is_meant, words))
     return np.array(list(rare)[:MOST_RARE_WORDS], np.uint32), max(1, meant)
 
 
@@ -51,6 +51,11 @@ def _rare_term(token: str) -> int | None:
         # Of an identifier only the whole counts: its parts are words like others, and so are those of "third-party".
         return key if _NAMING.search(token) else None
     return None if key in stop_keys() or key in _ordinary() else key
+
+
+@lru_cache(maxsize=4096)
+def _is_meant(token: str) -> bool:
+    return not stop_keys().issuperset(term_keys([token]))
 
 
 @cache

@@ -101,12 +101,12 @@ def _nearest(vectors: Vectors, probe: Probe) -> tuple[dict[str, float], Floats |
 
 
 def _cosines(vectors: Vectors, ids: Sequence[str], near: Mapping[str, float], vector: Floats | None) -> Floats:
-    """(n, 1); NaN where there is no vector yet."""
+    """NaN where there is no vector yet."""
     known = dict(near)
     if vector is not None:
         fetched = vectors.fetch([memory_id for memory_id in ids if memory_id not in near])
         known |= {i: float(kept @ vector) / max(float(np.linalg.norm(kept)), 1e-12) for i, kept in fetched.items()}
-    return np.array([[known.get(memory_id, math.nan)] for memory_id in ids], np.float32).reshape(-1, 1)
+    return np.array([known.get(memory_id, math.nan) for memory_id in ids], np.float32)
 
 
 # ---------------------------------------------------------------- words

@@ -31,7 +31,6 @@ from reasoningbank.recall.mending import mend
 from reasoningbank.recall.query import Query
 from reasoningbank.recall.relevance import Column, calibration_for, likeness_of
 
-TASK_FACETS = ("content",)
 TASKS_WEIGHED = 64
 """Near tasks whose evidence counts: enough that those of late are among them."""
 TASKS_ASKED = 32
@@ -56,13 +55,11 @@ class TaskFollower(Follower):
     """Keeps the index of tasks in step: a session that has ended is a row whose words are its task."""
 
     kind = "trajectory"
+    facet = "content"
 
     @staticmethod
     def rows_of(store: Store, ids: Sequence[str]) -> dict[str, Memory]:
         return {i: _as_row(t) for i, t in store.unscoped(Trajectory, ids).items() if t.ended_at is not None}
-
-    def _facets(self, embedder: Embedder) -> tuple[str, ...]:  # noqa: ARG002 - one vector a task, whichever embedder
-        return TASK_FACETS
 
     def _sorted_out(self, changes: Sequence[Change]) -> tuple[list[str], list[str], list[str], list[str]]:
         added, revised, erased, _ = super()._sorted_out(changes)

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from reasoningbank.core.confidence import ConfidencePolicy, evidence_for
@@ -39,7 +38,7 @@ GiveWay = Callable[[], bool]
 """Asked after each batch; True ends the work for now."""
 
 
-def facet_text(memory: Memory, facet: str) -> str:  # noqa: ARG001 - one facet of all embedders so far
+def text_to_embed(memory: Memory) -> str:
     """What the vector of a memory is made from: all that it says."""
     return _join(memory.title, memory.description, memory.content)
 
@@ -64,6 +63,8 @@ class FollowerPosition:
 class Follower:
     kind = "memory"
     """The kind of record that the index is of."""
+    facet = "text"
+    """What a vector is made from, as the records call it that keep some: all that a memory says."""
 
     def __init__(
         self,
@@ -93,9 +94,6 @@ class Follower:
 
     def rows(self, ids: Sequence[str]) -> dict[str, Memory]:
         return self.rows_of(self.store, ids)
-
-    def _facets(self, embedder: Embedder) -> tuple[str, ...]:
-        return embedder.facets
 
     def lag(self) -> int:
         """Changes that the index has not seen, plus memories whose vectors it still lacks."""
@@ -325,62 +323,42 @@ class Follower:
             return FEWEST_ROWS_PER_BATCH
         return FEWEST_COSTLY_ROWS_PER_BATCH if self.embedder().costly else FEWEST_ROWS_PER_BATCH
 
-    def _vectors(self, ids: Sequence[str]) -> dict[str, Floats]:
+    def _vectors(self, ids: Sequence[str]) -> Floats:
         import numpy as np
 
         embedder = self.embedder()
         memories = {i: self._at_hand.pop(i) for i in ids if i in self._at_hand}
         memories.update(self.rows([i for i in ids if i not in memories]))
         dimension = embedder.identity.dimension
-        facets = self._facets(embedder)
-        # A caller gives the first facet alone. Without it, what was kept is of another version and says nothing here.
-        whole = 4 * dimension
-        kept = {
-            i: blobs for i, blobs in self._kept_vectors(memories).items() if len(blobs.get(facets[0], b"")) == whole
-        }
-        made: dict[str, Floats] = {}
+        kept = self._kept_vectors(memories, 4 * dimension)
         lacking = [i for i in ids if i in memories and i not in kept]
-        texts = {facet: [facet_text(memories[i], facet) for i in lacking] for facet in facets}
-        # A short memory says the same in every facet: embedded once.
-        place = {text: row for row, text in enumerate(dict.fromkeys(chain.from_iterable(texts.values())))}
+        texts = [text_to_embed(memories[i]) for i in lacking]
+        place = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         fresh = embedder.embed(list(place))
+        made = np.zeros((len(ids), dimension), dtype=np.float32)
         position = {memory_id: row for row, memory_id in enumerate(ids)}
-        for facet in facets:
-            rows = np.zeros((len(ids), dimension), dtype=np.float32)
-            if lacking:
-                rows[[position[i] for i in lacking]] = fresh[[place[text] for text in texts[facet]]]
-            for row, memory_id in enumerate(ids):
-                blob = kept.get(memory_id, {}).get(facet)
-                if blob is not None and len(blob) == whole:
-                    rows[row] = np.frombuffer(blob, dtype="<f4")
-            made[facet] = rows
+        if lacking:
+            made[[position[i] for i in lacking]] = fresh[[place[text] for text in texts]]
+        for memory_id, blob in kept.items():
+            made[position[memory_id]] = np.frombuffer(blob, dtype="<f4")
         if embedder.costly and lacking:
-            self._keep(embedder, memories, lacking, ids, made)
+            self._keep(memories, {i: made[position[i]].astype("<f4").tobytes() for i in lacking})
         return made
 
-    def _kept_vectors(self, memories: dict[str, Memory]) -> dict[str, dict[str, bytes]]:
-        kept: dict[str, dict[str, bytes]] = {}
+    def _kept_vectors(self, memories: dict[str, Memory], size: int) -> dict[str, bytes]:
+        """The vectors that lie with the records; one of another size is of another version and says nothing here."""
+        kept: dict[str, bytes] = {}
         for tenant in {memory.tenant for memory in memories.values()}:
+            own = [i for i, memory in memories.items() if memory.tenant == tenant]
             with self.store.read(tenant) as reader:
-                kept.update(reader.vectors(self.index.identity, [i for i, m in memories.items() if m.tenant == tenant]))
+                of_facets = reader.vectors(self.index.identity, own)
+            kept.update((i, blob) for i, blobs in of_facets.items() if len(blob := blobs.get(self.facet, b"")) == size)
         return kept
 
-    def _keep(
-        self,
-        embedder: Embedder,
-        memories: dict[str, Memory],
-        lacking: Sequence[str],
-        ids: Sequence[str],
-        made: dict[str, Floats],
-    ) -> None:
-        position = {memory_id: row for row, memory_id in enumerate(ids)}
-        for tenant in {memories[i].tenant for i in lacking}:
-            blobs = {
-                i: {facet: rows[position[i]].astype("<f4").tobytes() for facet, rows in made.items()}
-                for i in lacking
-                if memories[i].tenant == tenant
-            }
-            self.store.write(tenant, partial(_keep_all, identity=embedder.identity, blobs=blobs))
+    def _keep(self, memories: dict[str, Memory], made: Mapping[str, bytes]) -> None:
+        for tenant in {memories[i].tenant for i in made}:
+            blobs = {i: {self.facet: blob} for i, blob in made.items() if memories[i].tenant == tenant}
+            self.store.write(tenant, partial(_keep_all, identity=self.index.identity, blobs=blobs))
 
 
 def _holds(changes: Sequence[Change], position: IndexPosition) -> bool:

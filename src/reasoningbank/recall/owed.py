@@ -21,5 +21,5 @@ def is_told_by_words(candidates: Candidates) -> NDArray[np.bool_]:
 
     Its relevance lacks what the model would say, so a floor that was set with the model would refuse all of them.
     """
-    told: NDArray[np.bool_] = np.isnan(candidates.cosine[:, 0]) & (words_met(candidates) >= WORDS_ENOUGH)
+    told: NDArray[np.bool_] = np.isnan(candidates.cosine) & (words_met(candidates) >= WORDS_ENOUGH)
     return told

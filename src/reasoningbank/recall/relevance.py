@@ -109,8 +109,7 @@ def calibration_for(embedder_name: str) -> Calibration:
 
 def cosine_of(candidates: Candidates) -> Floats:
     """Of the whole text; 0 where a memory has no vector (yet)."""
-    column = candidates.cosine[:, 0]
-    filled: Floats = np.where(np.isnan(column), np.float32(0.0), column)
+    filled: Floats = np.where(np.isnan(candidates.cosine), np.float32(0.0), candidates.cosine)
     return filled
 
 

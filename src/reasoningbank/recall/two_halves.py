@@ -7,25 +7,20 @@ So nothing is kept here, and whoever dies half-way leaves nothing in doubt.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from reasoningbank.core.types import EmbedderIdentity, Memory, Op
 from reasoningbank.lexical.entries import entries_of
-from reasoningbank.ports import Halves, Index, IndexBatch, IndexInfo, IndexPosition, Store, WordRow
+from reasoningbank.ports import Halves, IndexBatch, IndexInfo, IndexPosition, Store, WordRow
 from reasoningbank.recall.index_follower import Follower, mark_of
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Floats
 
 CHANGES_PER_PAGE = 2_000
-
-
-def as_index(opened: Index | Halves, store: Store, kind: type[Follower]) -> Index:
-    """The index that was opened, whether it is one already or two halves."""
-    return TwoHalves(opened, store, kind) if isinstance(opened, Halves) else opened
 
 
 class TwoHalves:
@@ -83,14 +78,16 @@ class TwoHalves:
     def awaiting_vectors(self, limit: int) -> list[str]:
         return self._awaiting(limit)[0]
 
-    def embed(self, ids: Sequence[str], vectors: Mapping[str, Floats]) -> None:
+    def embed(self, ids: Sequence[str], vectors: Floats) -> None:
         awaiting, reached = self._awaiting(len(ids))
         if awaiting != list(ids):
             # Brought forward by somebody else meanwhile: asking again is cheaper than guessing.
             return
-        memories, block = self._kind.rows_of(self._store, ids), next(iter(vectors.values()))
+        memories = self._kind.rows_of(self._store, ids)
         # A vector of zeros has no direction: it is said of a text without words, and of what is gone.
-        given = [(memories[i], vector) for i, vector in zip(ids, block, strict=True) if i in memories and vector.any()]
+        given = [
+            (memories[i], vector) for i, vector in zip(ids, vectors, strict=True) if i in memories and vector.any()
+        ]
         if given:
             self._halves.vectors.upsert(given)
         self._halves.vectors.advance(reached)

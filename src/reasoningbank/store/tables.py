@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 NUM = "num"
@@ -76,10 +77,13 @@ class Table:
 
 
 def _record_table(
-    name: str, columns: Mapping[str, str], *indexes: TableIndex, unique: tuple[str, ...] = (), last: str = ""
+    name: str,
+    columns: Mapping[str, str],
+    *indexes: TableIndex,
+    unique: tuple[str, ...] = (),
+    later: Mapping[str, str] = MappingProxyType({}),
 ) -> Table:
-    """Of records: each has an id, a tenant and the hash of its contents. `last` is a column that came later."""
-    later = {last: "TEXT=''"} if last else {}
+    """Of records: each has an id, a tenant and the hash of its contents. `later` are columns that came later."""
     return Table(
         name,
         {"id": "TEXT", "tenant": "TEXT", **columns, "hash": "BLOB", **later},
@@ -95,7 +99,8 @@ def _index(name: str, columns: str, *where: Condition, unique: bool = False) -> 
     return TableIndex(name, tuple(columns.split()), where, unique)
 
 
-_ADVICE = "advice_id"
+_ADVICE = {"advice_id": "TEXT=''"}
+_REVISION = {"revision": "INTEGER=1"}
 _MEMORY = {
     "namespace": "TEXT",
     "scope": "TEXT",
@@ -142,7 +147,7 @@ MEMORIES = _record_table(
     ),
     _index("memories_by_moment", "tenant namespace created_at id state"),
     _index("memories_of_all_by_moment", "tenant created_at id state"),
-    last=_ADVICE,
+    later=_ADVICE,
 )
 SIGNALS = _record_table(
     "signals",
@@ -166,7 +171,7 @@ SIGNALS = _record_table(
         ("positive", "is", False),
     ),
     _index("signals_by_moment", "tenant at id"),
-    last=_ADVICE,
+    later=_ADVICE,
 )
 TRAJECTORIES = _record_table(
     "trajectories",
@@ -180,6 +185,7 @@ TRAJECTORIES = _record_table(
         "ended_at": "REAL?",
     },
     _index("trajectories_by_moment", "tenant namespace started_at id"),
+    later=_REVISION,
 )
 STEPS = _record_table(
     "steps",
@@ -207,6 +213,7 @@ EDGES = _record_table(
     },
     _index("edges_by_target", "target_id"),
     unique=("tenant", "source_id", "target_id", "kind"),
+    later=_REVISION,
 )
 RULINGS = _record_table(
     "rulings",
@@ -257,8 +264,11 @@ MEMBERSHIPS = _record_table(
 RECORD_TABLES = (
     MEMORIES, SIGNALS, TRAJECTORIES, STEPS, EDGES, RULINGS, JOBS, SPENDING, CONSOLIDATIONS, MEMBERSHIPS,
 )  # fmt: skip
-REVISIONS = Table("revisions", MEMORIES.columns, key=("id", "revision"), number=NUM, written=MEMORIES.written)
-"""What memories said before."""
+EARLIER_TABLES = tuple(
+    Table(name, table.columns, key=("id", "revision"), number=NUM, written=table.written)
+    for name, table in (("revisions", MEMORIES), ("trajectory_revisions", TRAJECTORIES), ("edge_revisions", EDGES))
+)
+"""What records said before they were revised."""
 FEED = Table(
     "feed",
     {"seq": "INTEGER", "kind": "TEXT", "op": "TEXT", "id": "TEXT", "tenant": "TEXT", "at": "REAL"},
@@ -285,10 +295,10 @@ EXPOSURES = Table(
         "at": "REAL",
         "withheld": "INTEGER=0",
         "holdout": "REAL=0",
-        _ADVICE: "TEXT=''",
+        **_ADVICE,
     },
     number=NUM,
-    written=("memory_id", "tenant", "trajectory_id", "query_hash", "rank", "at", "withheld", "holdout", _ADVICE),
+    written=("memory_id", "tenant", "trajectory_id", "query_hash", "rank", "at", "withheld", "holdout", *_ADVICE),
     indexes=(
         _index("exposures_by_memory", "memory_id"),
         _index("exposures_by_trajectory", "trajectory_id", ("trajectory_id", "not", None)),
@@ -395,8 +405,8 @@ REPLIES = Table(
     indexes=(_index("replies_by_age", "at"),),
 )
 TABLES = (
-    *RECORD_TABLES, REVISIONS, FEED, VECTORS, EXPOSURES, TOMBSTONES, TRUST, KIN, MARKS, TASKS, LEASES, GAPS, SETTINGS,
-    TOKENS, REPLIES,
+    *RECORD_TABLES, *EARLIER_TABLES, FEED, VECTORS, EXPOSURES, TOMBSTONES, TRUST, KIN, MARKS, TASKS, LEASES, GAPS,
+    SETTINGS, TOKENS, REPLIES,
 )  # fmt: skip
 _BY_NAME = {table.name: table for table in TABLES}
 

@@ -92,7 +92,6 @@ def _check_dimension(dimension: int) -> None:
         raise InvalidInput(f"dimension must be from 1 to {MOST_DIMENSIONS:,}, not {dimension}.")
 
 
-FACETS = ("text",)
 """The vectors of a memory, whichever embedder: one of all that it says."""
 
 

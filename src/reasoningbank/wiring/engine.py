@@ -23,8 +23,8 @@ from reasoningbank.core.media import faults_of
 from reasoningbank.core.settings import DEFAULTS, EmbeddingSettings, Settings, parse_embedder
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.forking import renew_in_child
-from reasoningbank.ports import Damage, IndexInfo, Store
-from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, FACETS, find_identity, identity_of, make_embedder
+from reasoningbank.ports import Damage, Halves, IndexInfo, Store
+from reasoningbank.wiring.embedders import DEFAULT_EMBEDDER, find_identity, identity_of, make_embedder
 from reasoningbank.wiring.indexes import DEFAULT_INDEX, INDEXES
 
 if TYPE_CHECKING:
@@ -111,10 +111,6 @@ class IndexEngine:
     @property
     def holdout(self) -> float:
         return self._holdout
-
-    @property
-    def first_facet(self) -> str:
-        return FACETS[0]
 
     def agree_on(self, asked: EmbeddingSettings) -> None:
         """The settings choose for a bank that has none yet; what the caller has `asked` for must fit one that has."""
@@ -247,13 +243,12 @@ class IndexEngine:
             )
 
     def _open(self, name: str, identity: EmbedderIdentity) -> Searcher:
-        from reasoningbank.recall.experience import TASK_FACETS, Experience, TaskFollower
+        from reasoningbank.recall.experience import Experience, TaskFollower
         from reasoningbank.recall.exposure_log import ShownLog
         from reasoningbank.recall.index_follower import Follower
         from reasoningbank.recall.search import Searcher
-        from reasoningbank.recall.two_halves import as_index
 
-        index = as_index(self._builds.open(name, identity, FACETS), self._store, Follower)
+        index = self._as_index(self._builds.open(name, identity, Follower.facet), Follower)
         if self._shown is None:
             self._shown = ShownLog(self._store)
 
@@ -263,7 +258,8 @@ class IndexEngine:
             return self._embedders[identity]
 
         def tasks(*, anew: bool) -> Index:
-            return as_index(self._builds.open_tasks(name, identity, TASK_FACETS, anew=anew), self._store, TaskFollower)
+            opened = self._builds.open_tasks(name, identity, TaskFollower.facet, anew=anew)
+            return self._as_index(opened, TaskFollower)
 
         experience = Experience(self._store, tasks, embedder, self._policy)
         return Searcher(
@@ -273,6 +269,14 @@ class IndexEngine:
             experience,
             replace(self._settings.search, holdout=self._holdout),
         )
+
+    def _as_index(self, opened: Index | Halves, kind: type[Follower]) -> Index:
+        """What was opened, whether it is an index already or two halves of one."""
+        if not isinstance(opened, Halves):
+            return opened
+        from reasoningbank.recall.two_halves import TwoHalves
+
+        return TwoHalves(opened, self._store, kind)
 
     @property
     def is_open(self) -> bool:
@@ -284,22 +288,20 @@ class IndexEngine:
 
     def index_damage(self) -> list[Damage]:
         """What of the index does not match its checksums or the records. Nothing is repaired, and none is built."""
-        from reasoningbank.recall.experience import TASK_FACETS, TaskFollower
+        from reasoningbank.recall.experience import TaskFollower
         from reasoningbank.recall.index_follower import Follower
 
         name, identity, _ = self._name_in_force()
         return [
-            *self._damage_of(name, identity, FACETS, Follower),
-            *self._damage_of(f"{name}-tasks", identity, TASK_FACETS, TaskFollower),
+            *self._damage_of(name, identity, Follower),
+            *self._damage_of(f"{name}-tasks", identity, TaskFollower),
         ]
 
-    def _damage_of(
-        self, name: str, identity: EmbedderIdentity, facets: tuple[str, ...], kind: type[Follower]
-    ) -> list[Damage]:
+    def _damage_of(self, name: str, identity: EmbedderIdentity, kind: type[Follower]) -> list[Damage]:
         from reasoningbank.recall.mending import find_damage
 
         try:
-            index = self._builds.inspect(name, identity, facets)
+            index = self._builds.inspect(name, identity, kind.facet)
             if index is None:
                 return []
             with closing(index):

@@ -99,7 +99,7 @@ def _put_back(context: BankContext, writer: Writer, memory_id: str, before: int,
     if now is None:
         left.append(f"{memory_id} was erased since")
         return False
-    versions = {version.revision: version for version in (*writer.revisions(memory_id), now)}
+    versions = {version.revision: version for version in (*writer.revisions(Memory, memory_id), now)}
     if before not in versions or after not in versions:
         left.append(f"{memory_id} has lost the revision that it had before")
         return False

@@ -11,14 +11,14 @@ from reasoningbank.core.types import Job, Memory, Op, Record, Trajectory
 from reasoningbank.store.coding import table_of
 from reasoningbank.store.records.trust import delete_marks
 from reasoningbank.store.selection import Selection, any_of
-from reasoningbank.store.tables import FEED, LEASES, REVISIONS, TASKS, TOMBSTONES, TRUST, IfTaken, Table, table_named
+from reasoningbank.store.tables import FEED, LEASES, TASKS, TOMBSTONES, TRUST, IfTaken, Table, table_named
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import RowTransaction
 
 # What hung under a memory keeps hanging under its id, so that its descendants can still be found.
 ROWS_OF: dict[type[Record], tuple[tuple[Table, str], ...]] = {
-    Memory: ((REVISIONS, "id"), (TRUST, "memory_id")),
+    Memory: ((TRUST, "memory_id"),),
     Job: ((LEASES, "job_id"),),
     Trajectory: ((TASKS, "trajectory_id"),),
 }
@@ -43,6 +43,8 @@ def delete_records(rows: RowTransaction, kind: type[Any], ids: Sequence[str], no
     for table, column in ROWS_OF.get(kind, ()):
         rows.delete(table, any_of(column, ids))
     coding = table_of(kind)
+    if coding.earlier is not None:
+        rows.delete(coding.earlier, any_of("id", ids))
     gone = rows.delete(coding.table, any_of("id", ids))
     if gone:
         rows.put(TOMBSTONES, [(one, rows.tenant, coding.noun, now) for one in ids], IfTaken.REPLACE)

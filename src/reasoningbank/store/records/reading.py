@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from reasoningbank.core.errors import BankDamaged, NotFound
 from reasoningbank.core.recency import parse_position
 from reasoningbank.core.record_kinds import kind_of
-from reasoningbank.core.types import Memory, Record
+from reasoningbank.core.types import Record
 from reasoningbank.store.coding import RecordTable, table_of
 from reasoningbank.store.selection import Selection, any_of, equal
-from reasoningbank.store.tables import REVISIONS, TOMBSTONES, Condition
+from reasoningbank.store.tables import TOMBSTONES, Condition
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Row, RowTransaction
@@ -107,9 +107,11 @@ class RecordRows:
             raise KeyError(f"{coding.noun} has no field {by!r}")
         return pairs(self._rows.scan(Selection(coding.table, (by, "count"), conditions(coding, where))))
 
-    def revisions(self, memory_id: str) -> list[Memory]:
-        coding = table_of(Memory)
-        rows = self._rows.scan(Selection(REVISIONS, coding.row, equal(id=memory_id), order=("revision",)))
+    def revisions(self, kind: type[R], record_id: str) -> list[R]:
+        coding = table_of(kind)
+        if coding.earlier is None:
+            return []
+        rows = self._rows.scan(Selection(coding.earlier, coding.row, equal(id=record_id), order=("revision",)))
         return [self._decode(coding, row) for row in rows]
 
     def erased(self, ids: Sequence[str]) -> set[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from reasoningbank.core.errors import InvalidInput, NotFound
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import EmbedderIdentity, KeptReply, Lease, Memory, Op, Record, SideRecord, Trajectory
-from reasoningbank.store.coding import table_of
+from reasoningbank.store.coding import RecordTable, table_of
 from reasoningbank.store.records.cascades import delete_records
 from reasoningbank.store.records.leases import change_lease, claim
 from reasoningbank.store.records.reader import RecordReader
@@ -16,12 +17,13 @@ from reasoningbank.store.records.side_records import row_of, side_table_of
 from reasoningbank.store.records.tasks import fold_task
 from reasoningbank.store.records.trust import put_trust
 from reasoningbank.store.selection import Selection, equal
-from reasoningbank.store.tables import FEED, MEMORIES, REVISIONS, VECTORS, IfTaken, Table
+from reasoningbank.store.tables import FEED, VECTORS, IfTaken, Table
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Row, RowTransaction
 
 R = TypeVar("R", bound=Record)
+_SAID_OF_A_SESSION = ("namespace", "task", "agent", "outcome", "started_at", "ended_at")
 _TEXT_FIELDS = ("title", "description", "content")
 
 
@@ -31,6 +33,8 @@ class RecordWriter(RecordReader):
         self._tenant = rows.tenant
         self._clock = clock
         self._added: set[str] = set()
+        self._read: dict[tuple[type[Any], str], Record] = {}
+        """What was read of kinds with revisions, to set it aside when it is revised."""
 
     def _note(self, noun: str, op: Op, record_id: str) -> None:
         self._rows.put(FEED, ((noun, op.value, record_id, self._tenant, self._clock()),))
@@ -50,38 +54,50 @@ class RecordWriter(RecordReader):
         if isinstance(record, Trajectory):
             fold_task(self._rows, record, is_new=True)
 
+    def get(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
+        found = super().get(kind, ids)
+        if table_of(kind).earlier is not None:
+            self._read.update({(kind, one): record for one, record in found.items()})
+        return found
+
     def revise(self, record: Record) -> None:
         self._own(record)
         coding = table_of(type(record))
-        current = self.get(Memory, [record.id]).get(record.id) if isinstance(record, Memory) else None
+        # A unit sees every change to what it has read: nobody else writes meanwhile.
+        current: Any = None
+        if coding.earlier is not None:
+            current = self._read.pop((type(record), record.id), None) or super().get(type(record), [record.id]).get(
+                record.id
+            )
+            record = _next_revision(current, record)
         if not self._rows.update(coding.table, equal(id=record.id), coding.row, coding.encode(record)):
             raise NotFound(f"There is no {coding.noun} {record.id!r} here.")
-        if isinstance(record, Memory) and current is not None:
-            self._set_aside(current, record)
+        if current is not None and not (isinstance(record, Trajectory) and _only_adds(current, record)):
+            self.add_earlier(current)
+        if isinstance(record, Memory) and any(getattr(current, name) != getattr(record, name) for name in _TEXT_FIELDS):
+            self._rows.delete(VECTORS, equal(memory_id=record.id))
         if isinstance(record, Trajectory):
             fold_task(self._rows, record, is_new=False)
         self._note(coding.noun, Op.REVISE, record.id)
 
-    def _set_aside(self, current: Memory, coming: Memory) -> None:
-        self.add_earlier(current)
-        if any(getattr(current, name) != getattr(coming, name) for name in _TEXT_FIELDS):
-            self._rows.delete(VECTORS, equal(memory_id=coming.id))
-
-    def add_earlier(self, revision: Memory) -> None:
+    def add_earlier(self, revision: Record) -> None:
         self._own(revision)
-        self._rows.put(REVISIONS, (table_of(Memory).encode(revision),), IfTaken.KEEP)
+        coding = table_of(type(revision))
+        if coding.earlier is None:
+            raise InvalidInput(f"A {coding.noun} has no earlier revisions.")
+        self._rows.put(coding.earlier, (coding.encode(revision),), IfTaken.KEEP)
 
     def rewrite(self, record: Record) -> None:
         self._own(record)
-        coding = table_of(type(record))
+        coding: RecordTable[Any] = table_of(type(record))
         row = coding.encode(record)
-        if isinstance(record, Memory):
-            this_one = equal(id=record.id, revision=record.revision)
-            changed = self._rows.update(MEMORIES, this_one, coding.row, row) or self._rows.update(
-                REVISIONS, this_one, coding.row, row
-            )
-        else:
-            changed = self._rows.update(coding.table, equal(id=record.id), coding.row, row)
+        self._read.pop((type(record), record.id), None)
+        this_one = equal(id=record.id)
+        if coding.earlier is not None:
+            this_one = equal(id=record.id, revision=cast("Memory", record).revision)
+        changed = self._rows.update(coding.table, this_one, coding.row, row)
+        if not changed and coding.earlier is not None:
+            changed = self._rows.update(coding.earlier, this_one, coding.row, row)
         if not changed:
             raise NotFound(f"There is no {coding.noun} {record.id!r} here.")
         if isinstance(record, Memory):
@@ -92,6 +108,7 @@ class RecordWriter(RecordReader):
         self._note(coding.noun, Op.REVISE, record.id)
 
     def remove(self, kind: type[R], record_id: str) -> None:
+        self._read.clear()
         if not delete_records(self._rows, kind, [record_id], self._clock()):
             raise NotFound(f"There is no {table_of(kind).noun} {record_id!r} here.")
         if kind in (Memory, Trajectory):
@@ -154,3 +171,19 @@ class RecordWriter(RecordReader):
 
     def keep_reply(self, reply: KeptReply, *, drop_before: float) -> None:
         put_reply(self._rows, reply, drop_before)
+
+
+def _next_revision(current: Any, coming: Any) -> Any:
+    """A record that says no later revision than the one it replaces is the next one. Memories are numbered by verbs."""
+    if current is None or isinstance(coming, Memory) or coming.revision > current.revision:
+        return coming
+    return replace(coming, revision=current.revision + 1)
+
+
+def _only_adds(current: Trajectory, coming: Trajectory) -> bool:
+    """Whether a session still says all that it said, as one does that has ended: then nothing need be set aside."""
+    for name in _SAID_OF_A_SESSION:
+        before, now = getattr(current, name), getattr(coming, name)
+        if before is not None and before != now:
+            return False
+    return all(name in coming.metadata and coming.metadata[name] == said for name, said in current.metadata.items())

@@ -351,9 +351,44 @@ _TOKEN_HASHES = (
   token_hash(id, tenant, name, scopes, origin, digest, created_at, expires_at, revoked_at)""",
 )
 
+# Sessions and edges keep what they said before, as memories do. While the new column is 1, a row's hash is without it.
+_REVISIONS = (
+    "ALTER TABLE trajectories ADD COLUMN revision INTEGER NOT NULL DEFAULT 1",
+    "ALTER TABLE edges ADD COLUMN revision INTEGER NOT NULL DEFAULT 1",
+    """CREATE TABLE trajectory_revisions (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  task TEXT NOT NULL,
+  agent TEXT,
+  outcome TEXT,
+  metadata TEXT NOT NULL,
+  started_at REAL NOT NULL,
+  ended_at REAL,
+  hash BLOB NOT NULL,
+  revision INTEGER NOT NULL DEFAULT 1,
+  UNIQUE (id, revision))""",
+    """CREATE TABLE edge_revisions (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  source_id TEXT NOT NULL,
+  target_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  text TEXT NOT NULL,
+  weight REAL NOT NULL,
+  tags TEXT NOT NULL,
+  evidence TEXT NOT NULL,
+  created_at REAL NOT NULL,
+  hash BLOB NOT NULL,
+  revision INTEGER NOT NULL DEFAULT 1,
+  UNIQUE (id, revision))""",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS, _SHORT_MARKS, _ADVICE, _TEAMS,
-    _BY_MOMENT, _STAMP, _TOKEN_HASHES,
+    _BY_MOMENT, _STAMP, _TOKEN_HASHES, _REVISIONS,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 

@@ -27,8 +27,8 @@ def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
     except NAMED as error:
         yield Damage(kind="file", id="", problem=str(error))
     for coding in record_tables().values():
-        for name in (coding.table.name, "revisions") if coding.noun == "memory" else (coding.table.name,):
-            yield from _damaged_rows(connection, coding, name)
+        for table in filter(None, (coding.table, coding.earlier)):
+            yield from _damaged_rows(connection, coding, table.name)
     yield from _missing_changes(connection)
     yield from find_inconsistencies(partial(_scan, connection))
 
