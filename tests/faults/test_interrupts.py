@@ -214,10 +214,10 @@ def test_what_the_others_are_told_is_true_when_the_thread_that_commits_for_them_
 COMMAND = """
 import sys
 from reasoningbank.cli.main import main
-from reasoningbank.store.sqlite.store import SqliteStore
+from reasoningbank.store.sqlite.store import SqliteEngine
 
 def step(frame, event, given):
-    if event == sys.argv[2] and frame.f_code is SqliteStore._commit.__code__:
+    if event == sys.argv[2] and frame.f_code is SqliteEngine._commit.__code__:
         sys.setprofile(None)
         raise KeyboardInterrupt
 
