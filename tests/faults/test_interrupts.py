@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import pytest
 
+from reasoningbank import ReasoningBank
 from reasoningbank.core.types import Memory, Scope, State
 from reasoningbank.core.types import Outcome as Ending
 from reasoningbank.ports import Writer
@@ -230,7 +231,8 @@ sys.exit(main(["--bank", sys.argv[1], "store", "key", "value"]))
 def test_the_command_line_says_what_became_of_an_interrupted_write(
     path: Path, child: Callable[..., subprocess.Popen[str]], moment: str, said: str
 ) -> None:
-    SqliteStore(path).close()
+    # With its settings agreed on, so that the command writes once.
+    ReasoningBank.open(path).close()
     process = child(COMMAND, path, moment)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
