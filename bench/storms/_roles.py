@@ -256,7 +256,7 @@ def hook(actor: Actor) -> None:
                 "prompt": prompt,
             }
             raw = json.dumps(payload).encode()
-            location, cwd = str(actor.place.bank), str(actor.place.folder)
+            location, cwd = locate(actor.place.bank), str(actor.place.folder)
             hooks = SETTINGS["REASONINGBANK_HOOKS"]
             answer(location, "claude-code", None, raw, namespace=NAMESPACE, hooks=hooks, cwd=cwd)
         actor.note("hooked", session)
@@ -291,14 +291,13 @@ def read(actor: Actor) -> None:
 
 
 def read_once(place: Place) -> None:
-    location = str(place.bank)
-    place = locate(location)
-    hooks = place_of(place)
+    location = locate(place.bank)
+    hooks = place_of(location)
     make_room(hooks.work_lock)
     lock = hold(hooks.work_lock, 1.0)
     if lock is not None:
         try:
-            work(place, hooks, clock=lambda: 1e9, over=lambda: False)
+            work(location, hooks, clock=lambda: 1e9, over=lambda: False)
         finally:
             os.close(lock)
 

@@ -221,8 +221,8 @@ def _outputs(bank: ReasoningBank, folder: Path, number: int, asked: str) -> Iter
     yield "MCP resources", _strings(resources.list_resources(bank, None).entries)
     yield "MCP recent", _strings(resources.read(bank, resources.RECENT))
     yield "AGENTS.md", "\n".join(page_of("agents-md", bank.list(limit=400), Wanted(min_confidence=0.0)).lines)
-    location = str(folder / "bank.db")
-    refresh(bank.context, place_of(locate(location)), NAMESPACE)
+    location = locate(folder / "bank.db")
+    refresh(bank.context, place_of(location), NAMESPACE)
     house = House(
         location=location,
         bank=lambda: bank,

@@ -34,8 +34,27 @@ def damage_in(connection: apsw.Connection) -> Iterator[Damage]:
 
 
 def _scan(connection: apsw.Connection, selection: Selection) -> Any:
+    sql, values = statements.select(selection, None)
     with faults_named(str(connection.filename)):
-        return connection.execute(*statements.select(selection, None)).fetchall()
+        try:
+            return connection.execute(sql, values).fetchall()
+        except UnicodeDecodeError:
+            return _scan_as_bytes(connection, selection, sql, values)
+
+
+def _scan_as_bytes(connection: apsw.Connection, selection: Selection, sql: str, values: Any) -> list[list[Any]]:
+    """The same rows where a text of one is none any more, so that the row itself can be named."""
+    names = [f"c{number}" for number in range(len(selection.columns))]
+    is_text = [selection.table.columns.get(column, "").startswith("TEXT") for column in selection.columns]
+    read = [f"CAST({name} AS BLOB)" if text else name for name, text in zip(names, is_text, strict=True)]
+    rows = connection.execute(f"WITH found ({', '.join(names)}) AS ({sql}) SELECT {', '.join(read)} FROM found", values)
+    return [
+        [
+            value.decode("utf-8", "replace") if isinstance(value, bytes) and text else value
+            for value, text in zip(row, is_text, strict=True)
+        ]
+        for row in rows
+    ]
 
 
 def _missing_changes(connection: apsw.Connection) -> Iterator[Damage]:
