@@ -305,6 +305,16 @@ def test_every_earlier_revision_stays_readable_in_order(store: Store) -> None:
         assert reader.get(Memory, [first.id])[first.id] == versions[-1]
 
 
+def test_a_session_under_way_grows_without_setting_every_look_at_it_aside(store: Store) -> None:
+    running = a_trajectory(outcome=None, ended_at=None, metadata={"messages": ["one"], "calls": 1})
+    store.write("t", lambda w: w.add(running))
+    grown = replace(running, metadata={"messages": ["one", "two"], "calls": 0})
+    store.write("t", lambda w: w.revise(grown))
+    with store.read("t") as reader:
+        assert reader.revisions(Trajectory, running.id) == []
+        assert reader.get(Trajectory, [running.id])[running.id] == replace(grown, revision=2)
+
+
 def test_sessions_and_edges_keep_what_they_said_before_and_lose_it_with_themselves(store: Store) -> None:
     session, edge = a_trajectory(), an_edge(1, "mem_t_000001", "mem_t_000002")
     add(store, a_memory(1), a_memory(2), session, edge)

@@ -181,9 +181,14 @@ def _next_revision(current: Any, coming: Any) -> Any:
 
 
 def _only_adds(current: Trajectory, coming: Trajectory) -> bool:
-    """Whether a session still says all that it said, as one does that has ended: then nothing need be set aside."""
+    """Whether a session still says all that it said, as one does that has ended: then nothing need be set aside.
+
+    What is noted beside one that is under way grows with every look at its transcript, and is not set aside either.
+    """
     for name in _SAID_OF_A_SESSION:
         before, now = getattr(current, name), getattr(coming, name)
         if before is not None and before != now:
             return False
-    return all(name in coming.metadata and coming.metadata[name] == said for name, said in current.metadata.items())
+    return current.ended_at is None or all(
+        name in coming.metadata and coming.metadata[name] == said for name, said in current.metadata.items()
+    )
