@@ -235,6 +235,44 @@ def test_a_child_that_is_forked_while_other_threads_write_and_search_works_and_e
     assert kept(path) == set(told)
 
 
+CONNECTING = """
+import apsw
+from reasoningbank.store.sqlite import connections
+inside, has_forked, connected = threading.Event(), threading.Event(), threading.Event()
+class Slow(apsw.Connection):
+    def execute(self, sql, *given, **how):
+        if "synchronous" in sql:
+            inside.set()
+            has_forked.wait(1.0)
+        done = super().execute(sql, *given, **how)
+        if "secure_delete" in sql:
+            connected.set()
+        return done
+def connecting():
+    with bank.context.store.read(bank.tenant):
+        pass
+bank = opened()
+write(bank)
+with bank.context.store.read(bank.tenant):
+    connections.connect = lambda name, flags=None: Slow(name, flags=flags)
+    thread = threading.Thread(target=connecting)
+    thread.start()
+    assert inside.wait(30)
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    print("waited" if connected.is_set() else "cut in two", flush=True)
+    has_forked.set()
+    thread.join(30)
+wait_for(pid)
+bank.close()
+"""
+
+
+def test_a_fork_waits_for_a_thread_that_is_connecting(path: Path, run: Run) -> None:
+    assert run(CONNECTING)[-1] == "waited"
+
+
 IN_A_READ = """
 bank = opened()
 write(bank)

@@ -118,11 +118,11 @@ class Connections:
         with forking.unforked():
             connection = connect(*self._name_and_flags())
             self._made.add(connection)
-        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        connection.execute(f"PRAGMA synchronous = {self._durability}")
-        # Deleted bytes are overwritten, so that an erasure leaves nothing in free pages.
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.cursor_factory = UnforkedCursor
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            connection.execute(f"PRAGMA synchronous = {self._durability}")
+            # Deleted bytes are overwritten, so that an erasure leaves nothing in free pages.
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.cursor_factory = UnforkedCursor
         return connection
 
     def _name_and_flags(self) -> tuple[str, int]:
