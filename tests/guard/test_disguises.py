@@ -11,7 +11,7 @@ import pytest
 from reasoningbank import ReasoningBank
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import State
-from reasoningbank.guard.admission import warnings_of
+from reasoningbank.guard.trust import warnings_of
 from reasoningbank.guard.unmasked import disguises, plain_letters
 
 POISON = (

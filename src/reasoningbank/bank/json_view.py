@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from reasoningbank.core.frozen import fields
 from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Ruling, Signal, Step, Trajectory
-from reasoningbank.guard.admission import warnings_of
+from reasoningbank.guard.trust import warnings_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

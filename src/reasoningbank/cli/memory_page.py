@@ -11,7 +11,7 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import track_record
 from reasoningbank.core.types import Memory, Remembered, Scope, Step
 from reasoningbank.core.wording import headline, occasion, shown_key
-from reasoningbank.guard.admission import warnings_of
+from reasoningbank.guard.trust import warnings_of
 
 _MOST_STEPS = 20
 

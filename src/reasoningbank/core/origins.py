@@ -14,6 +14,7 @@ from reasoningbank.core.patterns import pattern
 
 USER = "user"
 AGENT = "agent"
+IMPORT = "import"
 MAX_ORIGIN_CHARS = 200
 
 

@@ -13,10 +13,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from reasoningbank.core.frozen import dataclass, replace
-from reasoningbank.core.origins import USER, Trust, kind_of, level_of
+from reasoningbank.core.origins import IMPORT, USER, Trust, kind_of, level_of
 from reasoningbank.core.types import Memory, Ruling, RulingKind, State
 from reasoningbank.guard.hidden import hidden, visible
-from reasoningbank.guard.text_fingerprint import IMPORT, marks_of, repeated_ids, text_of
 from reasoningbank.guard.trust import (
     DISGUISED,
     WARNINGS,
@@ -26,7 +25,6 @@ from reasoningbank.guard.trust import (
     revoked_origins,
     trust_in,
 )
-from reasoningbank.guard.unmasked import disguises
 from reasoningbank.ports import Reader, Writer
 
 PEER = "peer"
@@ -59,7 +57,7 @@ def admit(writer: Writer, memory: Memory, own: str | None = None) -> Admitted:
     level = Trust.UNTRUSTED if ways else least(writer, memory.origin, memory.parents)
     memory = _examine_at(writer, memory, level, ways)
     writer.add(memory)
-    writer.keep_trust(memory, level, marks_of(memory) if level is Trust.UNTRUSTED else ())
+    writer.keep_trust(memory, level, _marks(memory, level))
     return Admitted(memory=memory, trust=level)
 
 
@@ -83,7 +81,7 @@ def readmit(writer: Writer, before: Memory, after: Memory, editor: str) -> Admit
         after = _examine_at(writer, after, level, ways)
     writer.revise(after)
     if level is not Trust.TRUSTED or after.parents or before.parents:
-        writer.keep_trust(after, level, marks_of(after) if level is Trust.UNTRUSTED else ())
+        writer.keep_trust(after, level, _marks(after, level))
     return Admitted(memory=after, trust=level)
 
 
@@ -112,7 +110,7 @@ def _origins_above(reader: Reader, memory: Memory) -> set[str]:
 def _with_parents(reader: Reader, memory: Memory, own: str | None = None) -> Memory:
     """With what it repeats, and with what was shown to whoever learned it and cannot be believed."""
     # A file that the user chose is a source of its own, and has no more to lose.
-    found = [] if kind_of(memory.origin) == IMPORT else repeated_ids(reader, memory, own)
+    found = [] if kind_of(memory.origin) == IMPORT else _repeated(reader, memory, own)
     if not found and memory.source is None and not memory.parents:
         return memory
     if memory.source is not None:
@@ -123,6 +121,22 @@ def _with_parents(reader: Reader, memory: Memory, own: str | None = None) -> Mem
     return memory if parents == memory.parents else replace(memory, parents=parents)
 
 
+# What knows a text again is loaded with the first stranger's: a search, and a store of the user's own, need none of it.
+def _repeated(reader: Reader, memory: Memory, own: str | None) -> list[str]:
+    from reasoningbank.guard.text_fingerprint import repeated_ids
+
+    return repeated_ids(reader, memory, own)
+
+
+def _marks(memory: Memory, level: Trust) -> Sequence[int]:
+    """What an untrusted memory is known again by; the others need no marks."""
+    if level is not Trust.UNTRUSTED:
+        return ()
+    from reasoningbank.guard.text_fingerprint import marks_of
+
+    return marks_of(memory)
+
+
 def _disguises(memory: Memory) -> tuple[str, ...]:
     """In which ways a memory that is not the user's is written so that nobody knows its words again, as warnings.
 
@@ -130,12 +144,16 @@ def _disguises(memory: Memory) -> tuple[str, ...]:
     """
     if kind_of(memory.origin) in (USER, IMPORT):
         return ()
+    from reasoningbank.guard.text_fingerprint import text_of
+    from reasoningbank.guard.unmasked import disguises
+
     return tuple(f"{DISGUISED}: {way} ×{count}" for way, count in disguises(text_of(memory)).items())
 
 
 def examine(memory: Memory, ways: Sequence[str] = ()) -> Memory:
     """An untrusted memory with its warnings and without its hidden text; quarantined when the advice is against it."""
     from reasoningbank.guard.injection_score import suspicion
+    from reasoningbank.guard.text_fingerprint import text_of
 
     advice = suspicion(text_of(memory))
     memory = _flag(memory, (*ways, *advice.sentences))
@@ -164,7 +182,7 @@ def put_back(writer: Writer, memory: Memory) -> None:
     writer.add(memory)
     if memory.parents or kind_of(memory.origin) != USER:
         level = level_of(memory.origin)
-        writer.keep_trust(memory, level, marks_of(memory) if level is Trust.UNTRUSTED else ())
+        writer.keep_trust(memory, level, _marks(memory, level))
 
 
 def refold_among(writer: Writer, memories: Collection[str]) -> int:
@@ -204,8 +222,3 @@ def _flag(memory: Memory, advice: Sequence[str]) -> Memory:
         return memory
     metadata: Mapping[str, Any] = {name: value for name, value in memory.metadata.items() if name != WARNINGS}
     return replace(memory, metadata={**metadata, WARNINGS: warnings} if warnings else metadata)
-
-
-def warnings_of(memory: Memory) -> list[str]:
-    found = memory.metadata.get(WARNINGS, ())
-    return [str(warning) for warning in found] if isinstance(found, (list, tuple)) else []

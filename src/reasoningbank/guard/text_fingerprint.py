@@ -15,13 +15,12 @@ from functools import cache
 from itertools import pairwise
 from zlib import crc32
 
-from reasoningbank.core.origins import kind_of
+from reasoningbank.core.origins import IMPORT, kind_of
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.hidden import visible
 from reasoningbank.guard.unmasked import plain_letters, skeleton
 from reasoningbank.ports import Reader
 
-IMPORT = "import"
 WORDS_PER_SHINGLE = 3
 WINDOW = 6
 MOST_WORDS = 20_000

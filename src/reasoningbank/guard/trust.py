@@ -156,3 +156,9 @@ def _at_most(
             # It is gone: what was lowered by it stays low.
             level = min(level, trust_of(memory, kept))
     return level
+
+
+def warnings_of(memory: Memory) -> list[str]:
+    """What the guard had to say of a memory when it was admitted."""
+    found = memory.metadata.get(WARNINGS, ())
+    return [str(warning) for warning in found] if isinstance(found, (list, tuple)) else []

@@ -31,7 +31,6 @@ from reasoningbank.files import sync_folder
 from reasoningbank.forking import renew_in_child
 from reasoningbank.index.changes import bury, change, copy_live, find, slots_in_doubt
 from reasoningbank.index.codes import encode, widen
-from reasoningbank.index.comparing import differences
 from reasoningbank.index.content import Content, IndexShape, Snapshot
 from reasoningbank.index.continuation import Continuation
 from reasoningbank.index.damage import damage_is_named, describe
@@ -409,6 +408,8 @@ class EmbeddedIndex:
 
     def differences(self, known: Sequence[tuple[Memory, Standing]]) -> dict[str, str]:
         _, snapshot = self.latest_snapshot()
+        from reasoningbank.index.comparing import differences
+
         with damage_is_named(self._directory):
             return differences(snapshot, known)
 

@@ -17,7 +17,7 @@ from reasoningbank.cli.speaker import check_is_user, speaker
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.types import EVERY_NAMESPACE, Ruling, RulingKind, State
-from reasoningbank.guard.admission import warnings_of
+from reasoningbank.guard.trust import warnings_of
 
 _DEFAULT_LIMIT = 50
 
