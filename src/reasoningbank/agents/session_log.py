@@ -35,6 +35,8 @@ class LogEntry:
     tokens: int = 0
     prompt: str = ""
     """A digest of what the user asked, in the entry of that prompt."""
+    refused: tuple[str, ...] = ()
+    """Calls that were held back; each is only once."""
 
 
 class HookTurn:
@@ -43,6 +45,7 @@ class HookTurn:
     def __init__(self, descriptor: int, entries: Sequence[LogEntry]) -> None:
         self._descriptor = descriptor
         self.shown = frozenset(memory for entry in entries for memory in (*entry.shown, *entry.withheld))
+        self.refused = frozenset(call for entry in entries for call in entry.refused)
         self.tokens = sum(entry.tokens for entry in entries)
 
     def note(self, entry: LogEntry) -> None:
@@ -51,6 +54,7 @@ class HookTurn:
         if entry.on_trial:
             told |= {"withheld": list(entry.withheld), "on_trial": list(entry.on_trial), "holdout": entry.holdout}
         told |= {"prompt": entry.prompt} if entry.prompt else {}
+        told |= {"refused": list(entry.refused)} if entry.refused else {}
         line = f"\n{json.dumps(told)}\n".encode()
         # Begun on a line of its own: what was torn before it stays alone.
         os.lseek(self._descriptor, 0, os.SEEK_END)
@@ -91,6 +95,7 @@ def _entry(line: str) -> LogEntry | None:
             holdout=min(max(float(told.get("holdout", 0.0)), 0.0), LARGEST_SHARE),
             tokens=int(told.get("tokens", 0)),
             prompt=str(told.get("prompt", "")),
+            refused=tuple(str(call) for call in told.get("refused", ())),
         )
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
