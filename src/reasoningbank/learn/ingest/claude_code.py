@@ -16,6 +16,7 @@ from reasoningbank.learn.ingest.replies import goes_on
 from reasoningbank.learn.ingest.text import (
     action_of,
     digest_of,
+    goal_of_call,
     injected_out,
     is_own,
     moment_of,
@@ -110,7 +111,7 @@ def prompt_of(turn: Mapping[str, Any]) -> str:
 def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str) -> Episode | None:
     """One task; None when nobody asks for anything in it."""
     said: list[dict[str, str]] = []
-    calls: dict[str, tuple[str, str]] = {}
+    calls: dict[str, tuple[str, str, dict[str, str]]] = {}
     results: dict[str, tuple[str, bool | None]] = {}
     first: Mapping[str, Any] | None = None
     interrupted = calls_then = 0
@@ -143,24 +144,26 @@ def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str)
     )
 
 
-def _take_block(block: object, calls: dict[str, tuple[str, str]], results: dict[str, tuple[str, bool | None]]) -> None:
+def _take_block(
+    block: object, calls: dict[str, tuple[str, str, dict[str, str]]], results: dict[str, tuple[str, bool | None]]
+) -> None:
     if not isinstance(block, Mapping):
         return
     if block.get("type") == "tool_use":
         tool = str(block.get("name") or "tool")
-        calls[str(block.get("id"))] = (tool, action_of(tool, block.get("input")))
+        calls[str(block.get("id"))] = (tool, action_of(tool, block.get("input")), goal_of_call(block.get("input")))
     elif block.get("type") == "tool_result":
         ok = False if block.get("is_error") else None
         results[str(block.get("tool_use_id"))] = (injected_out(plain(block.get("content"))), ok)
 
 
 def _steps(
-    calls: Mapping[str, tuple[str, str]], results: Mapping[str, tuple[str, bool | None]]
+    calls: Mapping[str, tuple[str, str, dict[str, str]]], results: Mapping[str, tuple[str, bool | None]]
 ) -> Iterator[EpisodeStep]:
     """Calls in the order in which they were made; one that is still running has no result yet and is left out."""
-    for call_id, (tool, action) in calls.items():
+    for call_id, (tool, action, goal) in calls.items():
         if call_id not in results or is_own(tool, action):
             continue
         result, ok = results[call_id]
         quiet = True if tool in _QUIET_TOOLS and ok is None else ok
-        yield EpisodeStep(action=action, result=result, ok=quiet, metadata={"tool": tool, "call": call_id})
+        yield EpisodeStep(action=action, result=result, ok=quiet, metadata={"tool": tool, "call": call_id, **goal})

@@ -14,6 +14,7 @@ from reasoningbank.learn.ingest.replies import goes_on
 from reasoningbank.learn.ingest.text import (
     action_of,
     digest_of,
+    goal_of_call,
     injected_out,
     is_own,
     moment_of,
@@ -84,7 +85,7 @@ def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespac
     """One task; None when nobody asks for anything in it."""
     said: list[dict[str, str]] = []
     heard: list[dict[str, str]] = []
-    calls: dict[str, tuple[str, str]] = {}
+    calls: dict[str, tuple[str, str, dict[str, str]]] = {}
     results: dict[str, tuple[str, bool | None]] = {}
     interrupted = calls_then = 0
     for item in items:
@@ -119,7 +120,7 @@ def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespac
 def _take_item(
     payload: Mapping[str, Any],
     said: list[dict[str, str]],
-    calls: dict[str, tuple[str, str]],
+    calls: dict[str, tuple[str, str, dict[str, str]]],
     results: dict[str, tuple[str, bool | None]],
 ) -> None:
     kind = payload.get("type")
@@ -130,7 +131,7 @@ def _take_item(
     elif kind in _CALLS:
         tool = str(payload.get("name") or "shell")
         given = payload.get("arguments") or payload.get("input") or payload.get("action")
-        calls[str(payload.get("call_id"))] = (tool, action_of(tool, given))
+        calls[str(payload.get("call_id"))] = (tool, action_of(tool, given), goal_of_call(given))
     elif kind in _OUTPUTS:
         results[str(payload.get("call_id"))] = _output(payload.get("output"))
 
@@ -158,9 +159,9 @@ def _output(value: object) -> tuple[str, bool | None]:
 
 
 def _steps(
-    calls: Mapping[str, tuple[str, str]], results: Mapping[str, tuple[str, bool | None]]
+    calls: Mapping[str, tuple[str, str, dict[str, str]]], results: Mapping[str, tuple[str, bool | None]]
 ) -> Iterator[EpisodeStep]:
-    for call_id, (tool, action) in calls.items():
+    for call_id, (tool, action, goal) in calls.items():
         if call_id in results and not is_own(tool, action):
             result, ok = results[call_id]
-            yield EpisodeStep(action=action, result=result, ok=ok, metadata={"tool": tool, "call": call_id})
+            yield EpisodeStep(action=action, result=result, ok=ok, metadata={"tool": tool, "call": call_id, **goal})

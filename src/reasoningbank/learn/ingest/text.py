@@ -20,6 +20,7 @@ from reasoningbank.recall.render import HEADING
 
 LONGEST_LINE_BYTES = 32_000_000
 LONGEST_TEXT_CHARS = 200_000
+LONGEST_GOAL_CHARS = 200
 _COMMAND_ARGUMENTS = ("command", "cmd", "script", "code", "sql")
 _SHELLS = ("bash", "sh", "zsh", "powershell", "pwsh", "cmd")
 _OWN_TOOL = pattern(r"(?:^|__)reasoningbank|(?:^|__)memory_(?:search|record|feedback|outcome|get|consolidate)$")
@@ -137,6 +138,14 @@ def action_of(tool: str, arguments: object) -> str:
         if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
             return _command_text(command)
     return f"{tool}({json.dumps(given, ensure_ascii=False)})"[:LONGEST_TEXT_CHARS]
+
+
+def goal_of_call(arguments: object) -> dict[str, str]:
+    """What a call says of itself beside its command, as metadata of its step: "Run the unit tests"."""
+    given = parse_json(arguments) if isinstance(arguments, str) else arguments
+    told = given.get("description") or given.get("justification") if isinstance(given, Mapping) else None
+    goal = told.strip()[:LONGEST_GOAL_CHARS] if isinstance(told, str) else ""
+    return {"goal": goal} if goal else {}
 
 
 def _command_text(words: list[str]) -> str:

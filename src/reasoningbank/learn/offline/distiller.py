@@ -48,9 +48,9 @@ class OfflineDistiller:
             fact = facts.with_guesses(fact, [quote(message(step.result), step.action, 100) for step in guesses])
         mended = fixes.fixes(steps, names)
         found: list[Lesson] = [*said[:1], *([fact] if fact else [])]
-        found += [fixes.lesson_of(fix, steps) for fix in mended]
+        found += [fixes.lesson_of(fix, steps, episode.task) for fix in mended]
         healed = remedies.remedies(steps)
-        found += [remedies.lesson_of(remedy, steps) for remedy in healed]
+        found += [remedies.lesson_of(remedy, steps, episode.task) for remedy in healed]
         if verdict.outcome is not VerdictOutcome.SUCCESS:
             known = {fix.kind for fix in mended} | {remedy.kind for remedy in healed}
             found += [warnings.lesson_of(group, steps) for group in warnings.repeated_failures(steps, known, names)]
