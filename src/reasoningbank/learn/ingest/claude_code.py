@@ -14,6 +14,7 @@ from typing import Any
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.replies import goes_on
 from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, moment_of, own_words_out, plain
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "claude-code"
 _QUIET_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite")
@@ -141,3 +142,8 @@ def _steps(
         result, ok = results[call_id]
         quiet = True if tool in _QUIET_TOOLS and ok is None else ok
         yield EpisodeStep(action=action, result=result, ok=quiet, metadata={"tool": tool, "call": call_id})
+
+
+FORMAT = TranscriptFormat(
+    name=AGENT, about="transcripts of Claude Code (JSON Lines)", knows=is_record, episodes=sessions_in
+)

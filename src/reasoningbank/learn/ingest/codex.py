@@ -12,6 +12,7 @@ from typing import Any
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.replies import goes_on
 from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, moment_of, own_words_out, parse_json, plain
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "codex"
 _TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
@@ -154,3 +155,8 @@ def _steps(
         if call_id in results and not is_own(tool, action):
             result, ok = results[call_id]
             yield EpisodeStep(action=action, result=result, ok=ok, metadata={"tool": tool, "call": call_id})
+
+
+FORMAT = TranscriptFormat(
+    name=AGENT, about="session files of Codex (JSON Lines)", knows=is_record, episodes=sessions_in
+)

@@ -6,9 +6,11 @@ What is neither is a task without steps, kept as it is said.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 LONGEST_TASK_CHARS = 2_000
 _PROMPT = re.compile(r"(?:[\w.@~:/\\-]*\$|[\w.@~:/\\-]+[#%]|>>>|In \[\d+\]:|mysql>|sqlite>|[\w-]+=[#>])[ \t]+(\S.*)")
@@ -62,3 +64,17 @@ def _messages(lines: list[str]) -> Iterator[dict[str, str]]:
             words.append(line)
     if speaker and "".join(words).strip():
         yield {"role": speaker, "content": "\n".join(words).strip()}
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _texts(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
+    for text in filter(_is_text, values):
+        yield from notes_in(text, namespace)
+
+
+FORMAT = TranscriptFormat(
+    name="text", about="notes with prompts (`$ make`), or talk with names (`User:`)", knows=_is_text, episodes=_texts
+)

@@ -14,7 +14,8 @@ from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import Episode
 from reasoningbank.learn.import_session import keep_episode
-from reasoningbank.learn.ingest.sniff import FORMATS, episodes_in, files_in
+from reasoningbank.learn.ingest.files import files_in
+from reasoningbank.learn.ingest.sniff import FORMATS, episodes_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
