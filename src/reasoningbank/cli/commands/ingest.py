@@ -20,10 +20,13 @@ FORMATS = (
     "tau-bench",
     "tau2",
     "intercode",
+    "swe-agent",
+    "otel",
     "anthropic",
     "openai-responses",
     "langchain",
     "openai-chat",
+    "react",
     "text",
 )
 """Named here too, since help must not load every reader; a test holds them together."""

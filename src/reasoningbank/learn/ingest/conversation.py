@@ -28,6 +28,13 @@ _NOT_SAID = pattern(
     re.IGNORECASE,
 )
 """How programs begin what they say in the user's name."""
+_FRAMED = pattern(
+    r"<(pr_description|issue_description|problem_statement|issue|task|user_query|user_request)>\s*(.+?)\s*</\1>"
+    r"|^ISSUE:\s*\n(.+?)^INSTRUCTIONS:",
+    re.DOTALL | re.MULTILINE,
+)
+"""A request between what a program wrote around it."""
+_INSTRUCTS = pattern(r"\s*(?:You are|You're|Act as|Your role is)\b", re.IGNORECASE)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,7 +107,12 @@ class Conversation:
     @property
     def task(self) -> str:
         asked = [entry["content"] for entry in self.messages if entry["role"] == "user"]
-        return next((text for text in asked if not _GREETING.fullmatch(text)), asked[0] if asked else "")
+        if len(asked) > 1 and _INSTRUCTS.match(asked[0]) and self.messages[1]["role"] == "user":
+            # A system prompt in the user's name, with what the user wants after it.
+            asked = asked[1:]
+        first = next((text for text in asked if not _GREETING.fullmatch(text)), asked[0] if asked else "")
+        framed = _FRAMED.search(first)
+        return (framed[2] or framed[3]).strip() if framed else first
 
     @property
     def answer(self) -> str:

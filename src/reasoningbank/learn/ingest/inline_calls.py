@@ -45,6 +45,7 @@ _LABEL = pattern(
 )
 _EXIT_CODE = pattern(r"<returncode>\s*(-?\d+)\s*</returncode>|\bexit code:? (-?\d+)", re.IGNORECASE)
 _REPORT_CHARS = 300
+_GIVEN = ("arguments", "parameters", "args", "action_input", "input")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,7 @@ def said_ok(text: str) -> bool | None:
 
 def calls_in(text: str) -> list[InlineCall]:
     """In the order in which they stand, all of the first form that there is."""
-    for form in (_tagged, _functions, _executed, _acted, _shell_blocks):
+    for form in (_tagged, _functions, _executed, _acted, _bare, _shell_blocks):
         found = list(form(text))
         if found:
             return found
@@ -126,6 +127,16 @@ def action_as_written(action: str) -> InlineCall:
     return InlineCall(tool=named[1] if named else "act", action=action)
 
 
+def _bare(text: str) -> Iterator[InlineCall]:
+    """A text that is nothing but a call."""
+    inner = _without_fence(text)
+    value = parse_json(inner) if inner[:1] == "{" else None
+    if isinstance(value, Mapping) and any(name in value for name in _GIVEN):
+        call = _json_call(inner)
+        if call is not None:
+            yield call
+
+
 def _shell_blocks(text: str) -> Iterator[InlineCall]:
     for match in _SHELL_BLOCK.finditer(text):
         yield InlineCall(tool="bash", action=match[1].strip())
@@ -139,9 +150,7 @@ def _json_call(text: str) -> InlineCall | None:
     name = next((value[key] for key in ("name", "tool", "action", "function") if isinstance(value.get(key), str)), None)
     if not name:
         return None
-    given: object = next(
-        (value[key] for key in ("arguments", "parameters", "args", "action_input", "input") if key in value), {}
-    )
+    given: object = next((value[key] for key in _GIVEN if key in value), {})
     return InlineCall(tool=name, action=action_of(name, given))
 
 

@@ -1,8 +1,8 @@
 """Chats: lists of messages in any of the dialects below, one session a list.
 
 In a file as `{"messages": […]}` or any other mapping that holds a list of messages, as such a list, as a list of them,
-or message by message, line by line. Every message is read by its own shape, so that a file may mix dialects. States of one
-chat that grows from line to line (logs of requests, streamed states of a graph) are one session.
+or message by message, line by line. Every message is read by its own shape, so that a file may mix dialects. States of
+one chat that grows from line to line (logs of requests, streamed states of a graph) are one session.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _outline(message: object) -> tuple[str, str]:
     take(message, talk)
     said = talk.messages[0] if talk.messages else {"role": "", "content": ""}
     done = " ".join(step.action for step in talk.steps())
-    return said["role"] or _role(message), f"{said['content']}\n{done}"
+    return said["role"] or ("assistant" if done else _role(message)), f"{said['content']}\n{done}"
 
 
 def _role(message: object) -> str:
@@ -167,7 +167,11 @@ def _reader(name: str, about: str, is_own: Callable[[object], bool]) -> Transcri
 
 FORMATS = (
     _reader("anthropic", "messages with `tool_use` and `tool_result` blocks", anthropic_messages.is_message),
-    _reader("openai-responses", "items such as `function_call` and its output", openai_items.is_message),
+    _reader(
+        "openai-responses",
+        "items such as `function_call` and its output; runs of the Agents SDK",
+        openai_items.is_message,
+    ),
     _reader("langchain", "dumps of LangChain and LangGraph messages and states", langchain_messages.is_message),
     _reader("openai-chat", "messages with `role`, `tool_calls` and role `tool`", openai_chat.is_message),
 )

@@ -12,7 +12,17 @@ from typing import Any
 
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.learning import Episode
-from reasoningbank.learn.ingest import claude_code, codex, intercode, messages, plain, tau
+from reasoningbank.learn.ingest import (
+    claude_code,
+    codex,
+    intercode,
+    messages,
+    otel_spans,
+    plain,
+    react,
+    swe_agent,
+    tau,
+)
 from reasoningbank.learn.ingest.files import parts_known, values_in
 from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
@@ -21,23 +31,31 @@ TABLE: tuple[TranscriptFormat, ...] = (
     codex.FORMAT,
     *tau.FORMATS,
     intercode.FORMAT,
+    swe_agent.FORMAT,
+    otel_spans.FORMAT,
     *messages.FORMATS,
+    react.FORMAT,
     plain.FORMAT,
 )
 FORMATS = tuple(reader.name for reader in TABLE)
 _VALUES_TRIED = 50
 
 
-def format_of(path: Path) -> str:
-    return _reader_of(path, values_in(path)).name
+def reader_of(path: Path) -> TranscriptFormat:
+    return _reader_for(path, values_in(path))
 
 
 def episodes_in(path: Path, namespace: str, named: str | None = None) -> Iterator[Episode]:
     """The episodes of one file; `named` is its format, where the caller knows better."""
+    return transcript_in(path, namespace, named)[1]
+
+
+def transcript_in(path: Path, namespace: str, named: str | None = None) -> tuple[TranscriptFormat, Iterator[Episode]]:
+    """The format of a file, and its episodes."""
     values = values_in(path)
-    reader = _reader_of(path, values) if named is None else reader_named(named)
+    reader = _reader_for(path, values) if named is None else reader_named(named)
     known = chain.from_iterable(parts_known(value, reader.takes or reader.knows) for value in values)
-    return reader.episodes(known, namespace)
+    return reader, reader.episodes(known, namespace)
 
 
 def reader_named(name: str) -> TranscriptFormat:
@@ -47,7 +65,7 @@ def reader_named(name: str) -> TranscriptFormat:
     raise InvalidInput(f"The format {name!r} is unknown: use one of {', '.join(FORMATS)}.")
 
 
-def _reader_of(path: Path, values: Iterable[Any]) -> TranscriptFormat:
+def _reader_for(path: Path, values: Iterable[Any]) -> TranscriptFormat:
     tried = list(islice(values, _VALUES_TRIED))
     for reader in TABLE:
         if any(map(reader.knows, tried)):
