@@ -23,6 +23,7 @@ from reasoningbank.learn.ingest.text import (
     plain,
     words_of,
 )
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "codex"
 _TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
@@ -165,3 +166,8 @@ def _steps(
         if call_id in results and not is_own(tool, action):
             result, ok = results[call_id]
             yield EpisodeStep(action=action, result=result, ok=ok, metadata={"tool": tool, "call": call_id, **goal})
+
+
+FORMAT = TranscriptFormat(
+    name=AGENT, about="session files of Codex (JSON Lines)", knows=is_record, episodes=sessions_in
+)
