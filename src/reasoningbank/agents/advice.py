@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from reasoningbank.agents.lesson_line import is_rule, line_of
 from reasoningbank.agents.policy import HookPolicy
-from reasoningbank.agents.session_log import LogEntry, turn
+from reasoningbank.agents.session_log import LogEntry, SessionLog, turn
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.tokens import count_tokens
@@ -57,7 +56,7 @@ class Advice:
 NOTHING = Advice()
 
 
-def say(log: Path, hits: Sequence[Remembered], policy: HookPolicy, moment: Moment) -> Advice:
+def say(log: SessionLog, hits: Sequence[Remembered], policy: HookPolicy, moment: Moment) -> Advice:
     """The text for those hits that the session has not seen and has room for, if any. Notes what is said."""
     if not hits and not moment.prompt:
         return NOTHING

@@ -8,13 +8,12 @@ its lock. When in doubt the call goes on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from reasoningbank.agents.advice import Advice, marked, render_lines
 from reasoningbank.agents.hosts.host import Host
 from reasoningbank.agents.lesson_line import is_rule, was_witnessed
 from reasoningbank.agents.policy import AFTER, ASK, DENY_ONCE, HookPolicy
-from reasoningbank.agents.session_log import LogEntry, turn
+from reasoningbank.agents.session_log import LogEntry, SessionLog, turn
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
@@ -52,7 +51,7 @@ def call_key(tool: str, call: str) -> str:
     return blake2b(f"{tool}\n{call}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def refuse_once(log: Path, key: str, hits: Sequence[Remembered], policy: HookPolicy, now: float) -> Advice | None:
+def refuse_once(log: SessionLog, key: str, hits: Sequence[Remembered], policy: HookPolicy, now: float) -> Advice | None:
     """The reason against a call, or None when it has been given before or cannot be noted: then the call goes on."""
     text = reason_of(hits)
     with turn(log) as speaking:
