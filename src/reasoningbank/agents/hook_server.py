@@ -132,8 +132,8 @@ class HookServer:
 
         def follow() -> None:
             with suppress(BankError, OSError):
-                own = spaces_of(cwd, house.policy, house.namespace).own
-                refresh(self._bank.context, place_of(self._location), own)
+                for namespace in spaces_of(cwd, house.policy, house.namespace).read:
+                    refresh(self._bank.context, place_of(self._location), namespace)
 
         threading.Thread(target=follow, name="reasoningbank-hooks-troubles", daemon=True).start()
 

@@ -40,6 +40,16 @@ def before_command(command: str, troubles: Iterable[Trouble]) -> list[str]:
     return [*exact, *near][:MOST_FOUND]
 
 
+def same_command(command: str, troubles: Iterable[Trouble]) -> list[str]:
+    """The memories that know this very command to fail."""
+    parts = list(_parts(command))
+    return [
+        trouble.memory_id
+        for trouble in troubles
+        if trouble.action and not called_tool(trouble.action) and next(_parts(trouble.action), None) in parts
+    ][:MOST_FOUND]
+
+
 def before_edit(path: str, cwd: str, troubles: Iterable[Trouble]) -> list[str]:
     """The memories that warn about this file."""
     edited = PurePosixPath(path.replace("\\", "/").removeprefix(cwd.replace("\\", "/")).lstrip("/"))
