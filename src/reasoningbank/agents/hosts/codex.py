@@ -24,6 +24,11 @@ class Codex(Host):
     title = "Codex"
     note_after_install = "Codex runs new hooks only after you have looked at them: start it and type /hooks."
 
+    def has_failed(self, data: Mapping[str, Any], printed: str) -> bool:
+        from reasoningbank.agents.hosts.codex_exit import has_failed
+
+        return has_failed(data, printed)
+
     def ask_program(self, places: Places) -> Places:
         from reasoningbank.core.frozen import replace
 

@@ -60,6 +60,11 @@ class Host(ABC):
             told["systemMessage"] = notice
         return told
 
+    def has_failed(self, data: Mapping[str, Any], printed: str) -> bool:
+        """Whether the tool of an event after it went wrong, where the event itself does not say so."""
+        del data, printed
+        return False
+
     def first_event(self, session: str, cwd: str) -> dict[str, Any]:
         """What it sends when a session starts, to try an installation out."""
         return {
