@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
-from reasoningbank.learn.ingest.text import action_of, is_own, own_words_out, plain
+from reasoningbank.learn.ingest.text import action_of, injected_out, is_own, plain, words_of
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _IDS = ("conversation_id", "session_id", "chat_id", "thread_id", "id")
@@ -80,7 +80,7 @@ def read(messages: Sequence[Any]) -> tuple[list[dict[str, str]], list[EpisodeSte
     for number, message in enumerate(messages):
         if not isinstance(message, Mapping) or message.get("role") not in ("user", "assistant"):
             continue
-        text = own_words_out(plain(message.get("content")))
+        text = words_of(str(message["role"]), plain(message.get("content")))
         if text:
             said.append({"role": str(message["role"]), "content": text})
         steps.extend(_steps(message, results, following.get(number, "")))
@@ -112,4 +112,4 @@ def _step(function: Mapping[str, Any], result: str) -> Iterator[EpisodeStep]:
     tool = str(function.get("name") or "tool")
     action = action_of(tool, function.get("arguments"))
     if not is_own(tool, action):
-        yield EpisodeStep(action=action, result=own_words_out(result), metadata={"tool": tool})
+        yield EpisodeStep(action=action, result=injected_out(result), metadata={"tool": tool})

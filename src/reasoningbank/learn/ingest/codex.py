@@ -15,7 +15,18 @@ from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.codex_results import CallResult, completed_call, patch_result_of, result_of
 from reasoningbank.learn.ingest.patches import edits_in, patch_in
 from reasoningbank.learn.ingest.replies import goes_on
-from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, moment_of, own_words_out, parse_json, plain
+from reasoningbank.learn.ingest.text import (
+    action_of,
+    digest_of,
+    goal_of_call,
+    injected_out,
+    is_own,
+    moment_of,
+    own_words_out,
+    parse_json,
+    plain,
+    words_of,
+)
 
 AGENT = "codex"
 _TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
@@ -145,7 +156,7 @@ def _take_item(
 ) -> None:
     kind = payload.get("type")
     if kind == "message" and payload.get("role") in ("user", "assistant") and not _is_by_program(payload):
-        text = own_words_out(plain(payload.get("content")))
+        text = words_of(str(payload["role"]), plain(payload.get("content")))
         if text and not _NOT_SAID.match(text):
             said.append({"role": str(payload["role"]), "content": text})
     elif kind in _CALLS:
@@ -158,7 +169,7 @@ def _take_item(
 
 def _take_event(payload: Mapping[str, Any], heard: list[dict[str, str]]) -> None:
     role = {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")))
-    text = own_words_out(plain(payload.get("message")))
+    text = words_of(role or "", plain(payload.get("message")))
     if role and text and not _NOT_SAID.match(text):
         heard.append({"role": role, "content": text})
 
@@ -172,18 +183,19 @@ def _steps(calls: Mapping[str, CodexCall], results: Mapping[str, CallResult]) ->
         patch = patch_in(call.given) or patch_in(action)
         edits = edits_in(patch) if patch else []
         if not edits:
-            yield _step(action, result, call.tool, call_id)
+            yield _step(action, result, call.tool, call_id, goal_of_call(call.given))
         for number, edit in enumerate(edits):
             own_id = f"{call_id}#{number}" if number else call_id
             yield _step(edit.action, patch_result_of(result.text, result.ok), edit.tool, own_id)
 
 
-def _step(action: str, result: CallResult, tool: str, call_id: str) -> EpisodeStep:
+def _step(
+    action: str, result: CallResult, tool: str, call_id: str, goal: Mapping[str, str] | None = None
+) -> EpisodeStep:
     # The code of a pipe is that of its end: `make | tail` ends well whatever `make` did.
     ok = None if result.ok and _PIPE.search(action) else result.ok
-    return EpisodeStep(
-        action=action, result=own_words_out(result.text), ok=ok, metadata={"tool": tool, "call": call_id}
-    )
+    told = {"tool": tool, "call": call_id, **(goal or {})}
+    return EpisodeStep(action=action, result=injected_out(result.text), ok=ok, metadata=told)
 
 
 def _only_waits(call: CodexCall) -> bool:
