@@ -48,6 +48,8 @@ class Codex(Host):
             Hook(event="PostToolUse", command=line, timeout_s=ANSWER_S, matcher=_CHANGING),
             Hook(event="PreCompact", command=line, timeout_s=ANSWER_S),
             Hook(event="Stop", command=line, timeout_s=ANSWER_S),
+            Hook(event="SubagentStart", command=line, timeout_s=ANSWER_S),
+            Hook(event="SubagentStop", command=line, timeout_s=ANSWER_S),
             # It allows no more at the end of a session.
             Hook(event="SessionEnd", command=line, timeout_s=NOTE_S),
         ]

@@ -132,6 +132,8 @@ def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespac
     if not task:
         return None
     first = next((item for item in items if prompt_of(item)), {})
+    # A subagent's run has a file of its own, whose id is the part after the session that started it.
+    own = session.rpartition("/agent-")[2] if session else None
     return Episode(
         task=task,
         namespace=namespace,
@@ -143,7 +145,7 @@ def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespac
             "calls_since_words": len(calls) - calls_then,
             **({"interrupted": interrupted} if interrupted else {}),
         },
-        source=f"{AGENT}:{session}#{digest_of(str(first.get('timestamp', '')), task)}" if session else None,
+        source=f"{AGENT}:{own}#{digest_of(str(first.get('timestamp', '')), task)}" if own else None,
         started_at=moment_of(first),
     )
 
