@@ -24,6 +24,7 @@ from reasoningbank.learn.ingest.text import (
     plain,
     words_of,
 )
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "claude-code"
 _QUIET_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite")
@@ -167,3 +168,8 @@ def _steps(
         result, ok = results[call_id]
         quiet = True if tool in _QUIET_TOOLS and ok is None else ok
         yield EpisodeStep(action=action, result=result, ok=quiet, metadata={"tool": tool, "call": call_id, **goal})
+
+
+FORMAT = TranscriptFormat(
+    name=AGENT, about="transcripts of Claude Code (JSON Lines)", knows=is_record, episodes=sessions_in
+)

@@ -27,6 +27,7 @@ from reasoningbank.learn.ingest.text import (
     plain,
     words_of,
 )
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "codex"
 _TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
@@ -203,3 +204,8 @@ def _step(
 def _only_waits(call: CodexCall) -> bool:
     given = parse_json(call.given) if isinstance(call.given, str) else call.given
     return call.tool == _WAITS and isinstance(given, Mapping) and not str(given.get("chars") or "").strip()
+
+
+FORMAT = TranscriptFormat(
+    name=AGENT, about="session files of Codex (JSON Lines)", knows=is_record, episodes=sessions_in
+)

@@ -22,6 +22,11 @@ LONGEST_LINE_BYTES = 32_000_000
 LONGEST_TEXT_CHARS = 200_000
 LONGEST_GOAL_CHARS = 200
 _COMMAND_ARGUMENTS = ("command", "cmd", "script", "code", "sql")
+_RUNS_COMMANDS = pattern(r"sh$|shell|exec|terminal|command|cmd|run|console|script", re.IGNORECASE)
+_ASKS_DATABASES = pattern(r"sql|database|(?:^|[_-])db(?:[_-]|$)", re.IGNORECASE)
+_STATEMENT = pattern(
+    r"\s*(?:select|insert|update|delete|create|drop|alter|show|describe|pragma|explain|with)\b", re.IGNORECASE
+)
 _SHELLS = ("bash", "sh", "zsh", "powershell", "pwsh", "cmd")
 _OWN_TOOL = pattern(r"(?:^|__)reasoningbank|(?:^|__)memory_(?:search|record|feedback|outcome|get|consolidate)$")
 _OWN_COMMAND = pattern(r"\s*(?:\S*/)?(?:reasoningbank|rbank)\s")
@@ -133,10 +138,15 @@ def action_of(tool: str, arguments: object) -> str:
         return f"{tool}({arguments})" if arguments else f"{tool}({{}})"
     for name in _COMMAND_ARGUMENTS:
         command = given.get(name)
+        if name == "command" and command is not None and not _is_run_as_it_is(tool, given):
+            continue
         if isinstance(command, str) and command.strip():
             return command.strip()[:LONGEST_TEXT_CHARS]
         if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
             return _command_text(command)
+    query = next(iter(given.values())) if len(given) == 1 else None
+    if isinstance(query, str) and _STATEMENT.match(query) and _ASKS_DATABASES.search(tool):
+        return query.strip()[:LONGEST_TEXT_CHARS]
     return f"{tool}({json.dumps(given, ensure_ascii=False)})"[:LONGEST_TEXT_CHARS]
 
 
@@ -146,6 +156,13 @@ def goal_of_call(arguments: object) -> dict[str, str]:
     told = given.get("description") or given.get("justification") if isinstance(given, Mapping) else None
     goal = told.strip()[:LONGEST_GOAL_CHARS] if isinstance(told, str) else ""
     return {"goal": goal} if goal else {}
+
+
+def _is_run_as_it_is(tool: str, given: Mapping[str, Any]) -> bool:
+    """Whether `command` is a command line: an editor's `command` is the name of what it does with the rest."""
+    command = given["command"]
+    named = isinstance(command, str) and command.strip().isidentifier() and len(given) > 1
+    return not named or _RUNS_COMMANDS.search(tool) is not None
 
 
 def _command_text(words: list[str]) -> str:
