@@ -31,6 +31,8 @@ FOR_PROMPT = "Lessons from earlier work. Reference, not rule: use what fits, ign
 BEFORE_TOOL = "This went wrong here before. A warning, not a rule: go on if it does not apply."
 AFTER_FAILURE = "A failure like this was met here before. Reference, not rule: use what fits."
 _TOLD_OF = (events.PROMPT, events.AFTER_TOOL, events.AFTER_FAILURE, events.STOP)
+_LATER = (events.BEFORE_TOOL, events.AFTER_TOOL, events.AFTER_FAILURE)
+"""Events of a task at which what came too late for its prompt is still of use."""
 _FORGETFUL = ("compact", "clear")
 """Sources of a session's start after which the agent knows nothing of what it was told."""
 _CHANGES_FILES = pattern(r"(?i)edit|write|patch|replace|create|delete")
@@ -72,6 +74,8 @@ def answer_event(event: Event, house: House) -> str:
             context = ""
         case _:
             context = ""
+    if not context and event.kind in _LATER:
+        context = _what_is_owed(event, house, spaces)
     return output_line(event.agent, event.named, context)
 
 
@@ -170,6 +174,19 @@ def _lost(event: Event, house: House, bank: Bank, spaces: Spaces) -> list[Rememb
 
     lost = lost_in(_session_log(event, house))
     return recall.by_ids(bank, spaces, lost) if lost else []
+
+
+def _what_is_owed(event: Event, house: House, spaces: Spaces) -> str:
+    """What was found for the prompt that is being worked on, and came too late for it."""
+    from reasoningbank.agents.session_log import owed_in
+
+    owed = owed_in(_session_log(event, house)) if event.session else ()
+    bank = house.bank() if owed else None
+    if bank is None:
+        return ""
+    from reasoningbank.agents import recall
+
+    return _advice_text(event, house, bank, FOR_PROMPT, recall.by_ids(bank, spaces, owed))
 
 
 def _each_once(hits: Sequence[Remembered]) -> list[Remembered]:

@@ -107,6 +107,7 @@ class HookSettings:
     prompt_tokens: int = 400
     session_tokens: int = 1_200
     deadline_ms: int = 1_500
+    helper_seconds: int = 600
     branch: bool = False
 
 
