@@ -22,6 +22,10 @@ class Trouble:
     worked: str = ""
     files: tuple[str, ...] = ()
     """Files that the warning is about."""
+    names: tuple[str, ...] = ()
+    """Names without which a failure of this kind is another one."""
+    first: str = ""
+    """What had to be done before the same action worked: the action itself was right."""
 
 
 def known_troubles(place: StateDir, namespace: str) -> list[Trouble]:
@@ -38,9 +42,15 @@ def told_in(path: Path, namespace: str) -> tuple[int, dict[str, Trouble]] | None
             return None
         rows = {
             str(memory_id): Trouble(
-                memory_id=str(memory_id), action=action, signature=signature, worked=worked, files=tuple(files)
+                memory_id=str(memory_id),
+                action=action,
+                signature=signature,
+                worked=worked,
+                files=tuple(files),
+                names=tuple(names),
+                first=first,
             )
-            for memory_id, action, signature, worked, files in told["troubles"]
+            for memory_id, action, signature, worked, files, names, first in told["troubles"]
         }
         return int(told["applied"]), rows
     except (OSError, ValueError, TypeError, KeyError):
