@@ -69,13 +69,9 @@ def after_failure(command: str, error: str, troubles: Iterable[Trouble]) -> list
     return [trouble.memory_id for trouble in same][:MOST_FOUND]
 
 
-def was_followed(actions: Iterable[str], trouble: Trouble) -> bool:
-    """Whether somebody then did it the way that worked: with everything in it that the failing way lacked."""
-    wrong = _wrong(trouble)
-    if wrong is None:
-        return False
-    missing = {word for command in commands_in(trouble.worked) for word in command.all_words} - wrong.all_words
-    return bool(missing) and any(missing <= given.all_words for action in actions for given in commands_in(action))
+def command_parts(line: str) -> list[tuple[str, ...]]:
+    """The commands of a line, each as its words, then what held for it."""
+    return [(*command.words, *sorted(command.around)) for command in commands_in(line)]
 
 
 def says_something(signature: str) -> bool:

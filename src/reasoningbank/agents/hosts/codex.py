@@ -22,6 +22,7 @@ _PROGRAM_WAIT_S = 10.0
 class Codex(Host):
     name = "codex"
     title = "Codex"
+    can_ask = False
     note_after_install = "Codex runs new hooks only after you have looked at them: start it and type /hooks."
 
     def ask_program(self, places: Places) -> Places:

@@ -15,12 +15,15 @@ from reasoningbank.learn.ingest.text import (
     action_of,
     digest_of,
     goal_of_call,
+    injected_out,
     is_own,
     moment_of,
     own_words_out,
     parse_json,
     plain,
+    words_of,
 )
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "codex"
 _TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
@@ -123,7 +126,7 @@ def _take_item(
 ) -> None:
     kind = payload.get("type")
     if kind == "message" and payload.get("role") in ("user", "assistant"):
-        text = own_words_out(plain(payload.get("content")))
+        text = words_of(str(payload["role"]), plain(payload.get("content")))
         if text and not _NOT_SAID.match(text):
             said.append({"role": str(payload["role"]), "content": text})
     elif kind in _CALLS:
@@ -136,7 +139,7 @@ def _take_item(
 
 def _take_event(payload: Mapping[str, Any], heard: list[dict[str, str]]) -> None:
     role = {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")))
-    text = own_words_out(plain(payload.get("message")))
+    text = words_of(role or "", plain(payload.get("message")))
     if role and text and not _NOT_SAID.match(text):
         heard.append({"role": role, "content": text})
 
@@ -153,7 +156,7 @@ def _output(value: object) -> tuple[str, bool | None]:
     if not isinstance(code, int):
         match = _EXIT_CODE.search(text[:400])
         code = int(match.group(1)) if match else None
-    return own_words_out(text), None if code is None else code == 0
+    return injected_out(text), None if code is None else code == 0
 
 
 def _steps(
@@ -163,3 +166,8 @@ def _steps(
         if call_id in results and not is_own(tool, action):
             result, ok = results[call_id]
             yield EpisodeStep(action=action, result=result, ok=ok, metadata={"tool": tool, "call": call_id, **goal})
+
+
+FORMAT = TranscriptFormat(
+    name=AGENT, about="session files of Codex (JSON Lines)", knows=is_record, episodes=sessions_in
+)

@@ -3,7 +3,7 @@
     facts      what there is and how it is named            one growing memory a place
     fixes      it failed, this change made it work          one a kind of failure
     remedies   it failed, this was done first, it worked
-    warnings   it failed again and again                    with what to do instead
+    warnings   it failed again and again                    and another way got there
     wishes     what the user said that holds for good
 
 Knows in which order they matter when a session taught more than may be kept. Each of them has a file of its own.
@@ -76,6 +76,8 @@ class OfflineDistiller:
                 return facts.merge(known, lesson)
             case failure_kind.FIX:
                 return fixes.merge(known, lesson)
+            case warnings.WARNING:
+                return warnings.merge(known, lesson)
             case _:
                 return None
 
