@@ -132,8 +132,8 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
         return _output(event, None, house, spaces)
     from reasoningbank.agents.matching import before_command, before_edit, same_command
 
-    exact = same_command(command, troubles) if command else []
-    near = before_command(command, troubles) if command else before_edit(path, event.cwd, troubles)
+    exact = same_command(command, troubles, event.cwd) if command else []
+    near = before_command(command, troubles, event.cwd) if command else before_edit(path, event.cwd, troubles)
     bank = house.bank() if exact or near else None
     if bank is None:
         return _output(event, None, house, spaces)
