@@ -15,7 +15,7 @@ from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.patterns import pattern
-from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, own_words_out
+from reasoningbank.learn.ingest.text import action_of, digest_of, injected_out, is_own, words_of
 
 _GREETING = pattern(
     r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|hallo|guten (?:tag|morgen)|bonjour|hola|ciao|你好)"
@@ -72,7 +72,7 @@ class Conversation:
 
     def say(self, role: str, text: str) -> None:
         """What the user or the agent said; words of others are passed over."""
-        words = own_words_out(text)
+        words = words_of(role, text)
         if words and role in ("user", "assistant") and not (role == "user" and _NOT_SAID.match(words)):
             self.messages.append({"role": role, "content": words})
 
@@ -91,11 +91,11 @@ class Conversation:
     def result(self, text: str, call_id: object = None, *, ok: bool | None = None) -> None:
         """What came of a call."""
         if self._rounds:
-            self._rounds[-1].results.append(_Result(text=own_words_out(text), call_id=_name(call_id), ok=ok))
+            self._rounds[-1].results.append(_Result(text=injected_out(text), call_id=_name(call_id), ok=ok))
 
     def conclude(self, answer: str) -> None:
         """The final answer, where it is told apart from what was said."""
-        self._told_answer = own_words_out(answer)
+        self._told_answer = injected_out(answer)
 
     # ------------------------------------------------------------ as it is kept
 
