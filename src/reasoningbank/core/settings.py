@@ -72,6 +72,9 @@ class DistillationSettings:
     distiller: str | None = None
     llm: str | None = None
     tokens_per_day: int = 1_000_000
+    llm_timeout_seconds: int = 120
+    llm_at_once: int = 4
+    llm_attempts: int = 3
     workers: int = 2
     batch: int = 10
     max_extractions_per_session: int = 3
