@@ -21,19 +21,17 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Outcome
 from reasoningbank.learn.offline.distiller import OfflineDistiller
+from reasoningbank.learn.offline.wishes import wishes_in
 from reasoningbank.learn.store_lessons import validate
 
 Steps = Sequence[tuple[str, str]]
 
 
-def lessons(
-    steps: Steps, *, said: Sequence[tuple[str, str]] = (), finding: VerdictOutcome = VerdictOutcome.UNKNOWN
-) -> list[Lesson]:
+def lessons(steps: Steps, *, finding: VerdictOutcome = VerdictOutcome.UNKNOWN) -> list[Lesson]:
     episode = Episode(
         task="do the work",
         namespace="n",
         steps=tuple(EpisodeStep(action=action, result=result) for action, result in steps),
-        messages=tuple({"role": role, "content": content} for role, content in said),
     )
     return list(OfflineDistiller().distill(episode, Verdict(outcome=finding)))
 
@@ -182,51 +180,27 @@ def test_a_quite_different_action_is_no_fix() -> None:
 # ---------------------------------------------------------------- warnings
 
 
-def test_a_failure_that_comes_again_is_a_warning_with_what_to_do_instead() -> None:
+def test_a_failure_that_comes_again_is_a_warning_with_the_way_that_worked() -> None:
     steps = [
         ('click("Forums")', "Error: element not visible"),
         ('click("Forums")', "Error: element not visible"),
         ("scroll(down)", "ok"),
+        ('open("Forums")', "12 threads"),
     ]
     (warning,) = lessons(steps, finding=VerdictOutcome.FAILURE)
     assert warning.outcome is Outcome.FAILURE
-    assert "Do this instead: `scroll(down)` worked next." in warning.content
+    assert 'Do this instead: `open("Forums")` worked next.' in warning.content
+
+
+@pytest.mark.parametrize("after", [[], [("scroll(down)", "ok")], [("ls", "src\ntests")]])
+def test_nobody_is_warned_who_cannot_be_told_what_to_do_instead(after: Steps) -> None:
+    failed = [("SELECT a FROM b", "Error: server has gone away")] * 4
+    assert not lessons([*failed, *after], finding=VerdictOutcome.FAILURE)
 
 
 def test_a_session_that_went_well_warns_of_nothing() -> None:
     steps = [("click(a)", "Error: not visible"), ("click(b)", "Error: not visible"), ("scroll()", "ok")]
     assert not of_kind(lessons(steps, finding=VerdictOutcome.SUCCESS), "warning")
-
-
-# ---------------------------------------------------------------- wishes
-
-
-def test_lasting_rules_and_corrections_of_the_user_are_kept() -> None:
-    said = [
-        ("user", "Fix the bug."),
-        ("assistant", "I mocked the database."),
-        ("user", "No, don't mock the database in integration tests. Also never commit directly to main."),
-    ]
-    found = lessons([], said=said)
-    assert [lesson.content for lesson in found] == [
-        "Don't mock the database in integration tests.",
-        "Never commit directly to main.",
-    ]
-    assert {lesson.kind for lesson in found} == {"preference"}
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "No, that's all for now.",
-        "No, I don't want to cancel the whole order.",
-        "I have always been a customer.",
-        "Use my gift card instead of PayPal for order #W1234567.",
-        "Thanks!",
-    ],
-)
-def test_what_holds_for_today_only_is_no_rule(words: str) -> None:
-    assert not lessons([], said=[("user", "Hello"), ("assistant", "Anything else?"), ("user", words)])
 
 
 # ---------------------------------------------------------------- in all
@@ -235,7 +209,8 @@ def test_what_holds_for_today_only_is_no_rule(words: str) -> None:
 def test_runs_of_one_task_are_compared_with_those_that_went_well_first() -> None:
     good = Episode(task="t", namespace="n", steps=(EpisodeStep(action="git push", result="fatal: no upstream"),
                                                    EpisodeStep(action="git push -u o x", result="ok")))  # fmt: skip
-    bad = Episode(task="t", namespace="n", steps=(EpisodeStep(action="click(a)", result="Error: hidden"),) * 2)
+    hidden = EpisodeStep(action="click(a)", result="Error: hidden")
+    bad = Episode(task="t", namespace="n", steps=(hidden, hidden, EpisodeStep(action="open(a)", result="page a")))
     found = OfflineDistiller().contrast(
         [(bad, Verdict(outcome=VerdictOutcome.FAILURE)), (good, Verdict(outcome=VerdictOutcome.SUCCESS))]
     )
@@ -263,9 +238,11 @@ nasty = st.one_of(
 def test_every_lesson_keeps_the_limits_whatever_the_trace(
     steps: list[tuple[str, str]], said: list[str], finding: VerdictOutcome
 ) -> None:
-    found = lessons(steps, said=[("user", words) for words in said], finding=finding)
+    found = lessons(steps, finding=finding)
     assert len(found) <= MOST_LESSONS
-    for lesson in found:
+    messages = tuple({"role": "user", "content": f"Never {words}"} for words in said)
+    wishes = wishes_in(Episode(task="do the work", namespace="n", messages=messages))
+    for lesson in (*found, *wishes):
         assert 0 < len(lesson.title) <= LONGEST_LESSON_TITLE_CHARS
         assert len(lesson.description) <= LONGEST_LESSON_DESCRIPTION_CHARS
         assert 0 < len(lesson.content) <= LONGEST_LESSON_CONTENT_CHARS
@@ -283,6 +260,33 @@ def test_a_very_long_session_is_read_in_one_go() -> None:
     steps += [(f"cat dir_{n}/f{n}_1.py", "x = 1") for n in range(300)]
     steps += [(f"make t{n}", "error: no such target") for n in range(300)]
     assert of_kind(lessons(steps), "fact")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Test case did not pass.",
+        "Nothing happens.",
+        "You are in the middle of a room",
+        "Oslo is a city in Norway",
+        "The flag is hidden somewhere",
+        "ELF executable not stripped",
+        "Hello, world",
+        "Title: Night Train\nPlot: A man walks home along the river and meets the girl whom he lost in the war\nEnd: too easy",
+    ],
+)
+def test_a_sentence_is_no_list_of_names_though_later_actions_use_its_words(said: str) -> None:
+    later = [(f"look {word}", "nothing") for word in said.split()]
+    assert not of_kind(lessons([("look", said), ('read({"page": 1})', said), *later]), "fact")
+
+
+@pytest.mark.parametrize(
+    "listed",
+    ["dir1 hello.c run_all.sh", "notes  plans  drafts", "notes, plans, drafts", "notes\nplans", "['notes', 'plans']"],
+)
+def test_names_that_are_set_apart_are_a_list(listed: str) -> None:
+    used = [("cat hello.c", "int main"), ("cat notes", "x")]
+    assert of_kind(lessons([("ls", listed), *used]), "fact")
 
 
 @pytest.mark.parametrize(

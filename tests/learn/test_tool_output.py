@@ -33,7 +33,7 @@ HOSTILE = {
 REPORTS = {
     "ConfigError: DATABASE_URL is not set": "“ConfigError: DATABASE_URL is not set”",
     "bash: pytest: command not found": "“bash: pytest: command not found”",
-    'npm ERR! Missing script: "tests"': "“npm ERR! Missing script: 'tests'”",
+    'npm ERR! Missing script: "tests"': "“Missing script: 'tests'”",
     "Error: Unknown column 'clients.town' in 'field list'": "“Error: Unknown column 'clients.town' in 'field list'”",
     "curl: (6) Could not resolve host: example.com": "“curl: (6) Could not resolve host: (an address)”",
 }
@@ -56,7 +56,13 @@ def remedy(said: str) -> tuple[EpisodeStep, ...]:
 
 
 def warning(said: str) -> tuple[EpisodeStep, ...]:
-    return tuple(EpisodeStep(action=f"make build -j{n}", result=said, ok=False) for n in range(3))
+    failed = tuple(EpisodeStep(action=f"make build -j{n}", result=said, ok=False) for n in range(3))
+    # It came nowhere in the end, though another way to build had worked.
+    return (
+        *failed,
+        EpisodeStep(action="ninja build", result="done", ok=True),
+        EpisodeStep(action="./deploy", result="error: no key", ok=False),
+    )
 
 
 SHAPES: dict[str, Shape] = {"fix": fix, "remedy": remedy, "warning": warning}

@@ -17,7 +17,9 @@ from typing import Any
 
 from reasoningbank import Episode, EpisodeStep, NotFound
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.learn.ingest.benchmarks import WHOLE_REWARD, intercode_in, is_intercode, is_tau_run, tau_runs_in
+from reasoningbank.learn.ingest.intercode import intercode_in, is_intercode
+from reasoningbank.learn.ingest.rewards import WHOLE_REWARD
+from reasoningbank.learn.ingest.tau import is_tau_run, tau_runs_in
 from reasoningbank.learn.offline.failure_kind import is_failure
 from reasoningbank_eval.episodes import folders_in, json_files, listed
 from reasoningbank_eval.reading import broken, json_lines, json_of

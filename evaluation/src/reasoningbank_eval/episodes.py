@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from reasoningbank import NotFound
-from reasoningbank.learn.ingest.benchmarks import is_intercode
+from reasoningbank.learn.ingest.intercode import is_intercode
 from reasoningbank_eval.reading import json_of
 
 LARGEST_FILE_BYTES = 500_000_000
