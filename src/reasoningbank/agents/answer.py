@@ -139,7 +139,9 @@ def _advice_text(
     from reasoningbank.agents.advice import Moment, say
 
     moment = Moment(heading=heading, now=house.now, prompt=prompt, holdout=bank.holdout)
-    return say(place_of(house.location).session_log(event.agent, event.session), hits, house.policy, moment)
+    # What the agent would not pass on is not said, nor noted as shown.
+    heard = hits if event.named in host_named(event.agent).reads_context_at else ()
+    return say(place_of(house.location).session_log(event.agent, event.session), heard, house.policy, moment)
 
 
 def _troubles(house: House, spaces: Spaces) -> list[Trouble]:

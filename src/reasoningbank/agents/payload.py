@@ -1,6 +1,7 @@
 """Parses what a coding agent sends to a hook, into one shape for all agents.
 
-Knows the fields of Claude Code, Codex and Cursor as their documents name them. Whatever is missing or of another type
+Knows the fields of Claude Code, Codex and Cursor as their documents name them; other agents' own files say the same in
+these terms. Whatever is missing or of another type
 is as good as absent: a hook must never fail over its input.
 """
 
@@ -10,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from reasoningbank.agents.events import AFTER_FAILURE, AFTER_TOOL
+from reasoningbank.agents.events import AFTER_FAILURE, AFTER_TOOL, PROMPT
 from reasoningbank.agents.hosts import host_named
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
@@ -43,11 +44,13 @@ class Event:
 
 
 def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Event | None:
-    """None for events that are nothing to us. `named` is the event where the agent does not name it itself."""
+    """None for events that are nothing to us. `named` is the event as the command line names it, where it does."""
     if not isinstance(data, Mapping):
         return None
-    kind = host_named(agent).event_kind(_text(data, "hook_event_name") or named or "")
-    if kind is None:
+    host = host_named(agent)
+    data = host.in_common_terms(data)
+    kind = host.event_kind(named or _text(data, "hook_event_name"))
+    if kind is None or (kind == PROMPT and not _text(data, "prompt").strip()):
         return None
     called, output = kind, _output(data)
     failure = _failure(kind, data, output)

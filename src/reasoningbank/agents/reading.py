@@ -58,14 +58,17 @@ def read_transcript(path: Path, cursor: TranscriptCursor, *, agent: str, session
     if not S_ISREG(path.stat().st_mode):
         # A pipe or a device would be read for ever.
         raise FileNotFoundError(errno.ENOENT, "No such file", str(path))
+    host = host_named(agent)
     with path.open("rb") as file:
-        start = _start(file, cursor)
-        lines = list(_lines(file, start))
+        whole = host.records_of(path)
+        # A text that is written anew each time is read whole each time.
+        start = _start(file, cursor) if whole is None else 0
+        lines = list(_lines(file, start)) if whole is None else [(0, record) for record in whole]
         hidden = _hidden(file)
     records = [record for _, record in lines]
     places = {id(record): offset for offset, record in lines}
     # What hooks wrote down themselves is in the form of Claude Code, whoever the agent was.
-    reader: Any = claude_code if any(map(claude_code.is_record, records)) else host_named(agent).reader
+    reader: Any = host.reader if any(map(host.reader.is_record, records)) else claude_code
     groups = [group for group in reader.tasks_in(records) if any(map(reader.prompt_of, group))]
     tasks: list[Task] = []
     for number, group in enumerate(groups):

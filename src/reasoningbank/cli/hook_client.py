@@ -23,7 +23,7 @@ def is_capture(raw: bytes, named: str | None) -> bool:
     """
     try:
         told = json.loads(raw)
-        return str(told.get("hook_event_name") or named or "").lower() in _CAPTURES
+        return str(named or told.get("hook_event_name") or "").lower() in _CAPTURES
     except (ValueError, RecursionError, AttributeError):
         return False
 

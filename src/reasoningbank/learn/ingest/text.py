@@ -22,12 +22,12 @@ LONGEST_LINE_BYTES = 32_000_000
 LONGEST_TEXT_CHARS = 200_000
 _COMMAND_ARGUMENTS = ("command", "cmd", "script", "code", "sql")
 _SHELLS = ("bash", "sh", "zsh", "powershell", "pwsh", "cmd")
-_OWN_TOOL = pattern(r"(?:^|__)reasoningbank|(?:^|__)memory_(?:search|record|feedback|outcome|get|consolidate)$")
+_OWN_TOOL = pattern(r"(?:^|_)reasoningbank|(?:^|__)memory_(?:search|record|feedback|outcome|get|consolidate)$")
 _OWN_COMMAND = pattern(r"\s*(?:\S*/)?(?:reasoningbank|rbank)\s")
+# Some agents write the marks of what a hook says as `&lt;reasoningbank&gt;`.
 _INJECTED = pattern(
-    r"<(system-reminder|reasoningbank|reasoningbank-memory)\b[^>]*>.*?</\1>|"
-    + re.escape(HEADING)
-    + r"(?:\s*\n\[[A-Z]+\][^\n]*(?:\n(?!\s*\n)[^\n]*)*)*",
+    r"(?:<|&lt;)(system-reminder|system_reminder|hook_context|reasoningbank|reasoningbank-memory)\b[^>]*?(?:>|&gt;)"
+    r".*?(?:<|&lt;)/\1(?:>|&gt;)|" + re.escape(HEADING) + r"(?:\s*\n\[[A-Z]+\][^\n]*(?:\n(?!\s*\n)[^\n]*)*)*",
     re.DOTALL,
 )
 
@@ -98,7 +98,7 @@ def _block_text(block: object) -> str:
 
 def own_words_out(text: str) -> str:
     """Without what this bank, or the program around the agent, put into the conversation, and what is private."""
-    if "<" not in text and HEADING not in text:
+    if "<" not in text and "&lt;" not in text and HEADING not in text:
         return text.strip()
     return _INJECTED.sub("", _PRIVATE.sub("", text)).strip()
 
