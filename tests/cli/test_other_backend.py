@@ -166,4 +166,4 @@ def test_a_server_of_it_answers_hooks():
         while (said := ask_server(location.path_of("hooks"), raw, asked, within_s=PATIENCE_S)) is None:
             assert time.monotonic() < deadline, "nobody answers"
             time.sleep(0.01)
-    assert "uv run pytest" in said
+    assert "uv run pytest" in said[0]

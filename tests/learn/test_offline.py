@@ -182,15 +182,22 @@ def test_a_quite_different_action_is_no_fix() -> None:
 # ---------------------------------------------------------------- warnings
 
 
-def test_a_failure_that_comes_again_is_a_warning_with_what_to_do_instead() -> None:
+def test_a_failure_that_comes_again_is_a_warning_with_the_way_that_worked() -> None:
     steps = [
         ('click("Forums")', "Error: element not visible"),
         ('click("Forums")', "Error: element not visible"),
         ("scroll(down)", "ok"),
+        ('open("Forums")', "12 threads"),
     ]
     (warning,) = lessons(steps, finding=VerdictOutcome.FAILURE)
     assert warning.outcome is Outcome.FAILURE
-    assert "Do this instead: `scroll(down)` worked next." in warning.content
+    assert 'Do this instead: `open("Forums")` worked next.' in warning.content
+
+
+@pytest.mark.parametrize("after", [[], [("scroll(down)", "ok")], [("ls", "src\ntests")]])
+def test_nobody_is_warned_who_cannot_be_told_what_to_do_instead(after: Steps) -> None:
+    failed = [("SELECT a FROM b", "Error: server has gone away")] * 4
+    assert not lessons([*failed, *after], finding=VerdictOutcome.FAILURE)
 
 
 def test_a_session_that_went_well_warns_of_nothing() -> None:
@@ -235,7 +242,8 @@ def test_what_holds_for_today_only_is_no_rule(words: str) -> None:
 def test_runs_of_one_task_are_compared_with_those_that_went_well_first() -> None:
     good = Episode(task="t", namespace="n", steps=(EpisodeStep(action="git push", result="fatal: no upstream"),
                                                    EpisodeStep(action="git push -u o x", result="ok")))  # fmt: skip
-    bad = Episode(task="t", namespace="n", steps=(EpisodeStep(action="click(a)", result="Error: hidden"),) * 2)
+    hidden = EpisodeStep(action="click(a)", result="Error: hidden")
+    bad = Episode(task="t", namespace="n", steps=(hidden, hidden, EpisodeStep(action="open(a)", result="page a")))
     found = OfflineDistiller().contrast(
         [(bad, Verdict(outcome=VerdictOutcome.FAILURE)), (good, Verdict(outcome=VerdictOutcome.SUCCESS))]
     )
@@ -283,6 +291,33 @@ def test_a_very_long_session_is_read_in_one_go() -> None:
     steps += [(f"cat dir_{n}/f{n}_1.py", "x = 1") for n in range(300)]
     steps += [(f"make t{n}", "error: no such target") for n in range(300)]
     assert of_kind(lessons(steps), "fact")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Test case did not pass.",
+        "Nothing happens.",
+        "You are in the middle of a room",
+        "Oslo is a city in Norway",
+        "The flag is hidden somewhere",
+        "ELF executable not stripped",
+        "Hello, world",
+        "Title: Night Train\nPlot: A man walks home along the river and meets the girl whom he lost in the war\nEnd: too easy",
+    ],
+)
+def test_a_sentence_is_no_list_of_names_though_later_actions_use_its_words(said: str) -> None:
+    later = [(f"look {word}", "nothing") for word in said.split()]
+    assert not of_kind(lessons([("look", said), ('read({"page": 1})', said), *later]), "fact")
+
+
+@pytest.mark.parametrize(
+    "listed",
+    ["dir1 hello.c run_all.sh", "notes  plans  drafts", "notes, plans, drafts", "notes\nplans", "['notes', 'plans']"],
+)
+def test_names_that_are_set_apart_are_a_list(listed: str) -> None:
+    used = [("cat hello.c", "int main"), ("cat notes", "x")]
+    assert of_kind(lessons([("ls", listed), *used]), "fact")
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,13 @@ def remedy(said: str) -> tuple[EpisodeStep, ...]:
 
 
 def warning(said: str) -> tuple[EpisodeStep, ...]:
-    return tuple(EpisodeStep(action=f"make build -j{n}", result=said, ok=False) for n in range(3))
+    failed = tuple(EpisodeStep(action=f"make build -j{n}", result=said, ok=False) for n in range(3))
+    # It came nowhere in the end, though another way to build had worked.
+    return (
+        *failed,
+        EpisodeStep(action="ninja build", result="done", ok=True),
+        EpisodeStep(action="./deploy", result="error: no key", ok=False),
+    )
 
 
 SHAPES: dict[str, Shape] = {"fix": fix, "remedy": remedy, "warning": warning}

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from reasoningbank import NotFound
-from reasoningbank.learn.ingest.benchmarks import is_intercode, is_tau_run
+from reasoningbank.learn.ingest.intercode import is_intercode
+from reasoningbank.learn.ingest.tau import is_tau_run
 from reasoningbank_eval.reading import json_of
 
 LARGEST_FILE_BYTES = 500_000_000

@@ -20,7 +20,7 @@ from typing import Any
 
 from reasoningbank import Episode, Outcome
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.learn.ingest.benchmarks import tau_runs_in
+from reasoningbank.learn.ingest.tau import tau_runs_in
 from reasoningbank.learn.store_lessons import INITIAL_CONFIDENCE
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank_eval.episodes import tau_sets

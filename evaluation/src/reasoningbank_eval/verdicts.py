@@ -13,7 +13,7 @@ from typing import Any
 
 from reasoningbank import Episode
 from reasoningbank.core.learning import Verdict, VerdictOutcome
-from reasoningbank.learn.ingest.benchmarks import tau_runs_in
+from reasoningbank.learn.ingest.tau import tau_runs_in
 from reasoningbank.learn.rules import judge
 from reasoningbank_eval.episodes import tau_sets
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from reasoningbank.agents.policy import HookPolicy
-from reasoningbank.agents.session_log import LogEntry, turn
+from reasoningbank.agents.session_log import LogEntry, SessionLog, turn
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.tokens import count_tokens
@@ -36,7 +35,7 @@ class Moment:
     """The chance that a memory is withheld from a session, to learn what it is worth."""
 
 
-def say(log: Path, hits: Sequence[Remembered], policy: HookPolicy, moment: Moment) -> str:
+def say(log: SessionLog, hits: Sequence[Remembered], policy: HookPolicy, moment: Moment) -> str:
     """The text for those hits that the session has not seen and has room for, or "". Notes what is said."""
     heading, prompt = moment.heading, moment.prompt
     if not hits and not prompt:

@@ -21,6 +21,7 @@ from reasoningbank.core.patterns import pattern
 
 if TYPE_CHECKING:
     from reasoningbank.agents.known_failures_file import Trouble
+    from reasoningbank.agents.session_log import Delivery, SessionLog
     from reasoningbank.bank.bank import Bank
     from reasoningbank.core.types import Remembered
     from reasoningbank.location import Location
@@ -30,6 +31,8 @@ FOR_PROMPT = "Lessons from earlier work. Reference, not rule: use what fits, ign
 BEFORE_TOOL = "This went wrong here before. A warning, not a rule: go on if it does not apply."
 AFTER_FAILURE = "A failure like this was met here before. Reference, not rule: use what fits."
 _TOLD_OF = (events.PROMPT, events.AFTER_TOOL, events.AFTER_FAILURE, events.STOP)
+_FORGETFUL = ("compact", "clear")
+"""Sources of a session's start after which the agent knows nothing of what it was told."""
 _CHANGES_FILES = pattern(r"(?i)edit|write|patch|replace|create|delete")
 
 
@@ -47,6 +50,8 @@ class House:
     now: float
     starts_reader: bool = True
     """Whether a process may be started from here; a server leaves that to the hooks."""
+    delivery: Delivery | None = None
+    """How what is said here gets to the agent; None where it arrives with the answer."""
 
 
 def answer_event(event: Event, house: House) -> str:
@@ -54,7 +59,7 @@ def answer_event(event: Event, house: House) -> str:
     if event.session and not host_named(event.agent).transcripts_tell_results:
         event = _write_down(event, house)
     match event.kind:
-        case events.SESSION_START:
+        case events.SESSION_START | events.SUBAGENT_START:
             context = _at_start(event, house, spaces)
         case events.PROMPT:
             context = _at_prompt(event, house, spaces)
@@ -62,7 +67,7 @@ def answer_event(event: Event, house: House) -> str:
             context = _before_tool(event, house, spaces)
         case events.AFTER_FAILURE:
             context = _after_failure(event, house, spaces)
-        case events.STOP | events.BEFORE_COMPACTION | events.SESSION_END:
+        case events.STOP | events.BEFORE_COMPACTION | events.SESSION_END | events.SUBAGENT_STOP:
             _capture(event, house, spaces)
             context = ""
         case _:
@@ -84,8 +89,12 @@ def _at_start(event: Event, house: House, spaces: Spaces) -> str:
     if bank is None:
         return ""
     from reasoningbank.agents import recall
+    from reasoningbank.agents.session_log import forget
 
-    return _advice_text(event, house, bank, AT_START, recall.for_start(bank, spaces))
+    if event.source in _FORGETFUL:
+        forget(_session_log(event, house))
+    hits = [*_lost(event, house, bank, spaces), *recall.for_start(bank, spaces)]
+    return _advice_text(event, house, bank, AT_START, _each_once(hits))
 
 
 def _at_prompt(event: Event, house: House, spaces: Spaces) -> str:
@@ -95,7 +104,7 @@ def _at_prompt(event: Event, house: House, spaces: Spaces) -> str:
     from reasoningbank.agents import recall
     from reasoningbank.learn.ingest.text import digest_of, own_words_out
 
-    hits = recall.for_prompt(bank, spaces, event.prompt)
+    hits = _each_once([*recall.for_prompt(bank, spaces, event.prompt), *_lost(event, house, bank, spaces)])
     asked = digest_of(" ".join(own_words_out(event.prompt).split()))
     return _advice_text(event, house, bank, FOR_PROMPT, hits, asked)
 
@@ -118,10 +127,10 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
 
 def _after_failure(event: Event, house: House, spaces: Spaces) -> str:
     from reasoningbank.agents.matching import after_failure, says_something
-    from reasoningbank.learn.ingest.text import own_words_out
+    from reasoningbank.learn.ingest.text import injected_out
     from reasoningbank.learn.offline.failure_kind import message
 
-    error = own_words_out(event.failure or "")
+    error = injected_out(event.failure or "")
     bank = None if event.interrupted or not says_something(message(error)) else house.bank()
     if bank is None:
         return ""
@@ -141,7 +150,32 @@ def _advice_text(
     moment = Moment(heading=heading, now=house.now, prompt=prompt, holdout=bank.holdout)
     # What the agent would not pass on is not said, nor noted as shown.
     heard = hits if event.named in host_named(event.agent).reads_context_at else ()
-    return say(place_of(house.location).session_log(event.agent, event.session), heard, house.policy, moment)
+    return say(_session_log(event, house), heard, house.policy, moment)
+
+
+def _session_log(event: Event, house: House) -> SessionLog:
+    from reasoningbank.agents.session_log import SessionLog
+
+    return SessionLog(
+        path=place_of(house.location).session_log(event.agent, event.session),
+        now=house.now,
+        call=event.call,
+        delivery=house.delivery,
+        pending_s=house.policy.deadline_ms / 1_000,
+    )
+
+
+def _lost(event: Event, house: House, bank: Bank, spaces: Spaces) -> list[Remembered]:
+    """What the session was told before its context was compacted, unless something was said since."""
+    from reasoningbank.agents import recall
+    from reasoningbank.agents.session_log import lost_in
+
+    lost = lost_in(_session_log(event, house))
+    return recall.by_ids(bank, spaces, lost) if lost else []
+
+
+def _each_once(hits: Sequence[Remembered]) -> list[Remembered]:
+    return list({hit.id: hit for hit in hits}.values())
 
 
 def _troubles(house: House, spaces: Spaces) -> list[Trouble]:
@@ -188,10 +222,14 @@ def _write_down(event: Event, house: House) -> Event:
 
 def _capture(event: Event, house: House, spaces: Spaces) -> None:
     """Note that the session is to be read, and see to it that somebody does."""
-    if not event.session or event.inside_subagent:
+    if not event.session or event.kind == events.SUBAGENT_START:
         return
     from reasoningbank.agents.capture_queue import leave_note, start_reader
 
     place = place_of(house.location)
+    if event.kind == events.BEFORE_COMPACTION:
+        from reasoningbank.agents.session_log import forget
+
+        forget(_session_log(event, house))
     leave_note(place, event, spaces.own, house.now)
     start_reader(place, house.location.absolute_url)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reasoningbank.agents.events import SESSION_END, SESSION_START
+from reasoningbank.agents.events import SESSION_END, SESSION_START, SUBAGENT_STOP
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.state_dir import StateDir, make_room, write_whole
 from reasoningbank.core.frozen import dataclass
@@ -31,6 +31,8 @@ class CaptureNote:
     ended: bool
     """The session is over: its last task will not go on."""
     at: float
+    parent: str | None = None
+    """Of a subagent's run: the transcript of the session that started it."""
 
 
 def leave_note(place: StateDir, event: Event, namespace: str, now: float) -> None:
@@ -39,8 +41,9 @@ def leave_note(place: StateDir, event: Event, namespace: str, now: float) -> Non
         "session": event.session,
         "transcript": event.transcript,
         "namespace": namespace,
-        "ended": event.kind == SESSION_END,
+        "ended": event.kind in (SESSION_END, SUBAGENT_STOP),
         "at": now,
+        "parent": event.parent_transcript,
     }
     # A session that begins has nothing to lose yet.
     durable = event.kind != SESSION_START
@@ -78,6 +81,7 @@ def note_in(path: Path) -> CaptureNote | None:
             namespace=str(told["namespace"]),
             ended=bool(told["ended"]),
             at=float(told["at"]),
+            parent=str(told["parent"]) if told.get("parent") else None,
         )
     except (OSError, ValueError, TypeError, KeyError):
         return None

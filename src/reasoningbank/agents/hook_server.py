@@ -73,12 +73,15 @@ class HookServer:
         connection.sendall(json.dumps(answer).encode("ascii"))
 
     def _answer(self, asked: dict[str, Any], raw: bytes) -> dict[str, Any]:
+        """`log` is where the hook notes that it has printed what was said: only it can know."""
         from reasoningbank.agents.answer import House, answer_event
         from reasoningbank.agents.events import SESSION_START
         from reasoningbank.agents.payload import event_from
         from reasoningbank.agents.policy import policy_from
+        from reasoningbank.agents.session_log import Delivery
         from reasoningbank.core.errors import BankError
 
+        delivery = Delivery(str(asked.get("turn") or ""))
         data = json.loads(raw.decode("utf-8", "replace"))
         event = event_from(str(asked["agent"]), data, named=asked.get("event"), cwd=str(asked["cwd"]))
         if event is None:
@@ -93,9 +96,11 @@ class HookServer:
             namespace=asked.get("namespace") or None,
             now=time.time(),
             starts_reader=False,
+            delivery=delivery if delivery.turn else None,
         )
         try:
-            return {"said": answer_event(event, house)}
+            said = answer_event(event, house)
+            return {"said": said, "log": None if delivery.log is None else str(delivery.log)}
         except (BankError, OSError) as error:
             # The hook meets the same, and knows how to tell.
             return {"failed": str(error)}

@@ -62,11 +62,9 @@ def after_failure(command: str, error: str, troubles: Iterable[Trouble]) -> list
     return [trouble.memory_id for trouble in same][:MOST_FOUND]
 
 
-def was_followed(actions: Iterable[str], trouble: Trouble) -> bool:
-    """Whether somebody then did it the way that worked: with everything in it that the failing way lacked."""
-    wrong = set(next(_parts(trouble.action), ()))
-    missing = {word for part in _parts(trouble.worked) for word in part} - wrong
-    return bool(wrong and missing) and any(missing <= set(part) for action in actions for part in _parts(action))
+def command_parts(line: str) -> list[tuple[str, ...]]:
+    """The commands of a line, each as its words."""
+    return list(_parts(line))
 
 
 def says_something(signature: str) -> bool:

@@ -1,8 +1,7 @@
 """Parses what a coding agent sends to a hook, into one shape for all agents.
 
-Knows the fields of Claude Code, Codex and Cursor as their documents name them; other agents' own files say the same in
-these terms. Whatever is missing or of another type
-is as good as absent: a hook must never fail over its input.
+Knows the fields of Claude Code, Codex and Cursor as their documents name them; the files of other agents say theirs in
+these terms. Whatever is missing or of another type is as good as absent: a hook must never fail over its input.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ class Event:
     named: str
     """As the agent calls it, which an answer must repeat: a tool that failed may come as one that was used."""
     session: str
+    """Of a subagent its own, which names that of the agent that started it."""
     cwd: str
     transcript: str | None = None
     prompt: str = ""
@@ -40,7 +40,10 @@ class Event:
     failure: str | None = None
     """What went wrong, when something did."""
     interrupted: bool = False
-    inside_subagent: bool = False
+    source: str = ""
+    """Why a session starts: startup, resume, clear, compact."""
+    parent_transcript: str | None = None
+    """Inside a subagent, the transcript of the agent that started it."""
 
 
 def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Event | None:
@@ -52,7 +55,9 @@ def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Even
     kind = host.event_kind(named or _text(data, "hook_event_name"))
     if kind is None or (kind == PROMPT and not _text(data, "prompt").strip()):
         return None
-    called, output = kind, _output(data)
+    called, output, inside = kind, _output(data), subagent_name(_text(data, "agent_id"))
+    session = _text(data, "session_id") or _text(data, "conversation_id")
+    transcript = _text(data, "transcript_path") or None
     failure = _failure(kind, data, output)
     if kind == AFTER_TOOL and failure is not None:
         kind = AFTER_FAILURE
@@ -60,9 +65,9 @@ def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Even
         agent=agent,
         kind=kind,
         named=called,
-        session=_text(data, "session_id") or _text(data, "conversation_id"),
+        session=f"{session}/{inside}" if inside else session,
         cwd=_text(data, "cwd") or _first_root(data) or cwd,
-        transcript=_text(data, "transcript_path") or None,
+        transcript=(_text(data, "agent_transcript_path") or None) if inside else transcript,
         prompt=_text(data, "prompt"),
         tool=_text(data, "tool_name") or ("Shell" if _text(data, "command") else ""),
         tool_input=_tool_input(data),
@@ -70,8 +75,14 @@ def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Even
         output=output,
         failure=failure,
         interrupted=data.get("is_interrupt") is True or data.get("status") == "aborted",
-        inside_subagent=bool(_text(data, "agent_id")),
+        source=_text(data, "source"),
+        parent_transcript=transcript if inside else None,
     )
+
+
+def subagent_name(agent_id: str) -> str:
+    """As the transcript of a subagent's run is called; "" for no subagent."""
+    return f"agent-{agent_id}" if agent_id else ""
 
 
 def _text(data: Mapping[str, Any], name: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 SOCKET_ENDING = ".sock"
 LONGEST_ANSWER_BYTES = 1_000_000
 MOST_TRIED = 4
-_CAPTURES = ("stop", "precompact", "sessionend")
+_CAPTURES = ("stop", "precompact", "sessionend", "subagentstop")
 
 
 def is_capture(raw: bytes, named: str | None) -> bool:
@@ -28,8 +28,13 @@ def is_capture(raw: bytes, named: str | None) -> bool:
         return False
 
 
-def ask_server(folder: str, raw: bytes, asked: Mapping[str, str | None], *, within_s: float) -> str | None:
-    """What to print, or None when nobody can say. `asked` is what a server must know besides the event."""
+def ask_server(
+    folder: str, raw: bytes, asked: Mapping[str, str | None], *, within_s: float
+) -> tuple[str, str | None] | None:
+    """What to print and the log of where it was delivered, or None when nobody can say.
+
+    `asked` is what a server must know besides the event.
+    """
     if sys.platform == "win32":
         return None
     try:
@@ -40,9 +45,18 @@ def ask_server(folder: str, raw: bytes, asked: Mapping[str, str | None], *, with
     for name in names[:MOST_TRIED]:
         answer = _ask(os.path.join(folder, name), request, within_s)
         if answer is not None:
-            said = answer.get("said")
-            return said if isinstance(said, str) else None
+            said, log = answer.get("said"), answer.get("log")
+            return (said, log if isinstance(log, str) else None) if isinstance(said, str) else None
     return None
+
+
+def confirm(log: str, turn: str) -> None:
+    """Note that what a hook was to say was printed, as `agents.session_log` reads it."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND)
+    try:
+        os.write(descriptor, b"\n" + json.dumps({"delivered": turn}).encode("ascii") + b"\n")
+    finally:
+        os.close(descriptor)
 
 
 def _ask(path: str, request: bytes, within_s: float) -> dict[str, object] | None:

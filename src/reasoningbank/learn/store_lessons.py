@@ -90,6 +90,9 @@ def _keep(context: BankContext, writer: Writer, lecture: LessonSource, number: i
         revised, _ = context.clean(_revise(context, lecture, known, merged))
         if revised.revision != known.revision:
             readmit(writer, known, revised, lecture.episode.origin)
+        if lesson.kind == WARNING:
+            # That it failed once more says nothing for what the warning advised.
+            return known.id
     confirmed = _seen_again(context, lecture, known)
     # A session that is distilled again as it grows confirms nothing: neither what it taught itself, nor twice.
     if known.source != lecture.episode.source and not writer.get(Signal, [confirmed.id]):

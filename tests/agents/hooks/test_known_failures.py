@@ -7,7 +7,7 @@ import time
 import pytest
 
 from reasoningbank.agents.known_failures_file import Trouble
-from reasoningbank.agents.matching import after_failure, before_command, before_edit, was_followed
+from reasoningbank.agents.matching import after_failure, before_command, before_edit
 
 UV = Trouble(
     memory_id="uv",
@@ -196,23 +196,6 @@ def test_whoever_is_not_trusted_cannot_warn(desktop) -> None:
     desktop.hook("SessionStart", "s0")
     desktop.read()
     assert desktop.hook("PreToolUse", "s1", **bash("make test")).out == ""
-
-
-@pytest.mark.parametrize(
-    ("trouble", "action", "followed"),
-    [
-        (UV, "uv run pytest tests/lexer -x", True),
-        (UV, "cd app && uv run pytest", True),
-        (UV, "pytest tests/lexer", False),
-        (UV, "uv sync", False),
-        (FLAG, "npm run lint --quick", True),
-        (FLAG, "npm run build", False),
-        (BARE, "make deploy", False),
-        (BARE, "ls", False),
-    ],
-)
-def test_advice_was_used_when_its_way_was_taken(trouble, action, followed) -> None:
-    assert was_followed(["ls", action], trouble) is followed
 
 
 def test_a_command_of_blanks_costs_about_as_much_as_one_of_words() -> None:

@@ -69,10 +69,12 @@ export const ReasoningBank = async ({ client, directory }) => {
       const session = event.properties?.sessionID ?? event.properties?.info?.id
       if (event.type === "session.created" && event.properties.info?.parentID) parents.set(session, event.properties.info.parentID)
       if (event.type === "session.compacted") started.delete(session)
-      if (event.type === "session.idle") await call("Stop", session, {})
+      if (event.type === "session.idle" && !parents.has(session)) await call("Stop", session, {})
       if (event.type === "session.deleted") await call("SessionEnd", session, {})
     },
     "chat.message": async ({ sessionID }, { message, parts }) => {
+      // What a subagent is asked, nobody typed.
+      if (parents.has(sessionID)) return
       const prompt = words(parts)
       const texts = [await start(sessionID, "startup"), (await call("UserPromptSubmit", sessionID, { prompt })).additionalContext]
       const text = texts.filter(Boolean).join("\n\n")

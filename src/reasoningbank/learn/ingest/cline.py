@@ -15,6 +15,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.ingest.shell_report import shell_report
 from reasoningbank.learn.ingest.telling import Telling, cut_at_prompts
 from reasoningbank.learn.ingest.text import own_words_out, parse_json, plain
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "cline"
 _ASKED = pattern(r"<(user_input|user_message|task)\b[^>]*>(.*?)(?:</\1>|\Z)", re.DOTALL)
@@ -126,3 +127,8 @@ def result_of(told: object) -> tuple[str, bool | None]:
     if isinstance(told.get("success"), bool):
         return text, told["success"]
     return text, None if code is None else code == 0
+
+
+FORMAT = TranscriptFormat(
+    name=AGENT, about="sessions of Cline (`….messages.json`)", knows=is_record, episodes=sessions_in
+)

@@ -11,7 +11,19 @@ from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.replies import goes_on
-from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, moment_of, own_words_out, parse_json, plain
+from reasoningbank.learn.ingest.text import (
+    action_of,
+    digest_of,
+    goal_of_call,
+    injected_out,
+    is_own,
+    moment_of,
+    own_words_out,
+    parse_json,
+    plain,
+    words_of,
+)
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "codex"
 _TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
@@ -74,7 +86,7 @@ def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespac
     """One task; None when nobody asks for anything in it."""
     said: list[dict[str, str]] = []
     heard: list[dict[str, str]] = []
-    calls: dict[str, tuple[str, str]] = {}
+    calls: dict[str, tuple[str, str, dict[str, str]]] = {}
     results: dict[str, tuple[str, bool | None]] = {}
     interrupted = calls_then = 0
     for item in items:
@@ -109,25 +121,25 @@ def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespac
 def _take_item(
     payload: Mapping[str, Any],
     said: list[dict[str, str]],
-    calls: dict[str, tuple[str, str]],
+    calls: dict[str, tuple[str, str, dict[str, str]]],
     results: dict[str, tuple[str, bool | None]],
 ) -> None:
     kind = payload.get("type")
     if kind == "message" and payload.get("role") in ("user", "assistant"):
-        text = own_words_out(plain(payload.get("content")))
+        text = words_of(str(payload["role"]), plain(payload.get("content")))
         if text and not _NOT_SAID.match(text):
             said.append({"role": str(payload["role"]), "content": text})
     elif kind in _CALLS:
         tool = str(payload.get("name") or "shell")
         given = payload.get("arguments") or payload.get("input") or payload.get("action")
-        calls[str(payload.get("call_id"))] = (tool, action_of(tool, given))
+        calls[str(payload.get("call_id"))] = (tool, action_of(tool, given), goal_of_call(given))
     elif kind in _OUTPUTS:
         results[str(payload.get("call_id"))] = _output(payload.get("output"))
 
 
 def _take_event(payload: Mapping[str, Any], heard: list[dict[str, str]]) -> None:
     role = {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")))
-    text = own_words_out(plain(payload.get("message")))
+    text = words_of(role or "", plain(payload.get("message")))
     if role and text and not _NOT_SAID.match(text):
         heard.append({"role": role, "content": text})
 
@@ -144,13 +156,18 @@ def _output(value: object) -> tuple[str, bool | None]:
     if not isinstance(code, int):
         match = _EXIT_CODE.search(text[:400])
         code = int(match.group(1)) if match else None
-    return own_words_out(text), None if code is None else code == 0
+    return injected_out(text), None if code is None else code == 0
 
 
 def _steps(
-    calls: Mapping[str, tuple[str, str]], results: Mapping[str, tuple[str, bool | None]]
+    calls: Mapping[str, tuple[str, str, dict[str, str]]], results: Mapping[str, tuple[str, bool | None]]
 ) -> Iterator[EpisodeStep]:
-    for call_id, (tool, action) in calls.items():
+    for call_id, (tool, action, goal) in calls.items():
         if call_id in results and not is_own(tool, action):
             result, ok = results[call_id]
-            yield EpisodeStep(action=action, result=result, ok=ok, metadata={"tool": tool, "call": call_id})
+            yield EpisodeStep(action=action, result=result, ok=ok, metadata={"tool": tool, "call": call_id, **goal})
+
+
+FORMAT = TranscriptFormat(
+    name=AGENT, about="session files of Codex (JSON Lines)", knows=is_record, episodes=sessions_in
+)

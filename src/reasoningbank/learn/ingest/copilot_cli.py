@@ -12,6 +12,7 @@ from reasoningbank.core.learning import Episode
 from reasoningbank.learn.ingest.shell_report import shell_report
 from reasoningbank.learn.ingest.telling import Telling, cut_at_prompts
 from reasoningbank.learn.ingest.text import moment_of, own_words_out, plain
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "copilot-cli"
 START, ASKED, ANSWERED, RETURNED, ABORTED = (
@@ -92,3 +93,8 @@ def _tell_result(telling: Telling, call: str, tool: str, data: Mapping[str, Any]
     quiet = True if tool in _QUIET_TOOLS else None
     ok = False if data.get("success") is False else (quiet if code is None else code == 0)
     telling.tool_returns(call, output, ok=ok)
+
+
+FORMAT = TranscriptFormat(
+    name=AGENT, about="transcripts of Copilot CLI (`events.jsonl`)", knows=is_record, episodes=sessions_in
+)

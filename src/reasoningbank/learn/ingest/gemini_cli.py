@@ -13,6 +13,7 @@ from reasoningbank.core.learning import Episode
 from reasoningbank.learn.ingest.shell_report import shell_report
 from reasoningbank.learn.ingest.telling import Telling, cut_at_prompts
 from reasoningbank.learn.ingest.text import moment_of, own_words_out, plain
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "gemini-cli"
 _QUIET_TOOLS = ("read_file", "read_many_files", "list_directory", "glob", "search_file_content", "grep_search")
@@ -95,3 +96,8 @@ def response_of(parts: object) -> tuple[str, bool]:
             told = response.get("error" if failed else "output")
             return told if isinstance(told, str) else plain(told), failed
     return "", False
+
+
+FORMAT = TranscriptFormat(
+    name=AGENT, about="transcripts of Gemini CLI (JSON Lines)", knows=is_record, episodes=sessions_in
+)

@@ -10,6 +10,7 @@ from reasoningbank.learn.ingest.gemini_cli import response_of
 from reasoningbank.learn.ingest.shell_report import shell_report
 from reasoningbank.learn.ingest.telling import Telling, cut_at_prompts
 from reasoningbank.learn.ingest.text import moment_of, own_words_out, plain
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "qwen-code"
 _QUIET_TOOLS = ("read_file", "read_many_files", "list_directory", "glob", "grep_search", "web_fetch", "todo_write")
@@ -74,3 +75,8 @@ def _tell_part(telling: Telling, part: Mapping[str, Any], turn: Mapping[str, Any
         quiet = True if returned.get("name") in _QUIET_TOOLS else None
         ok = False if failed or status in ("error", "cancelled") else (quiet if code is None else code == 0)
         telling.tool_returns(str(returned.get("id")), output, ok=ok)
+
+
+FORMAT = TranscriptFormat(
+    name=AGENT, about="transcripts of Qwen Code (JSON Lines)", knows=is_record, episodes=sessions_in
+)

@@ -11,7 +11,7 @@ from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.replies import goes_on
-from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, own_words_out
+from reasoningbank.learn.ingest.text import action_of, digest_of, goal_of_call, injected_out, is_own
 
 Record = Mapping[str, Any]
 
@@ -32,7 +32,7 @@ class Telling:
 
     def __init__(self) -> None:
         self._said: list[dict[str, str]] = []
-        self._calls: dict[str, tuple[str, str]] = {}
+        self._calls: dict[str, tuple[str, str, dict[str, str]]] = {}
         self._results: dict[str, tuple[str, bool | None]] = {}
         self._calls_at_last_words = 0
         self._interrupted = 0
@@ -43,16 +43,16 @@ class Telling:
             self._calls_at_last_words = len(self._calls)
 
     def agent_says(self, text: str) -> None:
-        text = own_words_out(text)
+        text = injected_out(text)
         if text:
             self._said.append({"role": "assistant", "content": text})
 
     def tool_is_called(self, call: str, tool: str, arguments: object) -> None:
-        self._calls[call] = (tool, action_of(tool, arguments))
+        self._calls[call] = (tool, action_of(tool, arguments), goal_of_call(arguments))
 
     def tool_returns(self, call: str, text: str, *, ok: bool | None) -> None:
         """`ok` is None where the tool does not say."""
-        self._results[call] = (own_words_out(text), ok)
+        self._results[call] = (injected_out(text), ok)
 
     def user_interrupts(self) -> None:
         self._interrupted += 1
@@ -79,7 +79,7 @@ class Telling:
 
     def _steps(self) -> Iterator[EpisodeStep]:
         """In the order of the calls; one that is still running has no result yet and is left out."""
-        for call, (tool, action) in self._calls.items():
+        for call, (tool, action, goal) in self._calls.items():
             if call in self._results and not is_own(tool, action):
                 result, ok = self._results[call]
-                yield EpisodeStep(action=action, result=result, ok=ok, metadata={"tool": tool, "call": call})
+                yield EpisodeStep(action=action, result=result, ok=ok, metadata={"tool": tool, "call": call, **goal})

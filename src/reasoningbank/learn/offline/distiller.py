@@ -3,7 +3,7 @@
     facts      what there is and how it is named            one growing memory a place
     fixes      it failed, this change made it work          one a kind of failure
     remedies   it failed, this was done first, it worked
-    warnings   it failed again and again                    with what to do instead
+    warnings   it failed again and again                    and another way got there
     wishes     what the user said that holds for good
 
 Knows in which order they matter when a session taught more than may be kept. Each of them has a file of its own.
@@ -48,9 +48,9 @@ class OfflineDistiller:
             fact = facts.with_guesses(fact, [quote(message(step.result), step.action, 100) for step in guesses])
         mended = fixes.fixes(steps, names)
         found: list[Lesson] = [*said[:1], *([fact] if fact else [])]
-        found += [fixes.lesson_of(fix, steps) for fix in mended]
+        found += [fixes.lesson_of(fix, steps, episode.task) for fix in mended]
         healed = remedies.remedies(steps)
-        found += [remedies.lesson_of(remedy, steps) for remedy in healed]
+        found += [remedies.lesson_of(remedy, steps, episode.task) for remedy in healed]
         if verdict.outcome is not VerdictOutcome.SUCCESS:
             known = {fix.kind for fix in mended} | {remedy.kind for remedy in healed}
             found += [warnings.lesson_of(group, steps) for group in warnings.repeated_failures(steps, known, names)]
@@ -76,6 +76,8 @@ class OfflineDistiller:
                 return facts.merge(known, lesson)
             case failure_kind.FIX:
                 return fixes.merge(known, lesson)
+            case warnings.WARNING:
+                return warnings.merge(known, lesson)
             case _:
                 return None
 

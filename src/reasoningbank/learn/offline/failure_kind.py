@@ -101,12 +101,6 @@ def in_room(text: str, limit_chars: int) -> str:
     return cut if cut.count(OPENING) == cut.count(CLOSING) else clip_line(text, limit_chars - 1) + CLOSING
 
 
-def trouble_of(action: str, said: str, worked: str = "") -> dict[str, str]:
-    """What to know a failure again by, as metadata of the lesson: what was done, the kind of failure, what worked."""
-    known = {"action": clip_line(action, LONGEST_KNOWN_CHARS), "signature": signature(said, action)}
-    return {**known, "worked": clip_line(worked, LONGEST_KNOWN_CHARS)} if worked else known
-
-
 def signature(said: str, own: str) -> str:
     """The kind of a failure as it is kept: in words, or as their digest where they are no report."""
     return kind(said) if quote(said, own) else sealed(kind(said))

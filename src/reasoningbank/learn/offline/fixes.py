@@ -19,7 +19,8 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output, trouble_of
+from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output
+from reasoningbank.learn.offline.trouble import goal_of, trouble_of
 from reasoningbank.learn.offline.words import (
     all_words,
     arguments,
@@ -98,7 +99,7 @@ def _quoted_words(step: EpisodeStep) -> set[str]:
     return {word for quoted in _QUOTED.findall(message(step.result)) for word in all_words(quoted)}
 
 
-def lesson_of(fix: Fix, steps: Sequence[EpisodeStep]) -> Lesson:
+def lesson_of(fix: Fix, steps: Sequence[EpisodeStep], task: str = "") -> Lesson:
     wrong, right = steps[fix.failure], steps[fix.success]
     said = quote_output(fix.said, wrong.action)
     failing, working = (
@@ -116,7 +117,9 @@ def lesson_of(fix: Fix, steps: Sequence[EpisodeStep]) -> Lesson:
         evidence=f"{clip_line(wrong.action, 80)} → {said}",
         kind=FIX,
         key=f"fix {digest(what, fix.kind, fix.change if fix.local else '')}",
-        metadata={"trouble": trouble_of(wrong.action, fix.said, right.action)},
+        metadata={
+            "trouble": trouble_of(wrong.action, fix.said, right.action, change=fix.change, goal=goal_of(wrong, task))
+        },
     )
 
 

@@ -21,6 +21,10 @@ FEWEST_SHARE = 0.8
 """Of the entries of a list, that must look like names before it is taken for a list of names."""
 
 
+_NEVER_LAST = (".", ":", ";", "!", "?", ",")
+"""No name ends so; a sentence does, and so does the heading of a list."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
     names: tuple[str, ...]
@@ -111,7 +115,7 @@ def _parse_named_rows(rows: Sequence[tuple[Any, ...]]) -> list[Listing]:
     if len(rows) > 1 and len(rows[0]) > 1 and len({_plain(row[0]) for row in rows}) == 1 and _plain(rows[0][0]):
         rows = [row[1:] for row in rows]
     firsts = [_plain(row[0]) for row in rows]
-    if sum(map(is_name, firsts)) < FEWEST_SHARE * len(firsts):
+    if sum(is_name(first) and not first.endswith(_NEVER_LAST) for first in firsts) < FEWEST_SHARE * len(firsts):
         return []
     if len(set(firsts)) < len(firsts):
         return _parse_grouped_rows(rows)
@@ -188,6 +192,9 @@ _LONG_LISTING = re.compile(
 _RULER = re.compile(r"[\s|+=\-:]{3,}")
 _GAP = re.compile(r"\s{2,}")
 _FEWEST_CELLS = 3
+_IDENTIFIER = re.compile(r"[_/\d~]|\w\.\w|[a-z][A-Z]|^\.\w")
+FEWEST_IDENTIFIERS = 0.5
+"""Of the words of a line, that must be written as no sentence writes them before the line is a list."""
 
 
 def _flags(lines: Sequence[str]) -> list[Listing]:
@@ -240,7 +247,8 @@ def _parse_separated_rows(lines: Sequence[str]) -> list[Listing]:
 def _pairs(lines: Sequence[str]) -> list[Listing]:
     matches = [_PAIR.fullmatch(line.rstrip()) for line in lines if line.strip()]
     found = {m.group(1).strip(): _short(m.group(2)) for m in matches if m}
-    if len(found) < 3 or len(found) < FEWEST_SHARE * len(matches):
+    if min(len(found), sum(map(bool, found.values()))) < max(3, FEWEST_SHARE * len(matches)):
+        # Too few, or what stands beside the names is told at length: prose with headings.
         return []
     return [Listing(names=tuple(found)[:MOST_NAMES], fields=True, details={n: d for n, d in found.items() if d})]
 
@@ -258,14 +266,27 @@ def _plain_names(lines: Sequence[str]) -> list[Listing]:
 
 
 def _names_in_line(line: str) -> list[str]:
-    """What a single line lists, between commas or between spaces; nothing when it reads as a sentence: words between
-    the commas, a word twice, or a sign that is no name.
+    """What a single line lists: between wide gaps, between commas, or between spaces where most are written as no word
+    of a sentence is. Nothing when it reads as a sentence, or when it might.
     """
-    if "," in line:
+    if line.endswith((".", "!", "?", ":")):
+        return []
+    if _GAP.search(line):
+        cells = _GAP.split(line)
+    elif "," in line:
         cells = [cell.strip() for cell in line.split(",") if cell.strip()]
-        return [] if any(" " in cell for cell in cells) else cells
-    cells = line.split()
+        if len(cells) < _FEWEST_CELLS and not all(map(_is_identifier, cells)):
+            return []
+    else:
+        cells = line.split()
+        if sum(map(_is_identifier, cells)) < FEWEST_IDENTIFIERS * len(cells):
+            return []
     return cells if len(set(cells)) == len(cells) and all(map(is_name, cells)) else []
+
+
+def _is_identifier(text: str) -> bool:
+    """Whether it is written as names are and words are not: joined, numbered, with a path, an ending or a hump."""
+    return is_name(text) and _IDENTIFIER.search(text) is not None
 
 
 def _columns(lines: Sequence[str]) -> list[Listing]:

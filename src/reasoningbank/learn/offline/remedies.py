@@ -13,7 +13,8 @@ from reasoningbank.core.learning import (
     Lesson,
 )
 from reasoningbank.core.types import Outcome
-from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output, trouble_of
+from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output
+from reasoningbank.learn.offline.trouble import goal_of, trouble_of
 from reasoningbank.learn.offline.words import all_words, clip_line, describe_action, digest, head
 
 FURTHEST_STEPS = 12
@@ -56,7 +57,7 @@ def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[in
     return tuple((speaking or done[-1:])[-MOST_BETWEEN:])
 
 
-def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep]) -> Lesson:
+def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep], task: str = "") -> Lesson:
     wrong = steps[remedy.failure]
     said = quote_output(message(wrong.result), wrong.action)
     done = [describe_action(steps[number].action, _LONGEST_ACTION_CHARS) for number in remedy.between]
@@ -70,7 +71,11 @@ def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep]) -> Lesson:
         evidence=f"{clip_line(wrong.action, 80)} → {said}",
         kind=FIX,
         key=f"remedy {digest(head(wrong.action), remedy.kind, done[0])}",
-        metadata={"trouble": trouble_of(wrong.action, message(wrong.result))},
+        metadata={
+            "trouble": trouble_of(
+                wrong.action, message(wrong.result), change=f"first {'; '.join(done)}", goal=goal_of(wrong, task)
+            )
+        },
     )
 
 

@@ -1,4 +1,7 @@
-"""Warns of what failed again and again in a session and was never mended, with what to do instead."""
+"""Warns of what failed again and again in a session, where another way to the same thing worked in it.
+
+That something failed helps nobody who does not hear what to do instead: without such a way there is no warning.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,18 @@ from reasoningbank.core.learning import (
     EpisodeStep,
     Lesson,
 )
-from reasoningbank.core.types import Outcome
+from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline.failure_kind import in_room, is_failure, kind, message, quote_output, trouble_of
+from reasoningbank.learn.offline.failure_kind import in_room, is_failure, kind, message, quote_output
 from reasoningbank.learn.offline.fixes import guessed_name
-from reasoningbank.learn.offline.words import clip_line, describe_action, digest, head
+from reasoningbank.learn.offline.trouble import trouble_of
+from reasoningbank.learn.offline.words import all_words, clip_line, describe_action, digest, head
 
 WARNING = "warning"
 FEWEST_TIMES = 2
+FURTHEST_STEPS = 12
+"""How long after the last failure another way still counts as one round it."""
+SHARED_THINGS = 0.5
 _LONGEST_ACTION_CHARS = 200
 
 
@@ -27,6 +34,8 @@ class Repeated:
     what: str
     kind: str
     numbers: tuple[int, ...]
+    instead: int
+    """The step that got there another way."""
 
 
 def repeated_failures(steps: Sequence[EpisodeStep], mended: Collection[str], names: frozenset[str]) -> list[Repeated]:
@@ -39,11 +48,28 @@ def repeated_failures(steps: Sequence[EpisodeStep], mended: Collection[str], nam
         if is_failure(step) and not guessed_name(step, names):
             groups.setdefault((head(step.action), kind(message(step.result))), []).append(number)
     found = [
-        Repeated(what=what, kind=sort, numbers=tuple(numbers))
+        Repeated(what=what, kind=sort, numbers=tuple(numbers), instead=instead)
         for (what, sort), numbers in groups.items()
         if len(numbers) >= FEWEST_TIMES and sort not in mended
+        if (instead := _way_round(numbers[-1], steps)) is not None
     ]
     return sorted(found, key=lambda group: (-len(group.numbers), group.numbers))
+
+
+def _way_round(failure: int, steps: Sequence[EpisodeStep]) -> int | None:
+    """The first action afterwards that worked and names at least half of the things that the failed one did."""
+    things = _things_in(steps[failure].action)
+    for number in range(failure + 1, min(len(steps), failure + 1 + FURTHEST_STEPS)):
+        step = steps[number]
+        shared = len(things & _things_in(step.action))
+        if shared and shared >= SHARED_THINGS * len(things) and not is_failure(step) and step.result.strip():
+            return number
+    return None
+
+
+def _things_in(action: str) -> frozenset[str]:
+    """The words of an action but for what is done: names, paths, values."""
+    return all_words(action) - all_words(head(action)) - {word for word in all_words(action) if word.startswith("-")}
 
 
 def lesson_of(group: Repeated, steps: Sequence[EpisodeStep]) -> Lesson:
@@ -59,7 +85,7 @@ def lesson_of(group: Repeated, steps: Sequence[EpisodeStep]) -> Lesson:
         content=(
             f"`{describe_action(last.action, _LONGEST_ACTION_CHARS)}` and {len(group.numbers) - 1} more "
             f"failed with {said}\n"
-            f"Do this instead: {_instead(group, steps)}"
+            f"Do this instead: `{describe_action(steps[group.instead].action, _LONGEST_ACTION_CHARS)}` worked next."
         ),
         outcome=Outcome.FAILURE,
         tags=(WARNING,),
@@ -70,13 +96,7 @@ def lesson_of(group: Repeated, steps: Sequence[EpisodeStep]) -> Lesson:
     )
 
 
-def _instead(group: Repeated, steps: Sequence[EpisodeStep]) -> str:
-    """What worked afterwards, else another way that worked before, else to stop and look."""
-    after = range(group.numbers[-1] + 1, len(steps))
-    before = range(group.numbers[0])
-    for number in (*after, *reversed(before)):
-        step = steps[number]
-        if not is_failure(step) and step.action.strip():
-            when = "worked next" if number in after else "had worked before"
-            return f"`{describe_action(step.action, _LONGEST_ACTION_CHARS)}` {when}."
-    return "stop after the first failure, look at what is there, and change the approach rather than the wording."
+def merge(known: Memory, lesson: Lesson) -> Lesson | None:
+    """The warning with the way that this session found; None when it tells that way already, which confirms it."""
+    way = lesson.content.rpartition("\n")[2]
+    return None if way in known.content else lesson
