@@ -23,6 +23,7 @@ from reasoningbank.serve.mcp import schemas
 from reasoningbank.serve.mcp.caller import Caller, admitted_origin, may, source_of
 from reasoningbank.serve.mcp.checking import validate
 from reasoningbank.serve.mcp.errors import sentence
+from reasoningbank.serve.mcp.greeting import HOST
 
 HIT_FIELDS = (
     "id",
@@ -37,8 +38,6 @@ HIT_FIELDS = (
     "scope",
     "origin",
 )
-HOST = "host"
-"""The distiller that is whoever asks."""
 MOST_TOLD = 20
 """Of each kind that a consolidation tells; the counts are whole."""
 ALSO_SHOWN = ("trust", "warnings", "conflicts", "see_also")
