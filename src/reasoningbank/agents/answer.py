@@ -60,7 +60,7 @@ def answer_event(event: Event, house: House) -> str:
         event = _write_down(event, house)
     match event.kind:
         case events.SESSION_START | events.SUBAGENT_START:
-            context = _at_start(event, house, spaces)
+            context = "\n\n".join(filter(None, (_at_start(event, house, spaces), _jobs_asked_for(event, house))))
         case events.PROMPT:
             context = _at_prompt(event, house, spaces)
         case events.BEFORE_TOOL:
@@ -95,6 +95,17 @@ def _at_start(event: Event, house: House, spaces: Spaces) -> str:
         forget(_session_log(event, house))
     hits = [*_lost(event, house, bank, spaces), *recall.for_start(bank, spaces)]
     return _advice_text(event, house, bank, AT_START, _each_once(hits))
+
+
+def _jobs_asked_for(event: Event, house: House) -> str:
+    bank = house.bank()
+    if bank is None or event.kind != events.SESSION_START:
+        return ""
+    if event.named not in host_named(event.agent).reads_context_at:
+        return ""
+    from reasoningbank.agents.host_jobs import request_for_jobs
+
+    return request_for_jobs(bank, place_of(house.location))
 
 
 def _at_prompt(event: Event, house: House, spaces: Spaces) -> str:

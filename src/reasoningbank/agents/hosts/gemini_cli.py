@@ -53,10 +53,8 @@ class GeminiCli(Host):
 
         told = response["llmContent"]
         output, code = shell_report(told if isinstance(told, str) else plain(told))
-        plainly: dict[str, Any] = {"output": output, "is_error": bool(response.get("error"))}
-        if code is not None:
-            plainly["exit_code"] = code
-        return {**data, "tool_response": plainly}
+        # Of a tool that could not run it passes nothing on but the error, so that is no failure to speak at.
+        return {**data, "tool_response": {"output": output, **({} if code is None else {"exit_code": code})}}
 
     def answer(self, event: str, context: str, notice: str = "") -> dict[str, Any]:
         told = super().answer(event, context, notice)

@@ -11,12 +11,11 @@ from typing import Any
 
 from reasoningbank import __version__
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
+from reasoningbank.learn.jobs import HOST
 from reasoningbank.serve.mcp import prompts, resources, schemas
 
 NAME = "reasoningbank"
 TITLE = "ReasoningBank"
-HOST = "host"
-"""The distiller that is whoever asks."""
 INSTRUCTIONS = """\
 Memory of earlier work in this project: what worked, what failed, what the user wants. Use it without being asked.
 - At the start of a task, and when an error stops you: memory_search, with the task or the error line as query. \

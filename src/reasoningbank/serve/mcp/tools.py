@@ -19,11 +19,11 @@ from reasoningbank.core.types import Step
 from reasoningbank.core.wording import counted
 from reasoningbank.guard.envelope import envelope, for_prompt
 from reasoningbank.guard.quotes import as_one_line, is_report
+from reasoningbank.learn.jobs import HOST
 from reasoningbank.serve.mcp import schemas
 from reasoningbank.serve.mcp.caller import Caller, admitted_origin, may, source_of
 from reasoningbank.serve.mcp.checking import validate
 from reasoningbank.serve.mcp.errors import sentence
-from reasoningbank.serve.mcp.greeting import HOST
 
 HIT_FIELDS = (
     "id",
