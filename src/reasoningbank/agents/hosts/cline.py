@@ -142,6 +142,8 @@ def _call_told(call: Mapping[str, Any]) -> dict[str, Any]:
 
     asked = [given for given in calls_in(call.get("input")) if isinstance(given, Mapping)]
     given = asked[0] if len(asked) == 1 else {"command": "\n".join(str(one.get("command", "")) for one in asked)}
+    if call.get("name") == "apply_patch" and "input" in given:
+        given = {"command": given["input"]}
     told: dict[str, Any] = {"tool_name": call.get("name"), "tool_input": given, "tool_use_id": call.get("id")}
     if "output" in call or "error" in call:
         output = call.get("output")

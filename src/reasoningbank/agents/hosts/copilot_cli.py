@@ -60,6 +60,9 @@ class CopilotCli(Host):
 
             folder = folder_named(_FOLDER) or Path.home() / ".copilot"
             told["transcript_path"] = str(folder / "session-state" / Path(session).name / "events.jsonl")
+        if isinstance(told.get("tool_input"), str):
+            # A patch comes as it is.
+            told["tool_input"] = {"command": told["tool_input"]}
         result = told.get("tool_response")
         if isinstance(result, Mapping):
             from reasoningbank.learn.ingest.shell_report import shell_report

@@ -32,7 +32,11 @@ function ask(event, payload) {
   })
 }
 
-const named = (args) => (args?.filePath ? { ...args, file_path: args.filePath } : (args ?? {}))
+const named = (args) => ({
+  ...args,
+  ...(args?.filePath && { file_path: args.filePath }),
+  ...(args?.patchText && { command: args.patchText }),
+})
 
 const words = (parts) =>
   parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored).map((part) => part.text).join("\n")

@@ -54,6 +54,9 @@ def findings(agent: str, targets: Sequence[Target], *, session: str, cwd: Path) 
     for target, text in ours:
         if target.start_call is not None:
             yield _hook(agent, target.start_call(text), session, cwd)
+        told = target.trust(text) if target.trust is not None else None
+        if told is not None:
+            yield InstallCheck("ok" if told[0] else "warn", told[1])
         command = target.server_call(text) if target.server_call is not None else None
         if command:
             yield _server(agent, command, cwd)

@@ -63,6 +63,8 @@ class Target:
     """The agent itself locks this file while it writes it."""
     mode: int = PRIVATE_MODE
     """Of a file that is made."""
+    trust: Callable[[str], tuple[bool, str] | None] | None = None
+    """Whether the agent runs what stands there, and what to say of it; None where it runs whatever it finds."""
 
 
 def hook_groups(path: Path, wanted: list[hooks.Hook], *, per_second: int = 1) -> Target:
