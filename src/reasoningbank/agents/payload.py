@@ -1,7 +1,7 @@
 """Parses what a coding agent sends to a hook, into one shape for all agents.
 
-Knows the fields of Claude Code, Codex and Cursor as their documents name them. Whatever is missing or of another type
-is as good as absent: a hook must never fail over its input.
+Knows the fields of Claude Code, Codex and Cursor as their documents name them; the files of other agents say theirs in
+these terms. Whatever is missing or of another type is as good as absent: a hook must never fail over its input.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from reasoningbank.agents.events import AFTER_FAILURE, AFTER_TOOL
+from reasoningbank.agents.events import AFTER_FAILURE, AFTER_TOOL, PROMPT
 from reasoningbank.agents.hosts import host_named
 from reasoningbank.agents.hosts.host import Host
 from reasoningbank.core.frozen import dataclass
@@ -48,12 +48,13 @@ class Event:
 
 
 def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Event | None:
-    """None for events that are nothing to us. `named` is the event where the agent does not name it itself."""
+    """None for events that are nothing to us. `named` is the event as the command line names it, where it does."""
     if not isinstance(data, Mapping):
         return None
     host = host_named(agent)
-    kind = host.event_kind(_text(data, "hook_event_name") or named or "")
-    if kind is None:
+    data = host.in_common_terms(data)
+    kind = host.event_kind(named or _text(data, "hook_event_name"))
+    if kind is None or (kind == PROMPT and not _text(data, "prompt").strip()):
         return None
     called, output, inside = kind, _output(data), subagent_name(_text(data, "agent_id"))
     session = _text(data, "session_id") or _text(data, "conversation_id")
