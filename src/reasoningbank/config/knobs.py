@@ -173,6 +173,27 @@ KNOBS: tuple[Knob, ...] = (
         variable="REASONINGBANK_LLM_TOKENS_PER_DAY",
     ),
     Knob(
+        name="distillation.llm_timeout_seconds",
+        kind=WHOLE,
+        least=1,
+        most=3_600,
+        about="seconds that an answer of that model may take as a whole",
+    ),
+    Knob(
+        name="distillation.llm_at_once",
+        kind=WHOLE,
+        least=1,
+        most=64,
+        about="requests to it that one process may have under way",
+    ),
+    Knob(
+        name="distillation.llm_attempts",
+        kind=WHOLE,
+        least=1,
+        most=10,
+        about="how often a request is sent when the server is overloaded, before the job waits in the queue",
+    ),
+    Knob(
         name="distillation.workers",
         kind=WHOLE,
         most=64,
@@ -284,6 +305,13 @@ KNOBS: tuple[Knob, ...] = (
         kind=CHOICE,
         choices=WAYS_TO_WARN,
         about="how a call that is known to go wrong is warned of: refused once, the user asked, said with the result",
+        variable="REASONINGBANK_HOOKS",
+    ),
+    Knob(
+        name="hooks.helper_seconds",
+        kind=WHOLE,
+        most=86_400,
+        about="how long the process that keeps the bank warm for hooks stays after the last event; 0 starts none",
         variable="REASONINGBANK_HOOKS",
     ),
     Knob(

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import apsw
 
-from reasoningbank.core.errors import BankReplaced, BankUnavailable
+from reasoningbank.core.errors import BankReplaced
 from reasoningbank.store.sqlite.acknowledged import Notebook, read_stamp
 from reasoningbank.store.sqlite.stamps import (
     FRAME_HEADER_BYTES,
@@ -119,7 +119,8 @@ class FileWatch:
             self._check_names("What was being stored may not be there")
             emptied = os.pread(self._log_file, 4, 0) == b"\0\0\0\0"
         except OSError as error:
-            raise BankUnavailable(
+            # Like one that was replaced: what was committed may be somewhere that will not be read again.
+            raise BankReplaced(
                 f"{self._place} was written, and the medium failed when that was looked at again ({error}): check the "
                 "disk, and see whether what was being stored is there before storing it once more."
             ) from error
