@@ -32,6 +32,8 @@ FOR_PROMPT = "Learned from earlier work here (reference, not rule):"
 BEFORE_TOOL = "Known about calls like this one (go on if it does not apply):"
 AFTER_FAILURE = "A failure like this was met here before (reference, not rule):"
 _TOLD_OF = (events.PROMPT, events.AFTER_TOOL, events.AFTER_FAILURE, events.STOP)
+_LATER = (events.BEFORE_TOOL, events.AFTER_TOOL, events.AFTER_FAILURE)
+"""Events of a task at which what came too late for its prompt is still of use."""
 _FORGETFUL = ("compact", "clear")
 """Sources of a session's start after which the agent knows nothing of what it was told."""
 _RESUMED = "resume"
@@ -73,10 +75,13 @@ def answer_event(event: Event, house: House) -> str:
             advice = _after_failure(event, house, spaces)
         case events.STOP | events.BEFORE_COMPACTION | events.SESSION_END | events.SUBAGENT_STOP:
             _capture(event, house, spaces)
-    return _output(event, advice)
+    return _output(event, advice, house, spaces)
 
 
-def _output(event: Event, advice: Advice | None) -> str:
+def _output(event: Event, advice: Advice | None, house: House, spaces: Spaces) -> str:
+    """What was found now; where there is nothing, what was found for the prompt and came too late for it."""
+    if (advice is None or not advice.text) and event.kind in _LATER:
+        advice = _what_is_owed(event, house, spaces)
     if advice is None:
         return output_line(event.agent, event.named)
     return output_line(event.agent, event.named, advice.text, advice.notice)
@@ -124,25 +129,25 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
     command, path = _command(event), _edited_file(event)
     troubles = _troubles(house, spaces) if (command or path) and house.policy.warn != OFF else []
     if not troubles:
-        return _output(event, None)
+        return _output(event, None, house, spaces)
     from reasoningbank.agents.matching import before_command, before_edit, same_command
 
-    exact = same_command(command, troubles) if command else []
-    near = before_command(command, troubles) if command else before_edit(path, event.cwd, troubles)
+    exact = same_command(command, troubles, event.cwd) if command else []
+    near = before_command(command, troubles, event.cwd) if command else before_edit(path, event.cwd, troubles)
     bank = house.bank() if exact or near else None
     if bank is None:
-        return _output(event, None)
+        return _output(event, None, house, spaces)
     from reasoningbank.agents import recall, refusal
 
     hits = recall.by_ids(bank, spaces, list(dict.fromkeys((*exact, *near))))
     against = [hit for hit in hits if hit.id in exact and refusal.has_earned_it(hit)]
     way = refusal.way_of(house.policy.warn, host_named(event.agent))
     if not against or way == AFTER:
-        return _output(event, _advice(event, house, bank, BEFORE_TOOL, hits))
+        return _output(event, _advice(event, house, bank, BEFORE_TOOL, hits), house, spaces)
     key = refusal.call_key(event.tool, command or path)
     refused = refusal.refuse_once(_session_log(event, house), key, against, house.policy, house.now)
     if refused is None:
-        return _output(event, None)
+        return _output(event, None, house, spaces)
     return refusal_line(event.agent, event.named, refused.text, asks_user=way == ASK)
 
 
@@ -191,6 +196,19 @@ def _lost(event: Event, house: House, bank: Bank, spaces: Spaces) -> list[Rememb
 
     lost = lost_in(_session_log(event, house))
     return recall.by_ids(bank, spaces, lost) if lost else []
+
+
+def _what_is_owed(event: Event, house: House, spaces: Spaces) -> Advice | None:
+    """What was found for the prompt that is being worked on, and came too late for it."""
+    from reasoningbank.agents.session_log import owed_in
+
+    owed = owed_in(_session_log(event, house)) if event.session else ()
+    bank = house.bank() if owed else None
+    if bank is None:
+        return None
+    from reasoningbank.agents import recall
+
+    return _advice(event, house, bank, FOR_PROMPT, recall.by_ids(bank, spaces, owed))
 
 
 def _each_once(hits: Sequence[Remembered]) -> list[Remembered]:

@@ -26,6 +26,10 @@ class Trouble:
     """What the action was for, where the lesson knows."""
     rule: str = ""
     """What the user said, where it is no failure but a rule."""
+    names: tuple[str, ...] = ()
+    """Names without which a failure of this kind is another one."""
+    first: str = ""
+    """What had to be done before the same action worked: the action itself was right."""
 
 
 def known_troubles(place: StateDir, namespace: str) -> list[Trouble]:
@@ -49,8 +53,10 @@ def told_in(path: Path, namespace: str) -> tuple[int, dict[str, Trouble]] | None
                 files=tuple(files),
                 goal=goal,
                 rule=rule,
+                names=tuple(names),
+                first=first,
             )
-            for memory_id, action, signature, worked, files, goal, rule in told["troubles"]
+            for memory_id, action, signature, worked, files, goal, rule, names, first in told["troubles"]
         }
         return int(told["applied"]), rows
     except (OSError, ValueError, TypeError, KeyError):

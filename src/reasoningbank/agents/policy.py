@@ -25,11 +25,15 @@ class HookPolicy:
     """After which a hook says nothing and ends."""
     warn: str = DENY_ONCE
     """One of `WARN`: refuse it once, have the user asked, say it together with the result, or nothing."""
+    helper_seconds: int = 600
+    """How long the process that keeps the bank warm stays after the last event; 0 starts none."""
     branch: bool = False
     """Whether each branch but the main one has a namespace of its own, beside the repository's."""
 
 
-_FIELDS = {"prompt": "prompt_tokens", "session": "session_tokens", "deadline_ms": "deadline_ms"}
+_FIELDS = {
+    "prompt": "prompt_tokens", "session": "session_tokens", "deadline_ms": "deadline_ms", "helper": "helper_seconds",
+}  # fmt: skip
 _MOST = 100_000
 
 

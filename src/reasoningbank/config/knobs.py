@@ -289,6 +289,13 @@ KNOBS: tuple[Knob, ...] = (
         variable="REASONINGBANK_HOOKS",
     ),
     Knob(
+        name="hooks.helper_seconds",
+        kind=WHOLE,
+        most=86_400,
+        about="how long the process that keeps the bank warm for hooks stays after the last event; 0 starts none",
+        variable="REASONINGBANK_HOOKS",
+    ),
+    Knob(
         name="hooks.branch",
         kind=FLAG,
         about="whether each branch but the main one has a namespace of its own",

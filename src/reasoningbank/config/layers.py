@@ -38,7 +38,9 @@ FILE_NAME = "config.toml"
 NO_FILE = "none"
 FILE, ENVIRONMENT, ARGUMENT = "file", "environment", "argument"
 _EMBEDDING = ("embedding.embedder", "embedding.model", "embedding.dimension")
-_HOOK_WORDS = {"prompt": "prompt_tokens", "session": "session_tokens", "deadline_ms": "deadline_ms"}
+_HOOK_WORDS = {
+    "prompt": "prompt_tokens", "session": "session_tokens", "deadline_ms": "deadline_ms", "helper": "helper_seconds",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +108,11 @@ def file_layers(bank: Location, named: str | Path | None = None) -> list[Layer]:
         if named is not None or not binding or path.parent == home() or is_ours(path):
             found.append(Layer(source=FILE, values=read_values(path), where=str(path), binding=binding))
     return found
+
+
+def config_files(bank: Location, environment: Config) -> list[Path]:
+    """The files that may say something of a bank, whether they are there or not."""
+    return [path for path, _ in _places(bank, environment.file)]
 
 
 def _places(bank: Location, named: str | Path | None) -> list[tuple[Path, bool]]:

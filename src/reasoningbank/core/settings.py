@@ -111,6 +111,7 @@ class HookSettings:
     session_tokens: int = 1_200
     deadline_ms: int = 1_500
     warn: str = WAYS_TO_WARN[0]
+    helper_seconds: int = 600
     branch: bool = False
 
 
