@@ -1,18 +1,15 @@
 """Queue of sessions to be captured: a synced note for each, and the start of the one worker that reads them.
 
-A hook writes a note, which outlives the agent and the machine, and starts a reader that belongs to nobody: a session of
-its own, no terminal, no streams. The lock that makes it the only one is taken before it is started and handed to it, so
-that a hundred hooks at once start one. Whatever a reader leaves behind, the next one finds.
+A hook writes a note, which outlives the agent and the machine, and starts a reader that belongs to nobody. Whatever a
+reader leaves behind, the next one finds.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+from reasoningbank.agents.detached import start_detached
 from reasoningbank.agents.events import SESSION_END, SESSION_START, SUBAGENT_STOP
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.state_dir import StateDir, make_room, write_whole
@@ -93,24 +90,5 @@ def start_reader(place: StateDir, bank: str) -> bool:
     lock = hold(place.work_lock)
     if lock is None:
         return False
-    command = [sys.executable, "-m", "reasoningbank.agents.capture_worker", bank]
-    nowhere = subprocess.DEVNULL
-    try:
-        if sys.platform == "win32":
-            os.close(lock)
-            detached = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
-            subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, creationflags=detached)  # noqa: S603 - our own program
-            return True
-        subprocess.Popen(  # noqa: S603 - our own program
-            [*command, str(lock)],
-            stdin=nowhere,
-            stdout=nowhere,
-            stderr=nowhere,
-            cwd=place.folder,
-            start_new_session=True,
-            pass_fds=(lock,),
-        )
-    finally:
-        if sys.platform != "win32":
-            os.close(lock)
+    start_detached("reasoningbank.agents.capture_worker", [bank], lock, place.folder)
     return True

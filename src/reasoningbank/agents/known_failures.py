@@ -18,6 +18,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Memory, Outcome, State
 from reasoningbank.learn.offline.failure_kind import FIX, LONGEST_KNOWN_CHARS, kind, message, reads_as_failure
+from reasoningbank.learn.offline.wishes import PREFERENCE
 from reasoningbank.ports import Reader
 
 MOST_TROUBLES = 2_000
@@ -29,7 +30,9 @@ _PATH = pattern(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,8}\b")
 
 
 def trouble_in(memory: Memory) -> Trouble | None:
-    """What a memory warns of or mends; None when it does neither."""
+    """What a memory warns of or mends, or the rule that it is; None when it is none of these."""
+    if memory.state is State.ACTIVE and PREFERENCE in memory.tags:
+        return Trouble(memory_id=memory.id, action="", rule=memory.content)
     warns = memory.outcome is Outcome.FAILURE
     if memory.state is not State.ACTIVE or not (warns or FIX in memory.tags):
         return None
@@ -42,6 +45,7 @@ def trouble_in(memory: Memory) -> Trouble | None:
             signature=str(kept.get("signature", "")),
             worked=str(kept.get("worked", "")),
             files=files,
+            goal=str(kept.get("goal", "")),
             names=tuple(map(str, kept.get("names", ()))),
             first=str(kept.get("first", "")),
         )
@@ -80,7 +84,8 @@ def refresh(context: BankContext, place: StateDir, namespace: str) -> int:
         found = dict(_scan(reader, namespace)) if followed is None else followed
     newest = dict(islice(found.items(), MOST_TROUBLES))
     rows = [
-        [t.memory_id, t.action, t.signature, t.worked, list(t.files), list(t.names), t.first] for t in newest.values()
+        [t.memory_id, t.action, t.signature, t.worked, list(t.files), t.goal, t.rule, list(t.names), t.first]
+        for t in newest.values()
     ]
     write_whole(path, json.dumps({"namespace": namespace, "applied": head, "troubles": rows}))
     return len(newest)

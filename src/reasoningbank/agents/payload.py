@@ -12,6 +12,7 @@ from typing import Any
 
 from reasoningbank.agents.events import AFTER_FAILURE, AFTER_TOOL
 from reasoningbank.agents.hosts import host_named
+from reasoningbank.agents.hosts.host import Host
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 
@@ -50,13 +51,14 @@ def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Even
     """None for events that are nothing to us. `named` is the event where the agent does not name it itself."""
     if not isinstance(data, Mapping):
         return None
-    kind = host_named(agent).event_kind(_text(data, "hook_event_name") or named or "")
+    host = host_named(agent)
+    kind = host.event_kind(_text(data, "hook_event_name") or named or "")
     if kind is None:
         return None
     called, output, inside = kind, _output(data), subagent_name(_text(data, "agent_id"))
     session = _text(data, "session_id") or _text(data, "conversation_id")
     transcript = _text(data, "transcript_path") or None
-    failure = _failure(kind, data, output)
+    failure = _failure(host, kind, data, output)
     if kind == AFTER_TOOL and failure is not None:
         kind = AFTER_FAILURE
     return Event(
@@ -98,8 +100,18 @@ def _tool_input(data: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(given, str):
         given = _read(given)
     if isinstance(given, Mapping):
-        return given
+        return _edits(given.get("command")) or given
     return {name: data[name] for name in ("command", "file_path") if isinstance(data.get(name), str)}
+
+
+def _edits(command: object) -> Mapping[str, Any]:
+    """A patch as the files that it edits, which is what is known about files; nothing for any other command."""
+    if not isinstance(command, str) or "*** Begin Patch" not in command:
+        return {}
+    from reasoningbank.learn.ingest.patches import edits_in, patch_in
+
+    paths = [edit.path for edit in edits_in(patch_in(command))]
+    return {"file_path": paths[0], "file_paths": paths} if paths else {}
 
 
 def _output(data: Mapping[str, Any]) -> str:
@@ -121,12 +133,13 @@ def _plain(value: object) -> str:
     return ""
 
 
-def _failure(kind: str, data: Mapping[str, Any], output: str) -> str | None:
+def _failure(host: Host, kind: str, data: Mapping[str, Any], output: str) -> str | None:
     if kind == AFTER_FAILURE:
         return _text(data, "error") or _text(data, "error_message") or output
     if kind != AFTER_TOOL:
         return None
-    return output if _says_failed(data.get("tool_response", data.get("tool_output")), output) else None
+    told = _says_failed(data.get("tool_response", data.get("tool_output")), output)
+    return output if told or host.has_failed(data, output) else None
 
 
 def _says_failed(response: object, output: str) -> bool:

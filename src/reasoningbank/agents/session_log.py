@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ class LogEntry:
     tokens: int = 0
     prompt: str = ""
     """A digest of what the user asked, in the entry of that prompt."""
+    refused: tuple[str, ...] = ()
+    """Calls that were held back; each is only once."""
     call: str = ""
     """The tool call that it was said at; "" for what was said before any."""
     turn: str = ""
@@ -72,18 +74,29 @@ class Delivery:
         """Where the receipt belongs, once there is something to deliver."""
 
     def confirm(self) -> None:
+        self._leave("delivered")
+
+    def drop(self) -> None:
+        """Say that they will not arrive: what they told is free again."""
+        self._leave("dropped")
+
+    def _leave(self, what: str) -> None:
         if self.log is not None:
-            _append(self.log, {"delivered": self.turn})
+            _append(self.log, {what: self.turn})
             self.log = None
 
 
 class HookTurn:
     """One hook's turn to speak in a session."""
 
-    def __init__(self, log: SessionLog, said: Sequence[LogEntry]) -> None:
+    def __init__(self, log: SessionLog, lines: _Lines) -> None:
         self._log = log
+        said = [entry if _is_pending(entry, log, lines) else lines.delivered(entry) for entry in lines.entries]
+        self.owed = _owed(log, lines)
+        """What was to be said for the user's last words and has never arrived."""
         last = max((number for number, entry in enumerate(said) if entry.forgets), default=0)
         self.shown = frozenset(memory for entry in said[last:] for memory in (*entry.shown, *entry.withheld))
+        self.refused = frozenset(call for entry in said for call in entry.refused)
         self.tokens = sum(entry.tokens for entry in said[last:])
         forgotten = () if self.shown else said[:last]
         self.lost = tuple(dict.fromkeys(memory for entry in forgotten for memory in entry.shown))
@@ -95,6 +108,7 @@ class HookTurn:
         if entry.on_trial:
             told |= {"withheld": list(entry.withheld), "on_trial": list(entry.on_trial), "holdout": entry.holdout}
         told |= {name: value for name in ("prompt", "forgets") if (value := getattr(entry, name))}
+        told |= {"refused": list(entry.refused)} if entry.refused else {}
         if entry.shown and self._log.call:
             told["call"] = self._log.call
         if entry.tokens and (delivery := self._log.delivery) is not None:
@@ -112,19 +126,23 @@ def turn(log: SessionLog) -> Iterator[HookTurn | None]:
         return
     try:
         too_long = os.fstat(descriptor).st_size > MOST_BYTES
-        entries, receipts = _lines(log.path)
-        said = [entry if _is_pending(entry, log) else _delivered(entry, receipts) for entry in entries]
-        yield None if too_long else HookTurn(log, said)
+        yield None if too_long else HookTurn(log, _lines(log.path))
     finally:
         os.close(descriptor)
 
 
-def _is_pending(entry: LogEntry, log: SessionLog) -> bool:
+def _is_pending(entry: LogEntry, log: SessionLog, lines: _Lines) -> bool:
     """Whether another hook may still be delivering it. What a server was to say for this very hook, and was too slow
     to, is free again.
     """
     own = log.delivery is not None and entry.turn == log.delivery.turn
-    return not own and abs(log.now - entry.at) < log.pending_s
+    return not own and entry.turn not in lines.dropped and abs(log.now - entry.at) < log.pending_s
+
+
+def _owed(log: SessionLog, lines: _Lines) -> tuple[str, ...]:
+    last = next((entry for entry in reversed(lines.entries) if entry.prompt), None)
+    is_late = last is not None and last.turn and last.turn not in lines.receipts and not _is_pending(last, log, lines)
+    return last.shown if last is not None and is_late else ()
 
 
 def forget(log: SessionLog) -> None:
@@ -136,22 +154,32 @@ def forget(log: SessionLog) -> None:
 
 def lost_in(log: SessionLog) -> tuple[str, ...]:
     """What the agent was told and has forgotten, unless it was spoken to since."""
-    if not log.path.exists():
-        return ()
-    with turn(log) as speaking:
-        return () if speaking is None else speaking.lost
+    return HookTurn(log, _lines(log.path)).lost
+
+
+def owed_in(log: SessionLog) -> tuple[str, ...]:
+    """What was found for the user's last words and came too late, unless it was said since."""
+    speaking = HookTurn(log, _lines(log.path))
+    return tuple(memory for memory in speaking.owed if memory not in speaking.shown)
 
 
 def entries_in(path: Path) -> list[LogEntry]:
     """What was delivered, and what was asked."""
-    entries, receipts = _lines(path)
-    return [_delivered(entry, receipts) for entry in entries]
+    lines = _lines(path)
+    return [lines.delivered(entry) for entry in lines.entries]
 
 
-def _delivered(entry: LogEntry, receipts: frozenset[str]) -> LogEntry:
-    if not entry.turn or entry.turn in receipts:
-        return entry
-    return replace(entry, shown=(), withheld=(), on_trial=(), tokens=0)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lines:
+    entries: tuple[LogEntry, ...] = ()
+    receipts: frozenset[str] = frozenset()
+    dropped: frozenset[str] = frozenset()
+
+    def delivered(self, entry: LogEntry) -> LogEntry:
+        """An entry without what never arrived."""
+        if not entry.turn or entry.turn in self.receipts:
+            return entry
+        return replace(entry, shown=(), withheld=(), on_trial=(), tokens=0)
 
 
 def _append(path: Path, told: Mapping[str, Any]) -> None:
@@ -164,14 +192,17 @@ def _append(path: Path, told: Mapping[str, Any]) -> None:
         os.close(descriptor)
 
 
-def _lines(path: Path) -> tuple[list[LogEntry], frozenset[str]]:
+def _lines(path: Path) -> _Lines:
     try:
         text = path.read_text("utf-8", errors="replace")
     except OSError:
-        return [], frozenset()
+        return _Lines()
     told = [value for line in text.splitlines() if isinstance(value := _parse(line), dict)]
-    receipts = frozenset(str(value["delivered"]) for value in told if "delivered" in value)
-    return [entry for value in told if (entry := _entry(value)) is not None], receipts
+    return _Lines(
+        entries=tuple(entry for value in told if (entry := _entry(value)) is not None),
+        receipts=frozenset(str(value["delivered"]) for value in told if "delivered" in value),
+        dropped=frozenset(str(value["dropped"]) for value in told if "dropped" in value),
+    )
 
 
 def _parse(line: str) -> object:
@@ -191,6 +222,7 @@ def _entry(told: Mapping[str, Any]) -> LogEntry | None:
             holdout=min(max(float(told.get("holdout", 0.0)), 0.0), LARGEST_SHARE),
             tokens=int(told.get("tokens", 0)),
             prompt=str(told.get("prompt", "")),
+            refused=tuple(str(call) for call in told.get("refused", ())),
             call=str(told.get("call", "")),
             turn=str(told.get("turn", "")),
             forgets=told.get("forgets") is True,

@@ -29,6 +29,8 @@ DEFAULT_DEADLINE_MS = 1_500
 NOTICE_EVERY_S = 3_600.0
 CAPTURE_S = 10.0
 """Nobody waits for advice when a session is to be noted, and a busy machine must not cost the note."""
+SPARE_S = 0.05
+"""Before the deadline, to end in."""
 WARM_SHARE, LONGEST_WARM_S = 0.4, 1.0
 """Of the deadline, and at most, that a server may take before the hook answers by itself."""
 
@@ -101,7 +103,7 @@ def _answer(
     agent: str, options: dict[str, str], raw: bytes, hooks: str, deadline: float
 ) -> tuple[str, Callable[[], None]]:
     """What to print, and what to do when that is done."""
-    from reasoningbank.cli.hook_client import ask_server, confirm, is_capture
+    from reasoningbank.cli.hook_client import confirm, is_capture
 
     turn = f"{os.getpid()}-{time.time_ns()}"
     location, named = location_of(options.get("--bank")), options.get("--event")
@@ -111,11 +113,10 @@ def _answer(
     if is_capture(raw, named):
         deadline = max(deadline, time.monotonic() + CAPTURE_S)
     else:
-        within_s = min(LONGEST_WARM_S, WARM_SHARE * max(0.0, deadline - time.monotonic()))
-        folder = location.path_of(HOOKS_FOLDER)
-        told = ask_server(folder, raw, asked, within_s=within_s) if folder is not None else None
+        told = _ask_warm(location, raw, asked, deadline)
         if told is not None:
             said, log = told
+            said = said or ANSWERS_IN_ANY_CASE.get(agent, b"").decode("ascii")
             return said, lambda: None if log is None else confirm(log, turn)
     _watchdog(agent, deadline)
     from reasoningbank.agents.hook_local import answer
@@ -124,6 +125,30 @@ def _answer(
     delivery = Delivery(turn)
     said = answer(location, agent, named, raw, namespace=namespace, hooks=hooks, cwd=cwd, delivery=delivery)
     return said, delivery.confirm
+
+
+def _ask_warm(
+    location: Location, raw: bytes, asked: dict[str, str | None], deadline: float
+) -> tuple[str, str | None] | None:
+    """The answer of a server that runs, or of the helper, which is started where it is missing; None for neither."""
+    from reasoningbank.cli.hook_client import ask_server, event_name
+
+    folder = location.path_of(HOOKS_FOLDER)
+    if folder is None:
+        return None
+
+    def ask() -> tuple[str, str | None] | None:
+        left_s = max(0.0, deadline - time.monotonic())
+        within_s = min(LONGEST_WARM_S, WARM_SHARE * left_s)
+        return ask_server(folder, raw, asked, within_s=within_s, loading_s=left_s - SPARE_S)
+
+    told = ask()
+    if told is None and sys.platform != "win32":
+        from reasoningbank.agents.helper_start import helper_for
+
+        if helper_for(str(asked["agent"]), event_name(raw, asked["event"]), location, asked["hooks"] or ""):
+            told = ask()
+    return told
 
 
 def _cwd() -> str:

@@ -68,6 +68,11 @@ class Host(ABC):
             told["systemMessage"] = notice
         return told
 
+    def has_failed(self, data: Mapping[str, Any], printed: str) -> bool:
+        """Whether the tool of an event after it went wrong, where the event itself does not say so."""
+        del data, printed
+        return False
+
     def refusal(self, event: str, reason: str, *, asks_user: bool = False) -> dict[str, Any]:
         """What a hook prints to stop a call before it runs: it is refused, or the user is asked."""
         decision = "ask" if asks_user else "deny"

@@ -5,7 +5,6 @@
     remedies   it failed, this was done first, it worked
     code_fixes it failed, the code was changed, it worked
     warnings   it failed again and again                    and another way got there
-    wishes     what the user said that holds for good
 
 Knows in which order they matter when a session taught more than may be kept. Each of them has a file of its own.
 """
@@ -25,7 +24,7 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline import facts, failure_kind, fixes, warnings, wishes
+from reasoningbank.learn.offline import facts, failure_kind, fixes, warnings
 from reasoningbank.learn.offline.failure_kind import is_failure, message
 from reasoningbank.learn.offline.mending import find_mendings
 from reasoningbank.learn.offline.places import read
@@ -43,19 +42,17 @@ class OfflineDistiller:
 
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
         steps = episode.steps
-        said = wishes.wishes(episode.messages)
         fact = facts.fact(steps)
         names = _names(fact)
         if fact is not None:
             guesses = [step for step in steps if is_failure(step) and fixes.guessed_name(step, names)]
             fact = facts.with_guesses(fact, [quote(message(step.result), step.action, 100) for step in guesses])
         mended = find_mendings(steps, names, episode.task)
-        found: list[Lesson] = [*said[:1], *([fact] if fact else [])]
-        found += mended.lessons
+        found: list[Lesson] = [*([fact] if fact else []), *mended.lessons]
         if verdict.outcome is not VerdictOutcome.SUCCESS:
             repeated = warnings.repeated_failures(steps, mended.kinds, names)
             found += [warnings.lesson_of(group, steps) for group in repeated]
-        return [*found, *said[1:]][: self._most]
+        return found[: self._most]
 
     def left_out(self, episode: Episode) -> Sequence[LeftOut]:
         """What looked like a lesson in it and is none, and why."""
