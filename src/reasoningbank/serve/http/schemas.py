@@ -422,7 +422,14 @@ COMPONENTS: dict[str, Schema] = {
         prompt=TEXT,
         record=TEXT,
     ),
-    "Distilled": out(jobs=COUNTS, memories=NAMES, waiting=COUNT, errors={"type": "object"}, distiller=TEXT),
+    "Distilled": out(
+        jobs=COUNTS,
+        memories=NAMES,
+        waiting=COUNT,
+        errors={"type": "object"},
+        nothing_learned={"type": "object"},
+        distiller=TEXT,
+    ),
     "Spending": out(day=TEXT, model=TEXT, purpose=TEXT, calls=COUNT, tokens_in=COUNT, tokens_out=COUNT, reserved=COUNT),
     "Kept": out(session=TEXT, steps_added=COUNT, known=FLAG, changed=FLAG, job=NULL_TEXT),
     "Ingested": out(
