@@ -100,6 +100,12 @@ def agent_mark() -> str | None:
     return next((name for name in AGENT_MARKS if os.environ.get(name)), None)
 
 
+def folder_named(variable: str) -> Path | None:
+    """The folder that a variable of another program names, where it is set."""
+    chosen = os.environ.get(variable)
+    return Path(chosen).expanduser() if chosen else None
+
+
 def _here() -> Path:
     try:
         return Path.cwd()

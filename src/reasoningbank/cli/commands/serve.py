@@ -164,6 +164,7 @@ def _mcp_app(bank: Any) -> tuple[dict[str, Any], Any]:
         # Both headers are checked before a request comes this far.
         allowed_hosts=None,
         search=bank.settings.search,
+        distiller=bank.learning.distiller,
     )
     return {"/mcp": made}, made
 
