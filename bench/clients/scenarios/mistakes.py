@@ -45,6 +45,8 @@ def denied_once(desk: Desk) -> None:
     )
     expect(mistake.failure not in third.results(), "the failing command did not run", third.results())
     expect("passed" in third.results(), "the right one did", third.results())
+    kept = [*desk.lessons(), *desk.steps()]
+    expect(not any("PreToolUse" in text for text in kept), "a refused call is no failure to learn from", kept)
 
 
 def insisting_passes(desk: Desk) -> None:
