@@ -34,6 +34,8 @@ class Surroundings:
 
 class Client(ABC):
     name: str
+    asks_for_trust = False
+    """Whether it runs only hooks that its user has trusted."""
 
     def __init__(self, program: Path) -> None:
         self.program = program
@@ -120,6 +122,7 @@ class ClaudeCode(Client):
 
 class Codex(Client):
     name = "codex"
+    asks_for_trust = True
 
     def environment(self, model: str) -> dict[str, str]:
         return {"OPENAI_API_KEY": "sk-scripted", "OPENAI_BASE_URL": f"{model}/v1"}

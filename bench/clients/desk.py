@@ -42,8 +42,9 @@ class Desk:
 
     def _environment(self) -> dict[str, str]:
         """Built from nothing: what the suite itself runs in must not reach a client."""
+        path = os.pathsep.join([str(self.client.program.parent), os.environ["PATH"]])
         own = {
-            "PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", "TERM": "dumb", "TZ": "UTC",
+            "PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8", "TERM": "dumb", "TZ": "UTC",
             "REASONINGBANK_HOME": str(self.bank_path.parent), "GIT_AUTHOR_NAME": "Ada", "GIT_COMMITTER_NAME": "Ada",
             "GIT_AUTHOR_EMAIL": "ada@example.com", "GIT_COMMITTER_EMAIL": "ada@example.com",
         }  # fmt: skip

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -35,12 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="write the outcomes as JSON too")
     parser.add_argument("--keep", action="store_true", help="leave the folders of the scenarios, and say where")
     asked = parser.parse_args(arguments)
+    # Whoever ends the suite ends the client that it waits for.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         clients = [CLIENTS[name](program(name)) for name in asked.client]
     except NoClients as why:
         print(f"skipped: {why}", file=sys.stderr)
         return SKIPPED
-    folder = Path(tempfile.mkdtemp(prefix="reasoningbank-clients-"))
+    folder = Path(tempfile.mkdtemp(prefix="bench-clients-"))
     try:
         outcomes = run_all(clients, asked.scenario, folder)
     finally:

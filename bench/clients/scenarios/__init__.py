@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bench.clients.desk import Desk
-from bench.clients.scenarios import learning, mistakes, quiet, sessions
+from bench.clients.scenarios import installing, learning, mistakes, quiet, sessions
 
 Scenario = Callable[[Desk], None]
 
@@ -32,5 +32,7 @@ SCENARIOS: dict[str, Scenario] = {
         quiet.within_budgets,
         quiet.off_is_off,
         quiet.never_in_the_way,
+        installing.doctor_tells_the_truth,
+        installing.gone_when_uninstalled,
     )
 }

@@ -19,6 +19,7 @@ from pathlib import Path
 from reasoningbank.agents.capture_queue import CaptureNote, take_notes
 from reasoningbank.agents.capture_session import read_session
 from reasoningbank.agents.known_failures import refresh
+from reasoningbank.agents.namespaces import USER_NAMESPACE
 from reasoningbank.agents.state_dir import StateDir, make_room, place_of
 from reasoningbank.bank.bank import Bank
 from reasoningbank.config import locate
@@ -88,7 +89,7 @@ def work(location: Location, place: StateDir, *, clock: Callable[[], float], ove
                 read_session(bank, place, note, now=clock())
         learn(bank, over)
         index_rest(bank, over)
-        for namespace in dict.fromkeys(note.namespace for _, note in notes):
+        for namespace in dict.fromkeys((*(note.namespace for _, note in notes), USER_NAMESPACE)):
             refresh(bank.context, place, namespace)
     tidy(place, clock())
 

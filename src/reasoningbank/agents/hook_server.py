@@ -161,9 +161,9 @@ class HookServer:
 
         def follow() -> None:
             with suppress(BankError, OSError):
-                own = spaces_of(cwd, house.policy, house.namespace).own
-                if self._bank is not None:
-                    refresh(self._bank.context, place_of(self._location), own)
+                for namespace in spaces_of(cwd, house.policy, house.namespace).read:
+                    if self._bank is not None:
+                        refresh(self._bank.context, place_of(self._location), namespace)
 
         threading.Thread(target=follow, name="reasoningbank-hooks-troubles", daemon=True).start()
 

@@ -36,6 +36,8 @@ class LogEntry:
     tokens: int = 0
     prompt: str = ""
     """A digest of what the user asked, in the entry of that prompt."""
+    refused: tuple[str, ...] = ()
+    """Calls that were held back; each is only once."""
     call: str = ""
     """The tool call that it was said at; "" for what was said before any."""
     turn: str = ""
@@ -94,6 +96,7 @@ class HookTurn:
         """What was to be said for the user's last words and has never arrived."""
         last = max((number for number, entry in enumerate(said) if entry.forgets), default=0)
         self.shown = frozenset(memory for entry in said[last:] for memory in (*entry.shown, *entry.withheld))
+        self.refused = frozenset(call for entry in said for call in entry.refused)
         self.tokens = sum(entry.tokens for entry in said[last:])
         forgotten = () if self.shown else said[:last]
         self.lost = tuple(dict.fromkeys(memory for entry in forgotten for memory in entry.shown))
@@ -105,6 +108,7 @@ class HookTurn:
         if entry.on_trial:
             told |= {"withheld": list(entry.withheld), "on_trial": list(entry.on_trial), "holdout": entry.holdout}
         told |= {name: value for name in ("prompt", "forgets") if (value := getattr(entry, name))}
+        told |= {"refused": list(entry.refused)} if entry.refused else {}
         if entry.shown and self._log.call:
             told["call"] = self._log.call
         if entry.tokens and (delivery := self._log.delivery) is not None:
@@ -175,7 +179,7 @@ class _Lines:
         """An entry without what never arrived."""
         if not entry.turn or entry.turn in self.receipts:
             return entry
-        return replace(entry, shown=(), withheld=(), on_trial=(), tokens=0)
+        return replace(entry, shown=(), withheld=(), on_trial=(), tokens=0, refused=())
 
 
 def _append(path: Path, told: Mapping[str, Any]) -> None:
@@ -218,6 +222,7 @@ def _entry(told: Mapping[str, Any]) -> LogEntry | None:
             holdout=min(max(float(told.get("holdout", 0.0)), 0.0), LARGEST_SHARE),
             tokens=int(told.get("tokens", 0)),
             prompt=str(told.get("prompt", "")),
+            refused=tuple(str(call) for call in told.get("refused", ())),
             call=str(told.get("call", "")),
             turn=str(told.get("turn", "")),
             forgets=told.get("forgets") is True,

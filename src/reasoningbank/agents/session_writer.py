@@ -24,11 +24,12 @@ from reasoningbank.learn import sessions
 from reasoningbank.learn.evidence import advice_at
 from reasoningbank.learn.import_session import records_of
 from reasoningbank.learn.ingest.text import digest_of
+from reasoningbank.learn.offline.wishes import wishes_in
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Writer
 
 FEWEST_CHARS_WITHOUT_STEPS = 40
-"""A message without any work is kept only if it is long enough to say something that lasts."""
+"""A message without any work is kept only if it is long enough to say something that lasts, or says a rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ class Shown:
 
 
 def is_worth_keeping(episode: Episode) -> bool:
-    return bool(episode.steps) or len(episode.task) >= FEWEST_CHARS_WITHOUT_STEPS
+    return bool(episode.steps) or len(episode.task) >= FEWEST_CHARS_WITHOUT_STEPS or bool(wishes_in(episode))
 
 
 def keep(context: BankContext, task: Task, *, eager: bool) -> str:

@@ -25,7 +25,7 @@ VARIABLES: dict[str, str] = {
     "REASONINGBANK_LLM_TOKENS_PER_DAY": "what that model may cost a day, in tokens (default 1,000,000)",
     "REASONINGBANK_DISTILLER": "llm, offline, host or none; llm,offline falls back (default: llm if there is one)",
     "REASONINGBANK_HOLDOUT": "chance of withholding a memory from a session, to learn its worth (default 0)",
-    "REASONINGBANK_HOOKS": "off, on, or how hooks behave: prompt=400,session=1200,deadline_ms=1500,helper=600,branch",
+    "REASONINGBANK_HOOKS": "off, on, or how hooks behave: prompt=400,session=1200,deadline_ms=1500,warn=ask,helper=600",
     "OPENAI_API_KEY": "key for the openai embedder and model",
     "OPENAI_BASE_URL": "any OpenAI-compatible endpoint, for the openai embedder and model",
     "ANTHROPIC_API_KEY": "key for an anthropic model",
@@ -103,6 +103,12 @@ def default_location() -> Location:
 def agent_mark() -> str | None:
     """The variable by which a coding agent says that it runs this process; None for a person or a script of theirs."""
     return next((name for name in AGENT_MARKS if os.environ.get(name)), None)
+
+
+def folder_named(variable: str) -> Path | None:
+    """The folder that a variable of another program names, where it is set."""
+    chosen = os.environ.get(variable)
+    return Path(chosen).expanduser() if chosen else None
 
 
 def _here() -> Path:

@@ -13,7 +13,7 @@ from typing import Any
 from reasoningbank.core.confidence import policies
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.settings import DEFAULTS, Settings
+from reasoningbank.core.settings import DEFAULTS, WAYS_TO_WARN, Settings
 
 TEXT, CHOICE, WHOLE, NUMBER, FLAG, LENGTH = (
     "text",
@@ -175,6 +175,27 @@ KNOBS: tuple[Knob, ...] = (
         variable="REASONINGBANK_LLM_TOKENS_PER_DAY",
     ),
     Knob(
+        name="distillation.llm_timeout_seconds",
+        kind=WHOLE,
+        least=1,
+        most=3_600,
+        about="seconds that an answer of that model may take as a whole",
+    ),
+    Knob(
+        name="distillation.llm_at_once",
+        kind=WHOLE,
+        least=1,
+        most=64,
+        about="requests to it that one process may have under way",
+    ),
+    Knob(
+        name="distillation.llm_attempts",
+        kind=WHOLE,
+        least=1,
+        most=10,
+        about="how often a request is sent when the server is overloaded, before the job waits in the queue",
+    ),
+    Knob(
         name="distillation.workers",
         kind=WHOLE,
         most=64,
@@ -279,6 +300,13 @@ KNOBS: tuple[Knob, ...] = (
         least=1,
         most=100_000,
         about="after which a hook says nothing and ends",
+        variable="REASONINGBANK_HOOKS",
+    ),
+    Knob(
+        name="hooks.warn",
+        kind=CHOICE,
+        choices=WAYS_TO_WARN,
+        about="how a call that is known to go wrong is warned of: refused once, the user asked, said with the result",
         variable="REASONINGBANK_HOOKS",
     ),
     Knob(

@@ -20,6 +20,7 @@ from reasoningbank.config.environment import Config, home
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.settings import (
     DEFAULTS,
+    WAYS_TO_WARN,
     Choice,
     ConfidenceSettings,
     DistillationSettings,
@@ -164,6 +165,8 @@ def hook_values(text: str) -> dict[str, Any]:
             said["hooks.enabled"] = name == "on"
         elif name == "branch":
             said["hooks.branch"] = value not in ("0", "no", "off")
+        elif name == "warn" and value.strip() in WAYS_TO_WARN:
+            said["hooks.warn"] = value.strip()
         elif name in _HOOK_WORDS and value.strip().isdecimal():
             said[f"hooks.{_HOOK_WORDS[name]}"] = int(value)
     return said
@@ -185,6 +188,8 @@ def _hook_word(key: str, value: Any) -> str:
         return "on" if value else "off"
     if key == "branch":
         return "branch" if value else "branch=no"
+    if key == "warn":
+        return f"warn={value}"
     return f"{next(word for word, field in _HOOK_WORDS.items() if field == key)}={value}"
 
 

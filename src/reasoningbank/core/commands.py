@@ -25,6 +25,12 @@ _TOKEN = pattern(
     r"|(?P<operator>&&|\|\||\|&?|;;?|&|\n|[()])"
     r"|(?P<word>(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()\n]*\)|\\.|[^\s'\"\\;&|<>()])+|.)"
 )
+_NOISE = (
+    pattern(r"[ \t]*(?:2>&1|&>[ \t]*/dev/null|[12]?>[ \t]*/dev/null)"),
+    pattern(r"(?:[ \t]*\|&?[ \t]*(?:tail|head|tee|cat|less|more)\b[^|;&\n]*)+$"),
+    pattern(r"[ \t]*(?:;[ \t]*echo [^|;&\n]*\$\?[^|;&\n]*)$"),
+    pattern(r"^[ \t]*(?:time|timeout(?: -\w+ \S+)* \d+[smh]?)[ \t]+"),
+)
 _QUOTED = pattern(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)")
 _ESCAPED = pattern(r"\\([\"\\$`])")
 _ASSIGNMENT = pattern(r"[A-Za-z_]\w*=")
@@ -88,6 +94,13 @@ def _commands_in(line: str) -> tuple[ShellCommand, ...]:
     found = list(_taken_apart(line, frozenset(), MOST_SHELLS))[:MOST_COMMANDS]
     telling = [command for command, scenery in found if not scenery]
     return tuple(telling or [command for command, _ in found])
+
+
+def tidy_line(line: str) -> str:
+    """The line without what only concerns where its output goes; any other text as it is."""
+    for noise in _NOISE:
+        line = noise.sub("", line)
+    return line.strip()
 
 
 def plain_command(line: str) -> str:

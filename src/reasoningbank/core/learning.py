@@ -106,6 +106,14 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Something in an episode that might have taught a lesson and did not, and why."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Acted:
     """Result of an agent's task, when it has more to tell than its answer."""
 

@@ -72,6 +72,9 @@ class DistillationSettings:
     distiller: str | None = None
     llm: str | None = None
     tokens_per_day: int = 1_000_000
+    llm_timeout_seconds: int = 120
+    llm_at_once: int = 4
+    llm_attempts: int = 3
     workers: int = 2
     batch: int = 10
     max_extractions_per_session: int = 3
@@ -101,12 +104,16 @@ class StorageSettings:
     durability: str = "full"
 
 
+WAYS_TO_WARN = ("deny-once", "ask", "after", "off")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookSettings:
     enabled: bool = True
     prompt_tokens: int = 400
     session_tokens: int = 1_200
     deadline_ms: int = 1_500
+    warn: str = WAYS_TO_WARN[0]
     helper_seconds: int = 600
     branch: bool = False
 

@@ -96,6 +96,12 @@ class Said:
         told = self.json
         return told.get("hookSpecificOutput", {}).get("additionalContext", "") or told.get("additional_context", "")
 
+    @property
+    def refusal(self) -> str:
+        """Why a call was held back; "" when it was not."""
+        told = self.json.get("hookSpecificOutput", {}) if self.out else {}
+        return told.get("permissionDecisionReason", "") if told.get("permissionDecision") in ("deny", "ask") else ""
+
 
 class Desktop:
     """A machine with a repository, a bank and coding agents."""

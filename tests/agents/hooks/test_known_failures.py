@@ -93,10 +93,10 @@ def bash(command: str) -> dict[str, object]:
     return {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "toolu_9"}
 
 
-def test_a_warning_is_advice_and_never_a_decision(desktop) -> None:
+def test_a_warning_of_a_like_command_is_advice_and_no_decision(desktop) -> None:
     taught(desktop)
     said = desktop.hook("PreToolUse", "s2", **bash("pytest tests/lexer")).json
-    assert set(said) == {"hookSpecificOutput"}
+    assert set(said) == {"hookSpecificOutput", "systemMessage"}
     assert set(said["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
     assert "uv run" in said["hookSpecificOutput"]["additionalContext"]
 
@@ -181,7 +181,7 @@ def test_the_list_of_known_troubles_follows_the_bank(desktop) -> None:
         bank.record(title="Never `make deploy` here", content="`make deploy` breaks production.", outcome="failure")
     desktop.hook("SessionStart", "s2")
     desktop.read()
-    assert desktop.hook("PreToolUse", "s3", **bash("make deploy")).context
+    assert "breaks production" in desktop.hook("PreToolUse", "s3", **bash("make deploy")).refusal
     assert desktop.hook("PreToolUse", "s4", **bash("pytest")).out == ""
 
 

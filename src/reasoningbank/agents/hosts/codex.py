@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from reasoningbank.agents.hosts.host import Host, TranscriptReader
+from reasoningbank.agents.hosts.host import Host, SessionOrigin, TranscriptReader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,15 @@ class Codex(Host):
     name = "codex"
     title = "Codex"
     can_ask = False
-    note_after_install = "Codex runs new hooks only after you have looked at them: start it and type /hooks."
+    note_after_install = (
+        "Codex runs none of these hooks until you have trusted them: start it, type /hooks and look at each. "
+        "`reasoningbank doctor` says which are trusted."
+    )
+
+    def has_failed(self, data: Mapping[str, Any], printed: str) -> bool:
+        from reasoningbank.agents.hosts.codex_exit import has_failed
+
+        return has_failed(data, printed)
 
     def ask_program(self, places: Places) -> Places:
         from reasoningbank.core.frozen import replace
@@ -31,10 +39,13 @@ class Codex(Host):
         return replace(places, codex_switch=_needed_switch())
 
     def targets(self, places: Places, program: Program) -> list[Target]:
+        from functools import partial
+
         from reasoningbank.agents.install.hooks import Hook
         from reasoningbank.agents.install.targets import ANSWER_S, NOTE_S, hook_groups
+        from reasoningbank.core.frozen import replace
 
-        folder = places.project / ".codex" if places.project else places.codex or places.home / ".codex"
+        folder = places.project / ".codex" if places.project else _home(places)
         line = program.line("hook", self.name)
         wanted = [
             Hook(event="SessionStart", command=line, timeout_s=ANSWER_S),
@@ -44,10 +55,14 @@ class Codex(Host):
             Hook(event="PostToolUse", command=line, timeout_s=ANSWER_S, matcher=_CHANGING),
             Hook(event="PreCompact", command=line, timeout_s=ANSWER_S),
             Hook(event="Stop", command=line, timeout_s=ANSWER_S),
+            Hook(event="SubagentStart", command=line, timeout_s=ANSWER_S),
+            Hook(event="SubagentStop", command=line, timeout_s=ANSWER_S),
             # It allows no more at the end of a session.
             Hook(event="SessionEnd", command=line, timeout_s=NOTE_S),
         ]
-        return [hook_groups(folder / "hooks.json", wanted), _settings(folder / "config.toml", program, places)]
+        own = _home(places)
+        hooks = replace(hook_groups(folder / "hooks.json", wanted), trust=partial(_trust, folder / "hooks.json", own))
+        return [hooks, _settings(folder / "config.toml", program, places)]
 
     @property
     def reader(self) -> TranscriptReader:
@@ -56,21 +71,33 @@ class Codex(Host):
         return codex
 
     def transcripts(self, places: Places) -> Iterable[Path]:
-        return ((places.codex or places.home / ".codex") / "sessions").rglob("*.jsonl")
+        return (_home(places) / "sessions").rglob("*.jsonl")
 
-    def folder_of(self, records: list[dict[str, Any]]) -> str | None:
-        payloads = (record["payload"] for record in records if record.get("type") in ("session_meta", "turn_context"))
-        return next((str(payload["cwd"]) for payload in payloads if isinstance(payload.get("cwd"), str)), None)
-
-    def session_of(self, records: list[dict[str, Any]]) -> str | None:
+    def origin_of(self, path: Path, records: list[dict[str, Any]]) -> SessionOrigin:
         from reasoningbank.learn.ingest import codex
 
-        return next(filter(None, map(codex.session_of, records)), None)
+        payloads = [record["payload"] for record in records if record.get("type") in ("session_meta", "turn_context")]
+        remotes = (git.get("repository_url") for told in payloads if isinstance(git := told.get("git"), Mapping))
+        return SessionOrigin(
+            session=next(filter(None, map(codex.session_of, records)), path.stem),
+            folder=next((told["cwd"] for told in payloads if isinstance(told.get("cwd"), str)), None),
+            remote=next((address for address in remotes if isinstance(address, str)), None),
+        )
 
-    def remote_of(self, records: list[dict[str, Any]]) -> str | None:
-        told = (record["payload"].get("git") for record in records if record.get("type") == "session_meta")
-        addresses = (git.get("repository_url") for git in told if isinstance(git, Mapping))
-        return next((address for address in addresses if isinstance(address, str)), None)
+
+def _home(places: Places) -> Path:
+    return places.named("CODEX_HOME") or places.home / ".codex"
+
+
+def _trust(path: Path, folder: Path, text: str) -> tuple[bool, str] | None:
+    """Whether Codex runs our hooks in the file `path`. What its user trusts stands in the settings in `folder`."""
+    from reasoningbank.agents.hosts.codex_trust import hook_trust
+    from reasoningbank.agents.install import json_text, toml_text
+    from reasoningbank.agents.install.writing import read_seen
+
+    kept = toml_text.parse(read_seen(folder / "config.toml").text).get("hooks", {})
+    told = hook_trust(path, json_text.parse(text), kept.get("state", {}) if isinstance(kept, dict) else {})
+    return None if told is None else (told.is_whole, told.says)
 
 
 def _needed_switch() -> str | None:
@@ -117,7 +144,11 @@ def _settings(path: Path, program: Program, places: Places) -> Target:
         there = toml_text.parse(text)
         return toml_text.without_table(text, ["mcp_servers", NAME]) if NAME in there.get("mcp_servers", {}) else text
 
-    return Target(path=path, holds="MCP server", blank="", add=add, remove=remove)
+    def server_call(text: str) -> list[str] | None:
+        entry = toml_text.parse(text).get("mcp_servers", {}).get(NAME)
+        return [str(entry.get("command", "")), *map(str, entry.get("args", ()))] if isinstance(entry, dict) else None
+
+    return Target(path=path, holds="MCP server", blank="", add=add, remove=remove, server_call=server_call)
 
 
 def _plain(known: object) -> dict[str, object]:

@@ -166,6 +166,7 @@ def _mcp_app(bank: Any, *, names_project: bool) -> tuple[dict[str, Any], Any]:
         allowed_hosts=None,
         search=bank.settings.search,
         names_project=names_project,
+        distiller=bank.learning.distiller,
     )
     return {"/mcp": made}, made
 

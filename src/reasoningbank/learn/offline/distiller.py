@@ -4,7 +4,6 @@
     fixes      it failed, this change made it work          one a kind of failure
     remedies   it failed, this was done first, it worked
     warnings   it failed again and again                    and another way got there
-    wishes     what the user said that holds for good
 
 Knows in which order they matter when a session taught more than may be kept. Each of them has a file of its own.
 """
@@ -23,7 +22,7 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline import facts, failure_kind, fixes, remedies, warnings, wishes
+from reasoningbank.learn.offline import facts, failure_kind, fixes, remedies, warnings
 from reasoningbank.learn.offline.failure_kind import is_failure, message
 from reasoningbank.learn.offline.places import read
 from reasoningbank.learn.offline.words import all_words
@@ -40,21 +39,20 @@ class OfflineDistiller:
 
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
         steps = episode.steps
-        said = wishes.wishes(episode.messages)
         fact = facts.fact(steps)
         names = _names(fact)
         if fact is not None:
             guesses = [step for step in steps if is_failure(step) and fixes.guessed_name(step, names)]
             fact = facts.with_guesses(fact, [quote(message(step.result), step.action, 100) for step in guesses])
         mended = fixes.fixes(steps, names)
-        found: list[Lesson] = [*said[:1], *([fact] if fact else [])]
+        found: list[Lesson] = [fact] if fact else []
         found += [fixes.lesson_of(fix, steps, episode.task) for fix in mended]
         healed = remedies.remedies(steps)
         found += [remedies.lesson_of(remedy, steps, episode.task) for remedy in healed]
         if verdict.outcome is not VerdictOutcome.SUCCESS:
             known = {fix.kind for fix in mended} | {remedy.kind for remedy in healed}
             found += [warnings.lesson_of(group, steps) for group in warnings.repeated_failures(steps, known, names)]
-        return [*found, *said[1:]][: self._most]
+        return found[: self._most]
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         """Runs that went well first: what they teach, then what the others warn of."""

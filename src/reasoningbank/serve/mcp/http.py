@@ -23,6 +23,7 @@ from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.serve.allowed_hosts import LOOPBACK, AllowedHosts, hosts_named
 from reasoningbank.serve.mcp.caller import Caller
 from reasoningbank.serve.mcp.frames import INVALID_REQUEST, MOST_BYTES, FrameRefused, read_message
+from reasoningbank.serve.mcp.greeting import instructions_for
 from reasoningbank.serve.mcp.project import Projects
 from reasoningbank.serve.mcp.server import Context, InLane, build
 
@@ -147,15 +148,18 @@ def mcp_asgi_app(
     *,
     allowed_hosts: Collection[str] | None = LOOPBACK,
     search: SearchSettings = DEFAULTS.search,
+    distiller: str = "",
     names_project: bool = True,
 ) -> McpApp:
     """`principal_of` says who sent a request, or raises a BankError; `bank_for` gives the bank as that one may see it.
 
-    `search` is what the settings of the bank say of searching. `allowed_hosts` are the names this server goes by; None
-    leaves Host and Origin to the application around this one. `names_project` says that the bank's namespace was chosen
-    for whoever comes; without it the project is the client's, and where that is not known it has to be named.
+    `search` is what the settings of the bank say of searching, `distiller` who distils there. `allowed_hosts` are the
+    names this server goes by; None leaves Host and Origin to the application around this one. `names_project` says that
+    the bank's namespace was chosen for whoever comes; without it the project is the client's, and where that is not
+    known it has to be named.
     """
-    server = build(bank_for, _caller_of, search, _lane_of, None if names_project else Projects().project_of)
+    project_of = None if names_project else Projects().project_of
+    server = build(bank_for, _caller_of, search, _lane_of, instructions_for(distiller), project_of)
     # The SDK checks neither header unless it is given settings, so it is always told in so many words.
     names = list(allowed_hosts or ())
     security = TransportSecuritySettings(

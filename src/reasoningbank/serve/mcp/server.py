@@ -50,6 +50,7 @@ def build(
     caller_of: Callable[[Context], Caller],
     search: SearchSettings = DEFAULTS.search,
     lane_of: Callable[[Context], InLane | None] = lambda _: None,
+    instructions: str = greeting.INSTRUCTIONS,
     project_of: ProjectOf | None = None,
 ) -> Server[Any]:
     """A server whose every request is answered from the bank of whoever sent that very request.
@@ -63,7 +64,7 @@ def build(
         greeting.NAME,
         version=__version__,
         title=greeting.TITLE,
-        instructions=greeting.INSTRUCTIONS,
+        instructions=instructions,
         get_tool_input_schema=lambda name: tool.inputs if (tool := tools.BY_NAME.get(name)) is not None else None,
         on_list_tools=door.list_tools,
         on_call_tool=door.call_tool,
