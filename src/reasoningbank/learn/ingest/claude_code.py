@@ -30,6 +30,7 @@ AGENT = "claude-code"
 _QUIET_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite")
 """What these return is text that was asked for; an error in it is not theirs."""
 _INTERRUPTED = "[Request interrupted"
+_REFUSED = re.compile(r"\s*PreToolUse:\S+ hook (?:error|denied)|Hook PreToolUse:\S+ denied")
 _NOT_SAID = re.compile(
     r"\s*(?:<(?:command-|local-command|bash-|user-prompt-submit-hook)|\[Request interrupted|Caveat: )"
 )
@@ -154,8 +155,10 @@ def _take_block(
         tool = str(block.get("name") or "tool")
         calls[str(block.get("id"))] = (tool, action_of(tool, block.get("input")), goal_of_call(block.get("input")))
     elif block.get("type") == "tool_result":
-        ok = False if block.get("is_error") else None
-        results[str(block.get("tool_use_id"))] = (injected_out(plain(block.get("content"))), ok)
+        text, failed = plain(block.get("content")), bool(block.get("is_error"))
+        # A call that a hook refused was never made: it neither failed nor went well.
+        if not (failed and _REFUSED.match(text)):
+            results[str(block.get("tool_use_id"))] = (injected_out(text), False if failed else None)
 
 
 def _steps(
