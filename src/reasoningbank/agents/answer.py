@@ -66,7 +66,7 @@ def answer_event(event: Event, house: House) -> str:
     advice: Advice | None = None
     match event.kind:
         case events.SESSION_START | events.SUBAGENT_START:
-            advice = _at_start(event, house, spaces)
+            advice = _with_jobs(event, house, _at_start(event, house, spaces))
         case events.PROMPT:
             advice = _at_prompt(event, house, spaces)
         case events.BEFORE_TOOL:
@@ -111,6 +111,18 @@ def _at_start(event: Event, house: House, spaces: Spaces) -> Advice | None:
     if event.source == _RESUMED:
         hits = [hit for hit in hits if is_rule(hit)]
     return _advice(event, house, bank, AT_START, _each_once(hits))
+
+
+def _with_jobs(event: Event, house: House, advice: Advice | None) -> Advice | None:
+    """With the request for the jobs that wait for this agent, where it reads what is said now."""
+    bank = house.bank()
+    if bank is None or event.kind not in host_named(event.agent).reads_context_at or event.kind != events.SESSION_START:
+        return advice
+    from reasoningbank.agents.advice import NOTHING
+    from reasoningbank.agents.host_jobs import request_for_jobs
+
+    request, told = request_for_jobs(bank, place_of(house.location)), advice or NOTHING
+    return replace(told, text="\n\n".join(filter(None, (told.text, request)))) if request else advice
 
 
 def _at_prompt(event: Event, house: House, spaces: Spaces) -> Advice | None:
@@ -174,7 +186,9 @@ def _advice(
     from reasoningbank.agents.advice import Moment, say
 
     moment = Moment(heading=heading, now=house.now, prompt=prompt, holdout=bank.holdout)
-    return say(_session_log(event, house), hits, house.policy, moment)
+    # What the agent would not pass on is not said, nor noted as shown.
+    heard = hits if event.named in host_named(event.agent).reads_context_at else ()
+    return say(_session_log(event, house), heard, house.policy, moment)
 
 
 def _session_log(event: Event, house: House) -> SessionLog:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from reasoningbank.ports import LLM, Judge, Writer
 
 DEFAULT_LIMIT = 50
+HOST = "host"
+"""The distiller that is whoever asks for a job."""
 
 
 class Learning(Protocol):

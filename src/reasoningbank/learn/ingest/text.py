@@ -28,10 +28,12 @@ _STATEMENT = pattern(
     r"\s*(?:select|insert|update|delete|create|drop|alter|show|describe|pragma|explain|with)\b", re.IGNORECASE
 )
 _SHELLS = ("bash", "sh", "zsh", "powershell", "pwsh", "cmd")
-_OWN_TOOL = pattern(r"(?:^|__)reasoningbank|(?:^|__)memory_(?:search|record|feedback|outcome|get|consolidate)$")
+_OWN_TOOL = pattern(r"(?:^|_)reasoningbank|(?:^|__)memory_(?:search|record|feedback|outcome|get|consolidate)$")
 _OWN_COMMAND = pattern(r"\s*(?:\S*/)?(?:reasoningbank|rbank)\s")
+# Some agents write the marks of what a hook says as `&lt;reasoningbank&gt;`.
 _INJECTED = pattern(
-    r"<(system-reminder|task-notification|reasoningbank|reasoningbank-memory)\b[^>]*>.*?</\1>|"
+    r"(?:<|&lt;)(system-reminder|system_reminder|hook_context|task-notification|reasoningbank|reasoningbank-memory)\b"
+    r"[^>]*?(?:>|&gt;).*?(?:<|&lt;)/\1(?:>|&gt;)|"
     + re.escape(HEADING)
     + r"(?:\s*\n\[[A-Z]+\][^\n]*(?:\n(?!\s*\n)[^\n]*)*)*",
     re.DOTALL,
@@ -111,7 +113,7 @@ def injected_out(text: str) -> str:
 
     For what tools return and agents say: a file that only mentions the private mark has nothing to hide.
     """
-    if "<" not in text and HEADING not in text:
+    if "<" not in text and "&lt;" not in text and HEADING not in text:
         return text.strip()
     return _INJECTED.sub("", text).strip()
 
