@@ -18,6 +18,8 @@ from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.patterns import pattern
 from reasoningbank.recall.render import HEADING
 
+HELD_BACK = "Held back once"
+"""Opens what a hook says when it refuses a call, and is all that is left of it: the call was never made."""
 LONGEST_LINE_BYTES = 32_000_000
 LONGEST_TEXT_CHARS = 200_000
 LONGEST_GOAL_CHARS = 200
@@ -115,7 +117,7 @@ def injected_out(text: str) -> str:
     """
     if "<" not in text and "&lt;" not in text and HEADING not in text:
         return text.strip()
-    return _INJECTED.sub("", text).strip()
+    return _INJECTED.sub(lambda ours: HELD_BACK if HELD_BACK in ours[0] else "", text).strip()
 
 
 def words_of(role: str, text: str) -> str:
