@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.clients.client import Client, Surroundings
 from bench.clients.model import ScriptedModel
 from bench.clients.recorded_program import HookCall, calls_in
-from bench.clients.script import Script, Step
+from bench.clients.script import Script, Step, without_advice
 from reasoningbank import ReasoningBank
 from reasoningbank.agents.capture_queue import waiting
 from reasoningbank.agents.state_dir import place_of
@@ -165,8 +165,9 @@ class Session:
         return [str(one["command"]) for one in given if isinstance(one, dict) and "command" in one]
 
     def results(self) -> str:
-        """What tools returned in the user's own conversation."""
-        return "\n".join(dict.fromkeys(result for request in self.script.main for result in request.results))
+        """What tools returned in the user's own conversation, without what the bank said there."""
+        told = dict.fromkeys(result for request in self.script.main for result in request.results)
+        return without_advice("\n".join(told))
 
     def calls(self, event: str) -> list[HookCall]:
         return [call for call in self.hooks if call.event == event]

@@ -61,17 +61,24 @@ def insisting_passes(desk: Desk) -> None:
 
 
 def told_after_where_so_set(desk: Desk) -> None:
-    """With `warn = after` nothing is refused, and the way out comes with the failure."""
+    """With `warn = after` nothing is refused, and a lesson that had no room before comes with the failure."""
     mistake = failing_deployment(desk)
     mistake.learn(desk)
     desk.configure(hooks={"warn": "after"})
+    with desk.bank() as bank:
+        for city in ("Bonn", "Oslo", "Lima", "Rome", "Bern", "Kyiv", "Riga", "Baku"):
+            bank.record(
+                title=f"Colours of {city}",
+                description=f"When the page of {city} is drawn",
+                content=f"Take the colours for {city} from palette-{city.lower()}.json, as agreed.",
+            )
     prompt = "Have a look at the release notes, then ship what we have"
     again = desk.session(prompt, turns=[Turn("", (mistake.wrong,)), Turn("", (mistake.right,)), Turn("Good.")])
     expect(not any(call.refuses for call in again.hooks), "nothing is refused", again.hooks)
     expect(mistake.failure in again.results(), "the command ran", again.results())
-    expect(
-        mistake.remedy in again.script.main[1].advice, "the next request has the way out", again.script.main[1].advice
-    )
+    expect(mistake.remedy not in again.script.main[0].advice, "nothing of it stands there before", again.first)
+    told = again.script.main[1].advice
+    expect(mistake.remedy in told, "the next request has the way out", told)
 
 
 def harmful_command_denied(desk: Desk) -> None:

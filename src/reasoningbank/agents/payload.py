@@ -140,11 +140,14 @@ def _failure(host: Host, kind: str, data: Mapping[str, Any], output: str) -> str
     if kind != AFTER_TOOL:
         return None
     told = _says_failed(data.get("tool_response", data.get("tool_output")), output)
-    return output if told or host.has_failed(data, output) else None
+    failed = host.has_failed(data, output) if told is None else told
+    return output if failed else None
 
 
-def _says_failed(response: object, output: str) -> bool:
-    """By an exit code or a mark of the tool; words alone are not enough, since a file that is read may say anything."""
+def _says_failed(response: object, output: str) -> bool | None:
+    """By an exit code or a mark of the tool; None where there is neither. Words alone are not enough, since a file that
+    is read may say anything.
+    """
     value = _read(response) if isinstance(response, str) and response.lstrip().startswith("{") else response
     if isinstance(value, Mapping):
         inner = value.get("metadata")
@@ -156,7 +159,7 @@ def _says_failed(response: object, output: str) -> bool:
         if value.get("is_error") is True or value.get("success") is False:
             return True
     found = _EXIT_CODE.search(output[:400])
-    return found is not None and found[1] != "0"
+    return None if found is None else found[1] != "0"
 
 
 def _read(text: str) -> Any:

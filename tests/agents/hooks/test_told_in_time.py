@@ -35,7 +35,7 @@ def taught(desktop):
 def test_a_session_starts_with_the_lesson_in_one_line(taught) -> None:
     said = taught.hook("SessionStart", "s2", source="startup")
     (line,) = [line for line in said.context.splitlines() if "sqlite" in line]
-    assert "run_tests.py: error: ConfigError" in line
+    assert "ConfigError: DATABASE_URL" in line
     assert "worked once" in line
     assert "[DO]" not in said.context
     assert count_tokens(line) <= 50

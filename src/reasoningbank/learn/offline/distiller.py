@@ -3,6 +3,7 @@
     facts      what there is and how it is named            one growing memory a place
     fixes      it failed, this change made it work          one a kind of failure
     remedies   it failed, this was done first, it worked
+    code_fixes it failed, the code was changed, it worked
     warnings   it failed again and again                    and another way got there
 
 Knows in which order they matter when a session taught more than may be kept. Each of them has a file of its own.
@@ -16,14 +17,16 @@ from reasoningbank.core.learning import (
     MOST_CONTRAST_LESSONS,
     MOST_LESSONS,
     Episode,
+    LeftOut,
     Lesson,
     Verdict,
     VerdictOutcome,
 )
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline import facts, failure_kind, fixes, remedies, warnings
+from reasoningbank.learn.offline import facts, failure_kind, fixes, warnings
 from reasoningbank.learn.offline.failure_kind import is_failure, message
+from reasoningbank.learn.offline.mending import find_mendings
 from reasoningbank.learn.offline.places import read
 from reasoningbank.learn.offline.words import all_words
 from reasoningbank.ports import Reader
@@ -44,15 +47,16 @@ class OfflineDistiller:
         if fact is not None:
             guesses = [step for step in steps if is_failure(step) and fixes.guessed_name(step, names)]
             fact = facts.with_guesses(fact, [quote(message(step.result), step.action, 100) for step in guesses])
-        mended = fixes.fixes(steps, names)
-        found: list[Lesson] = [fact] if fact else []
-        found += [fixes.lesson_of(fix, steps, episode.task) for fix in mended]
-        healed = remedies.remedies(steps)
-        found += [remedies.lesson_of(remedy, steps, episode.task) for remedy in healed]
+        mended = find_mendings(steps, names, episode.task)
+        found: list[Lesson] = [*([fact] if fact else []), *mended.lessons]
         if verdict.outcome is not VerdictOutcome.SUCCESS:
-            known = {fix.kind for fix in mended} | {remedy.kind for remedy in healed}
-            found += [warnings.lesson_of(group, steps) for group in warnings.repeated_failures(steps, known, names)]
+            repeated = warnings.repeated_failures(steps, mended.kinds, names)
+            found += [warnings.lesson_of(group, steps) for group in repeated]
         return found[: self._most]
+
+    def left_out(self, episode: Episode) -> Sequence[LeftOut]:
+        """What looked like a lesson in it and is none, and why."""
+        return find_mendings(episode.steps, _names(facts.fact(episode.steps)), episode.task).left_out
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         """Runs that went well first: what they teach, then what the others warn of."""

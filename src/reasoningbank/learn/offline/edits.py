@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.offline.words import arguments
@@ -129,7 +129,7 @@ def _of_patch(lines: Sequence[str]) -> Iterator[FileEdit]:
         header = _FILE_OF_PATCH.match(line)
         if header or line.startswith("*** End Patch"):
             if path and (removed or added):
-                yield FileEdit(path=path, removed=_telling(removed), added=_telling(added), is_new=is_new)
+                yield replace(_changed(path, "\n".join(removed), "\n".join(added)), is_new=is_new)
             path, is_new = (header[2].strip(), header[1] == "Add") if header else ("", False)
             removed, added = [], []
         elif line.startswith("-"):
@@ -144,4 +144,4 @@ def _of_diff(lines: Sequence[str], path: str) -> Iterator[FileEdit]:
     removed = [line[1:] for line in body if line.startswith("-")]
     added = [line[1:] for line in body if line.startswith("+")]
     if named and (removed or added):
-        yield FileEdit(path=named, removed=_telling(removed), added=_telling(added))
+        yield _changed(named, "\n".join(removed), "\n".join(added))
