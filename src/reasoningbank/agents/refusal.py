@@ -18,13 +18,14 @@ from reasoningbank.core.digest import blake2b
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Remembered
+from reasoningbank.learn.ingest.text import GO_AHEAD
 
 LEAST_TO_REFUSE = 0.5
 """What is as likely wrong as right may be told, and does not get in the way."""
 KNOWN_TO_FAIL = "Held back once: this is known to go wrong here."
 AGAINST_A_RULE = "Held back once: it is against what the user said."
-CHANGE_IT = "Change the call, or run it again to go ahead."
-ASK_FIRST = "Do what the user said, ask if in doubt; run it again to go ahead."
+CHANGE_IT = f"Change the call, or {GO_AHEAD}"
+ASK_FIRST = f"Do what the user said, ask if in doubt; {GO_AHEAD}"
 
 
 def way_of(warn: str, host: Host) -> str:

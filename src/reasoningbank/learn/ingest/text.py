@@ -39,6 +39,12 @@ _INJECTED = pattern(
     re.DOTALL,
 )
 
+GO_AHEAD = "run it again to go ahead."
+"""How a refusal of ours ends."""
+_REFUSED = pattern(
+    r"\s*(?:Tool execution blocked|Denied by preToolUse hook|\w+(?: call)? blocked by PreToolUse hook)\b"
+)
+_LONGEST_PREFIX_CHARS = 80
 _PRIVATE = pattern(r"<private\b[^>]*>(.*?)(?:</private\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -116,6 +122,13 @@ def injected_out(text: str) -> str:
     if "<" not in text and "&lt;" not in text and HEADING not in text:
         return text.strip()
     return _INJECTED.sub("", text).strip()
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a result only says why a hook, ours or another, held the call back: it was never made."""
+    if _REFUSED.match(text) is not None:
+        return True
+    return GO_AHEAD in text and len(injected_out(text)) <= _LONGEST_PREFIX_CHARS
 
 
 def words_of(role: str, text: str) -> str:
