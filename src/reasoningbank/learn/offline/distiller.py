@@ -1,6 +1,7 @@
 """Distils lessons without a model.
 
     facts      what there is and how it is named            one growing memory a place
+    solved     the task was done: how                       one a task, or a way of calling
     fixes      it failed, this change made it work          one a kind of failure
     remedies   it failed, this was done first, it worked
     warnings   it failed again and again                    and another way got there
@@ -13,9 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.learning import (
     MOST_CONTRAST_LESSONS,
     MOST_LESSONS,
+    SOLVED,
     Episode,
     Lesson,
     Verdict,
@@ -23,10 +26,12 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline import facts, failure_kind, fixes, remedies, warnings, wishes
+from reasoningbank.learn.offline import facts, failure_kind, fixes, remedies, solved, warnings, wishes
 from reasoningbank.learn.offline.failure_kind import is_failure, message
 from reasoningbank.learn.offline.places import read
-from reasoningbank.learn.offline.words import all_words
+from reasoningbank.learn.offline.spelling import plain_steps
+from reasoningbank.learn.offline.survey import survey
+from reasoningbank.learn.offline.words import all_words, called_tool
 from reasoningbank.ports import Reader
 
 
@@ -39,15 +44,19 @@ class OfflineDistiller:
         return "offline"
 
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
+        episode = replace(episode, steps=plain_steps(episode.steps))
         steps = episode.steps
         said = wishes.wishes(episode.messages)
-        fact = facts.fact(steps)
+        surveyed = survey(steps)
+        fact = facts.fact(surveyed) if surveyed else None
         names = _names(fact)
         if fact is not None:
             guesses = [step for step in steps if is_failure(step) and fixes.guessed_name(step, names)]
             fact = facts.with_guesses(fact, [quote(message(step.result), step.action, 100) for step in guesses])
         mended = fixes.fixes(steps, names)
-        found: list[Lesson] = [*said[:1], *([fact] if fact else [])]
+        told = [number for number in surveyed.numbers if not called_tool(steps[number].action)] if surveyed else []
+        way = solved.solution(episode, verdict, told)
+        found: list[Lesson] = [*said[:1], *([fact] if fact else []), *([way] if way else [])]
         found += [fixes.lesson_of(fix, steps) for fix in mended]
         healed = remedies.remedies(steps)
         found += [remedies.lesson_of(remedy, steps) for remedy in healed]
@@ -76,6 +85,8 @@ class OfflineDistiller:
                 return facts.merge(known, lesson)
             case failure_kind.FIX:
                 return fixes.merge(known, lesson)
+            case _ if lesson.kind == SOLVED:
+                return solved.merge(known, lesson)
             case warnings.WARNING:
                 return warnings.merge(known, lesson)
             case _:
