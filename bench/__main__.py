@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         nargs="*",
         choices=[*SUBJECTS, "all"],
         default=["all"],
-        help="or: hooks, storm, scrub, serve, trust, learn, model, rerank, consolidate --help",
+        help="or: clients, hooks, storm, scrub, serve, trust, learn, model, rerank, consolidate --help",
     )
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
@@ -31,6 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, help="folder of real texts to use instead of generated ones")
     parser.add_argument("--out", type=Path, help="write the figures as JSON too")
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["clients"]:
+        from bench.clients.suite import main as clients
+
+        return clients(given[1:])
     if given[:1] == ["storm"]:
         from bench.storms.__main__ import main as storm
 

@@ -3,6 +3,7 @@
     python3 scripts/test.py              all checks: lint, types, tests
     python3 scripts/test.py --quick      lint and the tests that answer fast: under a minute on two cores
     python3 scripts/test.py -k search    all checks, with arguments for pytest
+    python3 scripts/test.py --adapters   the adapters for frameworks that are too big for every day (minutes, 2 GB)
 
 Needs Python 3.11 or newer and the package registry; touches nothing outside this checkout.
 """
@@ -17,13 +18,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / ".venv-test"
-MARK = PLACE / "installed"
 SOURCES = ("src", "evaluation", "tests", "bench", "scripts")
 QUICK = (
     "tests/core", "tests/contract", "tests/graph", "tests/lexical", "tests/llm", "tests/test_architecture.py",
     "tests/config", "tests/guard/test_trust.py", "tests/recall/test_quota.py", "tests/bank/test_storing.py",
 )  # fmt: skip
 """Chosen by what they cost (some 75 s of one processor together) and by how much goes wrong where they fail."""
+BIG_FRAMEWORKS = {
+    "light": ("autogen", "llama-index", "smolagents"),
+    "crewai": ("crewai",),
+    "google-adk": ("google-adk",),
+}
+"""Extras by environment: not all of them can be installed beside each other."""
 SKIPPED = 77
 """Of a check that could not be made here and has said so: foreign clients come from npm."""
 
@@ -32,13 +38,9 @@ def main() -> int:
     if sys.version_info < (3, 11):  # noqa: UP036 - the message matters to whoever runs it with an older one
         print("Python 3.11 or newer is needed.", file=sys.stderr)
         return 1
-    python = PLACE / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    wanted = (ROOT / "pyproject.toml").read_text("utf-8") + sys.version
-    if not MARK.exists() or MARK.read_text("utf-8") != wanted:
-        venv.create(PLACE, with_pip=True, clear=True)
-        everything = f"{ROOT}[dev,adapters-test]"
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--editable", everything], check=True)
-        MARK.write_text(wanted, "utf-8")
+    if "--adapters" in sys.argv[1:]:
+        return max(_test_adapters(name, extras) for name, extras in BIG_FRAMEWORKS.items())
+    python = _install(PLACE, f"{ROOT}[dev,adapters-test]")
     lint = [[python, "-m", "ruff", "check", *SOURCES], [python, "-m", "ruff", "format", "--check", *SOURCES]]
     # Whoever is done takes over from the others; until then, what shares a fixture stays together.
     tests = [python, "-m", "pytest", "-n", "auto", "--dist", "worksteal", "-m", "not storm"]
@@ -59,6 +61,28 @@ def main() -> int:
         if code and code != SKIPPED:
             return code
     return 0
+
+
+def _install(place: Path, *wanted: str) -> Path:
+    """A virtual environment with what is wanted; made anew when that or the project's own list has changed."""
+    python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    mark = place / "installed"
+    told = (ROOT / "pyproject.toml").read_text("utf-8") + sys.version + " ".join(wanted)
+    if not mark.exists() or mark.read_text("utf-8") != told:
+        venv.create(place, with_pip=True, clear=True)
+        editable = [word for package in wanted[:1] for word in ("--editable", package)]
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *editable, *wanted[1:]], check=True)
+        mark.write_text(told, "utf-8")
+    return python
+
+
+def _test_adapters(name: str, extras: tuple[str, ...]) -> int:
+    python = _install(ROOT / f".venv-test-{name}", f"{ROOT}[{','.join(extras)}]", "pytest>=9.0", "hypothesis>=6.100")
+    files = [f"tests/adapters/test_{extra.replace('-', '_')}.py" for extra in extras]
+    # Libraries of others warn about themselves and leave connections open.
+    check = [python, "-m", "pytest", "-W", "default", *files]
+    print("$", *check[1:], file=sys.stderr, flush=True)
+    return subprocess.run(check, cwd=ROOT, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "config",
         "wiring",
     },
-    "adapters": {"core", "recall", "bank"},
+    "adapters": {"core", "guard", "recall", "bank"},
     "cli": {
         "files",
         "location",

@@ -54,6 +54,16 @@ def test_it_is_found_by_meaning_under_a_prefix_and_by_filters(store):
     assert store.search(("users",), query="pizza with olives", limit=1, offset=1)[0].key == "b"
 
 
+def test_a_query_that_matches_nothing_still_gives_everything_below_the_prefix(store):
+    for key, text in (("a", "red apple"), ("b", "red car"), ("c", "blue car")):
+        store.put(("n",), key, {"text": text})
+    found = store.search(("n",), query="bbbbluuu")
+    assert ({item.key for item in found}, {item.score for item in found}) == ({"a", "b", "c"}, {0.0})
+    assert store.search(("n",), query="apple", limit=2)[0].key == "a"
+    pages = [store.search(("n",), query="car", limit=1, offset=number)[0].key for number in range(3)]
+    assert sorted(pages) == ["a", "b", "c"]
+
+
 def test_a_filter_costs_no_recall(store):
     for number in range(60):
         store.put(("docs",), f"k{number}", {"text": f"pizza number {number}", "odd": number == 57})
@@ -66,7 +76,8 @@ def test_only_what_is_to_be_indexed_is_searched(bank):
     store.put(("n",), "b", {"text": "pizza"}, index=False)
     store.put(("n",), "c", {"text": "x", "note": "pizza with ham"}, index=["note"])
     assert [item.key for item in store.search(("n",), query="pizza with ham")][:1] == ["c"]
-    assert "b" not in [item.key for item in store.search(("n",), query="pizza")]
+    last = store.search(("n",), query="pizza")[-1]
+    assert (last.key, last.score) == ("b", None), "behind everything that has a score, as LangGraph does it"
     assert {item.key for item in store.search(("n",))} == {"a", "b", "c"}
 
 

@@ -11,7 +11,7 @@ from agents import Agent, ModelSettings, RunConfig, RunHooks, function_tool
 from agents.run_config import ModelInputData
 from agents.testing import ScriptedModel, assistant_message, function_call
 
-from reasoningbank.adapters.openai_agents import run
+from reasoningbank.adapters.openai_agents import run, run_streamed
 
 QUIET = RunConfig(tracing_disabled=True)
 
@@ -44,6 +44,34 @@ def test_advice_stands_behind_the_instructions_and_tool_calls_are_steps(bank):
         ('shell {"command":"make"}', "ran make"),
         ("answered", "It builds."),
     ]
+
+
+def test_a_streamed_run_is_followed_to_the_end_of_its_block(bank):
+    bank.record(title="Build with foo", description="When building the client", content="apt install libfoo-dev first")
+
+    async def stream(task, *steps, leave_early=False, **options):
+        agent, model = an_agent(*steps)
+        async with run_streamed(bank, agent, task, run_config=QUIET, **options) as result:
+            async for _ in result.stream_events():
+                if leave_early:
+                    result.cancel()
+                    break
+        return model
+
+    called = [function_call("shell", {"command": "make"}, call_id="1")]
+    model = asyncio.run(stream("building the client", called, [assistant_message("ok")], succeeded=lambda r: True))
+    assert all("libfoo-dev" in call.system_instructions for call in model.calls)
+    asyncio.run(stream("left early", called, [assistant_message("ok")], leave_early=True, succeeded=lambda r: True))
+    with pytest.raises(RuntimeError, match="the model is down"):
+        asyncio.run(stream("never answered", RuntimeError("the model is down")))
+    ended = {session.task: session for session in bank.sessions()}
+    assert {task: session.outcome for task, session in ended.items()} == {
+        "building the client": "success",
+        "left early": "unknown",
+        "never answered": "failure",
+    }
+    _, steps = bank.trajectory(ended["building the client"].id)
+    assert [step.action for step in steps] == ['shell {"command":"make"}', "answered"]
 
 
 def test_an_answer_that_nobody_judged_is_unknown_and_an_error_a_failure(bank):

@@ -282,10 +282,19 @@ def agent_lines(result):
 def test_doctor_starts_what_the_settings_say(rb, user, memory):
     rb("install", *AGENTS)
     result = rb("doctor", "--json")
-    assert agent_lines(result) == [(agent, "ok") for agent in AGENTS for _ in range(4)]
+    lines = [line for line in agent_lines(result) if line != ("codex", "warn")]
+    assert lines == [(agent, "ok") for agent in AGENTS for _ in range(4)]
     said = " ".join(check["says"] for check in result.json["checks"])
     assert said.count("the hook answers in") == 3
     assert said.count("the MCP server reasoningbank answers in") == 3
+
+
+def test_doctor_says_whether_codex_trusts_its_hooks(rb, user):
+    rb("install", "codex")
+    (warned,) = [check for check in rb("doctor", "--json").json["checks"] if "trust" in check["says"]]
+    assert warned["verdict"] == "warn"
+    assert warned["says"].startswith("Codex runs 0 of 9 hooks")
+    assert "/hooks" in warned["says"]
 
 
 def test_the_configuration_that_is_named_is_that_of_the_hooks_and_doctor_knows_it(rb, settings, user, tmp_path):

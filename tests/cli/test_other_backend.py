@@ -163,7 +163,9 @@ def test_a_server_of_it_answers_hooks():
     raw = event("UserPromptSubmit", prompt=PROMPT)
     with ReasoningBank.open(namespace="n") as bank, serve_hooks(bank, location):
         deadline = time.monotonic() + PATIENCE_S
-        while (said := ask_server(location.path_of("hooks"), raw, asked, within_s=PATIENCE_S)) is None:
+        while (
+            said := ask_server(location.path_of("hooks"), raw, asked, within_s=PATIENCE_S, loading_s=PATIENCE_S)
+        ) is None:
             assert time.monotonic() < deadline, "nobody answers"
             time.sleep(0.01)
-    assert "uv run pytest" in said
+    assert "uv run pytest" in said[0]

@@ -111,7 +111,14 @@ def test_transcripts_of_eight_days_are_listed_by_day_whatever_their_names(rb, tm
             "type": "user", "sessionId": f"s{day * 5 % 8}", "uuid": f"u{day}", "timestamp": f"2026-10-0{day + 1}T12:00:00.000Z",
             "message": {"role": "user", "content": f"Do the work of day {day}, all of it"},
         }  # fmt: skip
-        (folder / f"{day * 3 % 8}.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
+        used = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "make"}}
+        done = {"type": "tool_result", "tool_use_id": "t", "content": "ok"}
+        rest = [
+            {**record, "type": kind, "uuid": f"{kind}{day}", "message": {"role": kind, "content": [block]}}
+            for kind, block in (("assistant", used), ("user", done))
+        ]
+        text = "".join(json.dumps(line) + "\n" for line in (record, *rest))
+        (folder / f"{day * 3 % 8}.jsonl").write_text(text, "utf-8")
     assert rb("ingest", folder).code == 0
     told = rb("session", "list", "--json").json
     assert [one["task"] for one in told["sessions"]] == [

@@ -50,7 +50,7 @@ def test_every_arm_lives_through_a_small_world(arm, tmp_path: Path) -> None:
 def test_a_study_says_who_is_ahead_and_draws_it() -> None:
     told: list[str] = []
     arms = [arm for arm in ARMS if arm.name in ("no memory", "ours")]
-    found = study(SMALL, 2, told.append, arms)
+    found = study(SMALL, (1, 2), told.append, arms)
     assert told == ["no memory", "ours"]
     assert found["arms"]["ours"]["behind_ours"]["mean"] == 0.0
     assert len(found["arms"]["ours"]["curve"]) == 4
@@ -59,7 +59,7 @@ def test_a_study_says_who_is_ahead_and_draws_it() -> None:
 
 
 def test_every_arm_has_a_line_of_its_own_colour() -> None:
-    found = study(SMALL, 2, lambda _: None, [arm for arm in ARMS if not arm.remembers])
+    found = study(SMALL, (1, 2), lambda _: None, [arm for arm in ARMS if not arm.remembers])
     (lines,) = found["arms"].values()
     drawn = ET.fromstring(svg({**found, "arms": {arm.name: lines for arm in ARMS}}, "all of them"))
     strokes = [line.get("stroke") for line in drawn.findall(".//{http://www.w3.org/2000/svg}polyline")]

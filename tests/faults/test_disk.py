@@ -185,6 +185,27 @@ def test_what_the_system_refuses_is_a_typed_error_with_the_remedy(
         assert len(bank.search("advice", floor=0.0).memories) == 3 - (verb == "erase")
 
 
+def test_a_medium_that_fails_when_a_commit_is_looked_at_again_is_a_typed_error_and_what_was_written_stays(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.pread
+
+    def failing(descriptor: int, size: int, at: int) -> bytes:
+        if (size, at) == (4, 0):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(descriptor, size, at)
+
+    with opened(path) as bank:
+        bank.record(title="before", content="advice")
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "pread", failing)
+            with pytest.raises(BankUnavailable, match="see whether what was being stored is there"):
+                bank.record(title="meanwhile", content="advice")
+        bank.record(title="after", content="advice")
+        assert {item.title for item in bank.list()} == {"before", "meanwhile", "after"}
+        assert bank.verify() == []
+
+
 def test_a_backup_is_durable_under_its_name_before_it_is_acknowledged(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

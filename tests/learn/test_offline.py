@@ -21,19 +21,17 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Outcome
 from reasoningbank.learn.offline.distiller import OfflineDistiller
+from reasoningbank.learn.offline.wishes import wishes_in
 from reasoningbank.learn.store_lessons import validate
 
 Steps = Sequence[tuple[str, str]]
 
 
-def lessons(
-    steps: Steps, *, said: Sequence[tuple[str, str]] = (), finding: VerdictOutcome = VerdictOutcome.UNKNOWN
-) -> list[Lesson]:
+def lessons(steps: Steps, *, finding: VerdictOutcome = VerdictOutcome.UNKNOWN) -> list[Lesson]:
     episode = Episode(
         task="do the work",
         namespace="n",
         steps=tuple(EpisodeStep(action=action, result=result) for action, result in steps),
-        messages=tuple({"role": role, "content": content} for role, content in said),
     )
     return list(OfflineDistiller().distill(episode, Verdict(outcome=finding)))
 
@@ -205,37 +203,6 @@ def test_a_session_that_went_well_warns_of_nothing() -> None:
     assert not of_kind(lessons(steps, finding=VerdictOutcome.SUCCESS), "warning")
 
 
-# ---------------------------------------------------------------- wishes
-
-
-def test_lasting_rules_and_corrections_of_the_user_are_kept() -> None:
-    said = [
-        ("user", "Fix the bug."),
-        ("assistant", "I mocked the database."),
-        ("user", "No, don't mock the database in integration tests. Also never commit directly to main."),
-    ]
-    found = lessons([], said=said)
-    assert [lesson.content for lesson in found] == [
-        "Don't mock the database in integration tests.",
-        "Never commit directly to main.",
-    ]
-    assert {lesson.kind for lesson in found} == {"preference"}
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "No, that's all for now.",
-        "No, I don't want to cancel the whole order.",
-        "I have always been a customer.",
-        "Use my gift card instead of PayPal for order #W1234567.",
-        "Thanks!",
-    ],
-)
-def test_what_holds_for_today_only_is_no_rule(words: str) -> None:
-    assert not lessons([], said=[("user", "Hello"), ("assistant", "Anything else?"), ("user", words)])
-
-
 # ---------------------------------------------------------------- in all
 
 
@@ -271,9 +238,11 @@ nasty = st.one_of(
 def test_every_lesson_keeps_the_limits_whatever_the_trace(
     steps: list[tuple[str, str]], said: list[str], finding: VerdictOutcome
 ) -> None:
-    found = lessons(steps, said=[("user", words) for words in said], finding=finding)
+    found = lessons(steps, finding=finding)
     assert len(found) <= MOST_LESSONS
-    for lesson in found:
+    messages = tuple({"role": "user", "content": f"Never {words}"} for words in said)
+    wishes = wishes_in(Episode(task="do the work", namespace="n", messages=messages))
+    for lesson in (*found, *wishes):
         assert 0 < len(lesson.title) <= LONGEST_LESSON_TITLE_CHARS
         assert len(lesson.description) <= LONGEST_LESSON_DESCRIPTION_CHARS
         assert 0 < len(lesson.content) <= LONGEST_LESSON_CONTENT_CHARS

@@ -33,7 +33,7 @@ HOSTILE = {
 REPORTS = {
     "ConfigError: DATABASE_URL is not set": "“ConfigError: DATABASE_URL is not set”",
     "bash: pytest: command not found": "“bash: pytest: command not found”",
-    'npm ERR! Missing script: "tests"': "“npm ERR! Missing script: 'tests'”",
+    'npm ERR! Missing script: "tests"': "“Missing script: 'tests'”",
     "Error: Unknown column 'clients.town' in 'field list'": "“Error: Unknown column 'clients.town' in 'field list'”",
     "curl: (6) Could not resolve host: example.com": "“curl: (6) Could not resolve host: (an address)”",
 }

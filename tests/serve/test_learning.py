@@ -93,7 +93,8 @@ def test_a_transcript_is_taken_over_once(quiet):
     chat = {
         "messages": [
             {"role": "user", "content": "build the client"},
-            {"role": "assistant", "content": "I ran make."},
+            {"role": "assistant", "tool_calls": [{"function": {"name": "bash", "arguments": '{"command": "make"}'}}]},
+            {"role": "tool", "content": "done"},
         ]
     }
     body = {"text": json.dumps(chat)}
@@ -104,6 +105,9 @@ def test_a_transcript_is_taken_over_once(quiet):
     broken = quiet("POST", "/v1/ingest", {"text": '{"what": "is this"}'})
     assert broken.code == "invalid_input"
     assert "/tmp" not in broken.json["detail"]
+    talk = quiet("POST", "/v1/ingest", {"text": json.dumps({"messages": chat["messages"][:1]})})
+    assert (talk.status, talk.code) == (400, "invalid_input")
+    assert talk.json["detail"].startswith("The text has nothing to learn from: read as openai-chat, it has 1 message")
 
 
 def test_trust_is_told_and_decided(quiet):

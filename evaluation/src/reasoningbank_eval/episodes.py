@@ -1,9 +1,8 @@
 """Which sets of episodes lie in a folder, told by the shape of their files and never by a name.
 
     {"0": {"query", "turn_history"}, …} beside [{"query", "db", "gold", "db_tables"}…]     InterCode, about databases
-    [{"traj", "reward", "task_id"}…], any number of files                                  tau-bench, one set a folder
 
-Knows files and shapes. What is asked of the episodes is the business of `intercode` and `tau`.
+Knows files and shapes. What is asked of the episodes is the business of `intercode`; other shapes are read by `cases`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from reasoningbank import NotFound
-from reasoningbank.learn.ingest.benchmarks import is_intercode, is_tau_run
+from reasoningbank.learn.ingest.intercode import is_intercode
 from reasoningbank_eval.reading import json_of
 
 LARGEST_FILE_BYTES = 500_000_000
@@ -33,25 +32,19 @@ def intercode_sets(data: Path) -> dict[str, list[Pair]]:
     return found
 
 
-def tau_sets(data: Path) -> dict[str, list[Mapping[str, Any]]]:
-    found = _sets(data, _runs_in)
-    if not found:
-        raise NotFound(
-            f"No tau-bench runs lie in {data}. `--data` names the folder that holds the evaluation sets; "
-            "docs/evaluation.md lists the shapes."
-        )
-    return found
-
-
 def _sets(data: Path, sets_in: Callable[[Path], Iterator[tuple[str, list[T]]]]) -> dict[str, list[T]]:
+    return dict(found for folder in folders_in(data) for found in sets_in(folder))
+
+
+def folders_in(data: Path) -> list[Path]:
+    """The folder itself and those in it."""
     if not data.is_dir():
         raise NotFound(f"There is no folder {data}. `--data` names the folder that holds the evaluation sets.")
-    folders = [data, *sorted(path for path in data.iterdir() if path.is_dir() and not path.name.startswith("."))]
-    return dict(found for folder in folders for found in sets_in(folder))
+    return [data, *sorted(path for path in data.iterdir() if path.is_dir() and not path.name.startswith("."))]
 
 
 def _pairs_in(folder: Path) -> Iterator[tuple[str, list[Pair]]]:
-    values = [(path, _listed(json_of(path))) for path in _json_files(folder)]
+    values = [(path, listed(json_of(path))) for path in json_files(folder)]
     questions = [rows for _, rows in values if rows and all(_is_question(row) for row in rows)]
     told = [(path, rows) for path, rows in values if rows and all(is_intercode(row) for row in rows)]
     for path, sessions in told:
@@ -62,18 +55,11 @@ def _pairs_in(folder: Path) -> Iterator[tuple[str, list[Pair]]]:
                 break
 
 
-def _runs_in(folder: Path) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    values = [_listed(json_of(path)) for path in _json_files(folder)]
-    runs = [run for rows in values if rows and all(is_tau_run(row) for row in rows) for run in rows]
-    if runs:
-        yield folder.name, runs
-
-
-def _json_files(folder: Path) -> list[Path]:
+def json_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.json") if path.stat().st_size <= LARGEST_FILE_BYTES)
 
 
-def _listed(value: object) -> list[Any]:
+def listed(value: object) -> list[Any]:
     """The rows of a file, whether it lists or numbers them."""
     if isinstance(value, Mapping) and all(key.isdecimal() for key in value):
         return [value[key] for key in sorted(value, key=int)]

@@ -21,7 +21,11 @@ def share_with_interval(hits: int, of: int) -> dict[str, float]:
     share = hits / of
     centre = (share + Z_95**2 / (2 * of)) / (1 + Z_95**2 / of)
     half = Z_95 * math.sqrt(share * (1 - share) / of + Z_95**2 / (4 * of**2)) / (1 + Z_95**2 / of)
-    return {"share": round(share, 4), "low": round(centre - half, 4), "high": round(centre + half, 4)}
+    return {
+        "share": round(share, 4),
+        "low": round(max(0.0, centre - half), 4),
+        "high": round(min(1.0, centre + half), 4),
+    }
 
 
 def spread(values: Sequence[float], digits: int = 4) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from reasoningbank import Episode, EpisodeStep
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.learn.ingest.benchmarks import intercode_in
+from reasoningbank.learn.ingest.intercode import intercode_in
 from reasoningbank.learn.offline.failure_kind import reads_as_failure
 from reasoningbank_eval.episodes import intercode_sets
 

@@ -10,14 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from reasoningbank import NotFound
 from reasoningbank.core.frozen import dataclass
 from reasoningbank_eval import tau, throughput, verdicts
+from reasoningbank_eval.again import again, like
+from reasoningbank_eval.cases import case_sets
 from reasoningbank_eval.figures import machine
 from reasoningbank_eval.intercode import Exam, exams
 from reasoningbank_eval.rivals import AppendOnly, RawTraces
-from reasoningbank_eval.stream import ONE_NAMESPACE, Setting, orders, run, summary
+from reasoningbank_eval.stream import Setting, orders, run, summary
 
-PARTS = ("intercode", "ablations", "tau", "judge", "throughput")
+PARTS = ("intercode", "ablations", "again", "like", "tau", "judge", "throughput")
 Tell = Callable[[str], None]
 
 
@@ -28,8 +31,11 @@ class Plan:
     shuffles: int = 5
     ablation_shuffles: int = 1
     seeds: int = 5
+    halves: int = 2
     episodes: int | None = None
     """Fewer than there are, for a quick look."""
+    needed: bool = False
+    """Whether a part for which there are no data is an error, or is named as not run."""
 
 
 SHIPPED = (
@@ -54,25 +60,66 @@ def ablations() -> list[Setting]:
 
 
 def report(plan: Plan, tell: Tell) -> dict[str, Any]:
-    told: dict[str, Any] = {"machine": machine()}
-    if "intercode" in plan.parts:
-        told["intercode"] = _streams(plan, SHIPPED, plan.shuffles, tell)
-    if "ablations" in plan.parts:
-        told["ablations"] = _streams(plan, ablations(), plan.ablation_shuffles, tell)
-    if "tau" in plan.parts:
-        told["tau"] = {}
-        for name, found in tau.runs(plan.data).items():
-            tell(f"{name}: calibration and ranking")
-            fewer = found if plan.episodes is None else tau.fewer(found, plan.episodes)
-            told["tau"][name] = tau.report(fewer, plan.seeds)
-    if "judge" in plan.parts:
-        tell("verdicts of the judge that needs no model")
-        told["judge"] = verdicts.report(plan.data, plan.episodes)
-    if "throughput" in plan.parts:
-        tell("throughput")
-        longest = max(exams(plan.data).values(), key=len)[: plan.episodes]
-        told["throughput"] = throughput.measure([replace(exam.episode, namespace=ONE_NAMESPACE) for exam in longest])
+    """Every part by its name; `not_run` says which had no data or were not asked for."""
+    told: dict[str, Any] = {"machine": machine(), "episodes": plan.episodes or "all", "not_run": {}}
+    for part in PARTS:
+        if part not in plan.parts:
+            told["not_run"][part] = "not asked for"
+            continue
+        try:
+            told[part] = _PARTS[part](plan, tell)
+        except NotFound as error:
+            if plan.needed or not plan.data.is_dir():
+                raise
+            told["not_run"][part] = str(error)
     return told
+
+
+def _again(plan: Plan, tell: Tell) -> dict[str, Any]:
+    told = {}
+    for name, cases in case_sets(plan.data).items():
+        tell(f"{name}: the same task again")
+        told[name] = again(cases[: plan.episodes])
+    return told
+
+
+def _like(plan: Plan, tell: Tell) -> dict[str, Any]:
+    told = {}
+    for name, cases in case_sets(plan.data).items():
+        tell(f"{name}: a task like it")
+        told[name] = [like(cases[: plan.episodes], seed) for seed in range(1, plan.halves + 1)]
+    return told
+
+
+def _tau(plan: Plan, tell: Tell) -> dict[str, Any]:
+    told = {}
+    for name, found in tau.runs(plan.data).items():
+        tell(f"{name}: calibration and ranking")
+        fewer = found if plan.episodes is None else tau.fewer(found, plan.episodes)
+        told[name] = tau.report(fewer, plan.seeds)
+    return told
+
+
+def _judge(plan: Plan, tell: Tell) -> dict[str, Any]:
+    tell("verdicts of the judge that needs no model")
+    return verdicts.report(plan.data, plan.episodes)
+
+
+def _throughput(plan: Plan, tell: Tell) -> dict[str, Any]:
+    tell("throughput")
+    longest = max(case_sets(plan.data).values(), key=len)[: plan.episodes]
+    return throughput.measure([case.episode for case in longest])
+
+
+_PARTS: dict[str, Callable[[Plan, Tell], dict[str, Any]]] = {
+    "intercode": lambda plan, tell: _streams(plan, SHIPPED, plan.shuffles, tell),
+    "ablations": lambda plan, tell: _streams(plan, ablations(), plan.ablation_shuffles, tell),
+    "again": _again,
+    "like": _like,
+    "tau": _tau,
+    "judge": _judge,
+    "throughput": _throughput,
+}
 
 
 def _streams(plan: Plan, settings: Sequence[Setting], shuffles: int, tell: Tell) -> dict[str, Any]:

@@ -50,6 +50,10 @@ class Count:
     """Needed names anywhere in the text."""
     tokens: float
     """On average, over every episode."""
+    injections: int
+    """Episodes before which anything was injected..."""
+    held: int
+    """...and of those the ones whose text held every needed table with its columns, whether or not it was missed."""
     memories: int
 
 
@@ -77,19 +81,22 @@ def run(exams: Sequence[Exam], order: Sequence[int], setting: Setting, progress:
 
 def _streamed(bank: ReasoningBank, exams: Sequence[Exam], setting: Setting, progress: Progress | None) -> Count:
     known: dict[str, set[str]] = {}
-    stumbled = ceiling = hits = loose = tokens = 0
+    stumbled = ceiling = hits = loose = tokens = injections = held = 0
     for number, exam in enumerate(exams, start=1):
         namespace = exam.database if setting.apart else ONE_NAMESPACE
         text = bank.inject(
             exam.episode.task, max_tokens=BUDGET_TOKENS, namespace=namespace, experience=setting.experience
         )
         tokens += count_tokens(text)
+        holds = bool(text) and told_by_lines(text, exam.needed)
+        injections += bool(text)
+        held += holds
         seen = known.setdefault(exam.database, set())
         if exam.stumbled:
             stumbled += 1
             if exam.needed.keys() <= seen:
                 ceiling += 1
-                hits += told_by_lines(text, exam.needed)
+                hits += holds
                 loose += told_anywhere(text, exam.needed)
         seen.update(exam.described)
         bank.keep(_in(namespace, exam))
@@ -104,6 +111,8 @@ def _streamed(bank: ReasoningBank, exams: Sequence[Exam], setting: Setting, prog
         hits=hits,
         loose_hits=loose,
         tokens=tokens / len(exams),
+        injections=injections,
+        held=held,
         memories=sum(bank.status().memories.values()),
     )
 
@@ -124,6 +133,8 @@ def summary(counts: Sequence[tuple[str, Count]]) -> dict[str, Any]:
             **share_with_interval(count.hits, count.ceiling),
             "loose_hits": count.loose_hits,
             "tokens": round(count.tokens, 1),
+            "injections": count.injections,
+            "held": round(count.held / max(1, count.injections), 4),
             "memories": count.memories,
         }
         for name, count in counts

@@ -1,4 +1,4 @@
-"""tau-retail: the same customer-service tasks run by four models, with a reward from the environment.
+"""The same tasks run several times, with a reward from the environment: calibration and ranking.
 
 Each run leaves a lesson: what it did, to be followed when it succeeded and avoided when it failed. Later runs of the
 same task are evidence for or against it. Two questions:
@@ -18,20 +18,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reasoningbank import Episode, Outcome
+from reasoningbank import Episode, NotFound, Outcome
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.learn.ingest.benchmarks import tau_runs_in
 from reasoningbank.learn.store_lessons import INITIAL_CONFIDENCE
 from reasoningbank.wiring import ReasoningBank
-from reasoningbank_eval.episodes import tau_sets
+from reasoningbank_eval.cases import case_sets, changes_something
 from reasoningbank_eval.figures import calibration_error, spread
 
 FLIPS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+RUNS_A_TASK = 2
+"""At least, on average."""
 LATER = 0.5
 """The share of the stream after which predictions count as those on later runs."""
 _LONGEST_LESSON_CHARS = 600
 _LESSONS_SEEN = 16
-_ONLY_READS = ("get_", "find_", "list_", "calculate", "think", "search_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,15 +44,22 @@ class Run:
 
 
 def runs(data: Path) -> dict[str, list[Run]]:
-    """By the name of the set."""
-    return {name: [_run(episode) for episode in tau_runs_in(told, "n")] for name, told in tau_sets(data).items()}
+    """By the name of the set, of those whose tasks were run more than once."""
+    found = {name: [_run(case.episode) for case in cases] for name, cases in case_sets(data).items()}
+    repeated = {name: told for name, told in found.items() if len(told) >= RUNS_A_TASK * len({r.task for r in told})}
+    if not repeated:
+        raise NotFound(
+            f"No tasks that were run several times lie in {data}. `--data` names the folder that holds the evaluation "
+            "sets; docs/evaluation.md lists the shapes."
+        )
+    return repeated
 
 
 def _run(episode: Episode) -> Run:
-    deeds = [step.action for step in episode.steps if not step.action.startswith(_ONLY_READS)]
+    deeds = [step.action for step in episode.steps if changes_something(step.action)]
     told = "\n".join(deeds) or "Nothing was changed."
     lesson = f"{episode.task}\n{told}"[:_LONGEST_LESSON_CHARS]
-    return Run(task=episode.task, succeeded=bool(episode.reward), lesson=lesson, deed="\n".join(sorted(deeds)))
+    return Run(task=episode.task, succeeded=episode.outcome == "success", lesson=lesson, deed="\n".join(sorted(deeds)))
 
 
 def shuffled(found: Sequence[Run], seed: int) -> list[Run]:
@@ -110,7 +117,9 @@ class Shelf:
             bank.catch_up()
 
     def ranked(self, flip: float, seed: int) -> Ranked:
-        """Every run's outcome is evidence for its own lesson and for those of runs that did the same for the task."""
+        """A run's outcome is evidence for the lessons of other runs that did the same for the task, never for its own:
+        otherwise the ranking would be asked for what it was told.
+        """
         rng = random.Random(f"{seed} {flip}")  # noqa: S311 - an experiment that can be repeated
         with tempfile.TemporaryDirectory(dir=self._folder) as copy:
             target = Path(copy) / "bank"
@@ -120,7 +129,7 @@ class Shelf:
                 for run in self._found:
                     heard = run.succeeded != (rng.random() < flip)
                     for memory_id, other in zip(self._ids, self._found, strict=True):
-                        if other.task == run.task and other.deed == run.deed:
+                        if other is not run and other.task == run.task and other.deed == run.deed:
                             bank.outcome(memory_id, succeeded=heard)
                 return self._pairs(bank)
 

@@ -13,16 +13,20 @@ from typing import Any
 
 from reasoningbank import Episode
 from reasoningbank.core.learning import Verdict, VerdictOutcome
-from reasoningbank.learn.ingest.benchmarks import tau_runs_in
 from reasoningbank.learn.rules import judge
-from reasoningbank_eval.episodes import tau_sets
+from reasoningbank_eval.cases import case_sets
+from reasoningbank_eval.figures import share_with_interval
 
 BINS = ((0.0, 0.8), (0.8, 0.9), (0.9, 1.01))
 
 
 def report(data: Path, most: int | None) -> dict[str, Any]:
     """By the name of the set."""
-    return {name: told(list(tau_runs_in(runs, name))[:most]) for name, runs in tau_sets(data).items()}
+    rewarded = {
+        name: [case.episode for case in cases if case.episode.outcome in ("success", "failure")][:most]
+        for name, cases in case_sets(data).items()
+    }
+    return {name: told(episodes) for name, episodes in rewarded.items() if episodes}
 
 
 def told(episodes: Sequence[Episode]) -> dict[str, Any]:
@@ -33,6 +37,7 @@ def told(episodes: Sequence[Episode]) -> dict[str, Any]:
         "episodes": len(verdicts),
         "judged": len(spoken),
         "right": sum(_right(*one) for one in spoken),
+        "right_share": share_with_interval(sum(_right(*one) for one in spoken), len(spoken)),
         "always_the_commoner": round(max(rewarded_share, 1 - rewarded_share), 4),
         "by_certainty": [row for low, high in BINS if (row := _bin(spoken, low, high))],
     }

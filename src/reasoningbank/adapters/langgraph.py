@@ -18,10 +18,10 @@ from hashlib import blake2b
 from typing import Any
 
 from reasoningbank.adapters.langgraph_match import matches, passes
+from reasoningbank.adapters.memory_texts import list_all
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.drafts import MAX_TITLE_CHARS, clean_name, clean_namespace
 from reasoningbank.core.errors import InvalidInput, MissingExtra
-from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Remembered
 from reasoningbank.recall.query import MAX_LIMIT
 
@@ -44,7 +44,6 @@ except ImportError as error:
     raise MissingExtra(package="langgraph", extra="langgraph", purpose="The adapter for LangGraph") from error
 
 ROOT = "langgraph"
-PAGE = 500
 UNINDEXED = "(not to be searched)"
 _DIGEST = "digest "
 _HELD = "langgraph"
@@ -109,7 +108,24 @@ class BankStore(BaseStore):
         return found[op.offset :]
 
     def _search_items(self, op: SearchOp) -> Iterator[SearchItem]:
-        """The nearest first, further and further while whoever asks goes on: a filter costs no recall."""
+        """Everything below the prefix, as LangGraph has it: the nearest first, what matches nothing behind it, and last
+        what is not to be searched, without a score.
+        """
+        seen, unindexed = set[str](), list[Remembered]()
+        for hit, relevance in self._nearest(op):
+            seen.add(hit.id)
+            if hit.content != UNINDEXED:
+                yield _found(hit, relevance)
+        for item in self._under(op.namespace_prefix):
+            if item.content == UNINDEXED:
+                unindexed.append(item)
+            elif item.id not in seen:
+                yield _found(item, 0.0)
+        for item in unindexed:
+            yield _found(item, None)
+
+    def _nearest(self, op: SearchOp) -> Iterator[tuple[Remembered, float]]:
+        """Further and further while whoever asks goes on: a filter costs no recall."""
         wanted, seen = op.offset + op.limit, set[str]()
         most = self._bank.settings.search.max_limit or MAX_LIMIT
         while True:
@@ -126,8 +142,7 @@ class BankStore(BaseStore):
             ).memories
             fresh = [hit for hit in hits if hit.id not in seen]
             for hit in fresh:
-                if hit.content != UNINDEXED:
-                    yield _found(hit, hit.relevance)
+                yield hit, hit.relevance
             seen.update(hit.id for hit in fresh)
             if len(hits) < min(most, max(1, wanted)) or not fresh:
                 return
@@ -138,13 +153,7 @@ class BankStore(BaseStore):
             yield _found(item, None)
 
     def _under(self, prefix: tuple[str, ...]) -> Iterator[Remembered]:
-        before: str | None = None
-        while True:
-            page = self._bank.list(namespace="*", tags=[self._tag(prefix)], limit=PAGE, before=before)
-            yield from page
-            if len(page) < PAGE:
-                return
-            before = position_of(page[-1].memory)
+        return list_all(self._bank, namespace="*", tags=[self._tag(prefix)])
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         start = f"{self._root}."

@@ -1,4 +1,9 @@
-"""The OpenAI Agents SDK: `await run(bank, agent, "task")` is `Runner.run` with a memory.
+"""The OpenAI Agents SDK: `await run(bank, agent, "task")` is `Runner.run` with a memory, and
+
+    async with run_streamed(bank, agent, "task") as result:
+        async for event in result.stream_events(): ...
+
+is `Runner.run_streamed` with one.
 
 Before each call of the model the advice for this run stands behind the agent's own instructions; each tool call
 becomes a step; an exception is a failure. Whether an answer was right only the caller knows: `succeeded` says it.
@@ -6,11 +11,12 @@ becomes a step; an exception is a failure. Whether an answer was right only the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from reasoningbank.adapters.task_tracker import AsideOnError, Followed, Following, as_text, aside, follow
+from reasoningbank.adapters.task_tracker import AsideOnError, Followed, as_text, aside, follow, following_from
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import MissingExtra
 
@@ -28,22 +34,49 @@ async def run(
     task: Any,
     *,
     succeeded: Callable[[Any], bool | None] | None = None,
-    namespace: str | None = None,
-    max_tokens: int = 500,
     **options: Any,
 ) -> Any:
-    """Whatever `Runner.run` takes goes into `options`; `hooks` and `run_config` of the caller's own keep working."""
-    how = Following(bank=bank, namespace=namespace, agent=agent.name, max_tokens=max_tokens)
-    followed = await follow(how, _task(task))
-    hooks = _Steps(followed, options.pop("hooks", None))
-    config = options.pop("run_config", None) or RunConfig()
-    config = replace(config, call_model_input_filter=_advise_input(followed, config.call_model_input_filter))
+    """`options` are `namespace`, `max_tokens` and whatever `Runner.run` takes; `hooks` and `run_config` of the caller's
+    own keep working.
+    """
+    followed = await follow(following_from(options, bank, agent.name), _task(task))
     async with AsideOnError(followed.failed):
-        result = await Runner.run(agent, task, hooks=hooks, run_config=config, **options)
-    said = None if succeeded is None else succeeded(result)
-    await aside(followed.step, "answered", as_text(result.final_output))
-    await aside(followed.finish, "unknown" if said is None else "success" if said else "failure")
+        result = await Runner.run(agent, task, **_watch(followed, options))
+    await aside(followed.answer, result.final_output, None if succeeded is None else succeeded(result))
     return result
+
+
+@asynccontextmanager
+async def run_streamed(
+    bank: Bank,
+    agent: Any,
+    task: Any,
+    *,
+    succeeded: Callable[[Any], bool | None] | None = None,
+    **options: Any,
+) -> AsyncIterator[Any]:
+    """As `run`, for `Runner.run_streamed`: the end of the block is the end of the task. Left early, it is unknown how
+    it went.
+    """
+    followed = await follow(following_from(options, bank, agent.name), _task(task))
+    async with AsideOnError(followed.failed):
+        result = Runner.run_streamed(agent, task, **_watch(followed, options))
+        yield result
+    if result.is_complete and result.final_output is not None:  # one that is cancelled is complete too
+        await aside(followed.answer, result.final_output, None if succeeded is None else succeeded(result))
+    else:
+        await aside(followed.finish, "unknown")
+
+
+def _watch(followed: Followed, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a run, with hooks that note its steps and a filter that puts the advice before the model."""
+    config = options.get("run_config") or RunConfig()
+    advised = _advise_input(followed, config.call_model_input_filter)
+    return {
+        **options,
+        "hooks": _Steps(followed, options.get("hooks")),
+        "run_config": replace(config, call_model_input_filter=advised),
+    }
 
 
 def _advise_input(followed: Followed, inner: Any) -> Callable[[CallModelData[Any]], Any]:

@@ -60,9 +60,7 @@ class BankMemory(AbstractCapability[Any]):
         followed = self._followed = await follow(self._how, _task(ctx.prompt))
         async with AsideOnError(followed.failed):
             result = await handler()
-        said = None if self._succeeded is None else self._succeeded(result)
-        await aside(followed.step, "answered", as_text(result.output))
-        await aside(followed.finish, "unknown" if said is None else "success" if said else "failure")
+        await aside(followed.answer, result.output, None if self._succeeded is None else self._succeeded(result))
         return result
 
     async def wrap_tool_execute(

@@ -36,6 +36,12 @@ class Following:
     """Of advice. 0 asks for none."""
 
 
+def following_from(options: dict[str, Any], bank: Bank, agent: str | None) -> Following:
+    """How to follow, by `namespace` and `max_tokens` among the options of a run; they are taken out of it."""
+    told = {name: options.pop(name) for name in ("namespace", "max_tokens") if name in options}
+    return Following(bank=bank, agent=agent, **told)
+
+
 class Followed:
     """A task under way. Safe to use from several threads; `finish` counts once."""
 
@@ -48,7 +54,7 @@ class Followed:
         self.session: str | None = None
         """The id of the session that this is kept as; None when the bank cannot be used."""
         if self.task.strip():
-            self.session = self._try(
+            self.session = attempt(
                 lambda: how.bank.start_session(self.task, namespace=how.namespace, agent=how.agent).id
             )
             self.advice = self.ask(self.task, max_tokens=how.max_tokens)
@@ -59,7 +65,7 @@ class Followed:
             return ""
         how, query = self._how, shorten(text, MOST_TASK_CHARS)
         return (
-            self._try(
+            attempt(
                 lambda: how.bank.inject(query, max_tokens=max_tokens, namespace=how.namespace, session=self.session)
             )
             or ""
@@ -69,25 +75,32 @@ class Followed:
         session = self.session
         if session is not None and not self._finished and action.strip():
             said = {} if ok is None else {"ok": ok}
-            self._try(lambda: self._how.bank.add_step(session, shorten(action), shorten(as_text(result)), said))
+            attempt(lambda: self._how.bank.add_step(session, shorten(action), shorten(as_text(result)), said))
 
     def finish(self, outcome: str, *, used: Sequence[str] = ()) -> None:
         """success, failure or unknown. Credits what was shown, and queues the session to be distilled."""
         session = self.session
         if session is not None and not self._finished:
             self._finished = True
-            self._try(lambda: self._how.bank.end_session(session, outcome, used=used))
+            attempt(lambda: self._how.bank.end_session(session, outcome, used=used))
+
+    def answer(self, output: Any, said: bool | None) -> None:
+        """End it with what the agent answered; `said` is whether that was right, as far as anybody knows."""
+        self.step("answered", as_text(output))
+        self.finish("unknown" if said is None else "success" if said else "failure")
 
     def failed(self, error: BaseException) -> None:
         self.step("it raised", f"{type(error).__name__}: {error}", ok=False)
         self.finish("failure")
 
-    def _try(self, act: Callable[[], T]) -> T | None:
-        try:
-            return act()
-        except BankError as error:
-            _log.warning("the agent goes on without its memory: %s", error)
-            return None
+
+def attempt(act: Callable[[], T]) -> T | None:
+    """What the act gives, or None: an agent whose bank fails goes on without its memory, and the log says so."""
+    try:
+        return act()
+    except BankError as error:
+        _log.warning("the agent goes on without its memory: %s", error)
+        return None
 
 
 class AsideOnError(OnError):
@@ -112,6 +125,10 @@ async def follow(how: Following, task: str) -> Followed:
         # Called off before it began: no session may be left open.
         await aside((await beginning).finish, "unknown")
         raise
+
+
+async def attempt_aside(act: Callable[[], T]) -> T | None:
+    return await asyncio.to_thread(attempt, act)
 
 
 async def aside(act: Callable[..., Any], *arguments: Any, **options: Any) -> None:

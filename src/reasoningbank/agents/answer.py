@@ -12,24 +12,32 @@ from typing import TYPE_CHECKING
 from reasoningbank.agents import events
 from reasoningbank.agents.hosts import host_named
 from reasoningbank.agents.namespaces import Spaces, spaces_of
-from reasoningbank.agents.output import output_line
+from reasoningbank.agents.output import output_line, refusal_line
 from reasoningbank.agents.payload import Event
-from reasoningbank.agents.policy import HookPolicy
+from reasoningbank.agents.policy import AFTER, ASK, OFF, HookPolicy
 from reasoningbank.agents.state_dir import place_of
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.patterns import pattern
 
 if TYPE_CHECKING:
+    from reasoningbank.agents.advice import Advice
     from reasoningbank.agents.known_failures_file import Trouble
+    from reasoningbank.agents.session_log import Delivery, SessionLog
     from reasoningbank.bank.bank import Bank
     from reasoningbank.core.types import Remembered
     from reasoningbank.location import Location
 
-AT_START = "What is known about work here. Reference, not rule: use what fits, ignore the rest."
-FOR_PROMPT = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
-BEFORE_TOOL = "This went wrong here before. A warning, not a rule: go on if it does not apply."
-AFTER_FAILURE = "A failure like this was met here before. Reference, not rule: use what fits."
+AT_START = "Known about work here (reference, not rule):"
+FOR_PROMPT = "Learned from earlier work here (reference, not rule):"
+BEFORE_TOOL = "Known about calls like this one (go on if it does not apply):"
+AFTER_FAILURE = "A failure like this was met here before (reference, not rule):"
 _TOLD_OF = (events.PROMPT, events.AFTER_TOOL, events.AFTER_FAILURE, events.STOP)
+_LATER = (events.BEFORE_TOOL, events.AFTER_TOOL, events.AFTER_FAILURE)
+"""Events of a task at which what came too late for its prompt is still of use."""
+_FORGETFUL = ("compact", "clear")
+"""Sources of a session's start after which the agent knows nothing of what it was told."""
+_RESUMED = "resume"
+"""One after which it knows all of it: what it has taught itself is no news to it."""
 _CHANGES_FILES = pattern(r"(?i)edit|write|patch|replace|create|delete")
 
 
@@ -47,33 +55,42 @@ class House:
     now: float
     starts_reader: bool = True
     """Whether a process may be started from here; a server leaves that to the hooks."""
+    delivery: Delivery | None = None
+    """How what is said here gets to the agent; None where it arrives with the answer."""
 
 
 def answer_event(event: Event, house: House) -> str:
     spaces = spaces_of(event.cwd, house.policy, house.namespace)
     if event.session and not host_named(event.agent).transcripts_tell_results:
         event = _write_down(event, house)
+    advice: Advice | None = None
     match event.kind:
-        case events.SESSION_START:
-            context = _at_start(event, house, spaces)
+        case events.SESSION_START | events.SUBAGENT_START:
+            advice = _at_start(event, house, spaces)
         case events.PROMPT:
-            context = _at_prompt(event, house, spaces)
+            advice = _at_prompt(event, house, spaces)
         case events.BEFORE_TOOL:
-            context = _before_tool(event, house, spaces)
+            return _before_tool(event, house, spaces)
         case events.AFTER_FAILURE:
-            context = _after_failure(event, house, spaces)
-        case events.STOP | events.BEFORE_COMPACTION | events.SESSION_END:
+            advice = _after_failure(event, house, spaces)
+        case events.STOP | events.BEFORE_COMPACTION | events.SESSION_END | events.SUBAGENT_STOP:
             _capture(event, house, spaces)
-            context = ""
-        case _:
-            context = ""
-    return output_line(event.agent, event.named, context)
+    return _output(event, advice, house, spaces)
+
+
+def _output(event: Event, advice: Advice | None, house: House, spaces: Spaces) -> str:
+    """What was found now; where there is nothing, what was found for the prompt and came too late for it."""
+    if (advice is None or not advice.text) and event.kind in _LATER:
+        advice = _what_is_owed(event, house, spaces)
+    if advice is None:
+        return output_line(event.agent, event.named)
+    return output_line(event.agent, event.named, advice.text, advice.notice)
 
 
 # ---------------------------------------------------------------- speaking
 
 
-def _at_start(event: Event, house: House, spaces: Spaces) -> str:
+def _at_start(event: Event, house: House, spaces: Spaces) -> Advice | None:
     bank = house.bank()
     if house.starts_reader:
         from reasoningbank.agents.capture_queue import waiting
@@ -82,64 +99,120 @@ def _at_start(event: Event, house: House, spaces: Spaces) -> str:
         if bank is not None or waiting(place_of(house.location)):
             _capture(event, house, spaces)
     if bank is None:
-        return ""
+        return None
     from reasoningbank.agents import recall
+    from reasoningbank.agents.lesson_line import is_rule
+    from reasoningbank.agents.session_log import forget
 
-    return _advice_text(event, house, bank, AT_START, recall.for_start(bank, spaces))
+    if event.source in _FORGETFUL:
+        forget(_session_log(event, house))
+    rules = [trouble.memory_id for trouble in _troubles(house, spaces) if trouble.rule]
+    hits = [*_lost(event, house, bank, spaces), *recall.for_start(bank, spaces, rules)]
+    if event.source == _RESUMED:
+        hits = [hit for hit in hits if is_rule(hit)]
+    return _advice(event, house, bank, AT_START, _each_once(hits))
 
 
-def _at_prompt(event: Event, house: House, spaces: Spaces) -> str:
+def _at_prompt(event: Event, house: House, spaces: Spaces) -> Advice | None:
     bank = house.bank()
     if bank is None:
-        return ""
+        return None
     from reasoningbank.agents import recall
     from reasoningbank.learn.ingest.text import digest_of, own_words_out
 
-    hits = recall.for_prompt(bank, spaces, event.prompt)
+    hits = _each_once([*recall.for_prompt(bank, spaces, event.prompt), *_lost(event, house, bank, spaces)])
     asked = digest_of(" ".join(own_words_out(event.prompt).split()))
-    return _advice_text(event, house, bank, FOR_PROMPT, hits, asked)
+    return _advice(event, house, bank, FOR_PROMPT, hits, asked)
 
 
 def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
     command, path = _command(event), _edited_file(event)
-    troubles = _troubles(house, spaces) if command or path else []
+    troubles = _troubles(house, spaces) if (command or path) and house.policy.warn != OFF else []
     if not troubles:
-        return ""
-    from reasoningbank.agents.matching import before_command, before_edit
+        return _output(event, None, house, spaces)
+    from reasoningbank.agents.matching import before_command, before_edit, same_command
 
-    ids = before_command(command, troubles) if command else before_edit(path, event.cwd, troubles)
-    bank = house.bank() if ids else None
+    exact = same_command(command, troubles, event.cwd) if command else []
+    near = before_command(command, troubles, event.cwd) if command else before_edit(path, event.cwd, troubles)
+    bank = house.bank() if exact or near else None
     if bank is None:
-        return ""
-    from reasoningbank.agents import recall
+        return _output(event, None, house, spaces)
+    from reasoningbank.agents import recall, refusal
 
-    return _advice_text(event, house, bank, BEFORE_TOOL, recall.by_ids(bank, spaces, ids))
+    hits = recall.by_ids(bank, spaces, list(dict.fromkeys((*exact, *near))))
+    against = [hit for hit in hits if hit.id in exact and refusal.has_earned_it(hit)]
+    way = refusal.way_of(house.policy.warn, host_named(event.agent))
+    if not against or way == AFTER:
+        return _output(event, _advice(event, house, bank, BEFORE_TOOL, hits), house, spaces)
+    key = refusal.call_key(event.tool, command or path)
+    refused = refusal.refuse_once(_session_log(event, house), key, against, house.policy, house.now)
+    if refused is None:
+        return _output(event, None, house, spaces)
+    return refusal_line(event.agent, event.named, refused.text, asks_user=way == ASK)
 
 
-def _after_failure(event: Event, house: House, spaces: Spaces) -> str:
+def _after_failure(event: Event, house: House, spaces: Spaces) -> Advice | None:
     from reasoningbank.agents.matching import after_failure, says_something
-    from reasoningbank.learn.ingest.text import own_words_out
+    from reasoningbank.learn.ingest.text import injected_out
     from reasoningbank.learn.offline.failure_kind import message
 
-    error = own_words_out(event.failure or "")
+    error = injected_out(event.failure or "")
     bank = None if event.interrupted or not says_something(message(error)) else house.bank()
     if bank is None:
-        return ""
+        return None
     from reasoningbank.agents import recall
 
     command = _command(event) or event.tool
     ids = after_failure(command, error, _troubles(house, spaces))
     hits = recall.by_ids(bank, spaces, ids) or recall.for_failure(bank, spaces, command, error)
-    return _advice_text(event, house, bank, AFTER_FAILURE, hits)
+    return _advice(event, house, bank, AFTER_FAILURE, hits)
 
 
-def _advice_text(
+def _advice(
     event: Event, house: House, bank: Bank, heading: str, hits: Sequence[Remembered], prompt: str = ""
-) -> str:
+) -> Advice:
     from reasoningbank.agents.advice import Moment, say
 
     moment = Moment(heading=heading, now=house.now, prompt=prompt, holdout=bank.holdout)
-    return say(place_of(house.location).session_log(event.agent, event.session), hits, house.policy, moment)
+    return say(_session_log(event, house), hits, house.policy, moment)
+
+
+def _session_log(event: Event, house: House) -> SessionLog:
+    from reasoningbank.agents.session_log import SessionLog
+
+    return SessionLog(
+        path=place_of(house.location).session_log(event.agent, event.session),
+        now=house.now,
+        call=event.call,
+        delivery=house.delivery,
+        pending_s=house.policy.deadline_ms / 1_000,
+    )
+
+
+def _lost(event: Event, house: House, bank: Bank, spaces: Spaces) -> list[Remembered]:
+    """What the session was told before its context was compacted, unless something was said since."""
+    from reasoningbank.agents import recall
+    from reasoningbank.agents.session_log import lost_in
+
+    lost = lost_in(_session_log(event, house))
+    return recall.by_ids(bank, spaces, lost) if lost else []
+
+
+def _what_is_owed(event: Event, house: House, spaces: Spaces) -> Advice | None:
+    """What was found for the prompt that is being worked on, and came too late for it."""
+    from reasoningbank.agents.session_log import owed_in
+
+    owed = owed_in(_session_log(event, house)) if event.session else ()
+    bank = house.bank() if owed else None
+    if bank is None:
+        return None
+    from reasoningbank.agents import recall
+
+    return _advice(event, house, bank, FOR_PROMPT, recall.by_ids(bank, spaces, owed))
+
+
+def _each_once(hits: Sequence[Remembered]) -> list[Remembered]:
+    return list({hit.id: hit for hit in hits}.values())
 
 
 def _troubles(house: House, spaces: Spaces) -> list[Trouble]:
@@ -186,10 +259,14 @@ def _write_down(event: Event, house: House) -> Event:
 
 def _capture(event: Event, house: House, spaces: Spaces) -> None:
     """Note that the session is to be read, and see to it that somebody does."""
-    if not event.session or event.inside_subagent:
+    if not event.session or event.kind == events.SUBAGENT_START:
         return
     from reasoningbank.agents.capture_queue import leave_note, start_reader
 
     place = place_of(house.location)
+    if event.kind == events.BEFORE_COMPACTION:
+        from reasoningbank.agents.session_log import forget
+
+        forget(_session_log(event, house))
     leave_note(place, event, spaces.own, house.now)
     start_reader(place, house.location.absolute_url)

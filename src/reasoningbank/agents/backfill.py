@@ -14,7 +14,8 @@ from pathlib import Path
 
 from reasoningbank.agents import transcripts
 from reasoningbank.agents.capture_queue import CaptureNote
-from reasoningbank.agents.capture_worker import IDLE_S, read_session
+from reasoningbank.agents.capture_session import read_session
+from reasoningbank.agents.capture_worker import IDLE_S
 from reasoningbank.agents.install.targets import Places
 from reasoningbank.agents.namespaces import spaces_of
 from reasoningbank.agents.policy import HookPolicy

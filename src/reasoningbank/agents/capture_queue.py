@@ -1,19 +1,16 @@
 """Queue of sessions to be captured: a synced note for each, and the start of the one worker that reads them.
 
-A hook writes a note, which outlives the agent and the machine, and starts a reader that belongs to nobody: a session of
-its own, no terminal, no streams. The lock that makes it the only one is taken before it is started and handed to it, so
-that a hundred hooks at once start one. Whatever a reader leaves behind, the next one finds.
+A hook writes a note, which outlives the agent and the machine, and starts a reader that belongs to nobody. Whatever a
+reader leaves behind, the next one finds.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from reasoningbank.agents.events import SESSION_END, SESSION_START
+from reasoningbank.agents.detached import start_detached
+from reasoningbank.agents.events import SESSION_END, SESSION_START, SUBAGENT_STOP
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.state_dir import StateDir, make_room, write_whole
 from reasoningbank.core.frozen import dataclass
@@ -31,6 +28,8 @@ class CaptureNote:
     ended: bool
     """The session is over: its last task will not go on."""
     at: float
+    parent: str | None = None
+    """Of a subagent's run: the transcript of the session that started it."""
 
 
 def leave_note(place: StateDir, event: Event, namespace: str, now: float) -> None:
@@ -39,8 +38,9 @@ def leave_note(place: StateDir, event: Event, namespace: str, now: float) -> Non
         "session": event.session,
         "transcript": event.transcript,
         "namespace": namespace,
-        "ended": event.kind == SESSION_END,
+        "ended": event.kind in (SESSION_END, SUBAGENT_STOP),
         "at": now,
+        "parent": event.parent_transcript,
     }
     # A session that begins has nothing to lose yet.
     durable = event.kind != SESSION_START
@@ -78,6 +78,7 @@ def note_in(path: Path) -> CaptureNote | None:
             namespace=str(told["namespace"]),
             ended=bool(told["ended"]),
             at=float(told["at"]),
+            parent=str(told["parent"]) if told.get("parent") else None,
         )
     except (OSError, ValueError, TypeError, KeyError):
         return None
@@ -89,24 +90,5 @@ def start_reader(place: StateDir, bank: str) -> bool:
     lock = hold(place.work_lock)
     if lock is None:
         return False
-    command = [sys.executable, "-m", "reasoningbank.agents.capture_worker", bank]
-    nowhere = subprocess.DEVNULL
-    try:
-        if sys.platform == "win32":
-            os.close(lock)
-            detached = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
-            subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, creationflags=detached)  # noqa: S603 - our own program
-            return True
-        subprocess.Popen(  # noqa: S603 - our own program
-            [*command, str(lock)],
-            stdin=nowhere,
-            stdout=nowhere,
-            stderr=nowhere,
-            cwd=place.folder,
-            start_new_session=True,
-            pass_fds=(lock,),
-        )
-    finally:
-        if sys.platform != "win32":
-            os.close(lock)
+    start_detached("reasoningbank.agents.capture_worker", [bank], lock, place.folder)
     return True

@@ -14,15 +14,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
-from reasoningbank.agents import session_writer
 from reasoningbank.agents.capture_queue import CaptureNote, take_notes
+from reasoningbank.agents.capture_session import read_session
 from reasoningbank.agents.known_failures import refresh
-from reasoningbank.agents.reading import TranscriptCursor, read_transcript
-from reasoningbank.agents.session_log import entries_in
-from reasoningbank.agents.state_dir import StateDir, make_room, place_of, write_whole
+from reasoningbank.agents.namespaces import USER_NAMESPACE
+from reasoningbank.agents.state_dir import StateDir, make_room, place_of
 from reasoningbank.bank.bank import Bank
 from reasoningbank.config import locate
 from reasoningbank.core.errors import BankError, InvalidInput
@@ -91,7 +89,7 @@ def work(location: Location, place: StateDir, *, clock: Callable[[], float], ove
                 read_session(bank, place, note, now=clock())
         learn(bank, over)
         index_rest(bank, over)
-        for namespace in dict.fromkeys(note.namespace for _, note in notes):
+        for namespace in dict.fromkeys((*(note.namespace for _, note in notes), USER_NAMESPACE)):
             refresh(bank.context, place, namespace)
     tidy(place, clock())
 
@@ -137,56 +135,6 @@ def _is_there(note: CaptureNote) -> bool:
     return note.transcript is not None and Path(note.transcript).is_file()
 
 
-def read_session(bank: Bank, place: StateDir, note: CaptureNote, *, now: float, eager: bool | None = None) -> int:
-    """Keep what a session's transcript tells since it was last read; says how many tasks that were.
-
-    `eager` queues a task before it is over, by default where distilling costs nothing.
-    """
-    if note.transcript is None:
-        return 0
-    eager = not bank.learning.patient if eager is None else eager
-    cursor_file = place.cursor(note.agent, note.session)
-    read = read_transcript(
-        Path(note.transcript),
-        _cursor_in(cursor_file),
-        agent=note.agent,
-        session=note.session,
-        namespace=note.namespace,
-    )
-    groups = session_writer.shown_by_prompt(entries_in(place.session_log(note.agent, note.session)))
-    context = bank.context
-    for task in read.tasks:
-        shown = session_writer.shown_for(task.episode, groups)
-        if not session_writer.is_worth_keeping(task.episode) and not shown:
-            continue
-        # One task that cannot be kept costs itself and not the others.
-        with suppress(InvalidInput):
-            kept = session_writer.keep(context, task, eager=eager)
-            over = note.ended or task.next_words is not None
-            session_writer.charge(context, kept, shown, over=over)
-            if over:
-                session_writer.end(context, kept, task)
-    state = {
-        **asdict(read.cursor),
-        "agent": note.agent,
-        "session": note.session,
-        "transcript": note.transcript,
-        "namespace": note.namespace,
-        "open": bool(read.tasks) and not note.ended,
-        "at": now,
-    }
-    write_whole(cursor_file, json.dumps(state))
-    return len(read.tasks)
-
-
-def _cursor_in(path: Path) -> TranscriptCursor:
-    try:
-        told = json.loads(path.read_text("utf-8"))
-        return TranscriptCursor(offset=int(told["offset"]), mark=str(told["mark"]), prompt=str(told["prompt"]))
-    except (OSError, ValueError, TypeError, KeyError):
-        return TranscriptCursor()
-
-
 def _idle(place: StateDir, now: float) -> list[CaptureNote]:
     """Sessions that went silent without an end, as notes that end them."""
     found = []
@@ -203,6 +151,7 @@ def _idle(place: StateDir, now: float) -> list[CaptureNote]:
                         namespace=str(told["namespace"]),
                         ended=True,
                         at=now,
+                        parent=str(told["parent"]) if told.get("parent") else None,
                     )
                 )
         except (OSError, ValueError, TypeError, KeyError):

@@ -16,7 +16,7 @@ from reasoningbank.agents import events
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.state_dir import make_room
 from reasoningbank.files import hold
-from reasoningbank.learn.ingest.text import own_words_out
+from reasoningbank.learn.ingest.text import words_of
 
 LONGEST_WAIT_S = 0.25
 LONGEST_TEXT_CHARS = 20_000
@@ -32,7 +32,8 @@ def write_down(path: Path, event: Event, clean: Callable[[str], str], now: float
         return
     try:
         size = os.fstat(descriptor).st_size
-        records = list(_records(event, lambda text: clean(own_words_out(text))[:LONGEST_TEXT_CHARS], f"{size}"))
+        speaker = "user" if event.kind == events.PROMPT else "tool"
+        records = list(_records(event, lambda text: clean(words_of(speaker, text))[:LONGEST_TEXT_CHARS], f"{size}"))
         if not records or size > MOST_BYTES:
             return
         told = "".join(

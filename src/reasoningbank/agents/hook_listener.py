@@ -31,7 +31,7 @@ def serve_hooks(bank: Bank, location: Location, *, after_s: float = 0.0) -> Iter
         from reasoningbank.agents.hook_server import HookServer
 
         with suppress(OSError):
-            started.append(HookServer(bank, location))
+            started.append(HookServer(location, bank=bank))
 
     starter = threading.Thread(target=start, name="reasoningbank-hooks-start", daemon=True)
     starter.start()

@@ -10,6 +10,7 @@ from reasoningbank.agents.answer import House, answer_event
 from reasoningbank.agents.output import output_line
 from reasoningbank.agents.payload import event_from
 from reasoningbank.agents.policy import policy_from
+from reasoningbank.agents.session_log import Delivery
 
 if TYPE_CHECKING:
     from reasoningbank.bank.bank import Bank
@@ -17,8 +18,17 @@ if TYPE_CHECKING:
 
 
 def answer(
-    location: Location, agent: str, named: str | None, raw: bytes, *, namespace: str | None, hooks: str, cwd: str
+    location: Location,
+    agent: str,
+    named: str | None,
+    raw: bytes,
+    *,
+    namespace: str | None,
+    hooks: str,
+    cwd: str,
+    delivery: Delivery | None = None,
 ) -> str:
+    """What to print. Whoever gives a `delivery` confirms it when that is done; else it counts as printed."""
     try:
         data = json.loads(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -32,6 +42,7 @@ def answer(
         policy=policy_from(hooks),
         namespace=namespace,
         now=time.time(),
+        delivery=delivery,
     )
     return answer_event(event, house)
 

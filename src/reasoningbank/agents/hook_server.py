@@ -1,8 +1,8 @@
 """Answers hooks from a running server, so that they need not open a bank, an index and a model each time.
 
-No process of our own: `serve` and `serve --mcp` listen on a socket in the folder beside the bank, which only this user
-may enter. Nothing is loaded before the first hook asks; while it loads, hooks are told so and answer by themselves.
-When the server goes, its socket goes with it, or is removed by the next hook that finds nobody there.
+`serve`, `serve --mcp` and the helper (`agents.hook_helper`) listen on a socket in the folder beside the bank, which
+only this user may enter. While one loads, hooks are told so and wait for it within their deadline. When the server
+goes, its socket goes with it, or is removed by the next hook that finds nobody there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,8 @@ from reasoningbank.agents.state_dir import make_room, place_of
 
 if TYPE_CHECKING:
     from reasoningbank.agents.answer import House
+    from reasoningbank.agents.payload import Event
+    from reasoningbank.agents.session_log import Delivery
     from reasoningbank.bank.bank import Bank
     from reasoningbank.location import Location
 
@@ -34,17 +36,32 @@ PIECE_BYTES = 65_536
 LONGEST_HEAD_BYTES = 100_000
 LONGEST_EVENT_BYTES = 8_000_000
 LONGEST_ADDRESS_BYTES = 100
+LONGEST_LOADING_S = 20.0
+"""That an event waits for the bank; a hook that waits no longer finds its answer kept for the next event."""
 NEED_THE_INDEX = frozenset({"UserPromptSubmit", "PostToolUseFailure"})
 
 
 class HookServer:
-    def __init__(self, bank: Bank, location: Location) -> None:
-        self._bank = bank
+    def __init__(
+        self,
+        location: Location,
+        *,
+        bank: Bank | None = None,
+        open_bank: Callable[[], Bank] | None = None,
+        listening: tuple[socket.socket, Path] | None = None,
+    ) -> None:
+        """A bank, or how to open it. `listening` is a socket that somebody has bound already, and where."""
+        self._open_bank = open_bank
         self._location = location
-        self._path = place_of(location).folder / f"warm-{os.getpid()}.sock"
-        self._listener = _bind(self._path)
+        path = place_of(location).warm_socket(os.getpid())
+        self._listener, self._path = listening or (bind(path), path)
+        self._bank = bank
+        self._failure = ""
         self._loading = threading.Lock()
         self._loaded = False
+        self._tried = threading.Event()
+        self.heard_at = time.monotonic()
+        """When a hook last asked for something."""
         for number in range(LISTENERS):
             threading.Thread(target=self._listen, name=f"reasoningbank-hooks-{number}", daemon=True).start()
 
@@ -67,25 +84,34 @@ class HookServer:
                     self._talk(connection)
 
     def _talk(self, connection: socket.socket) -> None:
-        asked, raw = _read_request(connection)
-        answer = self._answer(asked, raw)
-        connection.settimeout(TALK_S)
-        connection.sendall(json.dumps(answer).encode("ascii"))
-
-    def _answer(self, asked: dict[str, Any], raw: bytes) -> dict[str, Any]:
-        from reasoningbank.agents.answer import House, answer_event
-        from reasoningbank.agents.events import SESSION_START
+        """Answer one event. A hook that has given up meanwhile leaves what was to be said to the session's next."""
         from reasoningbank.agents.payload import event_from
-        from reasoningbank.agents.policy import policy_from
-        from reasoningbank.core.errors import BankError
+        from reasoningbank.agents.session_log import Delivery
 
+        asked, raw = _read_request(connection)
+        self.heard_at = time.monotonic()
         data = json.loads(raw.decode("utf-8", "replace"))
         event = event_from(str(asked["agent"]), data, named=asked.get("event"), cwd=str(asked["cwd"]))
         if event is None:
-            return {}
-        if event.kind in NEED_THE_INDEX and not self._loaded:
-            self._load()
-            return {"busy": True}
+            _send(connection, {})
+            return
+        if self._bank is None or (event.kind in NEED_THE_INDEX and not self._loaded):
+            self.load()
+            _send(connection, {"loading": True})
+            self._tried.wait(LONGEST_LOADING_S)
+        delivery = Delivery(str(asked.get("turn") or ""))
+        if not _send(connection, self._answer(event, asked, delivery)):
+            delivery.drop()
+
+    def _answer(self, event: Event, asked: Mapping[str, Any], delivery: Delivery) -> dict[str, Any]:
+        """`log` is where the hook notes that it has printed what was said: only it can know."""
+        from reasoningbank.agents.answer import House, answer_event
+        from reasoningbank.agents.events import SESSION_START
+        from reasoningbank.agents.policy import policy_from
+        from reasoningbank.core.errors import BankError
+
+        if self._bank is None:
+            return {"failed": self._failure}
         house = House(
             location=self._location,
             bank=lambda: self._bank,
@@ -93,30 +119,38 @@ class HookServer:
             namespace=asked.get("namespace") or None,
             now=time.time(),
             starts_reader=False,
+            delivery=delivery if delivery.turn else None,
         )
         try:
-            return {"said": answer_event(event, house)}
+            said = answer_event(event, house)
+            return {"said": said, "log": None if delivery.log is None else str(delivery.log)}
         except (BankError, OSError) as error:
             # The hook meets the same, and knows how to tell.
             return {"failed": str(error)}
         finally:
             # Somebody works here now: the first prompt is not far.
-            self._load()
+            self.load()
             if event.kind == SESSION_START:
                 self._note_namespace(event.cwd, house)
 
-    def _load(self) -> None:
+    def load(self) -> None:
+        """Begin to open the bank and its index, unless that is done or under way."""
         if not self._loaded and self._loading.acquire(blocking=False):
+            self._tried.clear()
             threading.Thread(target=self._search_once, name="reasoningbank-hooks-loading", daemon=True).start()
 
     def _search_once(self) -> None:
         from reasoningbank.core.errors import BankError
 
         try:
-            with suppress(BankError, OSError):
-                self._bank.search("what is known here", noted=False)
-                self._loaded = True
+            bank = self._bank if self._open_bank is None else self._open_bank()
+            if bank is not None:
+                bank.search("what is known here", noted=False)
+                self._bank, self._loaded = bank, True
+        except (BankError, OSError) as error:
+            self._failure = str(error)
         finally:
+            self._tried.set()
             self._loading.release()
 
     def _note_namespace(self, cwd: str, house: House) -> None:
@@ -127,10 +161,21 @@ class HookServer:
 
         def follow() -> None:
             with suppress(BankError, OSError):
-                own = spaces_of(cwd, house.policy, house.namespace).own
-                refresh(self._bank.context, place_of(self._location), own)
+                for namespace in spaces_of(cwd, house.policy, house.namespace).read:
+                    if self._bank is not None:
+                        refresh(self._bank.context, place_of(self._location), namespace)
 
         threading.Thread(target=follow, name="reasoningbank-hooks-troubles", daemon=True).start()
+
+
+def _send(connection: socket.socket, told: Mapping[str, Any]) -> bool:
+    """Whether the hook was still there to hear it."""
+    connection.settimeout(TALK_S)
+    try:
+        connection.sendall(json.dumps(told).encode("ascii") + b"\n")
+    except OSError:
+        return False
+    return True
 
 
 def _read_request(connection: socket.socket) -> tuple[dict[str, Any], bytes]:
@@ -155,10 +200,11 @@ def _read_request(connection: socket.socket) -> tuple[dict[str, Any], bytes]:
     return asked, bytes(said[:size])
 
 
-def _bind(path: Path) -> socket.socket:
+def bind(path: Path) -> socket.socket:
+    """A socket that listens there. Those of servers that are gone are cleared away."""
     make_room(path)
     for other in path.parent.glob("warm-*.sock"):
-        if not _is_alive(other):
+        if not is_alive(other):
             other.unlink(missing_ok=True)
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -186,7 +232,7 @@ def _address(path: Path) -> Iterator[str]:
         os.close(folder)
 
 
-def _is_alive(path: Path) -> bool:
+def is_alive(path: Path) -> bool:
     try:
         os.kill(int(path.stem.partition("-")[2]), 0)
     except (ValueError, ProcessLookupError):

@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from reasoningbank.agents.known_failures_file import Trouble, told_in
+from reasoningbank.agents.quoted_commands import quoted_commands
 from reasoningbank.agents.state_dir import StateDir, write_whole
 from reasoningbank.context import BankContext
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Memory, Outcome, State
 from reasoningbank.learn.offline.failure_kind import FIX, LONGEST_KNOWN_CHARS, kind, message, reads_as_failure
+from reasoningbank.learn.offline.wishes import PREFERENCE
 from reasoningbank.ports import Reader
 
 MOST_TROUBLES = 2_000
@@ -24,12 +26,13 @@ MOST_CHANGES = 5_000
 """To follow; behind by more, the view is made anew."""
 PAGE = 1_000
 MOST_SCANNED = 100_000
-_QUOTED = pattern(r"`([^`\n]{2,400})`")
 _PATH = pattern(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,8}\b")
 
 
 def trouble_in(memory: Memory) -> Trouble | None:
-    """What a memory warns of or mends; None when it does neither."""
+    """What a memory warns of or mends, or the rule that it is; None when it is none of these."""
+    if memory.state is State.ACTIVE and PREFERENCE in memory.tags:
+        return Trouble(memory_id=memory.id, action="", rule=memory.content)
     warns = memory.outcome is Outcome.FAILURE
     if memory.state is not State.ACTIVE or not (warns or FIX in memory.tags):
         return None
@@ -42,16 +45,20 @@ def trouble_in(memory: Memory) -> Trouble | None:
             signature=str(kept.get("signature", "")),
             worked=str(kept.get("worked", "")),
             files=files,
+            goal=str(kept.get("goal", "")),
+            names=tuple(map(str, kept.get("names", ()))),
+            first=str(kept.get("first", "")),
         )
-    # Written by a person or a model: the first command that it quotes, and the first line that reads like a failure.
+    # Written by a person or a model: the command that it advises against, and the first line that reads like a failure.
     text = f"{memory.title}\n{memory.description}\n{memory.content}"
-    action = next(iter(_QUOTED.findall(text)), "") if warns else ""
+    action, worked = quoted_commands(text) if warns else ("", "")
     said = next((line for line in text.splitlines() if reads_as_failure(line)), "")
     if not (action or said or files):
         return None
     return Trouble(
         memory_id=memory.id,
         action=action[:LONGEST_KNOWN_CHARS],
+        worked=worked[:LONGEST_KNOWN_CHARS],
         signature=kind(message(said)) if said else "",
         files=files,
     )
@@ -76,7 +83,10 @@ def refresh(context: BankContext, place: StateDir, namespace: str) -> int:
         followed = None if told is None else _follow(context, reader, namespace, *told)
         found = dict(_scan(reader, namespace)) if followed is None else followed
     newest = dict(islice(found.items(), MOST_TROUBLES))
-    rows = [[t.memory_id, t.action, t.signature, t.worked, list(t.files)] for t in newest.values()]
+    rows = [
+        [t.memory_id, t.action, t.signature, t.worked, list(t.files), t.goal, t.rule, list(t.names), t.first]
+        for t in newest.values()
+    ]
     write_whole(path, json.dumps({"namespace": namespace, "applied": head, "troubles": rows}))
     return len(newest)
 

@@ -1,4 +1,4 @@
-"""Known failures of a namespace, as a file that a hook can read without opening the bank.
+"""Known failures of a namespace and the rules of its user, as a file that a hook can read without opening the bank.
 
 It only names memories; what is shown comes from the records, so one that was forgotten since is not shown.
 """
@@ -22,6 +22,14 @@ class Trouble:
     worked: str = ""
     files: tuple[str, ...] = ()
     """Files that the warning is about."""
+    goal: str = ""
+    """What the action was for, where the lesson knows."""
+    rule: str = ""
+    """What the user said, where it is no failure but a rule."""
+    names: tuple[str, ...] = ()
+    """Names without which a failure of this kind is another one."""
+    first: str = ""
+    """What had to be done before the same action worked: the action itself was right."""
 
 
 def known_troubles(place: StateDir, namespace: str) -> list[Trouble]:
@@ -38,9 +46,17 @@ def told_in(path: Path, namespace: str) -> tuple[int, dict[str, Trouble]] | None
             return None
         rows = {
             str(memory_id): Trouble(
-                memory_id=str(memory_id), action=action, signature=signature, worked=worked, files=tuple(files)
+                memory_id=str(memory_id),
+                action=action,
+                signature=signature,
+                worked=worked,
+                files=tuple(files),
+                goal=goal,
+                rule=rule,
+                names=tuple(names),
+                first=first,
             )
-            for memory_id, action, signature, worked, files in told["troubles"]
+            for memory_id, action, signature, worked, files, goal, rule, names, first in told["troubles"]
         }
         return int(told["applied"]), rows
     except (OSError, ValueError, TypeError, KeyError):

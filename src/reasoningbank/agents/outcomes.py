@@ -19,6 +19,7 @@ _TAKEN_BACK = re.compile(
     r"\bgit\b[^|;&\n]*\b(?:checkout (?:HEAD )?-- |restore (?!--staged)|revert\b|reset --hard"
     r"|stash\b(?! (?:pop|apply|list|show)))"
 )
+CONTENT, CORRECTED = "The user was content.", "The user corrected it."
 _EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch", "edit_file", "search_replace")
 _LONGEST_READ_CHARS = 4_000
 _QUOTE_CHARS = 160
@@ -45,6 +46,11 @@ def verdict_on(episode: Episode, next_words: str | None) -> Verdict:
     return tested or _by_trace(episode)
 
 
+def is_by_words(verdict: Verdict) -> bool:
+    """Whether the user was content with the work, or corrected it, in so many words."""
+    return verdict.reason in (CONTENT, CORRECTED)
+
+
 def _by_trace(episode: Episode) -> Verdict:
     back = taken_back(episode.steps)
     if back is not None:
@@ -58,9 +64,9 @@ def _by_trace(episode: Episode) -> Verdict:
 
 def _verdict_in_words(words: str) -> Verdict | None:
     if thanks(words):
-        return _sure(VerdictOutcome.SUCCESS, "The user was content.", words, WORDS_CERTAINTY)
+        return _sure(VerdictOutcome.SUCCESS, CONTENT, words, WORDS_CERTAINTY)
     if corrects(words):
-        return _sure(VerdictOutcome.FAILURE, "The user corrected it.", words, WORDS_CERTAINTY)
+        return _sure(VerdictOutcome.FAILURE, CORRECTED, words, WORDS_CERTAINTY)
     return None
 
 

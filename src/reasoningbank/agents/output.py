@@ -1,6 +1,6 @@
 """Prints a hook's answer in the shape that each agent reads.
 
-Never a decision: no permission, no block, no changed input. Advice only, or nothing.
+No permission is ever given and no input changed: advice, a refusal with its reason, or nothing.
 """
 
 from __future__ import annotations
@@ -12,5 +12,11 @@ from reasoningbank.agents.hosts import host_named
 
 def output_line(agent: str, kind: str, context: str = "", notice: str = "") -> str:
     """One line of JSON in plain ASCII, whatever the locale; "" prints nothing at all."""
-    told = host_named(agent).answer(kind, context, notice)
+    host = host_named(agent)
+    told = host.answer(kind, context, notice if host.shows_notices else "")
     return json.dumps(told) if told else ""
+
+
+def refusal_line(agent: str, kind: str, reason: str, *, asks_user: bool) -> str:
+    """The same for a call that is held back; the reason says all that there is to say."""
+    return json.dumps(host_named(agent).refusal(kind, reason, asks_user=asks_user))

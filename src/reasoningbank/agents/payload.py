@@ -12,6 +12,7 @@ from typing import Any
 
 from reasoningbank.agents.events import AFTER_FAILURE, AFTER_TOOL
 from reasoningbank.agents.hosts import host_named
+from reasoningbank.agents.hosts.host import Host
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 
@@ -27,6 +28,7 @@ class Event:
     named: str
     """As the agent calls it, which an answer must repeat: a tool that failed may come as one that was used."""
     session: str
+    """Of a subagent its own, which names that of the agent that started it."""
     cwd: str
     transcript: str | None = None
     prompt: str = ""
@@ -39,27 +41,33 @@ class Event:
     failure: str | None = None
     """What went wrong, when something did."""
     interrupted: bool = False
-    inside_subagent: bool = False
+    source: str = ""
+    """Why a session starts: startup, resume, clear, compact."""
+    parent_transcript: str | None = None
+    """Inside a subagent, the transcript of the agent that started it."""
 
 
 def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Event | None:
     """None for events that are nothing to us. `named` is the event where the agent does not name it itself."""
     if not isinstance(data, Mapping):
         return None
-    kind = host_named(agent).event_kind(_text(data, "hook_event_name") or named or "")
+    host = host_named(agent)
+    kind = host.event_kind(_text(data, "hook_event_name") or named or "")
     if kind is None:
         return None
-    called, output = kind, _output(data)
-    failure = _failure(kind, data, output)
+    called, output, inside = kind, _output(data), subagent_name(_text(data, "agent_id"))
+    session = _text(data, "session_id") or _text(data, "conversation_id")
+    transcript = _text(data, "transcript_path") or None
+    failure = _failure(host, kind, data, output)
     if kind == AFTER_TOOL and failure is not None:
         kind = AFTER_FAILURE
     return Event(
         agent=agent,
         kind=kind,
         named=called,
-        session=_text(data, "session_id") or _text(data, "conversation_id"),
+        session=f"{session}/{inside}" if inside else session,
         cwd=_text(data, "cwd") or _first_root(data) or cwd,
-        transcript=_text(data, "transcript_path") or None,
+        transcript=(_text(data, "agent_transcript_path") or None) if inside else transcript,
         prompt=_text(data, "prompt"),
         tool=_text(data, "tool_name") or ("Shell" if _text(data, "command") else ""),
         tool_input=_tool_input(data),
@@ -67,8 +75,14 @@ def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Even
         output=output,
         failure=failure,
         interrupted=data.get("is_interrupt") is True or data.get("status") == "aborted",
-        inside_subagent=bool(_text(data, "agent_id")),
+        source=_text(data, "source"),
+        parent_transcript=transcript if inside else None,
     )
+
+
+def subagent_name(agent_id: str) -> str:
+    """As the transcript of a subagent's run is called; "" for no subagent."""
+    return f"agent-{agent_id}" if agent_id else ""
 
 
 def _text(data: Mapping[str, Any], name: str) -> str:
@@ -86,8 +100,18 @@ def _tool_input(data: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(given, str):
         given = _read(given)
     if isinstance(given, Mapping):
-        return given
+        return _edits(given.get("command")) or given
     return {name: data[name] for name in ("command", "file_path") if isinstance(data.get(name), str)}
+
+
+def _edits(command: object) -> Mapping[str, Any]:
+    """A patch as the files that it edits, which is what is known about files; nothing for any other command."""
+    if not isinstance(command, str) or "*** Begin Patch" not in command:
+        return {}
+    from reasoningbank.learn.ingest.patches import edits_in, patch_in
+
+    paths = [edit.path for edit in edits_in(patch_in(command))]
+    return {"file_path": paths[0], "file_paths": paths} if paths else {}
 
 
 def _output(data: Mapping[str, Any]) -> str:
@@ -109,12 +133,13 @@ def _plain(value: object) -> str:
     return ""
 
 
-def _failure(kind: str, data: Mapping[str, Any], output: str) -> str | None:
+def _failure(host: Host, kind: str, data: Mapping[str, Any], output: str) -> str | None:
     if kind == AFTER_FAILURE:
         return _text(data, "error") or _text(data, "error_message") or output
     if kind != AFTER_TOOL:
         return None
-    return output if _says_failed(data.get("tool_response", data.get("tool_output")), output) else None
+    told = _says_failed(data.get("tool_response", data.get("tool_output")), output)
+    return output if told or host.has_failed(data, output) else None
 
 
 def _says_failed(response: object, output: str) -> bool:

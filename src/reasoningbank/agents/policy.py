@@ -11,6 +11,9 @@ from typing import Any
 from reasoningbank.core.frozen import dataclass, replace
 
 OFF = "off"
+DENY_ONCE, ASK, AFTER = "deny-once", "ask", "after"
+WARN = (DENY_ONCE, ASK, AFTER, OFF)
+"""How a call that is known to go wrong is warned of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,11 +23,17 @@ class HookPolicy:
     session_tokens: int = 1_200
     deadline_ms: int = 1_500
     """After which a hook says nothing and ends."""
+    warn: str = DENY_ONCE
+    """One of `WARN`: refuse it once, have the user asked, say it together with the result, or nothing."""
+    helper_seconds: int = 600
+    """How long the process that keeps the bank warm stays after the last event; 0 starts none."""
     branch: bool = False
     """Whether each branch but the main one has a namespace of its own, beside the repository's."""
 
 
-_FIELDS = {"prompt": "prompt_tokens", "session": "session_tokens", "deadline_ms": "deadline_ms"}
+_FIELDS = {
+    "prompt": "prompt_tokens", "session": "session_tokens", "deadline_ms": "deadline_ms", "helper": "helper_seconds",
+}  # fmt: skip
 _MOST = 100_000
 
 
@@ -34,6 +43,8 @@ def policy_from(text: str) -> HookPolicy:
         name, _, value = word.strip().partition("=")
         if name == "branch":
             policy = replace(policy, branch=value not in ("0", "no", "off"))
+        elif name == "warn" and value.strip() in WARN:
+            policy = replace(policy, warn=value.strip())
         elif name in _FIELDS and value.strip().isdecimal():
             numbers: dict[str, Any] = {_FIELDS[name]: min(int(value), _MOST)}
             policy = replace(policy, **numbers)

@@ -9,24 +9,30 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
 from reasoningbank.agents.hosts import host_named
+from reasoningbank.agents.hosts.host import TranscriptReader
+from reasoningbank.agents.private_words import hiding, private_values
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import Episode, EpisodeStep
+from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.ingest import claude_code
-from reasoningbank.learn.ingest.text import LONGEST_LINE_BYTES, parse_json, plain, private_in
+from reasoningbank.learn.ingest.text import LONGEST_LINE_BYTES, parse_json
 from reasoningbank.learn.prompting import prompt
 
 MARK_BYTES = 512
 MOST_BYTES = 256_000_000
 """Of a transcript; what is longer is read from that far before its end."""
-HIDDEN = "[private]"
+_OTHER_MARK = "kept-back"
+_MARK = pattern(r"(</?)private\b", re.IGNORECASE)
+_SPAN = pattern(rf"<{_OTHER_MARK}\b[^>]*>(.*?)(?:</{_OTHER_MARK}\s*>|\Z)", re.DOTALL)
 _OUR_PROMPTS = ("judge", "success", "failure", "unknown", "contrast", "best")
 _OUR_OPENING_CHARS = 60
 
@@ -53,19 +59,21 @@ class Read:
     cursor: TranscriptCursor
 
 
-def read_transcript(path: Path, cursor: TranscriptCursor, *, agent: str, session: str, namespace: str) -> Read:
-    """Raises OSError when the file cannot be read."""
+def read_transcript(
+    path: Path, cursor: TranscriptCursor, *, agent: str, session: str, namespace: str, parent: Path | None = None
+) -> Read:
+    """Raises OSError when the file cannot be read. `parent` is the transcript of the session that a subagent ran in."""
     if not S_ISREG(path.stat().st_mode):
         # A pipe or a device would be read for ever.
         raise FileNotFoundError(errno.ENOENT, "No such file", str(path))
     with path.open("rb") as file:
         start = _start(file, cursor)
-        lines = list(_lines(file, start))
-        hidden = _hidden(file)
+        lines = list(_lines(file, start, sidechain=parent is not None))
     records = [record for _, record in lines]
     places = {id(record): offset for offset, record in lines}
     # What hooks wrote down themselves is in the form of Claude Code, whoever the agent was.
-    reader: Any = claude_code if any(map(claude_code.is_record, records)) else host_named(agent).reader
+    reader: TranscriptReader = claude_code if any(map(claude_code.is_record, records)) else host_named(agent).reader
+    hide = hiding(_hidden(parent if parent is not None and parent.is_file() else path, reader))
     groups = [group for group in reader.tasks_in(records) if any(map(reader.prompt_of, group))]
     tasks: list[Task] = []
     for number, group in enumerate(groups):
@@ -76,7 +84,8 @@ def read_transcript(path: Path, cursor: TranscriptCursor, *, agent: str, session
         next_words = None if following is None else next(filter(None, map(reader.prompt_of, following)))
         source = None if episode.source is None else f"{agent}:{episode.source.partition(':')[2]}"
         episode = replace(episode, agent=agent, source=source)
-        tasks.append(Task(episode=_without(episode, hidden), next_words=next_words))
+        task = Task(episode=episode if parent is None else _in_nobodys_words(episode), next_words=next_words)
+        tasks.append(_without(task, hide))
     if not groups:
         return Read(tasks=(), cursor=replace(cursor, offset=start))
     first = groups[-1][0]
@@ -109,8 +118,8 @@ def _line_at(file: Any, offset: int) -> bytes:
     return line
 
 
-def _lines(file: Any, start: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Whole lines that hold an object, with where they begin."""
+def _lines(file: Any, start: int, *, sidechain: bool) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Whole lines that hold an object, with where they begin; those of a subagent's run only in its own file."""
     file.seek(start)
     offset = start
     while raw := file.readline(LONGEST_LINE_BYTES):
@@ -123,7 +132,8 @@ def _lines(file: Any, start: int) -> Iterator[tuple[int, dict[str, Any]]]:
             offset = file.tell()
             continue
         record = _record(raw)
-        if record is not None and not record.get("isSidechain"):
+        if record is not None and (sidechain or not record.get("isSidechain")):
+            record.pop("isSidechain", None)
             # What a tool returned, told a second time: it would double what a long session takes in memory.
             record.pop("toolUseResult", None)
             yield offset, record
@@ -143,41 +153,38 @@ def _is_ours(task: str) -> bool:
     return any(task.startswith(prompt(name).text.strip()[:_OUR_OPENING_CHARS]) for name in _OUR_PROMPTS)
 
 
-def _hidden(file: Any) -> list[str]:
-    """Every line that the user marked as private so far: the agent may have repeated it anywhere since."""
-    file.seek(0)
-    found: dict[str, None] = {}
-    while raw := file.readline(LONGEST_LINE_BYTES):
-        if b"<private" in raw.lower():
-            record = _record(raw)
-            text = "" if record is None else "\n".join(_typed_texts(record))
-            found.update(dict.fromkeys(private_in(text)))
-    return sorted(found, key=len, reverse=True)
+def _in_nobodys_words(episode: Episode) -> Episode:
+    """The run of a subagent: what it was asked is the agent's wording, from which nothing follows about the user."""
+    roles = {"user": "caller"}
+    return replace(
+        episode, messages=tuple({**said, "role": roles.get(said["role"], said["role"])} for said in episode.messages)
+    )
 
 
-def _typed_texts(record: Mapping[str, Any]) -> Iterator[str]:
-    """What the user may have typed: the message of a record of either format."""
-    for holder in (record.get("message"), record.get("payload")):
-        if isinstance(holder, Mapping) and (holder.get("role") == "user" or holder.get("type") == "user_message"):
-            yield plain(holder.get("content"))
-            yield plain(holder.get("message"))
+def _hidden(path: Path, reader: TranscriptReader) -> list[str]:
+    """Every value that the user marked as private so far: the agent may have used it anywhere since."""
+    spans: list[str] = []
+    with path.open("rb") as file:
+        while raw := file.readline(LONGEST_LINE_BYTES):
+            lowered = raw.lower()
+            if b"<private" in lowered or b"u003cprivate" in lowered:
+                spans += _SPAN.findall("\n".join(_typed_texts(raw, reader)))
+    return private_values(spans)
 
 
-def _without(episode: Episode, hidden: Sequence[str]) -> Episode:
-    if not hidden:
-        return episode
+def _typed_texts(raw: bytes, reader: TranscriptReader) -> Iterator[str]:
+    """What the user typed in a line, private words too: under another mark, so that the reader leaves them in."""
+    record = _record(raw)
+    marked = None if record is None else parse_json(_MARK.sub(rf"\1{_OTHER_MARK}", json.dumps(record)))
+    if marked is not None and reader.is_record(marked):
+        yield from (reader.prompt_of(turn) or "" for task in reader.tasks_in([marked]) for turn in task)
 
-    def clean(text: str) -> str:
-        for line in hidden:
-            if line in text:
-                text = text.replace(line, HIDDEN)
-            escaped = json.dumps(line, ensure_ascii=False)[1:-1]
-            if escaped in text:
-                text = text.replace(escaped, HIDDEN)
-        return text
 
+def _without(task: Task, hide: Callable[[str], str]) -> Task:
     def cleaned(step: EpisodeStep) -> EpisodeStep:
-        return replace(step, action=clean(step.action), result=clean(step.result))
+        return replace(step, action=hide(step.action), result=hide(step.result))
 
-    messages = tuple({**entry, "content": clean(str(entry.get("content", "")))} for entry in episode.messages)
-    return replace(episode, task=clean(episode.task), steps=tuple(map(cleaned, episode.steps)), messages=messages)
+    episode = task.episode
+    messages = tuple({**entry, "content": hide(str(entry.get("content", "")))} for entry in episode.messages)
+    clean = replace(episode, task=hide(episode.task), steps=tuple(map(cleaned, episode.steps)), messages=messages)
+    return replace(task, episode=clean, next_words=None if task.next_words is None else hide(task.next_words))

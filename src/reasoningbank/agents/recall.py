@@ -1,7 +1,6 @@
 """Searches the bank for each event of a coding agent's session.
 
-    session start   the preferences of the user, then what earned most trust in this repository; warnings wait for
-                    their moment
+    session start   the rules of the user, what is known to fail here and what works, then what earned most trust
     prompt          what fits the prompt; nothing when nothing does
     before a tool   a failure that is known for this command or file
     after a failure the way out that worked before
@@ -14,11 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reasoningbank.agents.known_failures import trouble_in
-from reasoningbank.agents.namespaces import USER_NAMESPACE, Spaces
+from reasoningbank.agents.lesson_line import is_rule
+from reasoningbank.agents.namespaces import Spaces
+from reasoningbank.agents.refusal import has_earned_it
+from reasoningbank.agents.user_rules import rules_in_force
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, Signal, State
+from reasoningbank.guard.envelope import TROUBLE
 from reasoningbank.learn.ingest.text import own_words_out
 from reasoningbank.learn.offline.failure_kind import FIX, message
 from reasoningbank.learn.offline.words import clip_line
@@ -26,13 +29,13 @@ from reasoningbank.ports import Reader
 from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE, Recalled
 from reasoningbank.recall.render import leading
 
-PREFERENCE = "preference"
 MOST_LOOKED_AT = 60
 """Of the newest memories of a namespace, at the start of a session."""
 MOST_SIGNALS = 200
 MOST_PAGES_OF_SIGNALS = 5
 MOST_AT_START = 6
-MOST_PREFERENCES = 3
+MOST_OF_COMMANDS = 4
+"""Of these, lessons about commands."""
 PROMPT_LIMIT = 5
 SHORTEST_PROMPT_CHARS = 12
 """A "yes" or "go on" asks for nothing."""
@@ -48,24 +51,30 @@ USED_WORTH = 0.05
 MOST_USES = 6
 
 
-def for_start(bank: Bank, spaces: Spaces) -> list[Remembered]:
-    """Without a question there is no relevance, so only what is believed counts, and nothing untrusted is shown."""
+def for_start(bank: Bank, spaces: Spaces, rules: Sequence[str] = ()) -> list[Remembered]:
+    """Without a question there is no relevance, so only what is believed counts, and nothing untrusted is shown.
+
+    `rules` are ids of rules that a view knows of; whatever else was said lately is found here.
+    """
     context = bank.context
     with context.store.read(context.tenant) as reader:
         memories = {memory.id: memory for memory in _looked_at(reader, spaces)}
+        missing = reader.get(Memory, [memory_id for memory_id in rules if memory_id not in memories])
+        memories |= {i: m for i, m in missing.items() if m.state is State.ACTIVE and m.namespace in spaces.read}
         known = context.weigh_memories(reader, list(memories.values()))
     least = least_confidence(bank)
-    believed = [hit for hit in known if _is_believed(hit, least) and not _waits_for_its_moment(hit.memory)]
-    believed.sort(key=_worth, reverse=True)
-    wishes = [hit for hit in believed if PREFERENCE in hit.tags or hit.memory.namespace == USER_NAMESPACE]
-    others = [hit for hit in believed if hit not in wishes]
-    return [*wishes[:MOST_PREFERENCES], *others][:MOST_AT_START]
+    believed = sorted((hit for hit in known if _is_believed(hit, least)), key=_worth, reverse=True)
+    said = [hit for hit in believed if is_rule(hit)]
+    others = [hit for hit in believed if not is_rule(hit) and not _waits_for_its_moment(hit)]
+    commands = [hit for hit in others if TROUBLE in hit.memory.metadata][:MOST_OF_COMMANDS]
+    rest = [hit for hit in others if TROUBLE not in hit.memory.metadata]
+    return [*rules_in_force(said), *[*commands, *rest][:MOST_AT_START]]
 
 
-def _waits_for_its_moment(memory: Memory) -> bool:
-    """Each memory is shown once a session, so what warns of a command is kept for when that command is about to run."""
-    trouble = trouble_in(memory)
-    return trouble is not None and bool(trouble.action or trouble.files)
+def _waits_for_its_moment(hit: Remembered) -> bool:
+    """What warns of a command or a file and has not earned belief is kept for when that is about to be used."""
+    trouble = trouble_in(hit.memory)
+    return trouble is not None and bool(trouble.action or trouble.files) and not has_earned_it(hit)
 
 
 def _looked_at(reader: Reader, spaces: Spaces) -> Iterator[Memory]:
@@ -117,8 +126,11 @@ def least_confidence(bank: Bank) -> float:
 
 
 def _is_believed(hit: Remembered, least: float) -> bool:
-    """Enough to be shown to somebody who did not ask for it: whoever is not trusted may answer, and not speak up."""
-    return hit.trust is not Trust.UNTRUSTED and hit.confidence.mean >= least
+    """Enough to be shown to somebody who did not ask for it: whoever is not trusted may answer, and not speak up.
+
+    What the user said holds, whatever came of the tasks since.
+    """
+    return hit.trust is not Trust.UNTRUSTED and (is_rule(hit) or hit.confidence.mean >= least)
 
 
 def for_failure(bank: Bank, spaces: Spaces, action: str, error: str) -> list[Remembered]:

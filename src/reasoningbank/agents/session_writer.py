@@ -9,27 +9,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from reasoningbank.agents.known_failures import trouble_in
-from reasoningbank.agents.matching import was_followed
+from reasoningbank.agents.following import course_of, is_followed
 from reasoningbank.agents.namespaces import USER_NAMESPACE
-from reasoningbank.agents.outcomes import verdict_on
+from reasoningbank.agents.outcomes import is_by_words, verdict_on
 from reasoningbank.agents.reading import Task
 from reasoningbank.agents.session_log import LogEntry
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import Conflict
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ids import derived_id
-from reasoningbank.core.learning import Episode
+from reasoningbank.core.learning import Episode, VerdictOutcome
 from reasoningbank.core.types import Exposure, Memory, Step, Trajectory
 from reasoningbank.learn import sessions
 from reasoningbank.learn.evidence import advice_at
 from reasoningbank.learn.import_session import records_of
 from reasoningbank.learn.ingest.text import digest_of
+from reasoningbank.learn.offline.wishes import wishes_in
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Writer
 
 FEWEST_CHARS_WITHOUT_STEPS = 40
-"""A message without any work is kept only if it is long enough to say something that lasts."""
+"""A message without any work is kept only if it is long enough to say something that lasts, or says a rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +38,14 @@ class Shown:
     rank: int
     """Among those that were shown at the same time."""
     at: float
+    call: str = ""
+    """The tool call at which it was shown; "" for one that was shown before any."""
     withheld: bool = False
     holdout: float = 0.0
 
 
 def is_worth_keeping(episode: Episode) -> bool:
-    return bool(episode.steps) or len(episode.task) >= FEWEST_CHARS_WITHOUT_STEPS
+    return bool(episode.steps) or len(episode.task) >= FEWEST_CHARS_WITHOUT_STEPS or bool(wishes_in(episode))
 
 
 def keep(context: BankContext, task: Task, *, eager: bool) -> str:
@@ -75,10 +77,11 @@ def keep(context: BankContext, task: Task, *, eager: bool) -> str:
 
 
 def charge(context: BankContext, trajectory_id: str, shown: Sequence[Shown], *, over: bool) -> None:
-    """Write down which memories the task was shown; those that are down already stay as they are.
+    """Write down which memories the task was shown, each once; those that are down already stay as they are.
 
     What was withheld from it counts once it is over.
     """
+    shown = list({one.memory_id: one for one in reversed(shown)}.values())
     with context.store.read(context.tenant) as reader:
         there = set(reader.shown_in(trajectory_id))
         memories = reader.get(Memory, list({one.memory_id for one in shown}))
@@ -104,24 +107,29 @@ def charge(context: BankContext, trajectory_id: str, shown: Sequence[Shown], *, 
     )
 
 
-def end(context: BankContext, trajectory_id: str, task: Task) -> bool:
-    """End the session of a task that is over; False when it has ended before."""
+def end(context: BankContext, trajectory_id: str, task: Task, shown: Sequence[Shown]) -> None:
+    """End the session of a task that is over, and let the user's words reach what it taught.
+
+    One that has ended before as unknown is judged again: thanks may come a day later, when the session is resumed.
+    """
     verdict = verdict_on(task.episode, task.next_words)
-    used = _used(context, trajectory_id, task.episode)
+    used, ignored = _parts_taken(context, task.episode, shown)
     try:
-        sessions.end(context, trajectory_id, verdict.outcome.value, used=used, verdict=verdict)
+        sessions.end(context, trajectory_id, verdict.outcome.value, used=used, ignored=ignored, verdict=verdict)
     except Conflict:
-        return False
-    return True
+        if verdict.outcome is not VerdictOutcome.UNKNOWN:
+            sessions.judge_again(context, trajectory_id, verdict, used=used, ignored=ignored)
+    if is_by_words(verdict):
+        sessions.credit_taught(context, trajectory_id, verdict)
 
 
-def _used(context: BankContext, trajectory_id: str, episode: Episode) -> list[str]:
-    """Those of the memories shown whose way was taken; of the others nobody can tell."""
-    actions = [step.action for step in episode.steps]
+def _parts_taken(context: BankContext, episode: Episode, shown: Sequence[Shown]) -> tuple[list[str], list[str]]:
+    """Those of the memories shown whose way was taken, and those whose way was not; of others nobody can tell."""
+    calls = {one.memory_id: one.call for one in shown if not one.withheld}
     with context.store.read(context.tenant) as reader:
-        shown = reader.get(Memory, list(reader.shown_in(trajectory_id)))
-    troubles = [trouble for memory in shown.values() if (trouble := trouble_in(memory)) is not None]
-    return [trouble.memory_id for trouble in troubles if was_followed(actions, trouble)]
+        memories = reader.get(Memory, list(calls))
+    told = {memory.id: is_followed(memory, course_of(episode, calls[memory.id])) for memory in memories.values()}
+    return [name for name, was in told.items() if was], [name for name, was in told.items() if was is False]
 
 
 # ---------------------------------------------------------------- what was shown for which task
@@ -140,6 +148,7 @@ def shown_by_prompt(entries: Sequence[LogEntry]) -> list[tuple[str, list[Shown]]
                 memory_id=memory_id,
                 rank=rank,
                 at=entry.at,
+                call=entry.call,
                 withheld=is_withheld,
                 holdout=entry.holdout if memory_id in entry.on_trial else 0.0,
             )
@@ -150,7 +159,9 @@ def shown_by_prompt(entries: Sequence[LogEntry]) -> list[tuple[str, list[Shown]]
 
 
 def shown_for(episode: Episode, groups: Sequence[tuple[str, list[Shown]]]) -> list[Shown]:
-    """What was shown for anything that the user said in this task."""
+    """What was shown for anything that the user said in this task; all of it in a run that no user spoke in."""
+    if any(entry.get("role") == "caller" for entry in episode.messages):
+        return [one for _, shown in groups for one in shown]
     said = {
         digest_of(" ".join(str(entry.get("content", "")).split()))
         for entry in episode.messages

@@ -8,6 +8,7 @@
       troubles/NAME.json     known failures of a namespace, a view of the records
       work.lock              held by the one process that reads
       warm-PID.sock          a running server that answers for us
+      warm.lock              held by the helper, which is such a server and nothing else
 
 Losing the folder loses no memory: transcripts are read again, and what was kept is known by its ids.
 """
@@ -44,9 +45,16 @@ class StateDir:
     def troubles(self, namespace: str) -> Path:
         return self.folder / "troubles" / f"{name_of(namespace)}.json"
 
+    def warm_socket(self, process: int) -> Path:
+        return self.folder / f"warm-{process}.sock"
+
     @property
     def work_lock(self) -> Path:
         return self.folder / "work.lock"
+
+    @property
+    def helper_lock(self) -> Path:
+        return self.folder / "warm.lock"
 
 
 def place_of(bank: Location) -> StateDir:

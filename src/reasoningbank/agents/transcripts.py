@@ -35,6 +35,12 @@ def found(agent: str, places: Places) -> list[Path]:
     return sorted((path for path in files if path.is_file()), key=changed_at)
 
 
+def subagent_transcripts(path: Path) -> list[Path]:
+    """The runs of subagents that a session started, which lie in a folder of its name."""
+    folder = path.with_suffix("") / "subagents"
+    return sorted(folder.rglob("agent-*.jsonl")) if folder.is_dir() else []
+
+
 def changed_at(path: Path) -> float:
     try:
         return path.stat().st_mtime

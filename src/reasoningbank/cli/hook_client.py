@@ -11,25 +11,40 @@ import os
 import sys
 from collections.abc import Mapping
 
+TYPE_CHECKING = False  # as `typing` has it
+if TYPE_CHECKING:
+    from _socket import socket
+
 SOCKET_ENDING = ".sock"
 LONGEST_ANSWER_BYTES = 1_000_000
 MOST_TRIED = 4
-_CAPTURES = ("stop", "precompact", "sessionend")
+LATE = ("", None)
+"""What is said when a server is at work on it and the deadline comes first: it is kept for the next event."""
+_CAPTURES = ("stop", "precompact", "sessionend", "subagentstop")
+
+
+def event_name(raw: bytes, named: str | None) -> str:
+    """What an agent calls the event."""
+    try:
+        return str(json.loads(raw).get("hook_event_name") or named or "")
+    except (ValueError, RecursionError, AttributeError):
+        return ""
 
 
 def is_capture(raw: bytes, named: str | None) -> bool:
     """Whether an event only notes that a session is to be read: that needs no bank, and must not depend on the
     environment of somebody else's process.
     """
-    try:
-        told = json.loads(raw)
-        return str(told.get("hook_event_name") or named or "").lower() in _CAPTURES
-    except (ValueError, RecursionError, AttributeError):
-        return False
+    return event_name(raw, named).lower() in _CAPTURES
 
 
-def ask_server(folder: str, raw: bytes, asked: Mapping[str, str | None], *, within_s: float) -> str | None:
-    """What to print, or None when nobody can say. `asked` is what a server must know besides the event."""
+def ask_server(
+    folder: str, raw: bytes, asked: Mapping[str, str | None], *, within_s: float, loading_s: float = 0.0
+) -> tuple[str, str | None] | None:
+    """What to print and the log of where it was delivered, or None when nobody can say.
+
+    `asked` is what a server must know besides the event. One that says that it is loading is given `loading_s`.
+    """
     if sys.platform == "win32":
         return None
     try:
@@ -38,15 +53,26 @@ def ask_server(folder: str, raw: bytes, asked: Mapping[str, str | None], *, with
         return None
     request = json.dumps({**asked, "size": len(raw)}).encode("ascii") + b"\n" + raw
     for name in names[:MOST_TRIED]:
-        answer = _ask(os.path.join(folder, name), request, within_s)
+        answer = _ask(os.path.join(folder, name), request, within_s, loading_s)
         if answer is not None:
-            said = answer.get("said")
-            return said if isinstance(said, str) else None
+            if answer.get("loading"):
+                return LATE
+            said, log = answer.get("said"), answer.get("log")
+            return (said, log if isinstance(log, str) else None) if isinstance(said, str) else None
     return None
 
 
-def _ask(path: str, request: bytes, within_s: float) -> dict[str, object] | None:
-    """The answer of one server; None when there is none there."""
+def confirm(log: str, turn: str) -> None:
+    """Note that what a hook was to say was printed, as `agents.session_log` reads it."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND)
+    try:
+        os.write(descriptor, b"\n" + json.dumps({"delivered": turn}).encode("ascii") + b"\n")
+    finally:
+        os.close(descriptor)
+
+
+def _ask(path: str, request: bytes, within_s: float, loading_s: float) -> dict[str, object] | None:
+    """The last that one server said; None when there is none there."""
     import _socket  # the standard one without what it loads besides
 
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -62,16 +88,32 @@ def _ask(path: str, request: bytes, within_s: float) -> dict[str, object] | None
         while left:
             left = left[connection.send(left) :]
         connection.shutdown(_socket.SHUT_WR)
-        answer = b""
-        while len(answer) < LONGEST_ANSWER_BYTES and (more := connection.recv(65_536)):
-            answer += more
-        told = json.loads(answer)
+        return _heard(connection, loading_s)
     except (OSError, ValueError):
         return None
-    else:
-        return told if isinstance(told, dict) else None
     finally:
         connection.close()
+
+
+def _heard(connection: socket, loading_s: float) -> dict[str, object] | None:
+    """What a server says, a line each: that it is loading, perhaps, and then the answer."""
+    answer = b""
+    told = None
+    while len(answer) < LONGEST_ANSWER_BYTES:
+        try:
+            more = connection.recv(65_536)
+        except TimeoutError:
+            return told
+        answer += more
+        while b"\n" in answer:
+            line, _, answer = answer.partition(b"\n")
+            told = json.loads(line)
+            if not isinstance(told, dict) or not told.get("loading"):
+                return told if isinstance(told, dict) else None
+            connection.settimeout(max(0.001, loading_s))
+        if not more:
+            break
+    return None
 
 
 def _short(path: str) -> str:

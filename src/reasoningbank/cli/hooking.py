@@ -12,6 +12,10 @@ import time
 
 from reasoningbank.location import DEFAULT_NAME, Location, parse_location
 
+TYPE_CHECKING = False  # as `typing` has it
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 OFF_FILE = "hooks-off"
 HOOKS_FOLDER = "hooks"
 VALUED = ("--event", "--bank", "--namespace", "--config")
@@ -25,6 +29,8 @@ DEFAULT_DEADLINE_MS = 1_500
 NOTICE_EVERY_S = 3_600.0
 CAPTURE_S = 10.0
 """Nobody waits for advice when a session is to be noted, and a busy machine must not cost the note."""
+SPARE_S = 0.05
+"""Before the deadline, to end in."""
 WARM_SHARE, LONGEST_WARM_S = 0.4, 1.0
 """Of the deadline, and at most, that a server may take before the hook answers by itself."""
 
@@ -39,7 +45,9 @@ def run(words: list[str]) -> int:
         if _is_silenced(hooks):
             _print(ANSWERS_IN_ANY_CASE.get(agent, b""))
         else:
-            _print(_answer(agent, options, raw, hooks, deadline).encode("ascii"))
+            said, delivered = _answer(agent, options, raw, hooks, deadline)
+            if _print(said.encode("ascii")):
+                delivered()
     except BaseException as error:  # noqa: BLE001 - the outermost door: an agent must never fail over its memory
         _fail_open(agent, error)
     # Nothing is open that would have to be closed in order, and tidying up an interpreter takes longer than a search.
@@ -91,25 +99,56 @@ def _input() -> bytes:
     return raw.removeprefix(b"\xef\xbb\xbf")
 
 
-def _answer(agent: str, options: dict[str, str], raw: bytes, hooks: str, deadline: float) -> str:
-    from reasoningbank.cli.hook_client import ask_server, is_capture
+def _answer(
+    agent: str, options: dict[str, str], raw: bytes, hooks: str, deadline: float
+) -> tuple[str, Callable[[], None]]:
+    """What to print, and what to do when that is done."""
+    from reasoningbank.cli.hook_client import confirm, is_capture
 
+    turn = f"{os.getpid()}-{time.time_ns()}"
     location, named = location_of(options.get("--bank")), options.get("--event")
     namespace = options.get("--namespace") or _variable("NAMESPACE") or None
     cwd = _cwd()
-    asked = {"agent": agent, "event": named, "namespace": namespace, "hooks": hooks, "cwd": cwd}
+    asked = {"agent": agent, "event": named, "namespace": namespace, "hooks": hooks, "cwd": cwd, "turn": turn}
     if is_capture(raw, named):
         deadline = max(deadline, time.monotonic() + CAPTURE_S)
     else:
-        within_s = min(LONGEST_WARM_S, WARM_SHARE * max(0.0, deadline - time.monotonic()))
-        folder = location.path_of(HOOKS_FOLDER)
-        said = ask_server(folder, raw, asked, within_s=within_s) if folder is not None else None
-        if said is not None:
-            return said
+        told = _ask_warm(location, raw, asked, deadline)
+        if told is not None:
+            said, log = told
+            said = said or ANSWERS_IN_ANY_CASE.get(agent, b"").decode("ascii")
+            return said, lambda: None if log is None else confirm(log, turn)
     _watchdog(agent, deadline)
     from reasoningbank.agents.hook_local import answer
+    from reasoningbank.agents.session_log import Delivery
 
-    return answer(location, agent, named, raw, namespace=namespace, hooks=hooks, cwd=cwd)
+    delivery = Delivery(turn)
+    said = answer(location, agent, named, raw, namespace=namespace, hooks=hooks, cwd=cwd, delivery=delivery)
+    return said, delivery.confirm
+
+
+def _ask_warm(
+    location: Location, raw: bytes, asked: dict[str, str | None], deadline: float
+) -> tuple[str, str | None] | None:
+    """The answer of a server that runs, or of the helper, which is started where it is missing; None for neither."""
+    from reasoningbank.cli.hook_client import ask_server, event_name
+
+    folder = location.path_of(HOOKS_FOLDER)
+    if folder is None:
+        return None
+
+    def ask() -> tuple[str, str | None] | None:
+        left_s = max(0.0, deadline - time.monotonic())
+        within_s = min(LONGEST_WARM_S, WARM_SHARE * left_s)
+        return ask_server(folder, raw, asked, within_s=within_s, loading_s=left_s - SPARE_S)
+
+    told = ask()
+    if told is None and sys.platform != "win32":
+        from reasoningbank.agents.helper_start import helper_for
+
+        if helper_for(str(asked["agent"]), event_name(raw, asked["event"]), location, asked["hooks"] or ""):
+            told = ask()
+    return told
 
 
 def _cwd() -> str:
@@ -205,13 +244,15 @@ _speaking: list[bytes] = []
 """What was said. An answer and a notice that it comes too late must not both be."""
 
 
-def _print(said: bytes) -> None:
+def _print(said: bytes) -> bool:
+    """Whether it was printed, and by this call."""
     _speaking.append(said)
     if not said or len(_speaking) > 1:
-        return
+        return False
     line = said + b"\n"
     while line:
         line = line[os.write(1, line) :]
+    return True
 
 
 def _too_late(agent: str) -> None:

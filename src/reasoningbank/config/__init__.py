@@ -9,12 +9,13 @@ pages         the template and docs/configuration.md, written from that table
 """
 
 from reasoningbank.config.environment import VARIABLES, Config, default_location, from_environment, home, locate
-from reasoningbank.config.layers import find_settings
+from reasoningbank.config.layers import config_files, find_settings
 from reasoningbank.config.repository import remote_namespace, repository_branch, repository_namespace
 
 __all__ = [
     "VARIABLES",
     "Config",
+    "config_files",
     "default_location",
     "find_settings",
     "from_environment",

@@ -25,7 +25,7 @@ VARIABLES: dict[str, str] = {
     "REASONINGBANK_LLM_TOKENS_PER_DAY": "what that model may cost a day, in tokens (default 1,000,000)",
     "REASONINGBANK_DISTILLER": "llm, offline, host or none; llm,offline falls back (default: llm if there is one)",
     "REASONINGBANK_HOLDOUT": "chance of withholding a memory from a session, to learn its worth (default 0)",
-    "REASONINGBANK_HOOKS": "off, on, or how hooks behave: prompt=400,session=1200,deadline_ms=1500,branch",
+    "REASONINGBANK_HOOKS": "off, on, or how hooks behave: prompt=400,session=1200,deadline_ms=1500,warn=ask,helper=600",
     "OPENAI_API_KEY": "key for the openai embedder and model",
     "OPENAI_BASE_URL": "any OpenAI-compatible endpoint, for the openai embedder and model",
     "ANTHROPIC_API_KEY": "key for an anthropic model",

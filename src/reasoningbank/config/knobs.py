@@ -13,7 +13,7 @@ from typing import Any
 from reasoningbank.core.confidence import policies
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.settings import DEFAULTS, Settings
+from reasoningbank.core.settings import DEFAULTS, WAYS_TO_WARN, Settings
 
 TEXT, CHOICE, WHOLE, NUMBER, FLAG, LENGTH = (
     "text",
@@ -279,6 +279,20 @@ KNOBS: tuple[Knob, ...] = (
         least=1,
         most=100_000,
         about="after which a hook says nothing and ends",
+        variable="REASONINGBANK_HOOKS",
+    ),
+    Knob(
+        name="hooks.warn",
+        kind=CHOICE,
+        choices=WAYS_TO_WARN,
+        about="how a call that is known to go wrong is warned of: refused once, the user asked, said with the result",
+        variable="REASONINGBANK_HOOKS",
+    ),
+    Knob(
+        name="hooks.helper_seconds",
+        kind=WHOLE,
+        most=86_400,
+        about="how long the process that keeps the bank warm for hooks stays after the last event; 0 starts none",
         variable="REASONINGBANK_HOOKS",
     ),
     Knob(

@@ -20,6 +20,7 @@ from reasoningbank.config.environment import Config, home
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.settings import (
     DEFAULTS,
+    WAYS_TO_WARN,
     Choice,
     ConfidenceSettings,
     DistillationSettings,
@@ -37,7 +38,9 @@ FILE_NAME = "config.toml"
 NO_FILE = "none"
 FILE, ENVIRONMENT, ARGUMENT = "file", "environment", "argument"
 _EMBEDDING = ("embedding.embedder", "embedding.model", "embedding.dimension")
-_HOOK_WORDS = {"prompt": "prompt_tokens", "session": "session_tokens", "deadline_ms": "deadline_ms"}
+_HOOK_WORDS = {
+    "prompt": "prompt_tokens", "session": "session_tokens", "deadline_ms": "deadline_ms", "helper": "helper_seconds",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +110,11 @@ def file_layers(bank: Location, named: str | Path | None = None) -> list[Layer]:
     return found
 
 
+def config_files(bank: Location, environment: Config) -> list[Path]:
+    """The files that may say something of a bank, whether they are there or not."""
+    return [path for path, _ in _places(bank, environment.file)]
+
+
 def _places(bank: Location, named: str | Path | None) -> list[tuple[Path, bool]]:
     """Paths with whether they speak of this very bank, the weakest first."""
     if named is not None:
@@ -157,6 +165,8 @@ def hook_values(text: str) -> dict[str, Any]:
             said["hooks.enabled"] = name == "on"
         elif name == "branch":
             said["hooks.branch"] = value not in ("0", "no", "off")
+        elif name == "warn" and value.strip() in WAYS_TO_WARN:
+            said["hooks.warn"] = value.strip()
         elif name in _HOOK_WORDS and value.strip().isdecimal():
             said[f"hooks.{_HOOK_WORDS[name]}"] = int(value)
     return said
@@ -178,6 +188,8 @@ def _hook_word(key: str, value: Any) -> str:
         return "on" if value else "off"
     if key == "branch":
         return "branch" if value else "branch=no"
+    if key == "warn":
+        return f"warn={value}"
     return f"{next(word for word, field in _HOOK_WORDS.items() if field == key)}={value}"
 
 

@@ -24,6 +24,8 @@ LONGEST_LESSON_CONTENT_CHARS = 4_000
 
 SOLVED = "solved"
 """The kind and the tag of a lesson that says how a task was solved."""
+ANSWER = "Answer"
+"""How the step begins that records what a run answered in the end."""
 OF_A_SESSION = "session"
 """The source of the signals that the end of a session makes."""
 
@@ -105,6 +107,14 @@ class Lesson:
     key: str | None = None
     """What it is about, when a later lesson on the same subject should revise this one instead of lying beside it."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Something in an episode that might have taught a lesson and did not, and why."""
+
+    what: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,12 +101,17 @@ class StorageSettings:
     durability: str = "full"
 
 
+WAYS_TO_WARN = ("deny-once", "ask", "after", "off")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookSettings:
     enabled: bool = True
     prompt_tokens: int = 400
     session_tokens: int = 1_200
     deadline_ms: int = 1_500
+    warn: str = WAYS_TO_WARN[0]
+    helper_seconds: int = 600
     branch: bool = False
 
 

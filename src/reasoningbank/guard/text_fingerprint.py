@@ -44,6 +44,7 @@ _SPACED = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code i
 """From ASCII to its letters and digits in lower case; everything else parts words."""
 _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 """Scripts without spaces: each character counts as a word."""
+_BETWEEN_CLAUSES = r"[:;.!?\n]+(?:\s|$)"
 _WORD_OR_CHARACTER = rf"[{_ALONE}]|(?:(?![{_ALONE}])[^\W_])+"
 
 
@@ -150,8 +151,9 @@ def repeated_ids(reader: Reader, memory: Memory, own: str | None = None) -> list
     likeliest = sorted(found, key=lambda memory_id: (-found[memory_id], memory_id))[:MOST_LOOKED_AT]
     candidates = reader.get(Memory, likeliest)
     said, content = {*shingles(text), *shingles(plain)}, memory.content if own is None else own
-    # Another headline makes no other text of it.
-    forms = (bare, _bare(plain_letters(content)))
+    # Another headline makes no other text of it, nor do words put before or behind it.
+    plain_content = plain_letters(content)
+    forms = (bare, _bare(plain_content), *map(_bare, _pattern(_BETWEEN_CLAUSES).split(plain_content)))
     return [
         i
         for i in likeliest

@@ -142,6 +142,8 @@ def _step(context: BankContext, trajectory_id: str, number: int, step: EpisodeSt
 
 def _metadata(episode: Episode) -> dict[str, Any]:
     metadata: dict[str, Any] = {**episode.metadata, "origin": episode.origin}
+    if isinstance(metadata.get("answer"), str):
+        metadata["answer"] = _middle_cut(metadata["answer"], LONGEST_MESSAGE_CHARS)
     if episode.reward is not None:
         metadata["reward"] = episode.reward
     if episode.source is not None:
@@ -161,14 +163,14 @@ def _fitting(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     ]
     if sum(len(m["content"]) + 40 for m in said) > _ROOM_FOR_MESSAGES_CHARS:
         said = [m if m["role"] == "user" else {**m, "content": m["content"][:80]} for m in said]
-    kept: list[dict[str, str]] = []
     room = _ROOM_FOR_MESSAGES_CHARS
-    for message in said:
-        room -= len(json.dumps(message, ensure_ascii=False))
+    kept: set[int] = set()
+    for number in sorted(range(len(said)), key=lambda n: said[n]["role"] != "user"):
+        room -= len(json.dumps(said[number], ensure_ascii=False))
         if room < 0:
             break
-        kept.append(message)
-    return kept
+        kept.add(number)
+    return [said[number] for number in sorted(kept)]
 
 
 def _middle_cut(text: str, limit_chars: int) -> str:

@@ -19,11 +19,13 @@ from reasoningbank.core.drafts import (
     required_text,
 )
 from reasoningbank.core.errors import Conflict, InvalidInput, NotFound
-from reasoningbank.core.learning import OF_A_SESSION, Verdict
+from reasoningbank.core.ids import derived_id
+from reasoningbank.core.learning import OF_A_SESSION, Verdict, VerdictOutcome
 from reasoningbank.core.types import Memory, Showing, Signal, SignalKind, State, Step, Trajectory
 from reasoningbank.learn.credit import describe, surprise_of, usual_before, weight_of
 from reasoningbank.learn.episodes import verdict_metadata
 from reasoningbank.learn.evidence import Evidence, signal_for, standing_for, subject_of
+from reasoningbank.learn.offline.wishes import PREFERENCE
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Reader, Writer
 
@@ -143,10 +145,12 @@ def end(
     used: Sequence[str],
     verdict: Verdict | None,
     distil: bool = True,
+    ignored: Sequence[str] = (),
 ) -> Ended:
     """Close a session, credit the memories that were shown in it (an unknown outcome credits nobody) and queue it.
 
-    `verdict` says how a judge came to the outcome; the credit is worth as much as the judge is certain.
+    `verdict` says how a judge came to the outcome; the credit is worth as much as the judge is certain. What was shown
+    and visibly `ignored` had no part in it.
     """
     if outcome not in OUTCOMES:
         raise InvalidInput(f"outcome {outcome!r} is unknown: use one of {', '.join(OUTCOMES)}.")
@@ -158,7 +162,7 @@ def end(
         ended: dict[str, Any] = {"outcome": outcome, "ended_at": context.clock(), "metadata": metadata}
         trajectory, _ = context.clean(replace(there, revision=there.revision + 1, **ended))
         certainty = 1.0 if verdict is None else verdict.certainty
-        signals = () if outcome == "unknown" else _credit(context, writer, trajectory, used, certainty)
+        signals = () if outcome == "unknown" else _credit(context, writer, trajectory, (used, ignored), certainty)
         steps = writer.count(Step, {"trajectory_id": trajectory.id})
         writer.revise(trajectory)
         for signal in signals:
@@ -169,10 +173,58 @@ def end(
     return context.store.write(context.tenant, change)
 
 
+def judge_again(
+    context: BankContext, session: str, verdict: Verdict, *, used: Sequence[str], ignored: Sequence[str]
+) -> None:
+    """Give a session that ended as unknown the outcome that is known now, and the credit for it."""
+
+    def change(writer: Writer) -> None:
+        there = session_named(writer, session)
+        if there.outcome != "unknown":
+            return
+        metadata = {**there.metadata, "verdict": verdict_metadata(verdict)}
+        told: dict[str, Any] = {"outcome": verdict.outcome.value, "metadata": metadata}
+        trajectory, _ = context.clean(replace(there, revision=there.revision + 1, **told))
+        writer.revise(trajectory)
+        for signal in _credit(context, writer, trajectory, (used, ignored), verdict.certainty):
+            writer.add(signal)
+
+    context.store.write(context.tenant, change)
+
+
+def credit_taught(context: BankContext, session: str, verdict: Verdict) -> None:
+    """Let what the user said of a session reach the lessons that it had taught before, each once."""
+
+    def change(writer: Writer) -> None:
+        for memory in writer.select(Memory, {"source": session, "state": State.ACTIVE}):
+            evidence = Evidence(
+                kind=SignalKind.COMPLETION,
+                positive=verdict.outcome is VerdictOutcome.SUCCESS,
+                weight=verdict.certainty,
+                used=False,
+                source=OF_A_SESSION,
+                trajectory_id=session,
+                comment=f"{verdict.reason} It was learned from that work.",
+            )
+            told = derived_id("sig", f"{memory.id}\n{session}\n{verdict.outcome}")
+            # What was distilled with these words in it has begun with what they are worth.
+            known = memory.metadata.get("verdict") == f"{verdict.outcome} by {verdict.source}"
+            if not known and not writer.get(Signal, [told]):
+                writer.add(replace(signal_for(context, memory, evidence), id=told))
+
+    context.store.write(context.tenant, change)
+
+
 def _credit(
-    context: BankContext, reader: Reader, trajectory: Trajectory, used: Sequence[str], certainty: float
+    context: BankContext,
+    reader: Reader,
+    trajectory: Trajectory,
+    parts: tuple[Sequence[str], Sequence[str]],
+    certainty: float,
 ) -> tuple[Signal, ...]:
-    shown = reader.shown_in(trajectory.id)
+    """For the memories that were used, and for those shown of which nobody knows that they were ignored."""
+    used, ignored = parts
+    shown = {memory_id: one for memory_id, one in reader.shown_in(trajectory.id).items() if memory_id not in ignored}
     there = reader.get(Memory, list(dict.fromkeys((*shown, *used))))
     used_ones = [there.get(one) or context.memory(reader, one, trajectory.namespace) for one in used]
     named = {memory.id: memory for memory in (standing_for(reader, one) for one in used_ones)}
@@ -198,7 +250,8 @@ def _credit(
             ),
         )
         for memory in memories.values()
-        if memory.state is not State.FORGOTTEN
+        # How a task went says nothing of a rule that the user set.
+        if memory.state is not State.FORGOTTEN and PREFERENCE not in memory.tags
     )
 
 

@@ -27,6 +27,7 @@ from reasoningbank.guard.trust import trust_in
 from reasoningbank.learn.answers import find_repeated, problems_of
 from reasoningbank.learn.offline.failure_kind import FIX
 from reasoningbank.learn.offline.warnings import WARNING
+from reasoningbank.learn.offline.wishes import PREFERENCE
 from reasoningbank.learn.tool_voice import as_told
 from reasoningbank.ports import Distiller, Writer
 
@@ -137,7 +138,8 @@ def _memory(
         tags=lesson.tags,
         agent=lecture.episode.agent,
         origin=lecture.episode.origin,
-        parents=lecture.parents,
+        # What the user said is nobody's echo, whatever was shown before.
+        parents=() if lesson.kind == PREFERENCE else lecture.parents,
         source=lecture.episode.source,
         metadata=_provenance(lecture, lesson),
         initial_confidence=_initial(context, lesson.outcome) if judged else context.settings.confidence.initial_stored,

@@ -18,6 +18,7 @@ from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, MOST_LESSONS, Epi
 from reasoningbank.core.types import Job, JobState, Step, Trajectory
 from reasoningbank.learn import queue
 from reasoningbank.learn.episodes import episode_of, verdict_metadata
+from reasoningbank.learn.offline.wishes import wishes_in
 from reasoningbank.learn.store_lessons import LessonSource, keep, validate
 from reasoningbank.ports import Distiller, Judge, Writer
 
@@ -146,7 +147,8 @@ def _taught_by(material: Material, teacher: Teacher, most: int) -> tuple[Verdict
         [(episode, verdict)] = judged
         # A distiller of somebody's own knows the usual limit, not this bank's.
         lessons = validate(teacher.distiller.distill(episode, verdict), max(most, MOST_LESSONS), name)[:most]
-        return verdict, lessons, teacher.distiller
+        # What the user said is told in a session and not learned from it: whoever distils, it takes no place from that.
+        return verdict, (*wishes_in(episode), *lessons), teacher.distiller
     lessons = validate(teacher.distiller.contrast(judged), MOST_CONTRAST_LESSONS, name)
     known = [verdict for _, verdict in judged if verdict.outcome is not VerdictOutcome.UNKNOWN]
     return (known or [judged[0][1]])[0], lessons, teacher.distiller

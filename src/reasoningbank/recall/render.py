@@ -37,7 +37,7 @@ FACT = "fact"
 
 def render(hits: Sequence[Remembered], *, heading: str = HEADING) -> str:
     """Prompt-ready text, or "" for nothing."""
-    return "\n\n".join([heading, *map(_entry, hits)]) if hits else ""
+    return "\n\n".join([heading, *map(entry_of, hits)]) if hits else ""
 
 
 def fitting(hits: Sequence[H], max_tokens: int, *, heading: str = HEADING) -> list[H]:
@@ -45,7 +45,7 @@ def fitting(hits: Sequence[H], max_tokens: int, *, heading: str = HEADING) -> li
     kept = []
     spent = count_tokens(heading)
     for hit in hits:
-        cost = count_tokens(_entry(hit)) + 1
+        cost = count_tokens(entry_of(hit)) + 1
         if spent + cost <= max_tokens:
             kept.append(hit)
             spent += cost
@@ -88,7 +88,8 @@ def _odds(relevance: float) -> float:
     return relevance / max(1.0 - relevance, 1e-3)
 
 
-def _entry(hit: Remembered) -> str:
+def entry_of(hit: Remembered) -> str:
+    """A memory as `render` shows it."""
     advice, title = ("AVOID", avoid_title(hit.title)) if hit.outcome is Outcome.FAILURE else ("DO", hit.title)
     record = track_record(hit.usage_count, hit.succeeded)
     confidence = f"confidence {hit.confidence.mean:.2f}{record and f', {record}'}"
@@ -98,7 +99,7 @@ def _entry(hit: Remembered) -> str:
             hit.title,
             *([f"When: {occasion(hit.description)}"] if hit.description else []),
             hit.content,
-            *_clashes(hit),
+            *clashes_of(hit),
         ]
         return envelope("\n".join(lines), hit.memory.origin, f"{kind}, {confidence}")
     # Comments and hidden elements stay where the words are believed: here they hide nothing.
@@ -107,16 +108,17 @@ def _entry(hit: Remembered) -> str:
         return f"[KNOWN] {confidence}, from {plain_origin(hit.memory.origin)}{told}\n{_show(hit.content)}"
     if SOLVED in hit.tags and hit.description:
         return "\n".join(
-            [f"[SOLVED BEFORE] {_show(hit.description)} ({confidence})", _show(hit.content), *_clashes(hit)]
+            [f"[SOLVED BEFORE] {_show(hit.description)} ({confidence})", _show(hit.content), *clashes_of(hit)]
         )
     lines = [f"[{advice}] {_show(title)} ({confidence}, from {plain_origin(hit.memory.origin)})"]
     if hit.description:
         lines.append(f"When: {_show(occasion(hit.description))}")
-    lines += [_show(hit.content), *_clashes(hit)]
+    lines += [_show(hit.content), *clashes_of(hit)]
     return "\n".join(lines)
 
 
-def _clashes(hit: Remembered) -> list[str]:
+def clashes_of(hit: Remembered) -> list[str]:
+    """A sentence about what it contradicts, where it does."""
     if not isinstance(hit, Recalled) or not hit.conflicts:
         return []
     titles = ", ".join(f"“{_show(clash.title)}”" for clash in hit.conflicts)

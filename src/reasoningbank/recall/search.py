@@ -141,8 +141,8 @@ class Searcher:
                 way = replace(asked.query, limit=1)
                 asked = Asked(way, solutions_only(probe), similar._replace(vouched=similar.solutions), weights, now)
                 ways = self._answer(reader, index, asked, Quota(reader, way), owing=owing)
-                hits = with_way(found.hits, ways.hits, query)
-                found = Answer(hits, found.passed + bool(ways.passed), found.reasons)
+                joined = with_way(found.hits, ways.hits, query)
+                found = Answer(joined, found.passed + bool(ways.passed), found.reasons)
             hits, passed, reasons = found
             if hits and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0):
                 hits = with_links(reader, hits, where)

@@ -96,6 +96,12 @@ class Said:
         told = self.json
         return told.get("hookSpecificOutput", {}).get("additionalContext", "") or told.get("additional_context", "")
 
+    @property
+    def refusal(self) -> str:
+        """Why a call was held back; "" when it was not."""
+        told = self.json.get("hookSpecificOutput", {}) if self.out else {}
+        return told.get("permissionDecisionReason", "") if told.get("permissionDecision") in ("deny", "ask") else ""
+
 
 class Desktop:
     """A machine with a repository, a bank and coding agents."""
@@ -112,10 +118,13 @@ class Desktop:
         self.place = place_of(locate(self.bank_path))
         # A machine that tests on every core may be slow; what happens at the deadline has tests of its own.
         self.environment: dict[str, str] = {"REASONINGBANK_HOOKS": "deadline_ms=50000"}
+        self.helper_seconds = 0
+        """How long the helper stays; without one, nothing is left running when a test ends."""
 
     def env(self) -> dict[str, str]:
         own = {"REASONINGBANK_HOME": str(self.home), "REASONINGBANK_EMBEDDER": "hash", "PYTHONPATH": SOURCE}
-        return {**os.environ, **own, **self.environment}
+        hooks = f"helper={self.helper_seconds},{self.environment.get('REASONINGBANK_HOOKS', '')}"
+        return {**os.environ, **own, **self.environment, "REASONINGBANK_HOOKS": hooks}
 
     def command(self, agent: str = "claude-code", *words: str) -> list[str]:
         return [sys.executable, "-m", "reasoningbank", "hook", agent, *words]

@@ -66,5 +66,7 @@ def test_a_warning_reaches_cursor_too(desktop) -> None:
         "tool_input": {"command": "make deploy"},
     }
     said = desktop.hook_raw(json.dumps(told).encode(), "cursor").json
-    assert "breaks production" in said["additional_context"]
-    assert "permission" not in said
+    assert said["permission"] == "deny"
+    assert "breaks production" in said["agent_message"]
+    again = desktop.hook_raw(json.dumps(told).encode(), "cursor").json
+    assert again == {"continue": True}

@@ -17,7 +17,10 @@ import pytest
 
 from reasoningbank.agents import hook_server
 from reasoningbank.agents.hook_listener import serve_hooks
+from reasoningbank.agents.hook_server import HookServer
+from reasoningbank.bank.bank import Bank
 from reasoningbank.config import locate
+from reasoningbank.core.errors import StoreError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such sockets there")
 PROMPT = "Please run the parser tests"
@@ -52,7 +55,8 @@ def ask(desktop, event: str, session: str, **more) -> dict:
         connection.settimeout(PATIENCE_S)
         connection.sendall(json.dumps(head).encode() + b"\n" + raw)
         connection.shutdown(socket.SHUT_WR)
-        return json.loads(b"".join(iter(lambda: connection.recv(65_536), b"")) or b"null")
+        said = b"".join(iter(lambda: connection.recv(65_536), b""))
+        return json.loads(said.splitlines()[-1] if said else b"null")
 
 
 def answers(desktop) -> bool:
@@ -149,12 +153,26 @@ def test_many_hooks_at_once_are_all_answered_and_each_memory_is_said_once_a_sess
     assert sum("uv run pytest" in text for text in said) == 10
 
 
-def test_while_a_server_loads_a_hook_answers_by_itself(desktop) -> None:
+def test_while_a_server_loads_a_hook_waits_for_it(desktop) -> None:
     teach(desktop)
     with desktop.bank() as bank, serve_hooks(bank, locate(desktop.bank_path)):
         until(lambda: sockets(desktop))
-        assert ask(desktop, "UserPromptSubmit", "s1", prompt=PROMPT) == {"busy": True}
-        assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
+        assert "uv run pytest" in ask(desktop, "UserPromptSubmit", "s1", prompt=PROMPT)["said"]
+        assert "uv run pytest" in desktop.spawn("UserPromptSubmit", "s2", prompt=PROMPT).context
+
+
+def test_a_server_that_cannot_open_the_bank_leaves_the_hook_to_itself(desktop) -> None:
+    teach(desktop)
+
+    def open_bank() -> Bank:
+        raise StoreError("The bank cannot be opened.")
+
+    server = HookServer(locate(desktop.bank_path), open_bank=open_bank)
+    try:
+        assert ask(desktop, "UserPromptSubmit", "s1", prompt=PROMPT) == {"failed": "The bank cannot be opened."}
+        assert "uv run pytest" in desktop.spawn("UserPromptSubmit", "s1", prompt=PROMPT).context
+    finally:
+        server.close()
 
 
 def test_a_server_that_hangs_is_not_waited_for(desktop) -> None:

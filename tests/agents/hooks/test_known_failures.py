@@ -7,7 +7,7 @@ import time
 import pytest
 
 from reasoningbank.agents.known_failures_file import Trouble
-from reasoningbank.agents.matching import after_failure, before_command, before_edit, was_followed
+from reasoningbank.agents.matching import after_failure, before_command, before_edit
 
 UV = Trouble(
     memory_id="uv",
@@ -93,10 +93,10 @@ def bash(command: str) -> dict[str, object]:
     return {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "toolu_9"}
 
 
-def test_a_warning_is_advice_and_never_a_decision(desktop) -> None:
+def test_a_warning_of_a_like_command_is_advice_and_no_decision(desktop) -> None:
     taught(desktop)
     said = desktop.hook("PreToolUse", "s2", **bash("pytest tests/lexer")).json
-    assert set(said) == {"hookSpecificOutput"}
+    assert set(said) == {"hookSpecificOutput", "systemMessage"}
     assert set(said["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
     assert "uv run" in said["hookSpecificOutput"]["additionalContext"]
 
@@ -181,7 +181,7 @@ def test_the_list_of_known_troubles_follows_the_bank(desktop) -> None:
         bank.record(title="Never `make deploy` here", content="`make deploy` breaks production.", outcome="failure")
     desktop.hook("SessionStart", "s2")
     desktop.read()
-    assert desktop.hook("PreToolUse", "s3", **bash("make deploy")).context
+    assert "breaks production" in desktop.hook("PreToolUse", "s3", **bash("make deploy")).refusal
     assert desktop.hook("PreToolUse", "s4", **bash("pytest")).out == ""
 
 
@@ -196,23 +196,6 @@ def test_whoever_is_not_trusted_cannot_warn(desktop) -> None:
     desktop.hook("SessionStart", "s0")
     desktop.read()
     assert desktop.hook("PreToolUse", "s1", **bash("make test")).out == ""
-
-
-@pytest.mark.parametrize(
-    ("trouble", "action", "followed"),
-    [
-        (UV, "uv run pytest tests/lexer -x", True),
-        (UV, "cd app && uv run pytest", True),
-        (UV, "pytest tests/lexer", False),
-        (UV, "uv sync", False),
-        (FLAG, "npm run lint --quick", True),
-        (FLAG, "npm run build", False),
-        (BARE, "make deploy", False),
-        (BARE, "ls", False),
-    ],
-)
-def test_advice_was_used_when_its_way_was_taken(trouble, action, followed) -> None:
-    assert was_followed(["ls", action], trouble) is followed
 
 
 def test_a_command_of_blanks_costs_about_as_much_as_one_of_words() -> None:

@@ -124,7 +124,7 @@ def test_plain_text_is_never_printed_where_json_is_expected(desktop, agent: str)
     said = desktop.hook_raw(
         json.dumps(desktop.payload("UserPromptSubmit", prompt="Run the parser tests")).encode(), agent
     )
-    assert set(said.json) == {"hookSpecificOutput"}
+    assert set(said.json) == {"hookSpecificOutput", "systemMessage"}
     assert set(said.json["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
 
 

@@ -24,7 +24,7 @@ def test_a_failures_words_come_back_as_a_quotation_or_not_at_all(desktop, said: 
     shown = [
         desktop.hook("SessionStart", "second", source="startup").context,
         desktop.hook("UserPromptSubmit", "third", prompt="run the tests: python run_tests.py parser").context,
-        desktop.hook("PreToolUse", "fourth", **bash("python run_tests.py parser", 1)).context,
+        desktop.hook("PreToolUse", "fourth", **bash("python run_tests.py parser", 1)).refusal,
         desktop.hook(
             "PostToolUseFailure", "fifth", **bash("python run_tests.py parser", 1), error=f"Exit code 1\n{said}"
         ).context,
@@ -35,5 +35,5 @@ def test_a_failures_words_come_back_as_a_quotation_or_not_at_all(desktop, said: 
         assert "evil" not in context
         for line in context.splitlines():
             if "DATABASE_URL" in line:
-                assert f"the program's words “{REPORT}”" in line
+                assert f"it says “{REPORT}”" in line
     assert ("DATABASE_URL" in "".join(shown)) is quoted

@@ -30,12 +30,15 @@ def test_a_mistake_of_the_first_session_is_warned_of_in_the_second_before_it_is_
     assert desktop.spawn("SessionEnd", "first", reason="prompt_input_exit").out == ""
     desktop.settle()
 
-    desktop.spawn("SessionStart", "second", source="startup")
+    started = desktop.spawn("SessionStart", "second", source="startup")
+    assert "uv run" in started.context
+    assert started.json["systemMessage"] == "ReasoningBank: 1 lesson recalled"
     desktop.spawn("UserPromptSubmit", "second", prompt="Make sure that nothing is broken before we release")
-    warned = desktop.spawn("PreToolUse", "second", **bash("cd app && pytest tests/lexer -q", 2))
-    assert warned.json["hookSpecificOutput"]["hookEventName"] == "PreToolUse"
-    assert "permissionDecision" not in warned.json["hookSpecificOutput"]
-    assert "uv run" in warned.context
+    assert desktop.spawn("PreToolUse", "second", **bash("cd app && pytest tests/lexer -q", 2)).out == "", "told before"
+    refused = desktop.spawn("PreToolUse", "second", **bash("cd app && pytest tests/parser", 3))
+    assert refused.json["hookSpecificOutput"]["hookEventName"] == "PreToolUse"
+    assert "uv run" in refused.refusal
+    assert desktop.spawn("PreToolUse", "second", **bash("cd app && pytest tests/parser", 4)).out == ""
 
     second = desktop.transcript("second")
     second.says("Make sure that nothing is broken before we release")

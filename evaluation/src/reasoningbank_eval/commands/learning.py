@@ -12,7 +12,7 @@ from reasoningbank.cli.command import Command
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 
-PARTS = ("intercode", "ablations", "tau", "judge", "throughput")
+PARTS = ("intercode", "ablations", "again", "like", "tau", "judge", "throughput")
 """Named here too, since help must not load the evaluation; a test holds them together."""
 _SHUFFLES = 5
 
@@ -34,7 +34,13 @@ def _run(args: Namespace, terminal: Terminal) -> int:
 
     if args.shuffles < 0 or (args.episodes is not None and args.episodes < 1):
         raise InvalidInput("--shuffles must be 0 or more and --episodes 1 or more.")
-    plan = Plan(data=Path(args.data), parts=tuple(args.part or PARTS), shuffles=args.shuffles, episodes=args.episodes)
+    plan = Plan(
+        data=Path(args.data),
+        parts=tuple(args.part or PARTS),
+        shuffles=args.shuffles,
+        episodes=args.episodes,
+        needed=bool(args.part),
+    )
     told = report(plan, terminal.tell)
     try:
         Path(args.out).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", "utf-8")
@@ -53,6 +59,10 @@ def _tables(told: dict[str, Any], terminal: Terminal) -> None:
         for name, settings in told.get(part, {}).items():
             terminal.say(f"{name}, {part}" if part != name else name)
             _streams(settings, terminal)
+    if "again" in told:
+        _again(told["again"], terminal)
+    if "like" in told:
+        _like(told["like"], terminal)
     for name, found in told.get("tau", {}).items():
         terminal.say(name)
         _tau(found, terminal)
@@ -60,13 +70,15 @@ def _tables(told: dict[str, Any], terminal: Terminal) -> None:
         _judge(name, found, terminal)
     for name, value in told.get("throughput", {}).items():
         terminal.say(f"{name.replace('_', ' ')}: {value:,}")
+    for name, why in told["not_run"].items():
+        terminal.say(f"not run: {name} ({why})")
 
 
 def _streams(settings: dict[str, Any], terminal: Terminal) -> None:
     columns = [
         Column(name="SETTING", elastic=True),
         Column(name="ORDER"),
-        *(Column(name=name, right=True) for name in ("CEILING", "HITS", "SHARE", "95 %", "LOOSE", "TOKENS")),
+        *(Column(name=name, right=True) for name in ("CEILING", "HITS", "SHARE", "95 %", "LOOSE", "TOKENS", "HELD")),
     ]
     rows = [
         [
@@ -78,11 +90,71 @@ def _streams(settings: dict[str, Any], terminal: Terminal) -> None:
             f"{row['low']:.1%}–{row['high']:.1%}",
             str(row["loose_hits"]),
             f"{row['tokens']:.0f}",
+            f"{row['held']:.0%}",
         ]
         for name, setting in settings.items()
         for row in setting["orders"]
     ]
     show(terminal, columns, rows)
+    terminal.say()
+
+
+def _again(told: dict[str, Any], terminal: Terminal) -> None:
+    names = ("SESSIONS", "SOLVED", "OFFERED", "95 %", "IN WORDS", "INJECTIONS", "HELD IT", "TOKENS")
+    rows = [
+        [
+            name,
+            *(f"{found[part]:,}" for part in ("sessions", "solved_tasks")),
+            f"{found['offered']['tasks']} ({found['offered']['share']:.0%})",
+            f"{found['offered']['low']:.0%}–{found['offered']['high']:.0%}",
+            str(found["all_its_words_in_one_lesson"]["tasks"]),
+            str(found["injections"]["tasks"]),
+            f"{found['injections']['held_it']:.0%}",
+            f"{found['tokens']['mean']:.0f}" if found["tokens"] else "",
+        ]
+        for name, found in told.items()
+    ]
+    terminal.say("The same task again: is what solved it offered?")
+    show(terminal, [Column(name="SET", elastic=True), *(Column(name=name, right=True) for name in names)], rows)
+    terminal.say()
+    graded = [
+        [
+            name,
+            kind,
+            str(found["kept"]),
+            *(f"{found[grade]:.0%}" for grade in ("remedy", "thing", "parses")),
+            f"{found['usable']['share']:.0%}",
+        ]
+        for name, one in told.items()
+        for kind, found in (("all", one["lessons"]), *one["lessons"]["by_kind"].items())
+    ]
+    columns = ("KEPT", "HAS A REMEDY", "NAMES A THING", "WOULD PARSE", "USABLE")
+    terminal.say("Lessons, graded by rule")
+    show(
+        terminal,
+        [Column(name="SET", elastic=True), Column(name="KIND"), *(Column(name=name, right=True) for name in columns)],
+        graded,
+    )
+    terminal.say()
+
+
+def _like(told: dict[str, Any], terminal: Terminal) -> None:
+    rows = [
+        [
+            name,
+            str(half["seed"]),
+            str(half["asked"]),
+            f"{half['words_told']:.0%}",
+            f"{half['words_in_the_best_learned_solution']:.0%}",
+            f"{half['tokens']['mean']:.0f}",
+        ]
+        for name, halves in told.items()
+        for half in halves
+        if half["asked"]
+    ]
+    names = ("SEED", "ASKED", "WORDS TOLD", "IN THE BEST KNOWN", "TOKENS")
+    terminal.say("A task like it: how much of the way is told?")
+    show(terminal, [Column(name="SET", elastic=True), *(Column(name=name, right=True) for name in names)], rows)
     terminal.say()
 
 

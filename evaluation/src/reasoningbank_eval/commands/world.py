@@ -13,12 +13,15 @@ from reasoningbank.cli.command import Command
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 
-_SEEDS, _TASKS = 10, 400
+_SEEDS, _FIRST_SEED, _TASKS = 20, 1001, 400
 _FEWEST_TASKS = 40
 
 
 def _options(parser: ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, default=_SEEDS, metavar="N", help=f"worlds (default {_SEEDS})")
+    parser.add_argument(
+        "--first-seed", type=int, default=_FIRST_SEED, metavar="N", help=f"of the worlds (default {_FIRST_SEED})"
+    )
     parser.add_argument("--tasks", type=int, default=_TASKS, metavar="N", help=f"in each world (default {_TASKS})")
     parser.add_argument("--vary", type=int, default=0, metavar="N", help="vary the rules too, in so many worlds each")
     parser.add_argument("--out", metavar="FILE", help="write everything as JSON")
@@ -36,7 +39,12 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         if target is not None and not Path(target).absolute().parent.is_dir():
             raise InvalidInput(f"There is no folder for {target}: make it first.")
     began, spent = time.monotonic(), time.process_time()
-    told = report(Rules(tasks=args.tasks), args.seeds, terminal.tell, varied_seeds=args.vary)
+    told = report(
+        Rules(tasks=args.tasks),
+        range(args.first_seed, args.first_seed + args.seeds),
+        terminal.tell,
+        varied_seeds=args.vary,
+    )
     told["seconds"] = {"clock": round(time.monotonic() - began), "processor": round(time.process_time() - spent)}
     if args.out:
         Path(args.out).write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", "utf-8")

@@ -33,7 +33,7 @@ def svg(told: Mapping[str, Any], title: str) -> str:
         '<g font-family="system-ui, sans-serif" font-size="12" fill="#1c1f24">',
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
         f'<text x="16" y="26" font-size="16" font-weight="600">{escape(title)}</text>',
-        f'<text x="16" y="44" fill="{_QUIET}">{_LEGEND.format(told["seeds"])}</text>',
+        f'<text x="16" y="44" fill="{_QUIET}">{_LEGEND.format(len(told["seeds"]))}</text>',
     ]
     for n in range(int(highest // step) + 1):
         parts.append(f'<line x1="{_LEFT}" x2="{x(tasks)}" y1="{y(n * step)}" y2="{y(n * step)}" stroke="{_GRID}"/>')

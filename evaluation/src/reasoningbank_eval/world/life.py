@@ -34,8 +34,9 @@ class Arm:
     remembers: bool = True
     credits: str = "weighed"
     """`weighed` as the bank does it; `plain`: the same evidence without regard to the task; `none`: no evidence."""
-    past_tasks: bool = False
-    """Whether tasks like the one at hand speak for what they taught, and evidence counts by their likeness."""
+    past_tasks: bool = True
+    """Whether tasks like the one at hand speak for what they taught, and evidence counts by their likeness: the same
+    look-up for every arm, so that what differs is what becomes of outcomes."""
     appends: bool = False
     """Every success is kept as one more memory, whether or not it is known."""
 
@@ -47,8 +48,8 @@ ARMS = (
     Arm(name="ratchet", policy="ratchet", credits="plain"),
     Arm(name="factors", policy="factors", credits="plain"),
     Arm(name="bayes", credits="plain"),
-    Arm(name="weighed alone"),
-    Arm(name="ours", past_tasks=True),
+    Arm(name="no past tasks", past_tasks=False),
+    Arm(name="ours"),
 )
 
 

@@ -39,31 +39,31 @@ VARIED: Mapping[str, Mapping[str, Any]] = {
 VARIED_ARMS = ("no memory", "ratchet", "bayes", OURS)
 
 
-def study(rules: Rules, seeds: int, tell: Tell, arms: Sequence[Arm] = ARMS) -> dict[str, Any]:
+def study(rules: Rules, seeds: Sequence[int], tell: Tell, arms: Sequence[Arm] = ARMS) -> dict[str, Any]:
     regrets = {}
     for arm in arms:
         tell(arm.name)
         regrets[arm.name] = _lives(rules, arm, seeds)
     return {
         "rules": {name: getattr(rules, name) for name in rules.__slots__},
-        "seeds": seeds,
+        "seeds": list(seeds),
         "arms": {name: _figures(runs, regrets.get(OURS, runs)) for name, runs in regrets.items()},
     }
 
 
-def report(rules: Rules, seeds: int, tell: Tell, *, varied_seeds: int = 0) -> dict[str, Any]:
+def report(rules: Rules, seeds: Sequence[int], tell: Tell, *, varied_seeds: int = 0) -> dict[str, Any]:
     told = {"machine": machine(), **study(rules, seeds, tell)}
     arms = [arm for arm in ARMS if arm.name in VARIED_ARMS]
     told["varied"] = {}
     for what, changed in VARIED.items() if varied_seeds else ():
         tell(what)
-        told["varied"][what] = study(replace(rules, **changed), varied_seeds, lambda _: None, arms)
+        told["varied"][what] = study(replace(rules, **changed), seeds[:varied_seeds], lambda _: None, arms)
     return told
 
 
-def _lives(rules: Rules, arm: Arm, seeds: int) -> list[list[float]]:
+def _lives(rules: Rules, arm: Arm, seeds: Sequence[int]) -> list[list[float]]:
     runs = []
-    for seed in range(1, seeds + 1):
+    for seed in seeds:
         with tempfile.TemporaryDirectory(prefix="reasoningbank-eval-", dir=_quick_folder()) as folder:
             runs.append(lived(World(rules, seed), arm, seed, Path(folder)))
     return runs

@@ -33,6 +33,8 @@ class ClaudeCode(Host):
             Hook(event="UserPromptSubmit", command=line, timeout_s=ANSWER_S),
             Hook(event="PreToolUse", command=line, timeout_s=ANSWER_S, matcher=_CHANGING),
             Hook(event="PostToolUseFailure", command=line, timeout_s=ANSWER_S, matcher=_CHANGING),
+            Hook(event="SubagentStart", command=line, timeout_s=ANSWER_S),
+            Hook(event="SubagentStop", command=line, timeout_s=ANSWER_S),
             Hook(event="PreCompact", command=line, timeout_s=ANSWER_S),
             Hook(event="Stop", command=line, timeout_s=ANSWER_S),
             Hook(event="SessionEnd", command=line, timeout_s=NOTE_S),

@@ -22,7 +22,16 @@ _PROGRAM_WAIT_S = 10.0
 class Codex(Host):
     name = "codex"
     title = "Codex"
-    note_after_install = "Codex runs new hooks only after you have looked at them: start it and type /hooks."
+    can_ask = False
+    note_after_install = (
+        "Codex runs none of these hooks until you have trusted them: start it, type /hooks and look at each. "
+        "`reasoningbank doctor` says which are trusted."
+    )
+
+    def has_failed(self, data: Mapping[str, Any], printed: str) -> bool:
+        from reasoningbank.agents.hosts.codex_exit import has_failed
+
+        return has_failed(data, printed)
 
     def ask_program(self, places: Places) -> Places:
         from reasoningbank.core.frozen import replace
@@ -30,8 +39,11 @@ class Codex(Host):
         return replace(places, codex_switch=_needed_switch())
 
     def targets(self, places: Places, program: Program) -> list[Target]:
+        from functools import partial
+
         from reasoningbank.agents.install.hooks import Hook
         from reasoningbank.agents.install.targets import ANSWER_S, NOTE_S, hook_groups
+        from reasoningbank.core.frozen import replace
 
         folder = places.project / ".codex" if places.project else places.codex or places.home / ".codex"
         line = program.line("hook", self.name)
@@ -43,10 +55,14 @@ class Codex(Host):
             Hook(event="PostToolUse", command=line, timeout_s=ANSWER_S, matcher=_CHANGING),
             Hook(event="PreCompact", command=line, timeout_s=ANSWER_S),
             Hook(event="Stop", command=line, timeout_s=ANSWER_S),
+            Hook(event="SubagentStart", command=line, timeout_s=ANSWER_S),
+            Hook(event="SubagentStop", command=line, timeout_s=ANSWER_S),
             # It allows no more at the end of a session.
             Hook(event="SessionEnd", command=line, timeout_s=NOTE_S),
         ]
-        return [hook_groups(folder / "hooks.json", wanted), _settings(folder / "config.toml", program, places)]
+        own = places.codex or places.home / ".codex"
+        hooks = replace(hook_groups(folder / "hooks.json", wanted), trust=partial(_trust, folder / "hooks.json", own))
+        return [hooks, _settings(folder / "config.toml", program, places)]
 
     @property
     def reader(self) -> TranscriptReader:
@@ -70,6 +86,17 @@ class Codex(Host):
         told = (record["payload"].get("git") for record in records if record.get("type") == "session_meta")
         addresses = (git.get("repository_url") for git in told if isinstance(git, Mapping))
         return next((address for address in addresses if isinstance(address, str)), None)
+
+
+def _trust(path: Path, folder: Path, text: str) -> tuple[bool, str] | None:
+    """Whether Codex runs our hooks in the file `path`. What its user trusts stands in the settings in `folder`."""
+    from reasoningbank.agents.hosts.codex_trust import hook_trust
+    from reasoningbank.agents.install import json_text, toml_text
+    from reasoningbank.agents.install.writing import read_seen
+
+    kept = toml_text.parse(read_seen(folder / "config.toml").text).get("hooks", {})
+    told = hook_trust(path, json_text.parse(text), kept.get("state", {}) if isinstance(kept, dict) else {})
+    return None if told is None else (told.is_whole, told.says)
 
 
 def _needed_switch() -> str | None:

@@ -40,11 +40,16 @@ class Cursor(Host):
         "posttoolfailure": AFTER_FAILURE,
     }
     transcripts_tell_results = False
+    shows_notices = False
 
     def answer(self, event: str, context: str, notice: str = "") -> dict[str, Any]:
         # It wants an answer even when there is nothing to say, and has no place for a notice.
         del event, notice
         return {"continue": True, **({"additional_context": context} if context else {})}
+
+    def refusal(self, event: str, reason: str, *, asks_user: bool = False) -> dict[str, Any]:
+        del event
+        return {"permission": "ask" if asks_user else "deny", "user_message": reason, "agent_message": reason}
 
     def first_event(self, session: str, cwd: str) -> dict[str, Any]:
         return {"conversation_id": session, "hook_event_name": "sessionStart", "workspace_roots": [cwd]}

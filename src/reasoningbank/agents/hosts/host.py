@@ -43,6 +43,14 @@ class Host(ABC):
     transcripts_tell_results: ClassVar[bool] = True
     """False where transcripts leave out what tools returned: then the hooks write the session down themselves."""
     note_after_install: ClassVar[str] = ""
+    can_deny: ClassVar[bool] = True
+    """Whether a hook before a tool may refuse the call, with a reason that the model reads before it goes on."""
+    can_ask: ClassVar[bool] = True
+    """Whether a hook before a tool may have the user asked, with a reason that the user reads."""
+    reads_context_before_tool: ClassVar[bool] = True
+    """Whether the model is given what a hook says before a tool; it reads that together with the tool's result."""
+    shows_notices: ClassVar[bool] = True
+    """Whether the user sees the line that a hook has for them."""
 
     # ------------------------------------------------------------ hooks
 
@@ -52,13 +60,24 @@ class Host(ABC):
         return self.event_names.get(lowered) or next((event for event in EVENTS if event.lower() == lowered), None)
 
     def answer(self, event: str, context: str, notice: str = "") -> dict[str, Any]:
-        """What a hook prints: advice only, never a decision. An empty one prints nothing."""
+        """What a hook prints: advice only. An empty one prints nothing."""
         told: dict[str, Any] = {}
         if context and event in TAKE_CONTEXT:
             told["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
         if notice:
             told["systemMessage"] = notice
         return told
+
+    def has_failed(self, data: Mapping[str, Any], printed: str) -> bool:
+        """Whether the tool of an event after it went wrong, where the event itself does not say so."""
+        del data, printed
+        return False
+
+    def refusal(self, event: str, reason: str, *, asks_user: bool = False) -> dict[str, Any]:
+        """What a hook prints to stop a call before it runs: it is refused, or the user is asked."""
+        decision = "ask" if asks_user else "deny"
+        told = {"hookEventName": event, "permissionDecision": decision, "permissionDecisionReason": reason}
+        return {"hookSpecificOutput": told}
 
     def first_event(self, session: str, cwd: str) -> dict[str, Any]:
         """What it sends when a session starts, to try an installation out."""

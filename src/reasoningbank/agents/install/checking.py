@@ -53,6 +53,9 @@ def findings(agent: str, targets: Sequence[Target], *, session: str, cwd: Path) 
         yield _settings(agent, target, text)
         if target.holds == "hooks":
             yield _hook(agent, text, session, cwd)
+            told = target.trust(text) if target.trust is not None else None
+            if told is not None:
+                yield InstallCheck("ok" if told[0] else "warn", told[1])
         else:
             yield _server(agent, target, text, cwd)
 

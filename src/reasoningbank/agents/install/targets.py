@@ -48,6 +48,8 @@ class Target:
     remove: Callable[[str], str]
     guarded: bool = False
     """The agent itself locks this file while it writes it."""
+    trust: Callable[[str], tuple[bool, str] | None] | None = None
+    """Whether the agent runs what stands there, and what to say of it; None where it runs whatever it finds."""
 
 
 def hook_groups(path: Path, wanted: list[Hook]) -> Target:

@@ -14,7 +14,21 @@ from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.learn.ingest.take import Ingested
 
-FORMATS = ("claude-code", "codex", "openai-chat", "tau-bench", "intercode", "text")
+FORMATS = (
+    "claude-code",
+    "codex",
+    "tau-bench",
+    "tau2",
+    "intercode",
+    "swe-agent",
+    "otel",
+    "anthropic",
+    "openai-responses",
+    "langchain",
+    "openai-chat",
+    "react",
+    "text",
+)
 """Named here too, since help must not load every reader; a test holds them together."""
 _MOST_SKIPPED_SHOWN = 20
 

@@ -13,7 +13,18 @@ from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.replies import goes_on
-from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, moment_of, own_words_out, plain
+from reasoningbank.learn.ingest.text import (
+    action_of,
+    digest_of,
+    goal_of_call,
+    injected_out,
+    is_own,
+    moment_of,
+    own_words_out,
+    plain,
+    words_of,
+)
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "claude-code"
 _QUIET_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite")
@@ -22,6 +33,12 @@ _INTERRUPTED = "[Request interrupted"
 _NOT_SAID = re.compile(
     r"\s*(?:<(?:command-|local-command|bash-|user-prompt-submit-hook)|\[Request interrupted|Caveat: )"
 )
+_PASSED_OVER = ("isSidechain", "isMeta", "isCompactSummary", "isVirtual", "isVisibleInTranscriptOnly", "wakeupSource")
+_BY_PERSONS = {
+    "promptSource": ("typed", "queued", "suggestion_accepted", "sdk"),
+    "turnOrigin": ("human", "sdk", "unknown"),
+}
+"""Where a record says who made its prompt, these are people; a record that does not say is taken at its word."""
 
 
 def is_record(value: object) -> bool:
@@ -70,15 +87,23 @@ def tasks_in(records: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any
 
 
 def is_turn(record: Mapping[str, Any]) -> bool:
-    passed_over = any(record.get(mark) for mark in ("isSidechain", "isMeta", "isCompactSummary"))
+    passed_over = any(record.get(mark) for mark in _PASSED_OVER)
     return (
         record.get("type") in ("user", "assistant") and isinstance(record.get("message"), Mapping) and not passed_over
     )
 
 
+def is_by_program(record: Mapping[str, Any]) -> bool:
+    """Whether a record of the user was made by the program around the agent: a task that ended, a timer, a peer."""
+    origin = record.get("origin")
+    kind = origin.get("kind") if isinstance(origin, Mapping) else None
+    told = ((record.get(mark), persons) for mark, persons in _BY_PERSONS.items())
+    return kind not in (None, "human") or any(value is not None and value not in persons for value, persons in told)
+
+
 def prompt_of(turn: Mapping[str, Any]) -> str:
     """What the user said in person, or nothing."""
-    if turn.get("type") != "user":
+    if turn.get("type") != "user" or not isinstance(turn.get("message"), Mapping) or is_by_program(turn):
         return ""
     text = own_words_out(plain(turn["message"].get("content")))
     return "" if _NOT_SAID.match(text) else text
@@ -87,13 +112,13 @@ def prompt_of(turn: Mapping[str, Any]) -> str:
 def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str) -> Episode | None:
     """One task; None when nobody asks for anything in it."""
     said: list[dict[str, str]] = []
-    calls: dict[str, tuple[str, str]] = {}
+    calls: dict[str, tuple[str, str, dict[str, str]]] = {}
     results: dict[str, tuple[str, bool | None]] = {}
     first: Mapping[str, Any] | None = None
     interrupted = calls_then = 0
     for turn in turns:
         content = turn["message"].get("content")
-        text = own_words_out(plain(content))
+        text = "" if is_by_program(turn) else words_of(turn["type"], plain(content))
         interrupted += turn["type"] == "user" and text.startswith(_INTERRUPTED)
         if text and not _NOT_SAID.match(text):
             said.append({"role": turn["type"], "content": text})
@@ -120,24 +145,31 @@ def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str)
     )
 
 
-def _take_block(block: object, calls: dict[str, tuple[str, str]], results: dict[str, tuple[str, bool | None]]) -> None:
+def _take_block(
+    block: object, calls: dict[str, tuple[str, str, dict[str, str]]], results: dict[str, tuple[str, bool | None]]
+) -> None:
     if not isinstance(block, Mapping):
         return
     if block.get("type") == "tool_use":
         tool = str(block.get("name") or "tool")
-        calls[str(block.get("id"))] = (tool, action_of(tool, block.get("input")))
+        calls[str(block.get("id"))] = (tool, action_of(tool, block.get("input")), goal_of_call(block.get("input")))
     elif block.get("type") == "tool_result":
         ok = False if block.get("is_error") else None
-        results[str(block.get("tool_use_id"))] = (own_words_out(plain(block.get("content"))), ok)
+        results[str(block.get("tool_use_id"))] = (injected_out(plain(block.get("content"))), ok)
 
 
 def _steps(
-    calls: Mapping[str, tuple[str, str]], results: Mapping[str, tuple[str, bool | None]]
+    calls: Mapping[str, tuple[str, str, dict[str, str]]], results: Mapping[str, tuple[str, bool | None]]
 ) -> Iterator[EpisodeStep]:
     """Calls in the order in which they were made; one that is still running has no result yet and is left out."""
-    for call_id, (tool, action) in calls.items():
+    for call_id, (tool, action, goal) in calls.items():
         if call_id not in results or is_own(tool, action):
             continue
         result, ok = results[call_id]
         quiet = True if tool in _QUIET_TOOLS and ok is None else ok
-        yield EpisodeStep(action=action, result=result, ok=quiet, metadata={"tool": tool, "call": call_id})
+        yield EpisodeStep(action=action, result=result, ok=quiet, metadata={"tool": tool, "call": call_id, **goal})
+
+
+FORMAT = TranscriptFormat(
+    name=AGENT, about="transcripts of Claude Code (JSON Lines)", knows=is_record, episodes=sessions_in
+)

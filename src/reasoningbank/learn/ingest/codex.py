@@ -1,24 +1,49 @@
 """Session files of Codex: JSON Lines of items, each with a payload; calls and their outputs are joined by `call_id`.
 
-Each thing that the user asks for is an episode of its own; what only corrects it or says "go on" belongs to it.
+A patch is read as the edits of files that it makes, in the form of other agents. A call that a hook refused was never
+made, and one that only waits for another adds nothing to it. Each thing that the user asks for is an episode of its
+own; what only corrects it or says "go on" belongs to it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from reasoningbank.core.learning import Episode, EpisodeStep
+from reasoningbank.learn.ingest.codex_results import CallResult, completed_call, patch_result_of, result_of
+from reasoningbank.learn.ingest.patches import edits_in, patch_in
 from reasoningbank.learn.ingest.replies import goes_on
-from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, moment_of, own_words_out, parse_json, plain
+from reasoningbank.learn.ingest.text import (
+    action_of,
+    digest_of,
+    goal_of_call,
+    injected_out,
+    is_own,
+    moment_of,
+    own_words_out,
+    parse_json,
+    plain,
+    words_of,
+)
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 AGENT = "codex"
 _TYPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
-_NOT_SAID = re.compile(r"\s*<(?:environment_context|user_instructions|permissions|turn_aborted|ENVIRONMENT)")
-_EXIT_CODE = re.compile(r"(?i)\b(?:exit code|exited with code)[: ]+(-?\d+)")
+_NOT_SAID = re.compile(
+    r"\s*<(?:environment_context|user_instructions|permissions|turn_aborted|subagent_notification|ENVIRONMENT)"
+)
+_PIPE = re.compile(r"(?<!\|)\|(?!\|)")
+_WAITS = "write_stdin"
+"""The tool that reads on from a command that is still running, and may send it something."""
+
+
+class CodexCall(NamedTuple):
+    tool: str
+    given: Any
 
 
 def is_record(value: object) -> bool:
@@ -62,6 +87,8 @@ def prompt_of(item: Mapping[str, Any]) -> str:
     if not isinstance(payload, Mapping):
         return ""
     if item.get("type") == "response_item" and payload.get("type") == "message" and payload.get("role") == "user":
+        if _is_by_program(payload):
+            return ""
         text = own_words_out(plain(payload.get("content")))
     elif item.get("type") == "event_msg" and payload.get("type") == "user_message":
         text = own_words_out(plain(payload.get("message")))
@@ -70,17 +97,33 @@ def prompt_of(item: Mapping[str, Any]) -> str:
     return "" if _NOT_SAID.match(text) else text
 
 
+def _is_by_program(payload: Mapping[str, Any]) -> bool:
+    """Whether a message in the user's name says of itself that a program made it: a hook, a tool, a subagent."""
+    told = payload.get("internal_chat_message_metadata_passthrough")
+    parts = told.get("content_item_metadata") if isinstance(told, Mapping) else None
+    makers = [
+        part["provenance"].get("type")
+        for part in (parts if isinstance(parts, list) else ())
+        if isinstance(part, Mapping) and isinstance(part.get("provenance"), Mapping)
+    ]
+    return bool(makers) and "user" not in makers
+
+
 def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespace: str) -> Episode | None:
     """One task; None when nobody asks for anything in it."""
     said: list[dict[str, str]] = []
     heard: list[dict[str, str]] = []
-    calls: dict[str, tuple[str, str]] = {}
-    results: dict[str, tuple[str, bool | None]] = {}
+    calls: dict[str, CodexCall] = {}
+    results: dict[str, CallResult] = {}
     interrupted = calls_then = 0
     for item in items:
         payload = item["payload"]
         calls_then = len(calls) if prompt_of(item) else calls_then
-        if item.get("type") == "response_item":
+        completed = completed_call(item)
+        if completed is not None:
+            # What the program says of a command is whole; the model may have been told that it goes on.
+            results[completed[0]] = completed[1]
+        elif item.get("type") == "response_item":
             _take_item(payload, said, calls, results)
         elif item.get("type") == "event_msg":
             interrupted += payload.get("type") == "turn_aborted"
@@ -90,6 +133,8 @@ def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespac
     if not task:
         return None
     first = next((item for item in items if prompt_of(item)), {})
+    # A subagent's run has a file of its own, whose id is the part after the session that started it.
+    own = session.rpartition("/agent-")[2] if session else None
     return Episode(
         task=task,
         namespace=namespace,
@@ -101,7 +146,7 @@ def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespac
             "calls_since_words": len(calls) - calls_then,
             **({"interrupted": interrupted} if interrupted else {}),
         },
-        source=f"{AGENT}:{session}#{digest_of(str(first.get('timestamp', '')), task)}" if session else None,
+        source=f"{AGENT}:{own}#{digest_of(str(first.get('timestamp', '')), task)}" if own else None,
         started_at=moment_of(first),
     )
 
@@ -109,48 +154,58 @@ def episode_of(session: str | None, items: Sequence[Mapping[str, Any]], namespac
 def _take_item(
     payload: Mapping[str, Any],
     said: list[dict[str, str]],
-    calls: dict[str, tuple[str, str]],
-    results: dict[str, tuple[str, bool | None]],
+    calls: dict[str, CodexCall],
+    results: dict[str, CallResult],
 ) -> None:
     kind = payload.get("type")
-    if kind == "message" and payload.get("role") in ("user", "assistant"):
-        text = own_words_out(plain(payload.get("content")))
+    if kind == "message" and payload.get("role") in ("user", "assistant") and not _is_by_program(payload):
+        text = words_of(str(payload["role"]), plain(payload.get("content")))
         if text and not _NOT_SAID.match(text):
             said.append({"role": str(payload["role"]), "content": text})
     elif kind in _CALLS:
         tool = str(payload.get("name") or "shell")
         given = payload.get("arguments") or payload.get("input") or payload.get("action")
-        calls[str(payload.get("call_id"))] = (tool, action_of(tool, given))
+        calls[str(payload.get("call_id"))] = CodexCall(tool, given)
     elif kind in _OUTPUTS:
-        results[str(payload.get("call_id"))] = _output(payload.get("output"))
+        results.setdefault(str(payload.get("call_id")), result_of(payload.get("output")))
 
 
 def _take_event(payload: Mapping[str, Any], heard: list[dict[str, str]]) -> None:
     role = {"user_message": "user", "agent_message": "assistant"}.get(str(payload.get("type")))
-    text = own_words_out(plain(payload.get("message")))
+    text = words_of(role or "", plain(payload.get("message")))
     if role and text and not _NOT_SAID.match(text):
         heard.append({"role": role, "content": text})
 
 
-def _output(value: object) -> tuple[str, bool | None]:
-    """The text, and whether it says that the command ended well."""
-    inner = parse_json(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
-    code: object = None
-    if isinstance(inner, Mapping):
-        metadata = inner.get("metadata")
-        code = metadata.get("exit_code") if isinstance(metadata, Mapping) else None
-        inner = inner.get("output") if "output" in inner else value
-    text = plain(inner)
-    if not isinstance(code, int):
-        match = _EXIT_CODE.search(text[:400])
-        code = int(match.group(1)) if match else None
-    return own_words_out(text), None if code is None else code == 0
+def _steps(calls: Mapping[str, CodexCall], results: Mapping[str, CallResult]) -> Iterator[EpisodeStep]:
+    for call_id, call in calls.items():
+        result = results.get(call_id)
+        action = action_of(call.tool, call.given)
+        if result is None or result.refused or is_own(call.tool, action) or _only_waits(call):
+            continue
+        patch = patch_in(call.given) or patch_in(action)
+        edits = edits_in(patch) if patch else []
+        if not edits:
+            yield _step(action, result, call.tool, call_id, goal_of_call(call.given))
+        for number, edit in enumerate(edits):
+            own_id = f"{call_id}#{number}" if number else call_id
+            yield _step(edit.action, patch_result_of(result.text, result.ok), edit.tool, own_id)
 
 
-def _steps(
-    calls: Mapping[str, tuple[str, str]], results: Mapping[str, tuple[str, bool | None]]
-) -> Iterator[EpisodeStep]:
-    for call_id, (tool, action) in calls.items():
-        if call_id in results and not is_own(tool, action):
-            result, ok = results[call_id]
-            yield EpisodeStep(action=action, result=result, ok=ok, metadata={"tool": tool, "call": call_id})
+def _step(
+    action: str, result: CallResult, tool: str, call_id: str, goal: Mapping[str, str] | None = None
+) -> EpisodeStep:
+    # The code of a pipe is that of its end: `make | tail` ends well whatever `make` did.
+    ok = None if result.ok and _PIPE.search(action) else result.ok
+    told = {"tool": tool, "call": call_id, **(goal or {})}
+    return EpisodeStep(action=action, result=injected_out(result.text), ok=ok, metadata=told)
+
+
+def _only_waits(call: CodexCall) -> bool:
+    given = parse_json(call.given) if isinstance(call.given, str) else call.given
+    return call.tool == _WAITS and isinstance(given, Mapping) and not str(given.get("chars") or "").strip()
+
+
+FORMAT = TranscriptFormat(
+    name=AGENT, about="session files of Codex (JSON Lines)", knows=is_record, episodes=sessions_in
+)

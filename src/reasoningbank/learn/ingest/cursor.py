@@ -13,7 +13,7 @@ from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.replies import goes_on
-from reasoningbank.learn.ingest.text import action_of, digest_of, is_own, own_words_out, plain
+from reasoningbank.learn.ingest.text import action_of, digest_of, injected_out, is_own, own_words_out, plain
 
 AGENT = "cursor"
 _ASKED = re.compile(r"<user_query>(.*?)(?:</user_query>|\Z)", re.DOTALL)
@@ -56,7 +56,7 @@ def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str)
     unanswered: deque[int] = deque()
     calls_then = 0
     for turn in turns:
-        text = prompt_of(turn) if turn["role"] == "user" else own_words_out(plain(turn["message"]["content"]))
+        text = prompt_of(turn) if turn["role"] == "user" else injected_out(plain(turn["message"]["content"]))
         if text:
             said.append({"role": str(turn["role"]), "content": text})
             calls_then = len(calls) if turn["role"] == "user" else calls_then
@@ -67,7 +67,7 @@ def episode_of(session: str, turns: Sequence[Mapping[str, Any]], namespace: str)
                 calls.append((tool, action_of(tool, block.get("input"))))
             elif block.get("type") == "tool_result" and unanswered:
                 ok = False if block.get("is_error") else None
-                results[unanswered.popleft()] = (own_words_out(plain(block.get("content"))), ok)
+                results[unanswered.popleft()] = (injected_out(plain(block.get("content"))), ok)
     task = next((entry["content"] for entry in said if entry["role"] == "user"), "")
     if not task:
         return None

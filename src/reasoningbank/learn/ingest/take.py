@@ -13,8 +13,12 @@ from reasoningbank.core.drafts import clean_namespace
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import Episode
+from reasoningbank.core.wording import counted
 from reasoningbank.learn.import_session import keep_episode
-from reasoningbank.learn.ingest.sniff import FORMATS, episodes_in, files_in
+from reasoningbank.learn.ingest.files import files_in
+from reasoningbank.learn.ingest.sniff import FORMATS, transcript_in
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
+from reasoningbank.learn.offline.wishes import wishes_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,17 +78,41 @@ def _episodes(
     paths: Sequence[Path], namespace: str, layout: str | None, skipped: list[SkippedSession]
 ) -> Iterator[tuple[str, Episode]]:
     for path in paths:
-        # A path that was named must be there; what lies in a folder may be anything.
+        # A path that was named must be there, and one that was named alone must tell something.
         files = files_in(path)
         for file in files:
-            found = 0
             try:
-                for found, episode in enumerate(episodes_in(file, namespace, layout), start=1):
-                    yield f"{file.name}, session {found}", episode
+                yield from _episodes_of(file, namespace, layout, skipped)
             except ImportRejected as error:
-                if len(files) == 1:
+                if len(paths) == len(files) == 1:
                     raise
                 skipped.append(SkippedSession(what=file.name, why=str(error)))
-                continue
-            if not found:
-                skipped.append(SkippedSession(what=file.name, why="nobody asks for anything in it."))
+
+
+def _episodes_of(
+    file: Path, namespace: str, layout: str | None, skipped: list[SkippedSession]
+) -> Iterator[tuple[str, Episode]]:
+    """Raises `ImportRejected` when there is none to be learned from."""
+    reader, episodes = transcript_in(file, namespace, layout)
+    useless: list[SkippedSession] = []
+    found = 0
+    for found, episode in enumerate(episodes, start=1):
+        if episode.steps or wishes_in(episode):
+            yield f"{file.name}, session {found}", episode
+        else:
+            useless.append(SkippedSession(what=f"{file.name}, session {found}", why=_why_useless(episode, reader)))
+    if not found:
+        raise ImportRejected(
+            f"{file} was read as {reader.name}, and nobody asks for anything in it. {reader.hint}".strip()
+        )
+    if len(useless) == found:
+        raise ImportRejected(f"{file} has nothing to learn from: {useless[0].why}")
+    skipped += useless
+
+
+def _why_useless(episode: Episode, reader: TranscriptFormat) -> str:
+    talk = counted(len(episode.messages), "message")
+    return (
+        f"read as {reader.name}, it has {talk} but no step: no call, command or action was found, nor a rule of the "
+        f"user's. {reader.hint}"
+    ).strip()

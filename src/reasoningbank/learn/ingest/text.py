@@ -20,19 +20,24 @@ from reasoningbank.recall.render import HEADING
 
 LONGEST_LINE_BYTES = 32_000_000
 LONGEST_TEXT_CHARS = 200_000
+LONGEST_GOAL_CHARS = 200
 _COMMAND_ARGUMENTS = ("command", "cmd", "script", "code", "sql")
+_RUNS_COMMANDS = pattern(r"sh$|shell|exec|terminal|command|cmd|run|console|script", re.IGNORECASE)
+_ASKS_DATABASES = pattern(r"sql|database|(?:^|[_-])db(?:[_-]|$)", re.IGNORECASE)
+_STATEMENT = pattern(
+    r"\s*(?:select|insert|update|delete|create|drop|alter|show|describe|pragma|explain|with)\b", re.IGNORECASE
+)
 _SHELLS = ("bash", "sh", "zsh", "powershell", "pwsh", "cmd")
 _OWN_TOOL = pattern(r"(?:^|__)reasoningbank|(?:^|__)memory_(?:search|record|feedback|outcome|get|consolidate)$")
 _OWN_COMMAND = pattern(r"\s*(?:\S*/)?(?:reasoningbank|rbank)\s")
 _INJECTED = pattern(
-    r"<(system-reminder|reasoningbank|reasoningbank-memory)\b[^>]*>.*?</\1>|"
+    r"<(system-reminder|task-notification|reasoningbank|reasoningbank-memory)\b[^>]*>.*?</\1>|"
     + re.escape(HEADING)
     + r"(?:\s*\n\[[A-Z]+\][^\n]*(?:\n(?!\s*\n)[^\n]*)*)*",
     re.DOTALL,
 )
 
 _PRIVATE = pattern(r"<private\b[^>]*>(.*?)(?:</private\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_SHORTEST_PRIVATE_CHARS = 6
 
 
 def moment_of(record: Mapping[str, Any]) -> float | None:
@@ -97,18 +102,23 @@ def _block_text(block: object) -> str:
 
 
 def own_words_out(text: str) -> str:
-    """Without what this bank, or the program around the agent, put into the conversation, and what is private."""
+    """What the user typed: without what is private, and what this bank or the program around the agent put in."""
+    return injected_out(_PRIVATE.sub("", text) if "<" in text else text)
+
+
+def injected_out(text: str) -> str:
+    """Without what this bank, or the program around the agent, put into the conversation.
+
+    For what tools return and agents say: a file that only mentions the private mark has nothing to hide.
+    """
     if "<" not in text and HEADING not in text:
         return text.strip()
-    return _INJECTED.sub("", _PRIVATE.sub("", text)).strip()
+    return _INJECTED.sub("", text).strip()
 
 
-def private_in(text: str) -> list[str]:
-    """What the user marked as private, a line each; the mark may lack its end."""
-    if "<private" not in text.casefold():
-        return []
-    lines = [line.strip() for span in _PRIVATE.findall(text) for line in span.splitlines()]
-    return [line for line in lines if len(line) >= _SHORTEST_PRIVATE_CHARS]
+def words_of(role: str, text: str) -> str:
+    """A message without what is not its speaker's: only a user marks something as private."""
+    return own_words_out(text) if role == "user" else injected_out(text)
 
 
 def digest_of(*parts: str) -> str:
@@ -128,11 +138,31 @@ def action_of(tool: str, arguments: object) -> str:
         return f"{tool}({arguments})" if arguments else f"{tool}({{}})"
     for name in _COMMAND_ARGUMENTS:
         command = given.get(name)
+        if name == "command" and command is not None and not _is_run_as_it_is(tool, given):
+            continue
         if isinstance(command, str) and command.strip():
             return command.strip()[:LONGEST_TEXT_CHARS]
         if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
             return _command_text(command)
+    query = next(iter(given.values())) if len(given) == 1 else None
+    if isinstance(query, str) and _STATEMENT.match(query) and _ASKS_DATABASES.search(tool):
+        return query.strip()[:LONGEST_TEXT_CHARS]
     return f"{tool}({json.dumps(given, ensure_ascii=False)})"[:LONGEST_TEXT_CHARS]
+
+
+def goal_of_call(arguments: object) -> dict[str, str]:
+    """What a call says of itself beside its command, as metadata of its step: "Run the unit tests"."""
+    given = parse_json(arguments) if isinstance(arguments, str) else arguments
+    told = given.get("description") or given.get("justification") if isinstance(given, Mapping) else None
+    goal = told.strip()[:LONGEST_GOAL_CHARS] if isinstance(told, str) else ""
+    return {"goal": goal} if goal else {}
+
+
+def _is_run_as_it_is(tool: str, given: Mapping[str, Any]) -> bool:
+    """Whether `command` is a command line: an editor's `command` is the name of what it does with the rest."""
+    command = given["command"]
+    named = isinstance(command, str) and command.strip().isidentifier() and len(given) > 1
+    return not named or _RUNS_COMMANDS.search(tool) is not None
 
 
 def _command_text(words: list[str]) -> str:

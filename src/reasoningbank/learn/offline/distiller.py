@@ -5,7 +5,6 @@
     fixes      it failed, this change made it work          one a kind of failure
     remedies   it failed, this was done first, it worked
     warnings   it failed again and again                    and another way got there
-    wishes     what the user said that holds for good
 
 Knows in which order they matter when a session taught more than may be kept. Each of them has a file of its own.
 """
@@ -26,7 +25,7 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline import facts, failure_kind, fixes, remedies, solved, warnings, wishes
+from reasoningbank.learn.offline import facts, failure_kind, fixes, remedies, solved, warnings
 from reasoningbank.learn.offline.failure_kind import is_failure, message
 from reasoningbank.learn.offline.places import read
 from reasoningbank.learn.offline.spelling import plain_steps
@@ -46,7 +45,6 @@ class OfflineDistiller:
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
         episode = replace(episode, steps=plain_steps(episode.steps))
         steps = episode.steps
-        said = wishes.wishes(episode.messages)
         surveyed = survey(steps)
         fact = facts.fact(surveyed) if surveyed else None
         names = _names(fact)
@@ -56,14 +54,14 @@ class OfflineDistiller:
         mended = fixes.fixes(steps, names)
         told = [number for number in surveyed.numbers if not called_tool(steps[number].action)] if surveyed else []
         way = solved.solution(episode, verdict, told)
-        found: list[Lesson] = [*said[:1], *([fact] if fact else []), *([way] if way else [])]
-        found += [fixes.lesson_of(fix, steps) for fix in mended]
+        found: list[Lesson] = [*([fact] if fact else []), *([way] if way else [])]
+        found += [fixes.lesson_of(fix, steps, episode.task) for fix in mended]
         healed = remedies.remedies(steps)
-        found += [remedies.lesson_of(remedy, steps) for remedy in healed]
+        found += [remedies.lesson_of(remedy, steps, episode.task) for remedy in healed]
         if verdict.outcome is not VerdictOutcome.SUCCESS:
             known = {fix.kind for fix in mended} | {remedy.kind for remedy in healed}
             found += [warnings.lesson_of(group, steps) for group in warnings.repeated_failures(steps, known, names)]
-        return [*found, *said[1:]][: self._most]
+        return found[: self._most]
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         """Runs that went well first: what they teach, then what the others warn of."""

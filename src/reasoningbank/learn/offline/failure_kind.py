@@ -12,17 +12,23 @@ from functools import lru_cache
 
 from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.core.patterns import pattern
+from reasoningbank.guard.instructing import instructs
 from reasoningbank.guard.quotes import CLOSING, LEFT_OUT, OPENING, quote
-from reasoningbank.learn.offline.words import clip_line, digest, one_line
+from reasoningbank.guard.unmasked import is_disguised
+from reasoningbank.learn.offline.error_line import ends_of, error_line, without_colours
+from reasoningbank.learn.offline.words import clip_line, digest
 
 FIX = "fix"
 """The tag of a lesson that says how a failure was mended."""
-LONGEST_READ_CHARS = 8_000
 LONGEST_LINE_CHARS = 500
 FEW_LINES = 5
 LAST_LINES = 3
+LAST_LINES_WITH_COUNTS = 12
 LONGEST_KNOWN_CHARS = 400
 LONGEST_PRINTED_CHARS = 140
+SHORTEST_CLAUSE_CHARS = 16
+_CLAUSE_ENDS = pattern(r"[.;!?]\s|\s\(|,\s(?:but|or)\s|: ╰")
+_EXCEPTION_NAME = pattern(r"[\w.]{0,80}?[A-Z][A-Za-z]{2,40}(?:Error|Exception|Configured|Failure|NotFound)\b(?=:)")
 _OPENS = pattern(
     r"\s*(?:\W{0,3})(?:error\b|errors?:|traceback \(most recent|fatal\b|exception\b|failed\b|failure\b|denied\b"
     r"|\w*(?:error|exception)\b\s*[:(\[]|err!|e: |invalid\b|unknown\b|cannot\b|could not\b|unable to\b|no such\b"
@@ -36,9 +42,15 @@ _LINE_SAYS = pattern(
     r"|\bunknown (?:option|command|flag|argument|column|field|name)\b|\binvalid (?:option|argument|value|choice)\b"
     r"|(?:does not|doesn't) exist\b",
 )
-_BARE_CODE = pattern(r"\W*(?:process )?(?:command )?(?:exit(?:ed)?|failed)[a-z ]*:?[ ]*\d*\W*", re.IGNORECASE)
+_COUNTS_FAILURES = pattern(
+    r"[=\s]*(?:\d+ \w+, )*[1-9]\d* (?:failed|errors?)\b.{0,80} in [\d.]+ ?s|\s*(?:Tests|Test Files|Test Suites):? +"
+    r"(?:\d+ \w+ ?[,|] ?)*[1-9]\d* failed|test result: FAILED|(?:\[INFO\] )?BUILD FAIL|FAILURE: Build failed"
+    r"|npm error |FAIL\t"
+    r"|Found [1-9]\d* errors?\b|(?:\[ERROR\] )?Tests run: .{0,60}(?:Failures|Errors): [1-9]|error: could not compile"
+    r"|FAILED \((?:failures|errors)=|\d+ examples?, [1-9]\d* failures?|Tests: \d+, .{0,60}(?:Failures|Errors): [1-9]"
+    r"|Failed! +- Failed: +[1-9]|\W*[1-9]\d* problems? \([1-9]|[│|] Error: |.{1,160}: error (?:TS|CS)\d+: "
+)
 _JSON_ERROR = pattern(r"\s*[{(]\s*\W{0,2}(?:error|errors|exception)\b", re.IGNORECASE)
-_TRACEBACK = "Traceback (most recent call last)"
 _CHANGING = (
     (pattern(r"^(?:[\w./-]*/)?(?:ba|da|z|k|fi)?sh: (?:line \d+: )?(?:\d+: )?"), ""),
     (pattern(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|“[^”\n]{0,200}”"), "_"),
@@ -55,35 +67,20 @@ def is_failure(step: EpisodeStep) -> bool:
 
 @lru_cache(maxsize=256)
 def reads_as_failure(result: str) -> bool:
-    result = result[:LONGEST_READ_CHARS]
+    result = without_colours(ends_of(result))
     if _OPENS.match(result) or _JSON_ERROR.match(result):
         return True
     lines = [line for line in result.splitlines() if line.strip()]
     # A long output that mentions an error somewhere may be a log that was asked for; its last lines are the verdict.
     verdict = lines if len(lines) <= FEW_LINES else lines[-LAST_LINES:]
-    return any(_LINE_SAYS.search(line[:LONGEST_LINE_CHARS]) for line in verdict)
+    if any(_LINE_SAYS.search(line[:LONGEST_LINE_CHARS]) for line in verdict):
+        return True
+    return any(_COUNTS_FAILURES.match(line[:LONGEST_LINE_CHARS]) for line in lines[-LAST_LINES_WITH_COUNTS:])
 
 
-@lru_cache(maxsize=256)
 def message(result: str) -> str:
     """The line that says what went wrong."""
-    lines = [one_line(line[:LONGEST_LINE_CHARS]) for line in result[:LONGEST_READ_CHARS].splitlines() if line.strip()]
-    if not lines:
-        return "no message"
-    raised = _exception_line(result[:LONGEST_READ_CHARS])
-    if raised:
-        return raised
-    telling = [line for line in lines if _LINE_SAYS.search(line) or _OPENS.match(line)]
-    # That it failed is known; what a line says besides is worth more.
-    return next((line for line in telling if not _BARE_CODE.fullmatch(line)), telling[0] if telling else lines[0])
-
-
-def _exception_line(result: str) -> str:
-    """What the last traceback ends in: the first line after it that is not set in."""
-    _, found, after = result.rpartition(_TRACEBACK)
-    lines = [line for line in after.splitlines()[1:] if line.strip()]
-    told = next((line for line in lines if not line[0].isspace()), lines[-1] if lines else "")
-    return one_line(told[:LONGEST_LINE_CHARS]) if found else ""
+    return error_line(result)
 
 
 def quote_output(said: str, own: str) -> str:
@@ -91,20 +88,25 @@ def quote_output(said: str, own: str) -> str:
 
     `own` is the action, whose words the program may have repeated.
     """
-    quoted = quote(said, own, LONGEST_PRINTED_CHARS)
+    quoted = quote_report(said, own, LONGEST_PRINTED_CHARS)
     return f"the program's words {quoted}" if quoted else LEFT_OUT
+
+
+def quote_report(said: str, own: str, limit_chars: int) -> str:
+    """As much of a message as reads like a report: all of it, its first clause, or the name of the exception."""
+    whole = quote(said, own, limit_chars)
+    if whole or is_disguised(said):
+        return whole
+    name = _EXCEPTION_NAME.match(said)
+    clause = "" if instructs(said) else _CLAUSE_ENDS.split(said, maxsplit=1)[0]
+    short = quote(clause, own, limit_chars) if len(clause) >= SHORTEST_CLAUSE_CHARS else ""
+    return short or (quote(name.group().rpartition(".")[2], own, limit_chars) if name else "")
 
 
 def in_room(text: str, limit_chars: int) -> str:
     """Cut where it is too long, and never without the mark that closes a quote."""
     cut = clip_line(text, limit_chars)
     return cut if cut.count(OPENING) == cut.count(CLOSING) else clip_line(text, limit_chars - 1) + CLOSING
-
-
-def trouble_of(action: str, said: str, worked: str = "") -> dict[str, str]:
-    """What to know a failure again by, as metadata of the lesson: what was done, the kind of failure, what worked."""
-    known = {"action": clip_line(action, LONGEST_KNOWN_CHARS), "signature": signature(said, action)}
-    return {**known, "worked": clip_line(worked, LONGEST_KNOWN_CHARS)} if worked else known
 
 
 def signature(said: str, own: str) -> str:

@@ -74,9 +74,8 @@ def _constant(value: Any, from_the_case: frozenset[str]) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_CONSTANT_CHARS or impersonal(value) != value:
         return ""
     words = value.casefold().split()
-    is_own = (
-        not words or any(character.isdigit() for character in value) or any(word in from_the_case for word in words)
-    )
+    # Written with capitals or digits it names somebody or something; in plain words it may still be what was asked for.
+    is_own = value != value.casefold() or any(map(str.isdigit, value)) or any(word in from_the_case for word in words)
     return "" if is_own or not words else f'"{value}"'
 
 

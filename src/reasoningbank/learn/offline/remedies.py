@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from reasoningbank.core.commands import ShellCommand, commands_in
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import (
     LONGEST_LESSON_DESCRIPTION_CHARS,
     LONGEST_LESSON_TITLE_CHARS,
     EpisodeStep,
+    LeftOut,
     Lesson,
 )
 from reasoningbank.core.types import Outcome
-from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output, trouble_of
-from reasoningbank.learn.offline.words import all_words, clip_line, describe_action, digest, head
+from reasoningbank.learn.offline.bypasses import bypass_in
+from reasoningbank.learn.offline.edits import edits_in
+from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output
+from reasoningbank.learn.offline.lookups import is_lookup, is_probe
+from reasoningbank.learn.offline.trouble import goal_of, trouble_of
+from reasoningbank.learn.offline.words import all_words, called_tool, clip_line, describe_action, digest, head
 
 FURTHEST_STEPS = 12
 MOST_BETWEEN = 3
@@ -30,33 +36,71 @@ class Remedy:
 
 
 def remedies(steps: Sequence[EpisodeStep]) -> list[Remedy]:
-    found: dict[str, Remedy] = {}
+    return [found for found in find_remedies(steps) if isinstance(found, Remedy)]
+
+
+def find_remedies(steps: Sequence[EpisodeStep]) -> list[Remedy | LeftOut]:
+    """Remedies, and what looked like one and teaches nothing."""
+    found: dict[str, Remedy | LeftOut] = {}
     for number, step in enumerate(steps):
         if not step.action.strip() or not is_failure(step):
             continue
         again = next(
             (later for later in range(number + 1, min(len(steps), number + 1 + FURTHEST_STEPS))
-             if steps[later].action == step.action), None
+             if _is_same(step.action, steps[later].action)), None
         )  # fmt: skip
         if again is None or is_failure(steps[again]):
             continue
-        between = _telling(steps, number, again)
+        sort = kind(message(step.result))
+        between, why = _telling(steps, number, again)
         if between:
-            sort = kind(message(step.result))
             found[sort] = Remedy(failure=number, between=between, kind=sort)
+        elif why:
+            found.setdefault(sort, LeftOut(what=clip_line(step.action, 100), why=why))
     return list(found.values())
 
 
-def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[int, ...]:
-    """What was done between and worked; where some of it speaks of what the message blames, only that."""
+def _is_same(one: str, other: str) -> bool:
+    """Whether two lines do the same in the same surroundings, however they were written."""
+    if one == other:
+        return True
+    if called_tool(one) or called_tool(other):
+        return False
+    ours, theirs = commands_in(one), commands_in(other)
+    return bool(ours) and [(c.words, _set(c)) for c in ours] == [(c.words, _set(c)) for c in theirs]
+
+
+def _set(command: ShellCommand) -> frozenset[str]:
+    return frozenset(word for word in command.around if not word.startswith("cd "))
+
+
+def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[tuple[int, ...], str]:
+    """What was done between and worked, or why that teaches nothing.
+
+    Where some of it speaks of what the message blames, only that; else it must be the one thing that was done.
+    """
     done = [number for number in range(failure + 1, again) if not is_failure(steps[number])]
+    acts = [number for number in done if not is_lookup(steps[number].action) and not is_probe(steps[number].action)]
+    if not acts:
+        return (), "it worked the second time with nothing done in between"
+    bypass = next(filter(None, (bypass_in("", steps[number].action) for number in acts if _is_line(steps[number]))), "")
+    if bypass:
+        return (), f"it got past a check with `{bypass}`"
+    acts = [number for number in acts if not edits_in(steps[number])]
     said = all_words(message(steps[failure].result))
     blamed = {word for word in said if not _PLAIN_WORDS.fullmatch(word)} - all_words(head(steps[failure].action))
-    speaking = [number for number in done if blamed & all_words(steps[number].action)]
-    return tuple((speaking or done[-1:])[-MOST_BETWEEN:])
+    speaking = [number for number in acts if blamed & all_words(steps[number].action)]
+    if not speaking and len(acts) != 1:
+        return (), "which of the steps in between mended it cannot be told" if acts else ""
+    edited = any(edits_in(steps[number]) for number in done)
+    return ((), "") if edited and not speaking else (tuple((speaking or acts)[-MOST_BETWEEN:]), "")
 
 
-def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep]) -> Lesson:
+def _is_line(step: EpisodeStep) -> bool:
+    return called_tool(step.action) is None
+
+
+def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep], task: str = "") -> Lesson:
     wrong = steps[remedy.failure]
     said = quote_output(message(wrong.result), wrong.action)
     done = [describe_action(steps[number].action, _LONGEST_ACTION_CHARS) for number in remedy.between]
@@ -70,7 +114,15 @@ def lesson_of(remedy: Remedy, steps: Sequence[EpisodeStep]) -> Lesson:
         evidence=f"{clip_line(wrong.action, 80)} → {said}",
         kind=FIX,
         key=f"remedy {digest(head(wrong.action), remedy.kind, done[0])}",
-        metadata={"trouble": trouble_of(wrong.action, message(wrong.result))},
+        metadata={
+            "trouble": trouble_of(
+                wrong.action,
+                message(wrong.result),
+                change=f"first {'; '.join(done)}",
+                goal=goal_of(wrong, task),
+                first=done[0],
+            )
+        },
     )
 
 

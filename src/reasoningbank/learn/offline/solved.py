@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from reasoningbank.core.learning import (
+    ANSWER,
     LONGEST_LESSON_DESCRIPTION_CHARS,
     LONGEST_LESSON_TITLE_CHARS,
     SOLVED,
@@ -31,6 +32,7 @@ LONGEST_ACTION_CHARS = 1_500
 LONGEST_EARLIER_CHARS = 240
 LONGEST_WRITTEN_CHARS = 160
 """An argument as long as this is a text that somebody wrote: what it changed cannot be told in a line."""
+LONGEST_ANSWER_CHARS = 100
 MOST_BEFORE = 4
 LEAST_CERTAIN = 0.7
 _FIRST = "First: "
@@ -77,12 +79,18 @@ def _solving_step(episode: Episode, verdict: Verdict) -> int | None:
     """
     steps, proving = episode.steps, _proving(verdict, episode.steps)
     acted = [number for number, step in enumerate(steps) if step.action.strip()]
-    doing = [number for number in acted if number not in proving and not _ENDS.fullmatch(steps[number].action)]
+    doing = [number for number in acted if number not in proving and not _ends_only(steps[number].action)]
     if not doing:
         return None
     if episode.reward == 1.0 and not called_tool(steps[doing[-1]].action):
         return doing[-1]
     return next((number for number in reversed(doing) if not is_failure(steps[number])), None)
+
+
+def _ends_only(action: str) -> bool:
+    """Whether an action only ends a run: with a bare word, or with a report instead of an answer."""
+    is_report = action.startswith(ANSWER) and len(action) > LONGEST_ANSWER_CHARS
+    return is_report or _ENDS.fullmatch(action) is not None
 
 
 def _proving(verdict: Verdict, steps: Sequence[EpisodeStep]) -> list[int]:
@@ -106,6 +114,10 @@ def _before(episode: Episode, end: int, told: Collection[int]) -> list[int]:
                  and not is_failure(steps[number]) and number not in told]  # fmt: skip
         for deed in deeds:
             found |= {deed, *flow.before(deed, told)}
+    if not found and steps[end].action.startswith(ANSWER):
+        # The answer alone tells nobody how it was found.
+        found = {number for number in range(end) if steps[number].action.strip() and not is_failure(steps[number])}
+        found = {max(found)} if found else found
     return sorted(found - {end})[-MOST_BEFORE:]
 
 

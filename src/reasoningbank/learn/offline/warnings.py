@@ -16,8 +16,9 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline.failure_kind import in_room, is_failure, kind, message, quote_output, trouble_of
+from reasoningbank.learn.offline.failure_kind import in_room, is_failure, kind, message, quote_output
 from reasoningbank.learn.offline.fixes import guessed_name
+from reasoningbank.learn.offline.trouble import trouble_of
 from reasoningbank.learn.offline.words import all_words, clip_line, describe_action, digest, head
 
 WARNING = "warning"

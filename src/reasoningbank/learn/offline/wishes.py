@@ -1,8 +1,7 @@
-"""Finds preferences of the user: lasting rules, and corrections of what the agent did.
+"""Finds rules that the user sets, and corrections of what the agent did: kept in the user's own words.
 
-Only words that speak of always, never, or of one way instead of another count: a wish about today's order does not
-teach anything for tomorrow's. A wish about how to talk or to work with this person, and not about what is worked on, is
-marked as theirs (`about`), so that it can be kept where all their work finds it.
+A rule about how to talk or to work with this person, and not about what is worked on, is marked as theirs (`about`),
+so that it can be kept where all their work finds it. Which sentences are rules is `rule_sentences`.
 """
 
 from __future__ import annotations
@@ -14,37 +13,31 @@ from typing import Any
 from reasoningbank.core.learning import (
     LONGEST_LESSON_DESCRIPTION_CHARS,
     LONGEST_LESSON_TITLE_CHARS,
+    Episode,
     Lesson,
 )
 from reasoningbank.core.types import Outcome
+from reasoningbank.learn.offline.rule_sentences import rule_in
 from reasoningbank.learn.offline.words import clip_line, digest, one_line
 
 PREFERENCE = "preference"
-LONGEST_WISH_CHARS = 300
+SHORTEST_WISH_CHARS, LONGEST_WISH_CHARS = 8, 300
 MOST_MESSAGES = 400
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]*)*[.!?]?")
-_CRAFT = (
-    r"(?:use|run|call|write|put|prefer|import|add|mock|commit|push|edit|touch|change|create|delete|remove|install|rename"
-    r"|format|skip|test|deploy|build|merge|rebase|log|print|name|keep|check|read|hard-?code|assume|guess|repeat|ask)"
+LONGEST_MESSAGE_CHARS = 20_000
+MOST_WISHES = 12
+"""Of one task: whoever hands over a whole handbook has a file for it."""
+_PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$|^(?: {4,}|\t)\S[^\n]*$", re.DOTALL | re.MULTILINE)
+_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]*)*[.!?]*")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_LIST_OF_RULES = re.compile(
+    r"(?i)\b(?:rules?|conventions?|guidelines?|preferences|remember|from now on|going forward|always|never"
+    r"|please don['’]t|do not)\b[^:\n]{0,40}:\s*$"
 )
+_QUOTED = re.compile(r"“[^”\n]*”|\"[^\"\n]*\"|(?<!\w)'[^'\n]+'(?!\w)|«[^»\n]*»")
 _MANNER = (
     r"(?:answer|reply|respond|explain|summari[sz]e|apologi[sz]e|speak|talk|address|greet|thank|interrupt|confirm"
     r"|tell me|show me|remind me|ask me|call me|give me)"
 )
-_LASTING = re.compile(
-    rf"\b(?:(?:always|never|(?:do not|don't) ever) {_MANNER}"
-    rf"|from now on|going forward|in (?:the )?future,|(?:always|never) {_CRAFT}|by default,? (?:use|we)"
-    rf"|(?:every time|whenever) you {_CRAFT}|remember (?:to|that) (?:always|never|we|you|{_CRAFT})"
-    rf"|(?:do not|don't|please don't) ever {_CRAFT}|make sure (?:you |to )?(?:always|never)"
-    rf"|we (?:always|never|only) {_CRAFT})\b",
-    re.IGNORECASE,
-)
-_INSTEAD = re.compile(
-    r"\b(?:use|run|call|write|put|prefer|import|try)\b[^.!?\n]{1,120}"
-    r"(?:\binstead of\b|\brather than\b|, not\b)[^.!?\n]{2,}",
-    re.IGNORECASE,
-)
-_FORBIDS = re.compile(rf"(?:please )?(?:don't|do not|stop) {_CRAFT}", re.IGNORECASE)
 _OF_A_PERSON = re.compile(
     rf"\b(?:I|I'm|I'd|me|my|mine|myself|{_MANNER}|brief|concise|verbose|terse|polite|emojis?|bullet points?)\b"
     r"|\bin (?:english|german|french|spanish|italian|portuguese|dutch|chinese|japanese|korean|russian)\b",
@@ -56,15 +49,20 @@ _OF_THE_WORK = re.compile(
     re.IGNORECASE,
 )
 _OPENING = re.compile(
-    r"^(?:(?:no|nope|wrong|also|and|but|ok|okay|good|great|thanks|well)\b[\s,.;:!-]*)+", re.IGNORECASE
+    r"^(?:(?:no|nope|wrong|also|and|but|ok|okay|good|great|thanks|thank you|well|oh|hey|hi|one more thing|btw"
+    r"|by the way)\b"
+    r"[\s]*[,.;:!–-]+\s*|(?:and|but|also)\s+)+",
+    re.IGNORECASE,
 )
-_ABOUT_TODAY = re.compile(r"#?\b[A-Z]{0,3}\d{4,}\b|\bmy (?:order|account|card|address|refund)\b", re.IGNORECASE)
+_ABOUT_TODAY = re.compile(
+    r"#[A-Z]{0,3}\d{4,}\b|\b[A-Z]?\d{6,}\b|\bmy (?:order|account|card|address|refund)\b", re.IGNORECASE
+)
 
 
-def wishes(messages: Sequence[Mapping[str, Any]]) -> list[Lesson]:
-    """In the order in which they were said; the same wish once."""
-    found = {_key(wish): (wish, corrects) for wish, corrects in _user_texts(messages)}
-    return [_lesson(wish, key, corrects=corrects) for key, (wish, corrects) in found.items()]
+def wishes_in(episode: Episode) -> list[Lesson]:
+    """The rules of a session in the order in which they were said; the same one once."""
+    found = {_key(wish): (wish, corrects) for wish, corrects in _user_texts(episode.messages)}
+    return [_lesson(wish, key, corrects=corrects) for key, (wish, corrects) in list(found.items())[:MOST_WISHES]]
 
 
 def _user_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
@@ -73,21 +71,32 @@ def _user_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bo
         text = entry.get("content")
         if entry.get("role") == "assistant":
             answered = True
-        if entry.get("role") != "user" or not isinstance(text, str) or len(text) > 20_000:
-            continue
-        for sentence in map(_without_opening, _SENTENCE.findall(text)):
-            if not 8 <= len(sentence) <= LONGEST_WISH_CHARS or _ABOUT_TODAY.search(sentence):
+        if entry.get("role") == "user" and isinstance(text, str) and len(text) <= LONGEST_MESSAGE_CHARS:
+            yield from rules_in(text, answered=answered)
+
+
+def rules_in(text: str, *, answered: bool) -> Iterator[tuple[str, bool]]:
+    """Each rule in the user's words, and whether it corrects what was done."""
+    listed = False
+    for line in _PASTED.sub("", text).splitlines():
+        bullet = _BULLET.match(line)
+        listed = listed and (bullet is not None or not line.strip())
+        for said in _SENTENCE.findall(line[bullet.end() :] if bullet else line):
+            sentence = one_line(said)
+            opening = _OPENING.match(sentence)
+            plain = sentence[opening.end() :] if opening else sentence
+            if not SHORTEST_WISH_CHARS <= len(plain) <= LONGEST_WISH_CHARS or _ABOUT_TODAY.search(plain):
                 continue
-            if _LASTING.search(sentence):
-                yield sentence, False
-            elif answered and (_INSTEAD.search(sentence) or _FORBIDS.match(sentence)):
-                yield sentence, True
+            corrects = answered or opening is not None
+            rule = plain if listed else rule_in(plain, _mask(plain), corrects=corrects)
+            if rule:
+                yield rule, corrects and rule != sentence
+        listed = listed or _LIST_OF_RULES.search(line) is not None
 
 
-def _without_opening(said: str) -> str:
-    """Without the words that only join it to the talk."""
-    sentence = _OPENING.sub("", one_line(said))
-    return sentence[:1].upper() + sentence[1:]
+def _mask(sentence: str) -> str:
+    """What is quoted is not the user's own; the place of each letter stays the same."""
+    return _QUOTED.sub(lambda quoted: f" {'Q' * (len(quoted[0]) - 2)} ", sentence)
 
 
 def is_about_the_user(wish: str) -> bool:

@@ -115,8 +115,16 @@ class FileWatch:
         and the newest number of the feed.
         """
         self._last = connection, connection.data_version()
-        self._check_names("What was being stored may not be there")
-        if os.pread(self._log_file, 4, 0) == b"\0\0\0\0":
+        try:
+            self._check_names("What was being stored may not be there")
+            emptied = os.pread(self._log_file, 4, 0) == b"\0\0\0\0"
+        except OSError as error:
+            # Like one that was replaced: what was committed may be somewhere that will not be read again.
+            raise BankReplaced(
+                f"{self._place} was written, and the medium failed when that was looked at again ({error}): check the "
+                "disk, and see whether what was being stored is there before storing it once more."
+            ) from error
+        if emptied:
             raise self._replaced_error(f"{self._place.name}-wal was emptied", "What was being stored may not be there")
         if self.keeps_head and stamp is not None:
             if self._notebook is None:

@@ -45,9 +45,8 @@ def _ingest(call: Call) -> Reply:
                 layout=call.body.get("layout"),
                 dry_run=call.body.get("dry_run", False),
             )
-        except ImportRejected:
-            known = ", ".join(FORMATS)
-            raise Problem(400, "invalid_input", f"The text is no transcript that is known: {known}.") from None
+        except ImportRejected as error:
+            raise Problem(400, "invalid_input", str(error).replace(str(path), "The text")) from None
     return Reply(
         body={
             "added": taken.added,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.learning import Episode, EpisodeStep
-from reasoningbank.learn.ingest.sniff import FORMATS, episodes_in, format_of
+from reasoningbank.learn.ingest.sniff import FORMATS, episodes_in, reader_of
 from reasoningbank.recall.render import HEADING
 
 
@@ -274,4 +274,4 @@ def test_no_contents_break_a_reader(tmp_path: Path, values: list[Any], layout: s
     path = lines(tmp_path / "a.jsonl", values, torn='{"torn')
     assert all(episode.task for episode in episodes_in(path, "n", layout))
     with suppress(ImportRejected):
-        assert format_of(path) in FORMATS
+        assert reader_of(path).name in FORMATS

@@ -1,0 +1,87 @@
+"""A mistake of one session, in the next: told before it is made, refused once, and else left to the agent."""
+
+from __future__ import annotations
+
+from bench.clients.desk import Desk
+from bench.clients.expecting import expect
+from bench.clients.scenarios.projects import failing_deployment, failing_tests
+from bench.clients.script import Turn
+
+
+def told_with_the_prompt(desk: Desk) -> None:
+    """The lesson stands before the model's first word, and the mistake is not made."""
+    mistake = failing_deployment(desk)
+    mistake.learn(desk)
+    again = desk.session("Please deploy to staging once more", turns=[mistake.by_advice, Turn("It works.")])
+    expect(mistake.remedy in again.script.main[0].advice, "the lesson is in the first request", again.first)
+    expect(mistake.failure not in again.results(), "the mistake is not made", again.results())
+
+
+def told_at_the_start_of_a_session(desk: Desk) -> None:
+    """A lesson about a command is told even where the prompt has no word of it."""
+    mistake = failing_tests(desk)
+    mistake.learn(desk)
+    mistake.confirm(desk)
+    prompt = "Is everything in order before the release?"
+    again = desk.session(prompt, turns=[mistake.by_advice, Turn("Yes.")])
+    expect(mistake.remedy in again.script.main[0].advice, "the lesson is in the first request", again.first)
+    expect(mistake.failure not in again.results(), "the mistake is not made", again.results())
+
+
+def denied_once(desk: Desk) -> None:
+    """A model that overlooks the lesson is refused with it, and then does it right: the failing command never runs."""
+    mistake = failing_tests(desk)
+    mistake.learn(desk)
+    for _ in range(2):
+        mistake.confirm(desk)
+    third = desk.session(mistake.prompt, turns=[Turn("", (mistake.wrong,)), Turn("", (mistake.right,)), Turn("Good.")])
+    refused = [call for call in third.calls("PreToolUse") if call.refuses]
+    expect(len(refused) == 1, "one call is refused", [call.said for call in third.calls("PreToolUse")])
+    expect(mistake.remedy in refused[0].context, "the reason names the remedy", refused[0].context)
+    expect(
+        mistake.remedy in "\n".join(third.script.main[1].texts[-2:]),
+        "the model reads it at once",
+        third.script.main[1].texts[-2:],
+    )
+    expect(mistake.failure not in third.results(), "the failing command did not run", third.results())
+    expect("passed" in third.results(), "the right one did", third.results())
+
+
+def insisting_passes(desk: Desk) -> None:
+    """The same call again is let through: advice is never the last word."""
+    mistake = failing_tests(desk)
+    mistake.learn(desk)
+    for _ in range(2):
+        mistake.confirm(desk)
+    insists = [Turn("", (mistake.wrong,))] * 3
+    third = desk.session(mistake.prompt, turns=[*insists, Turn("", (mistake.right,)), Turn("Good.")])
+    refused = [call.refuses for call in third.calls("PreToolUse")]
+    expect(refused.count(True) == 1, "exactly one of three calls is refused", refused)
+    expect(mistake.failure in third.results(), "the others ran", third.results())
+
+
+def told_after_where_so_set(desk: Desk) -> None:
+    """With `warn = after` nothing is refused, and the way out comes with the failure."""
+    mistake = failing_deployment(desk)
+    mistake.learn(desk)
+    desk.configure(hooks={"warn": "after"})
+    prompt = "Have a look at the release notes, then ship what we have"
+    again = desk.session(prompt, turns=[Turn("", (mistake.wrong,)), Turn("", (mistake.right,)), Turn("Good.")])
+    expect(not any(call.refuses for call in again.hooks), "nothing is refused", again.hooks)
+    expect(mistake.failure in again.results(), "the command ran", again.results())
+    expect(
+        mistake.remedy in again.script.main[1].advice, "the next request has the way out", again.script.main[1].advice
+    )
+
+
+def harmful_command_denied(desk: Desk) -> None:
+    """A force-push that the user once forbade is refused once, without waiting for confidence to be earned."""
+    push = desk.client.shell("git push --force origin main", "Push the branch")
+    desk.session(
+        "Never force-push to main: we lost a day of work by that. For now just show the last commit.",
+        turns=[Turn("", (desk.client.shell("git status --short"),)), Turn("Understood.")],
+    )
+    again = desk.session("Publish the branch", turns=[Turn("", (push,)), Turn("I did not push.")])
+    refused = [call for call in again.calls("PreToolUse") if call.refuses]
+    expect(len(refused) == 1, "the push is refused", [call.said for call in again.hooks])
+    expect("force" in refused[0].context.lower(), "the reason says why", refused[0].context)

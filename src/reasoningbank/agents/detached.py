@@ -1,0 +1,43 @@
+"""Starts a process of ours that belongs to nobody: a session of its own, no terminal, no streams.
+
+The lock that makes it the only one of its kind is taken before it is started and handed to it, so that a hundred hooks
+at once start one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def start_detached(
+    module: str, arguments: Sequence[str], lock: int, folder: Path, *, handed: Sequence[int] = ()
+) -> int:
+    """The id of the process; `handed` are descriptors that it gets besides the lock, which is closed here.
+
+    The module is told the number of the lock last, where it can be handed over.
+    """
+    command = [sys.executable, "-m", module, *arguments]
+    nowhere = subprocess.DEVNULL
+    try:
+        if sys.platform == "win32":
+            os.close(lock)
+            detached = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+            return subprocess.Popen(  # noqa: S603 - our own program
+                command, stdin=nowhere, stdout=nowhere, stderr=nowhere, creationflags=detached
+            ).pid
+        return subprocess.Popen(  # noqa: S603 - our own program
+            [*command, str(lock)],
+            stdin=nowhere,
+            stdout=nowhere,
+            stderr=nowhere,
+            cwd=folder,
+            start_new_session=True,
+            pass_fds=(*handed, lock),
+        ).pid
+    finally:
+        if sys.platform != "win32":
+            os.close(lock)

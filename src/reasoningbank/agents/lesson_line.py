@@ -1,0 +1,101 @@
+"""Tells a memory to a coding agent in one line: program or goal, what to change, what happens otherwise, its standing.
+
+    run_tests.py: add --db sqlite (else: it says “DATABASE_URL is not set”; worked 4 of 4)
+
+What a program said stands between quote marks, under its name, as data. What nobody vouches for is no line of ours: it
+keeps its envelope. A rule of the user is told in the user's own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reasoningbank.agents.namespaces import USER_NAMESPACE
+from reasoningbank.core.origins import Trust
+from reasoningbank.core.patterns import pattern
+from reasoningbank.core.types import Outcome, Remembered
+from reasoningbank.core.wording import avoid_title
+from reasoningbank.guard.envelope import TROUBLE, is_unmarked
+from reasoningbank.guard.hidden import visible
+from reasoningbank.guard.quotes import CLOSING, OPENING
+from reasoningbank.learn.offline.wishes import PREFERENCE
+from reasoningbank.learn.offline.words import clip_line, head, one_line
+from reasoningbank.recall.render import FACT, clashes_of, entry_of
+
+LONGEST_CHANGE_CHARS = 160
+LONGEST_ERROR_CHARS = 100
+LONGEST_TITLE_CHARS = 120
+_QUOTE = pattern(r"“([^”\n]{1,200})”")
+_WORDS = pattern(r"\w+")
+
+
+def is_rule(hit: Remembered) -> bool:
+    """Whether it is what the user said, and not what was found out."""
+    own = hit.namespace == USER_NAMESPACE and hit.trust is Trust.TRUSTED
+    return (own or PREFERENCE in hit.tags) and hit.trust is not Trust.UNTRUSTED
+
+
+def line_of(hit: Remembered) -> str:
+    """The memory as a line of a list; more lines only where it has steps of its own, or an envelope around it."""
+    if is_rule(hit):
+        return f"- {_show(hit.content)}"
+    if hit.trust is Trust.UNTRUSTED or is_unmarked(hit.memory.metadata, hit.content):
+        return entry_of(hit)
+    trouble = hit.memory.metadata.get(TROUBLE)
+    if isinstance(trouble, Mapping):
+        return f"- {trouble_line(hit, trouble)}"
+    if FACT in hit.tags:
+        return f"- {_show(hit.content)}{_in_brackets(standing_of(hit))}"
+    return f"- {_plain_line(hit)}"
+
+
+def trouble_line(hit: Remembered, trouble: Mapping[str, Any]) -> str:
+    """What fails and what to do instead, from the fields that the lesson keeps, or from its text where it has none."""
+    program = str(trouble.get("program") or head(str(trouble.get("action", ""))))
+    change = clip_line(str(trouble.get("change") or hit.title).replace("`", ""), LONGEST_CHANGE_CHARS)
+    error = str(trouble.get("error") or next(iter(_QUOTE.findall(f"{hit.description}\n{hit.content}")), ""))
+    quoted = f"else: it says {OPENING}{clip_line(error, LONGEST_ERROR_CHARS)}{CLOSING}" if error else ""
+    opening = f"{program}: " if program and not change.casefold().startswith(program.casefold()) else ""
+    avoid = "avoid: " if hit.outcome is Outcome.FAILURE and not trouble.get("change") else ""
+    return _show(f"{opening}{avoid}{change}{_in_brackets(quoted, standing_of(hit), *clashes_of(hit))}")
+
+
+def _plain_line(hit: Remembered) -> str:
+    """Title and content, each once: a title that only begins the content is left out."""
+    title, content = clip_line(hit.title, LONGEST_TITLE_CHARS), hit.content.strip()
+    if hit.outcome is Outcome.FAILURE:
+        title = f"Avoid: {avoid_title(title)}"
+    first, _, rest = content.partition("\n")
+    said = _WORDS.findall(content.casefold())
+    repeats = said[: len(_WORDS.findall(title))] == _WORDS.findall(title.casefold())
+    told = first if repeats or not title else f"{title.rstrip('.:')}: {one_line(first)}" if first else title
+    lines = [
+        f"{told}{_in_brackets(standing_of(hit), *clashes_of(hit))}",
+        *(f"  {line}" for line in rest.splitlines() if line.strip()),
+    ]
+    return _show("\n".join(lines))
+
+
+def standing_of(hit: Remembered) -> str:
+    """What came of it, in words; "" where the words of the memory are all there is."""
+    if hit.usage_count:
+        return f"worked {hit.succeeded:,} of {hit.usage_count:,}"
+    if was_witnessed(hit):
+        return "worked once"
+    return "said by the user" if hit.trust is Trust.TRUSTED else "not yet tried"
+
+
+def was_witnessed(hit: Remembered) -> bool:
+    """Whether the session that taught it saw the failure, and then saw what made it work."""
+    trouble = hit.memory.metadata.get(TROUBLE)
+    return isinstance(trouble, Mapping) and bool(trouble.get("worked") or trouble.get("change"))
+
+
+def _in_brackets(*parts: str) -> str:
+    told = "; ".join(filter(None, parts))
+    return f" ({told})" if told else ""
+
+
+def _show(text: str) -> str:
+    return visible(text, markup=False)

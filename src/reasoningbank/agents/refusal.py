@@ -1,0 +1,68 @@
+"""Refuses a tool call once, with what is known against it as the reason: the one thing a model reads before it acts.
+
+Only what has earned it stops a call: somebody saw it fail and saw what works, or it has worked since, or the user said
+so. The same call again in the session passes, in whatever process the hook runs: the session's log remembers it, under
+its lock. When in doubt the call goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reasoningbank.agents.advice import Advice, marked, render_lines
+from reasoningbank.agents.hosts.host import Host
+from reasoningbank.agents.lesson_line import is_rule, was_witnessed
+from reasoningbank.agents.policy import AFTER, ASK, DENY_ONCE, HookPolicy
+from reasoningbank.agents.session_log import LogEntry, SessionLog, turn
+from reasoningbank.core.digest import blake2b
+from reasoningbank.core.origins import Trust
+from reasoningbank.core.tokens import count_tokens
+from reasoningbank.core.types import Remembered
+
+LEAST_TO_REFUSE = 0.5
+"""What is as likely wrong as right may be told, and does not get in the way."""
+KNOWN_TO_FAIL = "Held back once: this is known to go wrong here."
+AGAINST_A_RULE = "Held back once: it is against what the user said."
+CHANGE_IT = "Change the call, or run it again to go ahead."
+ASK_FIRST = "Do what the user said, ask if in doubt; run it again to go ahead."
+
+
+def way_of(warn: str, host: Host) -> str:
+    """How this agent lets a warning be given: what is asked for, or the next best that it can do."""
+    if warn == ASK and not host.can_ask:
+        warn = DENY_ONCE
+    return AFTER if warn == DENY_ONCE and not host.can_deny else warn
+
+
+def has_earned_it(hit: Remembered) -> bool:
+    """Whether evidence stands behind a memory, and not only what it started with."""
+    if hit.trust is Trust.UNTRUSTED:
+        return False
+    if is_rule(hit):
+        return True
+    if hit.confidence.mean < LEAST_TO_REFUSE:
+        return False
+    worked = 2 * hit.succeeded > hit.usage_count
+    return worked if hit.usage_count else hit.trust is Trust.TRUSTED or was_witnessed(hit)
+
+
+def call_key(tool: str, call: str) -> str:
+    """A short name for a call, to know it again by."""
+    return blake2b(f"{tool}\n{call}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def refuse_once(log: SessionLog, key: str, hits: Sequence[Remembered], policy: HookPolicy, now: float) -> Advice | None:
+    """The reason against a call, or None when it has been given before or cannot be noted: then the call goes on."""
+    text = reason_of(hits)
+    with turn(log) as speaking:
+        if speaking is None or key in speaking.refused or count_tokens(text) > policy.prompt_tokens:
+            return None
+        shown = tuple(hit.id for hit in hits if hit.id not in speaking.shown)
+        speaking.note(LogEntry(at=now, shown=shown, tokens=count_tokens(text), refused=(key,)))
+    rules = sum(map(is_rule, hits))
+    return Advice(text=text, rules=rules, lessons=len(hits) - rules)
+
+
+def reason_of(hits: Sequence[Remembered]) -> str:
+    opening, end = (AGAINST_A_RULE, ASK_FIRST) if is_rule(hits[0]) else (KNOWN_TO_FAIL, CHANGE_IT)
+    return marked(f"{render_lines(hits, opening)}\n{end}")

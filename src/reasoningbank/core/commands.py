@@ -1,0 +1,216 @@
+"""Takes a shell line apart: the commands in it, each as its words, without what only stands around them.
+
+Knows quotes, pipes, redirections, `cd … &&`, environment and wrappers such as `sudo`, `time`, `timeout` and
+`bash -lc`. So the same command is known again however it was called; what stood around it is kept beside its words.
+Never raises, whatever the line holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.patterns import pattern
+
+LONGEST_LINE_CHARS = 8_000
+MOST_COMMANDS = 40
+MOST_SHELLS = 3
+"""Inside one another."""
+_TOKEN = pattern(
+    r"(?P<space>(?:[ \t\r\f\v]|\\\n)+)"
+    r"|(?P<comment>(?<![^\s;&|()])#[^\n]*)"
+    r"|(?P<here><<-?[ \t]*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote))"
+    r"|(?P<redirect>(?:\d|&)?(?:>>?|<<?<?)&?[ \t]*(?:\d\b|-(?=\s|$)|(?:'[^']*'|\"[^\"]*\"|[^\s'\";&|<>()])*))"
+    r"|(?P<operator>&&|\|\||\|&?|;;?|&|\n|[()])"
+    r"|(?P<word>(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()\n]*\)|\\.|[^\s'\"\\;&|<>()])+|.)"
+)
+_NOISE = (
+    pattern(r"[ \t]*(?:2>&1|&>[ \t]*/dev/null|[12]?>[ \t]*/dev/null)"),
+    pattern(r"(?:[ \t]*\|&?[ \t]*(?:tail|head|tee|cat|less|more)\b[^|;&\n]*)+$"),
+    pattern(r"[ \t]*(?:;[ \t]*echo [^|;&\n]*\$\?[^|;&\n]*)$"),
+    pattern(r"^[ \t]*(?:time|timeout(?: -\w+ \S+)* \d+[smh]?)[ \t]+"),
+)
+_QUOTED = pattern(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)")
+_ESCAPED = pattern(r"\\([\"\\$`])")
+_ASSIGNMENT = pattern(r"[A-Za-z_]\w*=")
+_DURATION = pattern(r"[\d.]+[smhd]?")
+_WRAPPERS: dict[str, str] = {
+    "sudo": "ugphCRTUD", "doas": "uC", "time": "fo", "gtime": "fo", "nohup": "", "exec": "a", "command": "",
+    "builtin": "", "nice": "n", "ionice": "cnp", "stdbuf": "ioe", "timeout": "sk", "gtimeout": "sk", "env": "uCS",
+    "unbuffer": "", "setsid": "", "caffeinate": "", "then": "", "do": "", "else": "", "if": "", "while": "", "{": "",
+    "!": "", "xvfb-run": "s", "winpty": "",
+}  # fmt: skip
+"""Programs and words that only stand before a command, and which of their short options take a value."""
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish"})
+_SCENERY = frozenset(
+    {
+        "cd",
+        "pushd",
+        "popd",
+        "export",
+        "set",
+        "source",
+        ".",
+        "unset",
+        "umask",
+        "ulimit",
+        "trap",
+        "for",
+        "case",
+        "fi",
+        "done",
+        "}",
+    }
+)
+_QUIET_ENDS = frozenset({"true", ":", "echo", "exit", "printf", "sleep"})
+"""What follows a command without being what it was about."""
+_FILTERS = frozenset({
+    "tail", "head", "tee", "cat", "less", "more", "grep", "egrep", "rg", "sed", "awk", "sort", "uniq", "wc", "cut",
+    "tr", "column", "jq", "nl", "fold", "ts", "strings", "xxd", "Select-Object", "Select-String", "Out-String",
+})  # fmt: skip
+"""What only passes on what is piped into it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellCommand:
+    words: tuple[str, ...]
+    """Without their quotes."""
+    around: frozenset[str] = frozenset()
+    """What held for it: `NAME=` of its environment, `cd DIR`, `sudo`, what it was sourced from."""
+
+    @property
+    def all_words(self) -> frozenset[str]:
+        return self.around | frozenset(self.words)
+
+
+def commands_in(line: str) -> list[ShellCommand]:
+    """The commands that a line was about, in their order; what sets the scene counts where there is nothing else."""
+    return list(_commands_in(line[:LONGEST_LINE_CHARS]))
+
+
+@lru_cache(maxsize=1024)
+def _commands_in(line: str) -> tuple[ShellCommand, ...]:
+    found = list(_taken_apart(line, frozenset(), MOST_SHELLS))[:MOST_COMMANDS]
+    telling = [command for command, scenery in found if not scenery]
+    return tuple(telling or [command for command, _ in found])
+
+
+def tidy_line(line: str) -> str:
+    """The line without what only concerns where its output goes; any other text as it is."""
+    for noise in _NOISE:
+        line = noise.sub("", line)
+    return line.strip()
+
+
+def plain_command(line: str) -> str:
+    """The line without what stands around its commands, joined again: equal for lines that do the same."""
+    return " && ".join(" ".join(command.words) for command in commands_in(line))
+
+
+def _taken_apart(line: str, around: frozenset[str], shells: int) -> Iterator[tuple[ShellCommand, bool]]:
+    """Each command, and whether it only sets the scene for others."""
+    first = True
+    for words, piped in _simple_commands(line):
+        bare, own = _without_wrappers(words)
+        if not bare:
+            around |= own
+            continue
+        inner = _shell_line(bare)
+        if inner and shells:
+            yield from _taken_apart(inner, around | own, shells - 1)
+        elif bare[0] in _SCENERY:
+            around |= _scene(bare)
+            yield ShellCommand(words=bare, around=around), True
+        else:
+            passes_on = (piped and bare[0] in _FILTERS) or (not first and bare[0] in _QUIET_ENDS)
+            yield ShellCommand(words=bare, around=around | own), passes_on
+        first = False
+
+
+def _simple_commands(line: str) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """The words of each command, and whether something is piped into it."""
+    words: list[str] = []
+    piped = False
+    at = 0
+    while at < len(line):
+        token = _TOKEN.match(line, at)
+        if token is None:
+            break
+        at = token.end()
+        if token["word"] is not None:
+            words.append(_unquoted(token["word"]))
+        elif token["here"] is not None:
+            at = _after_here_document(line, at, token["end"])
+        elif token["operator"] is not None:
+            if words:
+                yield tuple(words), piped
+                words = []
+            piped = token["operator"].startswith("|") and token["operator"] != "||"
+    if words:
+        yield tuple(words), piped
+
+
+def _after_here_document(line: str, at: int, end: str) -> int:
+    """Where a line goes on after the text that is given to it; that text is no command."""
+    body = line.find("\n", at)
+    if body < 0:
+        return at
+    closing = line.find(f"\n{end}", body)
+    rest = line[at:body]
+    # What stands on the opening line behind the mark belongs to the command, and is rare: it is passed over.
+    return len(line) if closing < 0 or not rest.isprintable() else closing + 1 + len(end)
+
+
+def _unquoted(word: str) -> str:
+    def plain(match: object) -> str:
+        single, double, escaped = match.groups()  # type: ignore[attr-defined]
+        if single is not None:
+            return str(single)
+        return str(escaped) if double is None else _ESCAPED.sub(r"\1", double)
+
+    return _QUOTED.sub(plain, word)
+
+
+def _without_wrappers(words: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
+    around: set[str] = set()
+    while words:
+        first = words[0]
+        if _ASSIGNMENT.match(first):
+            around.add(first[: first.index("=") + 1])
+            words = words[1:]
+            continue
+        name = first.rsplit("/", 1)[-1]
+        if name not in _WRAPPERS or (name == "command" and words[1:2] == ("-v",)):
+            break
+        if name in ("sudo", "doas"):
+            around.add("sudo")
+        words = _after_options(words[1:], _WRAPPERS[name])
+        if name in ("timeout", "gtimeout") and words and _DURATION.fullmatch(words[0]):
+            words = words[1:]
+    return words, frozenset(around)
+
+
+def _after_options(words: tuple[str, ...], with_value: str) -> tuple[str, ...]:
+    while words and words[0].startswith("-") and len(words[0]) > 1:
+        takes_value = len(words[0]) == 2 and words[0][1] in with_value
+        words = words[2:] if takes_value else words[1:]
+    return words
+
+
+def _shell_line(words: tuple[str, ...]) -> str:
+    """The line that a shell is given to run, as in `bash -lc "…"`."""
+    if words[0].rsplit("/", 1)[-1] not in _SHELLS:
+        return ""
+    for number, word in enumerate(words[1:], 1):
+        if not word.startswith("-"):
+            return ""
+        if not word.startswith("--") and word.endswith("c"):
+            return words[number + 1] if len(words) > number + 1 else ""
+    return ""
+
+
+def _scene(words: tuple[str, ...]) -> frozenset[str]:
+    if words[0] == "export":
+        return frozenset(word[: word.index("=") + 1] for word in words[1:] if _ASSIGNMENT.match(word))
+    return frozenset({" ".join(words)}) if words[0] in ("cd", "pushd", "source", ".") else frozenset()

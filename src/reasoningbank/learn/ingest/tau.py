@@ -1,0 +1,87 @@
+"""Runs of tau-bench and tau2: customers' tasks with the conversation, the calls and the environment's reward.
+
+What the customer was told to want is the task, since nobody asks for all of it at once. In tau2 the customer may have
+tools too: what these did is no step of the agent's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from reasoningbank.core.learning import Episode
+from reasoningbank.learn.ingest.messages import episode_of, is_message
+from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
+
+
+def is_tau_run(value: object) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get("traj"), list) and "reward" in value
+
+
+def tau_runs_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
+    for run in filter(is_tau_run, values):
+        yield from _episode(run, run["traj"], _instruction(run.get("info")), run.get("reward"), namespace)
+
+
+def is_tau2_results(value: object) -> bool:
+    return isinstance(value, Mapping) and (
+        _is_simulation(value)
+        or (isinstance(value.get("simulations"), list) and any(map(_is_simulation, value["simulations"])))
+    )
+
+
+def _is_simulation(value: object) -> bool:
+    return isinstance(value, Mapping) and "reward_info" in value and isinstance(value.get("messages"), list)
+
+
+def tau2_results_in(values: Iterable[Any], namespace: str) -> Iterator[Episode]:
+    for value in filter(is_tau2_results, values):
+        tasks = value.get("tasks")
+        wanted = {str(t.get("id")): t for t in tasks if isinstance(t, Mapping)} if isinstance(tasks, list) else {}
+        for run in value.get("simulations", [value]):
+            if _is_simulation(run):
+                info = run["reward_info"]
+                reward = info.get("reward") if isinstance(info, Mapping) else None
+                told = [message for message in run["messages"] if is_message(message) and not _by_customer(message)]
+                task = _scenario(wanted.get(str(run.get("task_id"))))
+                yield from _episode(run, told, task, reward, namespace)
+
+
+def _by_customer(message: Mapping[str, Any]) -> bool:
+    return message.get("role") == "tool" and message.get("requestor") == "user"
+
+
+def _episode(run: Mapping[str, Any], told: list[Any], task: str, reward: object, namespace: str) -> Iterator[Episode]:
+    named = {"task_id": run["task_id"]} if isinstance(run.get("task_id"), int | str) else {}
+    episode = episode_of(told, namespace, about={"reward": reward}, task=task, metadata=named)
+    if episode is not None:
+        yield episode
+
+
+def _instruction(info: object) -> str:
+    task = info.get("task") if isinstance(info, Mapping) else None
+    instruction = task.get("instruction") if isinstance(task, Mapping) else None
+    return instruction if isinstance(instruction, str) else ""
+
+
+def _scenario(task: object) -> str:
+    """What the customer was told, in the order in which tau2 tells it."""
+    scenario = task.get("user_scenario") if isinstance(task, Mapping) else None
+    told = scenario.get("instructions") if isinstance(scenario, Mapping) else None
+    if isinstance(told, Mapping):
+        parts = (told.get(name) for name in ("reason_for_call", "known_info", "task_instructions"))
+        return "\n".join(part.strip() for part in parts if isinstance(part, str) and part.strip())
+    return told if isinstance(told, str) else ""
+
+
+FORMATS = (
+    TranscriptFormat(
+        name="tau-bench", about="runs of tau-bench (`traj`, `reward`)", knows=is_tau_run, episodes=tau_runs_in
+    ),
+    TranscriptFormat(
+        name="tau2",
+        about="results of tau2-bench (`simulations` with `messages` and `reward_info`)",
+        knows=is_tau2_results,
+        episodes=tau2_results_in,
+    ),
+)

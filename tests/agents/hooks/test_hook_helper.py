@@ -1,0 +1,223 @@
+"""The helper that keeps a bank warm: started with a session, one for a bank, gone by itself, never in the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from reasoningbank.agents.hook_server import HookServer
+from reasoningbank.agents.session_log import entries_in
+from reasoningbank.config import locate
+from reasoningbank.files import hold
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
+PROMPT = "Please run the parser tests"
+PATIENCE_S = 60.0
+
+
+def until(true) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.01)
+
+
+def helpers(desktop) -> list[int]:
+    """Processes that keep this bank warm."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            command = (folder / "cmdline").read_bytes()
+            if b"reasoningbank.agents.hook_helper" in command and os.fsencode(desktop.bank_path) in command:
+                found.append(int(folder.name))
+    return found
+
+
+def sockets(desktop) -> list[str]:
+    return sorted(path.name for path in desktop.place.folder.glob("*.sock"))
+
+
+@pytest.fixture
+def taught(desktop) -> Iterator[str]:
+    """A machine on which the helper may run, and nobody is left when the test is over."""
+    desktop.helper_seconds = 600
+    with desktop.bank() as bank:
+        made = bank.record(title="Parser tests", description="parser tests", content="Use uv run pytest.")
+        bank.search("parser", noted=False)
+    yield made.id
+    for process in helpers(desktop):
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+@pytest.mark.usefixtures("taught")
+def test_a_session_starts_the_helper_and_its_first_prompt_is_answered_by_it(desktop) -> None:
+    assert "uv run pytest" in desktop.spawn("SessionStart", "s0", source="startup").context
+    (helper,) = helpers(desktop)
+    assert sockets(desktop) == [f"warm-{helper}.sock"]
+    code = (
+        "import os, sys; sys.argv = ['reasoningbank', 'hook', 'claude-code'];"
+        "os._exit = lambda code: sys.exit(code);"
+        "from reasoningbank.cli.entry import main\n"
+        "try: main()\n"
+        "finally: print('reasoningbank.bank.bank' in sys.modules)"
+    )
+    raw = json.dumps(desktop.payload("UserPromptSubmit", "s1", prompt=PROMPT))
+    done = subprocess.run([sys.executable, "-c", code], input=raw, env=desktop.env(), capture_output=True, text=True)
+    said, opened_here = done.stdout.splitlines()
+    assert "uv run pytest" in said
+    assert opened_here == "False"
+
+
+@pytest.mark.usefixtures("taught")
+def test_a_prompt_without_a_session_start_starts_it_too(desktop) -> None:
+    assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
+    assert len(helpers(desktop)) == 1
+
+
+@pytest.mark.usefixtures("taught")
+def test_many_sessions_at_once_start_one_helper(desktop) -> None:
+    running = [
+        desktop.start_hook(json.dumps(desktop.payload(event, f"s{number}", prompt=PROMPT)).encode())
+        for number in range(8)
+        for event in ("SessionStart", "UserPromptSubmit")
+    ]
+    for process in running:
+        assert process.communicate(timeout=PATIENCE_S)[1] == b""
+        assert process.returncode == 0
+    assert len(helpers(desktop)) == 1
+    assert len(sockets(desktop)) == 1
+
+
+@pytest.mark.parametrize("why", ["idle", "socket", "bank", "settings", "asked"])
+@pytest.mark.usefixtures("taught")
+def test_the_helper_ends_by_itself_and_leaves_nothing(desktop, why) -> None:
+    desktop.helper_seconds = 1 if why == "idle" else 600
+    desktop.spawn("SessionStart")
+    (helper,) = helpers(desktop)
+    until(lambda: sockets(desktop))
+    match why:
+        case "socket":
+            (desktop.place.folder / sockets(desktop)[0]).unlink()
+        case "bank":
+            desktop.bank_path.rename(desktop.bank_path.with_name("away.db"))
+        case "settings":
+            (desktop.home / "config.toml").write_text("[hooks]\nprompt_tokens = 300\n")
+        case "asked":
+            os.kill(helper, signal.SIGTERM)
+    until(lambda: not helpers(desktop))
+    assert sockets(desktop) == []
+    lock = hold(desktop.place.helper_lock, PATIENCE_S)
+    assert lock is not None
+    os.close(lock)
+
+
+@pytest.mark.usefixtures("taught")
+def test_a_killed_helper_costs_nothing_but_warmth(desktop) -> None:
+    desktop.spawn("SessionStart", "s0")
+    (helper,) = helpers(desktop)
+    os.kill(helper, signal.SIGKILL)
+    until(lambda: not helpers(desktop))
+    assert "uv run pytest" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).context
+    assert len(sockets(desktop)) == 1
+    assert helpers(desktop) != [helper]
+
+
+def test_without_a_bank_no_helper_is_started(desktop) -> None:
+    desktop.helper_seconds = 600
+    assert desktop.spawn("SessionStart").out == ""
+    assert desktop.spawn("UserPromptSubmit", prompt=PROMPT).out == ""
+    assert helpers(desktop) == []
+
+
+@pytest.mark.usefixtures("taught")
+def test_a_bank_that_cannot_be_opened_is_told_as_without_a_helper(desktop) -> None:
+    desktop.bank_path.write_bytes(b"not a bank at all")
+    for leftover in desktop.home.glob("bank.db-*"):
+        leftover.unlink()
+    assert "doctor" in desktop.spawn("UserPromptSubmit", prompt=PROMPT).json["systemMessage"]
+
+
+# ---------------------------------------------------------------- too late
+
+
+def ask_and_leave(desktop, event: str, turn: str, **more) -> None:
+    """A hook that asks and is gone before it hears anything, as one is that has reached its deadline."""
+    raw = json.dumps(desktop.payload(event, **more)).encode()
+    head = {"agent": "claude-code", "event": None, "namespace": None, "hooks": "", "cwd": "/", "turn": turn}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.connect(str(next(desktop.place.folder.glob("*.sock"))))
+        connection.sendall(json.dumps({**head, "size": len(raw)}).encode() + b"\n" + raw)
+
+
+@pytest.fixture
+def slow(desktop, taught) -> Iterator[threading.Event]:
+    """A server that has not loaded before the event is set."""
+    ready = threading.Event()
+    with desktop.bank() as bank:
+
+        def open_bank():
+            assert ready.wait(PATIENCE_S)
+            return bank
+
+        server = HookServer(locate(desktop.bank_path), open_bank=open_bank)
+        try:
+            yield ready
+        finally:
+            ready.set()
+            server.close()
+
+
+def asked(desktop) -> bool:
+    """Whether the answer that nobody waited for is there."""
+    return any(entry.prompt for entry in entries_in(desktop.place.session_log("claude-code", "s1")))
+
+
+def test_what_came_too_late_for_the_prompt_arrives_with_the_next_event_once(desktop, taught, slow) -> None:
+    ask_and_leave(desktop, "UserPromptSubmit", "late", prompt=PROMPT)
+    slow.set()
+    until(lambda: asked(desktop))
+    log = desktop.place.session_log("claude-code", "s1")
+    until(lambda: "dropped" in log.read_text())
+    bash = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "toolu_1"}
+    assert "uv run pytest" in desktop.hook("PreToolUse", **bash).context
+    assert desktop.hook("PreToolUse", **bash).context == ""
+    assert [entry.shown for entry in entries_in(log)] == [(), (taught,)]
+
+
+def test_what_came_too_late_is_not_said_when_the_user_asks_for_something_else(desktop, slow) -> None:
+    ask_and_leave(desktop, "UserPromptSubmit", "late", prompt=PROMPT)
+    slow.set()
+    until(lambda: "dropped" in desktop.place.session_log("claude-code", "s1").read_text() if asked(desktop) else False)
+    assert desktop.hook("UserPromptSubmit", prompt="Write the announcement of the picnic on Friday").context == ""
+    assert desktop.hook("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}).context == ""
+
+
+def test_what_came_too_late_is_not_said_when_it_was_forgotten_since(desktop, taught, slow) -> None:
+    ask_and_leave(desktop, "UserPromptSubmit", "late", prompt=PROMPT)
+    slow.set()
+    until(lambda: "dropped" in desktop.place.session_log("claude-code", "s1").read_text() if asked(desktop) else False)
+    with desktop.bank() as bank:
+        bank.forget(taught)
+    assert desktop.hook("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}).context == ""
+
+
+def test_a_hook_that_its_helper_keeps_waiting_ends_in_time_and_says_nothing(desktop, slow) -> None:
+    desktop.environment["REASONINGBANK_HOOKS"] = "deadline_ms=1500"
+    said = desktop.spawn("UserPromptSubmit", prompt=PROMPT)
+    assert (said.out, said.err) == ("", "")
+    slow.set()
+    until(lambda: asked(desktop))
+    desktop.environment["REASONINGBANK_HOOKS"] = "deadline_ms=50000"
+    until(lambda: "uv run" in desktop.spawn("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}).context)
