@@ -128,8 +128,6 @@ KNOBS: tuple[Knob, ...] = (
         name="search.min_confidence",
         kind=NUMBER,
         about="memories that are believed less are not found",
-        otherwise="0.5 over MCP, 0.3 elsewhere",
-        example=0.5,
     ),
     Knob(name="search.profile", kind=CHOICE, choices=PROFILES, about="how hits are ranked"),
     Knob(
@@ -238,7 +236,7 @@ KNOBS: tuple[Knob, ...] = (
         name="confidence.min_for_injection",
         kind=NUMBER,
         about="memories that are believed less are not put into a prompt: `inject`, hooks",
-        otherwise="search.min_confidence if that is set, else 0.3",
+        otherwise="search.min_confidence",
         example=0.5,
     ),
     Knob(

@@ -22,7 +22,7 @@ PROMISED = {
             "scope": {"type": "string", "enum": ["project", "team", "org", "all"], "default": "all"},
             "outcome": {"type": "string", "enum": ["success", "failure", "all"], "default": "all"},
             "limit": {"type": "integer", "default": 5, "maximum": 20},
-            "min_confidence": {"type": "number", "default": 0.5},
+            "min_confidence": {"type": "number", "default": 0.3},
         },
         "required": ["query"],
         "reply": ["memories", "total_found", "tokens_used"],

@@ -165,8 +165,8 @@ def _mcp_app(bank: Any, *, names_project: bool) -> tuple[dict[str, Any], Any]:
         # Both headers are checked before a request comes this far.
         allowed_hosts=None,
         search=bank.settings.search,
-        names_project=names_project,
         distiller=bank.learning.distiller,
+        names_project=names_project,
     )
     return {"/mcp": made}, made
 

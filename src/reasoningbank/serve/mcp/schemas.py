@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from reasoningbank.core.confidence import LEAST_SHOWN
 from reasoningbank.core.drafts import (
     MAX_CONTENT_CHARS,
     MAX_DESCRIPTION_CHARS,
@@ -23,7 +24,6 @@ from reasoningbank.serve.mcp.caller import READ, WRITE
 
 DEFAULT_LIMIT = 5
 MAX_LIMIT = 20
-DEFAULT_MIN_CONFIDENCE = 0.5
 MAX_QUERY_CHARS = 20_000
 
 Schema = dict[str, Any]
@@ -109,7 +109,7 @@ SEARCH = Tool(
                 "type": "number",
                 "minimum": 0,
                 "maximum": 1,
-                "default": DEFAULT_MIN_CONFIDENCE,
+                "default": LEAST_SHOWN,
             },
             "namespace": _NAMESPACE,
             "session_id": _text("Session whose end credits what is shown", MAX_NAME_CHARS),
@@ -282,12 +282,11 @@ def tools_for(settings: SearchSettings) -> tuple[Tool, ...]:
 def search_for(settings: SearchSettings) -> Tool:
     """The search with the limits of a bank's settings; where those say nothing, the contract's."""
     most = max(MAX_LIMIT, settings.default_limit) if settings.max_limit is None else settings.max_limit
-    least = DEFAULT_MIN_CONFIDENCE if settings.min_confidence is None else settings.min_confidence
     asked = SEARCH.inputs["properties"]
     properties = {
         **asked,
         "limit": {**asked["limit"], "maximum": most, "default": min(settings.default_limit, most)},
-        "min_confidence": {**asked["min_confidence"], "default": least},
+        "min_confidence": {**asked["min_confidence"], "default": settings.min_confidence},
     }
     return replace(SEARCH, inputs={**SEARCH.inputs, "properties": properties})
 
