@@ -7,6 +7,7 @@ caller must do about time and failure is the caller's.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.agents import events
@@ -16,6 +17,7 @@ from reasoningbank.agents.output import output_line, refusal_line
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.policy import AFTER, ASK, OFF, HookPolicy
 from reasoningbank.agents.state_dir import place_of
+from reasoningbank.config import repository_branch
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.patterns import pattern
 
@@ -140,21 +142,30 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
     troubles = _troubles(house, spaces) if (command or path) and house.policy.warn != OFF else []
     if not troubles:
         return _output(event, None, house, spaces)
-    from reasoningbank.agents.matching import before_command, before_edit, same_command
+    from reasoningbank.agents.objections import ToolCall, objections_to
 
-    exact = same_command(command, troubles, event.cwd) if command else []
-    near = before_command(command, troubles, event.cwd) if command else before_edit(path, event.cwd, troubles)
-    bank = house.bank() if exact or near else None
+    goal = event.tool_input.get("description")
+    call = ToolCall(
+        command=command,
+        path=path.removeprefix(event.cwd),
+        goal=goal if isinstance(goal, str) else "",
+        cwd=event.cwd,
+        branch=repository_branch(Path(event.cwd)),
+    )
+    objections = objections_to(call, troubles)
+    bank = house.bank() if objections.ids else None
     if bank is None:
         return _output(event, None, house, spaces)
     from reasoningbank.agents import recall, refusal
 
-    hits = recall.by_ids(bank, spaces, list(dict.fromkeys((*exact, *near))))
-    against = [hit for hit in hits if hit.id in exact and refusal.has_earned_it(hit)]
+    hits = recall.by_ids(bank, spaces, objections.ids)
+    against = refusal.reasons_against(hits, objections)
     way = refusal.way_of(house.policy.warn, host_named(event.agent))
     if not against or way == AFTER:
         return _output(event, _advice(event, house, bank, BEFORE_TOOL, hits), house, spaces)
-    key = refusal.call_key(event.tool, command or path)
+    # A rule that forbids no harm is recalled once, whatever else it applies to; harm is held back each time anew.
+    only_rules = not (objections.harmful or {hit.id for hit in against} & set(objections.known))
+    key = refusal.call_key(event.tool, against[0].id if only_rules else call.plain)
     refused = refusal.refuse_once(_session_log(event, house), key, against, house.policy, house.now)
     if refused is None:
         return _output(event, None, house, spaces)

@@ -23,7 +23,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.program_names import command_name
 from reasoningbank.core.types import Outcome
 from reasoningbank.learn.offline.bypasses import silenced_by
-from reasoningbank.learn.offline.edits import FileEdit, edits_in
+from reasoningbank.learn.offline.edits import EditedLines, edits_in
 from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output
 from reasoningbank.learn.offline.line_change import LineChange, changes_about, is_config, is_test_support
 from reasoningbank.learn.offline.lookups import is_lookup
@@ -150,7 +150,7 @@ def _covers(wide: ShellCommand, narrow: ShellCommand) -> bool:
     )
 
 
-def _read(failure: int, said: str, edits: Sequence[FileEdit]) -> CodeFix | str:
+def _read(failure: int, said: str, edits: Sequence[EditedLines]) -> CodeFix | str:
     """The fix, or why there is nothing in it for another day."""
     silenced = next(filter(None, (silenced_by(edit.removed, edit.added) for edit in edits)), "")
     if silenced:

@@ -66,6 +66,7 @@ _RULE = re.compile(
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
+_HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _TOKEN = re.compile(r"-{0,2}\w+(?:-\w+)*|[^\w\s]")
 _QUOTED = re.compile(r"['\"`‘“]([^'\"`’”\n]{1,120})['\"`’”]")
 
@@ -235,7 +236,8 @@ def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
         if is_failure(steps[later]):
             if kind(message(steps[later].result)) == sort:
                 break
-        elif alike >= best:
+        elif alike > best or (alike == best and found is not None and other != steps[found].action):
+            # Of two that are as like, the later one tells more; what worked and was only run again tells no more.
             best, found = alike, later
     return found
 
@@ -243,7 +245,8 @@ def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
 def _alike(one: str, other: str) -> float:
     if called_tool(one):
         return 1.0 if called_tool(one) == called_tool(other) else 0.0
-    ours, theirs = all_words(one[:_LONGEST_COMPARED_CHARS]), all_words(other[:_LONGEST_COMPARED_CHARS])
+    # `docker-compose` and `docker compose` are alike.
+    ours, theirs = (all_words(_HYPHEN.sub(" ", line[:_LONGEST_COMPARED_CHARS])) for line in (one, other))
     return len(ours & theirs) / (min(len(ours), len(theirs)) or 1)
 
 

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
-from reasoningbank.learn.offline.edits import FileEdit
+from reasoningbank.learn.offline.edits import EditedLines
 from reasoningbank.learn.offline.typos import is_typo
 from reasoningbank.learn.offline.words import clip_line, one_line
 
@@ -58,15 +58,15 @@ class LineChange:
         return _has_name(self.old, name) or _has_name(self.new, name)
 
 
-def is_config(edit: FileEdit) -> bool:
+def is_config(edit: EditedLines) -> bool:
     return _CONFIG.fullmatch(PurePosixPath(edit.path.replace("\\", "/")).name) is not None
 
 
-def is_test_support(edit: FileEdit) -> bool:
+def is_test_support(edit: EditedLines) -> bool:
     return _TEST_SUPPORT.fullmatch(PurePosixPath(edit.path.replace("\\", "/")).name) is not None
 
 
-def changes_about(edit: FileEdit, names: Sequence[str]) -> Iterator[LineChange]:
+def changes_about(edit: EditedLines, names: Sequence[str]) -> Iterator[LineChange]:
     """What an edit changed in lines that have one of the names; with no names, whatever it changed."""
     if edit.is_new or len(edit.removed) + len(edit.added) > MOST_LINES_OF_AN_EDIT:
         return
