@@ -15,13 +15,14 @@ from reasoningbank.core.learning import (
     LONGEST_LESSON_DESCRIPTION_CHARS,
     MOST_CONTRAST_LESSONS,
     Episode,
+    LeftOut,
     Lesson,
     Verdict,
     VerdictOutcome,
 )
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.learn.rules import is_failure
-from reasoningbank.ports import Distiller, Reader
+from reasoningbank.ports import Distiller, Explains, Reader
 
 MOST_NAMED = 3
 LONGEST_ACTION_CHARS = 300
@@ -39,6 +40,9 @@ class Contrasting:
 
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
         return self._distiller.distill(episode, verdict)
+
+    def left_out(self, episode: Episode) -> Sequence[LeftOut]:
+        return self._distiller.left_out(episode) if isinstance(self._distiller, Explains) else ()
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         lesson = difference(episodes)

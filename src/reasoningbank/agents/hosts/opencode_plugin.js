@@ -1,7 +1,7 @@
 // Written by `reasoningbank install opencode`; `reasoningbank uninstall opencode` removes it.
 // Calls: {{line}} --event EVENT
 // Whatever goes wrong in here costs the advice and nothing else.
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 
 const COMMAND = ["{{call}}"]
 const LIMIT_MS = 5000
@@ -67,7 +67,12 @@ export const ReasoningBank = async ({ client, directory }) => {
 
   return {
     dispose: async () => {
-      await Promise.all([...started].map((session) => call("SessionEnd", session, {})))
+      // Nobody waits for what is left then, so it is done at once.
+      const [program, ...words] = COMMAND
+      for (const session of started) {
+        const input = JSON.stringify({ session_id: session, cwd: directory })
+        spawnSync(program, [...words, "--event", "SessionEnd"], { input, timeout: LIMIT_MS, stdio: ["pipe", "ignore", "ignore"] })
+      }
     },
     event: async ({ event }) => {
       const session = event.properties?.sessionID ?? event.properties?.info?.id

@@ -62,6 +62,7 @@ _DIGITS = re.compile(r"\d+")
 _TOKEN = re.compile(
     r"(?:~|\.{1,2})?/?(?:[\w.-]{1,80}/){1,20}[\w.*-]*|\.{1,2}/[\w.-]+|-{0,2}\w+(?:[-:]\w+)*(?:=(?=\w))?|[^\w\s]"
 )
+_HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +174,8 @@ def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
         if is_failure(steps[later]):
             if kind(message(steps[later].result)) == sort:
                 break
-        elif alike >= best:
+        elif alike > best or (alike == best and found is not None and other != steps[found].action):
+            # Of two that are as like, the later one tells more; what worked and was only run again tells no more.
             best, found = alike, later
     return found
 
@@ -181,7 +183,8 @@ def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
 def _alike(one: str, other: str) -> float:
     if called_tool(one):
         return 1.0 if called_tool(one) == called_tool(other) else 0.0
-    ours, theirs = all_words(one[:_LONGEST_COMPARED_CHARS]), all_words(other[:_LONGEST_COMPARED_CHARS])
+    # `docker-compose` and `docker compose` are alike.
+    ours, theirs = (all_words(_HYPHEN.sub(" ", line[:_LONGEST_COMPARED_CHARS])) for line in (one, other))
     return len(ours & theirs) / (min(len(ours), len(theirs)) or 1)
 
 
