@@ -19,6 +19,7 @@ from reasoningbank.learn.ingest.text import (
     goal_of_call,
     injected_out,
     is_own,
+    is_refusal,
     moment_of,
     own_words_out,
     plain,
@@ -30,7 +31,6 @@ AGENT = "claude-code"
 _QUIET_TOOLS = ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite")
 """What these return is text that was asked for; an error in it is not theirs."""
 _INTERRUPTED = "[Request interrupted"
-_REFUSED = re.compile(r"\s*PreToolUse:\S+ hook (?:error|denied)|Hook PreToolUse:\S+ denied")
 _NOT_SAID = re.compile(
     r"\s*(?:<(?:command-|local-command|bash-|user-prompt-submit-hook)|\[Request interrupted|Caveat: )"
 )
@@ -155,10 +155,9 @@ def _take_block(
         tool = str(block.get("name") or "tool")
         calls[str(block.get("id"))] = (tool, action_of(tool, block.get("input")), goal_of_call(block.get("input")))
     elif block.get("type") == "tool_result":
-        text, failed = plain(block.get("content")), bool(block.get("is_error"))
-        # A call that a hook refused was never made: it neither failed nor went well.
-        if not (failed and _REFUSED.match(text)):
-            results[str(block.get("tool_use_id"))] = (injected_out(text), False if failed else None)
+        text, ok = plain(block.get("content")), False if block.get("is_error") else None
+        if not is_refusal(text):
+            results[str(block.get("tool_use_id"))] = (injected_out(text), ok)
 
 
 def _steps(
