@@ -446,6 +446,8 @@ class Filter:
     states: tuple[State, ...] = (State.ACTIVE,)
     tags: tuple[str, ...] = ()
     """All of them."""
+    without_tags: tuple[str, ...] = ()
+    """None of them."""
     agent: str | None = None
     task_type: str | None = None
 
