@@ -202,7 +202,11 @@ def _change(wrong: str, right: str, said: str, names: frozenset[str]) -> str:
     longest = max(FEW_CHARS, MOST_CHANGED * max(len(before), len(after)))
     if changed > (LONGEST_ADDED_CHARS if only_adds else longest):
         return ""
-    if len(pairs) > 1 and max(len(before), len(after)) <= LONGEST_WHOLE_CHARS and "\n" not in before + after:
+    # Part of a subcommand says little; a program's name says enough.
+    uneven = len(pairs) > 1 or any(
+        old and new and len(old.split()) != len(new.split()) and not before.startswith(old) for old, new in pairs
+    )
+    if uneven and max(len(before), len(after)) <= LONGEST_WHOLE_CHARS and "\n" not in before + after:
         pairs = [(before, after)]
     put_in = [new for _, new in pairs if new]
     if put_in and all(_are_names(new, names) for new in put_in):
