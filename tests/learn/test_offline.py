@@ -308,3 +308,23 @@ def test_what_somebody_tells_in_sentences_is_no_list_of_names(steps) -> None:
     told = tuple(EpisodeStep(action=action, result=result) for action, result in steps)
     episode = Episode(task="build the login", namespace="n", steps=told, outcome="success")
     assert list(OfflineDistiller().distill(episode, Verdict(outcome=VerdictOutcome.SUCCESS))) == []
+
+
+@pytest.mark.parametrize(
+    ("steps", "finding", "why"),
+    [
+        ((), VerdictOutcome.UNKNOWN, "no steps"),
+        (
+            (("make", "Error: no rule"),),
+            VerdictOutcome.FAILURE,
+            "It failed; 1 failure and no way that worked afterwards",
+        ),
+        ((("date", "Mon"),), VerdictOutcome.UNKNOWN, "nobody knows whether it solved its task; nothing failed"),
+        ((("Deploy to production", "Success"),), VerdictOutcome.SUCCESS, "by what no line can tell"),
+    ],
+)
+def test_a_session_that_teaches_nothing_says_why(steps: Steps, finding: VerdictOutcome, why: str) -> None:
+    told = tuple(EpisodeStep(action=action, result=result) for action, result in steps)
+    episode, verdict = Episode(task="t", namespace="n", steps=told), Verdict(outcome=finding, certainty=1.0)
+    assert list(OfflineDistiller().distill(episode, verdict)) == []
+    assert why.casefold() in OfflineDistiller().why_nothing(episode, verdict).casefold()

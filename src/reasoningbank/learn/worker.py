@@ -20,7 +20,7 @@ from reasoningbank.learn import queue
 from reasoningbank.learn.episodes import episode_of, verdict_metadata
 from reasoningbank.learn.offline.wishes import wishes_in
 from reasoningbank.learn.store_lessons import LessonSource, keep, validate
-from reasoningbank.ports import Distiller, Judge, Writer
+from reasoningbank.ports import Distiller, Explaining, Judge, Writer
 
 
 class End(StrEnum):
@@ -42,6 +42,8 @@ class Attempt:
     end: End
     memories: tuple[str, ...] = ()
     error: str = ""
+    note: str = ""
+    """Why nothing was learned."""
     retry_after_s: float | None = None
 
 
@@ -161,13 +163,22 @@ def _end(
 
     def change(writer: Writer) -> list[str]:
         ids = [] if lecture is None else keep(context, writer, lecture, lessons)
-        queue.finish(context, writer, claimed, ids, _report(lecture))
+        queue.finish(context, writer, claimed, ids, {**_report(lecture), **({"note": note} if note else {})})
         return ids
 
-    return Attempt(job_id=claimed.job.id, end=End.DONE, memories=tuple(context.store.write(context.tenant, change)))
+    note = "" if lessons else _why_nothing(lecture)
+    memories = tuple(context.store.write(context.tenant, change))
+    return Attempt(job_id=claimed.job.id, end=End.DONE, memories=memories, note=note)
+
+
+def _why_nothing(lecture: LessonSource | None) -> str:
+    if lecture is None:
+        return "The session had been erased."
+    distiller = lecture.distiller
+    return distiller.why_nothing(lecture.episode, lecture.verdict) if isinstance(distiller, Explaining) else ""
 
 
 def _report(lecture: LessonSource | None) -> dict[str, Any]:
     if lecture is None:
-        return {"note": "The session had been erased."}
+        return {}
     return {"distiller": lecture.distiller.name, "verdict": verdict_metadata(lecture.verdict)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -146,7 +147,8 @@ def _distill(bank: ReasoningBank, shift: Shift, terminal: Terminal) -> Distilled
 
 def _tell_attempt(attempt: Attempt, terminal: Terminal) -> None:
     learned = figures.counted(len(attempt.memories), "memory", "memories")
-    terminal.tell(f"{attempt.job_id}  {attempt.end}: {plain.one_line(attempt.error) if attempt.error else learned}")
+    told = attempt.error or (f"{learned}. {attempt.note}" if attempt.note else learned)
+    terminal.tell(f"{attempt.job_id}  {attempt.end}: {plain.one_line(told)}")
 
 
 def _tell(bank: ReasoningBank, distilled: Distilled, terminal: Terminal) -> None:
@@ -163,6 +165,9 @@ def _tell(bank: ReasoningBank, distilled: Distilled, terminal: Terminal) -> None
     terminal.tell(f"{done} distilled; {learned} learned or confirmed (distiller: {bank.learning.distiller}).")
     for attempt in [a for a in distilled.attempts if a.error][:_MOST_NAMED]:
         terminal.tell(f"{attempt.job_id}: {attempt.end}. {plain.one_line(attempt.error)}")
+    reasons = Counter(attempt.note for attempt in distilled.attempts if attempt.note)
+    for why, number in reasons.most_common(_MOST_NAMED):
+        terminal.tell(f"{figures.counted(number, 'session')} taught nothing. {plain.one_line(why)}")
     if distilled.waiting:
         hint = _hint(bank)
         terminal.tell(f"{figures.counted(distilled.waiting, 'session')} left to distil{hint}.")

@@ -28,6 +28,7 @@ from reasoningbank.guard.quotes import quote
 from reasoningbank.learn.offline import facts, failure_kind, fixes, remedies, solved, warnings
 from reasoningbank.learn.offline.failure_kind import is_failure, message
 from reasoningbank.learn.offline.places import read
+from reasoningbank.learn.offline.silence import why_nothing
 from reasoningbank.learn.offline.spelling import plain_steps
 from reasoningbank.learn.offline.survey import survey
 from reasoningbank.learn.offline.words import all_words, called_tool
@@ -62,6 +63,10 @@ class OfflineDistiller:
             known = {fix.kind for fix in mended} | {remedy.kind for remedy in healed}
             found += [warnings.lesson_of(group, steps) for group in warnings.repeated_failures(steps, known, names)]
         return found[: self._most]
+
+    def why_nothing(self, episode: Episode, verdict: Verdict) -> str:
+        """One sentence about a session that taught nothing."""
+        return why_nothing(episode, verdict)
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         """Runs that went well first: what they teach, then what the others warn of."""
