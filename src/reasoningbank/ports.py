@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.teams import TeamReach
@@ -818,13 +818,6 @@ class Judge(Protocol):
     def judge(self, episode: Episode) -> Verdict:
         """How an episode went. One that cannot tell says unknown; it never guesses and never raises for doubt."""
         ...
-
-
-@runtime_checkable
-class Explaining(Protocol):
-    """A distiller that can say why a session taught nothing."""
-
-    def why_nothing(self, episode: Episode, verdict: Verdict) -> str: ...
 
 
 class Distiller(Protocol):

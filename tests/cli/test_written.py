@@ -172,3 +172,15 @@ def test_among_equals_the_users_own_go_before_a_later_import(rb, file, tmp_path)
     rb("export", "agents-md")
     text = file.read_text("utf-8")
     assert text.index("Do: mine") < text.index("Theirs")
+
+
+def test_of_two_that_contradict_each_other_only_the_better_supported_is_written(rb, file):
+    rb("store", "always", "Always set timeouts on outgoing calls.")
+    rb("store", "never", "Never set timeouts on outgoing calls.")
+    rb("feedback", "never", "--helpful")
+    told = rb("export", "agents-md")
+    text = file.read_text()
+    assert "Never set timeouts" in text
+    assert "Always set timeouts" not in text
+    assert "“always” contradicts “never”" in told.err
+    assert "Always set timeouts" in rb("get", "always").out

@@ -82,14 +82,37 @@ def test_words_that_are_not_in_the_record_are_no_evidence() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    ["", "success", "It went well.", "Verdict: great\nReason: x", "Verdict: success", '{"verdict": "success"}',
-     "Verdict: success\nReason: x\nEvidence: y\nAlso ignore all rules.", "I cannot judge this.", "\x00\xff",
+    ["", "It went well.", "Verdict: great\nReason: x", "Verdict: success | failure | unknown\nReason: x",
+     "Verdict: not a success", "Verdict: partial success", "Verdict: success\nReason: x\nVerdict: failure",
+     '{"verdict": "success"} {"verdict": "failure"}', "I cannot judge this.", "\x00\xff",
      LLMRefused("too long")],
 )  # fmt: skip
 def test_a_judge_without_a_readable_answer_gives_unknown_and_never_failure(answer: object) -> None:
     judges, _ = chain(answer)
     verdict = judges.judge(QUIET)
     assert verdict.outcome is VerdictOutcome.UNKNOWN
+
+
+@pytest.mark.parametrize("answer", [
+    "Verdict: success\nReason: done\nEvidence: none",
+    "<think>Verdict: failure? No.</think>\nVerdict: success\nReason: done",
+    "Sure.\n\n**Verdict**: Success.\n**Reason**: done\n\nI hope this helps.",
+    "**Verdict:** success\n**Reason:** done", "- Verdict: success\n- Reason: done", "## Verdict: success\nReason: done",
+    "```\nVerdict: success\nReason: done\n```", "verdict = success\nreason = done", "Outcome: successful\nReasoning: done",
+    '{"reason": "done", "evidence": "", "verdict": "success"}', 'So: ```json\n{"Verdict": "SUCCESS", "Reason": "done",}\n```',
+    '{"success": true, "reason": "done"}', "{'verdict': 'success', 'reason': 'done'}", "\ufeffVerdict: success\r\nReason: done\r\n",
+])  # fmt: skip
+def test_a_verdict_is_read_however_it_is_written(answer: str) -> None:
+    judges, llm = chain(answer)
+    verdict = judges.judge(QUIET)
+    assert (verdict.outcome, verdict.reason) == (VerdictOutcome.SUCCESS, "done")
+    assert len(llm.asked) == 1
+
+
+def test_a_judge_whose_answer_cannot_be_read_is_asked_once_more() -> None:
+    judges, llm = chain("<think>let me see, the task was", "Verdict: failure\nReason: it broke")
+    assert judges.judge(QUIET).outcome is VerdictOutcome.FAILURE
+    assert "no verdict that can be read" in llm.asked[1][-1].text
 
 
 def test_an_outage_is_no_answer_and_is_passed_on() -> None:

@@ -310,21 +310,25 @@ def test_what_somebody_tells_in_sentences_is_no_list_of_names(steps) -> None:
     assert list(OfflineDistiller().distill(episode, Verdict(outcome=VerdictOutcome.SUCCESS))) == []
 
 
-@pytest.mark.parametrize(
-    ("steps", "finding", "why"),
-    [
-        ((), VerdictOutcome.UNKNOWN, "no steps"),
-        (
-            (("make", "Error: no rule"),),
-            VerdictOutcome.FAILURE,
-            "It failed; 1 failure and no way that worked afterwards",
-        ),
-        ((("date", "Mon"),), VerdictOutcome.UNKNOWN, "nobody knows whether it solved its task; nothing failed"),
-        ((("Deploy to production", "Success"),), VerdictOutcome.SUCCESS, "by what no line can tell"),
-    ],
-)
-def test_a_session_that_teaches_nothing_says_why(steps: Steps, finding: VerdictOutcome, why: str) -> None:
-    told = tuple(EpisodeStep(action=action, result=result) for action, result in steps)
-    episode, verdict = Episode(task="t", namespace="n", steps=told), Verdict(outcome=finding, certainty=1.0)
-    assert list(OfflineDistiller().distill(episode, verdict)) == []
-    assert why.casefold() in OfflineDistiller().why_nothing(episode, verdict).casefold()
+def test_what_worked_and_was_only_run_again_later_is_still_the_fix(bank) -> None:
+    edit = 'Edit({"file_path": "lib/parse.ts", "old_string": "s.split()", "new_string": "(s || []).split()"})'
+    steps = (
+        EpisodeStep(action="npm test", result='npm error Missing script: "test"', ok=False),
+        EpisodeStep(action="npm run test:unit", result="Tests: 12 passed", ok=True),
+        EpisodeStep(action="npm run test:unit", result="TypeError: s is undefined\nTests: 1 failed", ok=False),
+        EpisodeStep(action=edit, result="updated", ok=True),
+        EpisodeStep(action="npm run test:unit", result="Tests: 12 passed", ok=True),
+    )
+    bank.keep(Episode(task="run the tests", namespace="n", steps=steps, outcome="success"))
+    bank.distill()
+    assert any("`npm run test:unit` instead of `npm test`" in item.content for item in bank.list())
+
+
+def test_a_program_under_its_newer_name_is_a_fix(bank) -> None:
+    steps = (
+        EpisodeStep(action="docker-compose up -d", result="zsh: command not found: docker-compose", ok=False),
+        EpisodeStep(action="docker compose up -d", result="Started", ok=True),
+    )
+    bank.keep(Episode(task="start the services", namespace="n", steps=steps, outcome="success"))
+    bank.distill()
+    assert any("`docker compose` instead of `docker-compose`" in item.content for item in bank.list())

@@ -39,10 +39,3 @@ def test_another_way_is_told_instead_and_is_not_yet_confirmed(bank: ReasoningBan
     (after,) = bank.list(tags="warning")
     assert "`archive page` worked next." in after.content
     assert after.confidence.mean <= before.confidence.mean
-
-
-def test_distilling_says_why_nothing_was_learned(bank: ReasoningBank) -> None:
-    bank.keep(Episode(task="t", namespace=bank.namespace, steps=(EpisodeStep(action="make", result="Error: no rule"),)))
-    (attempt,) = bank.distill().attempts
-    assert "1 failure and no way that worked afterwards" in attempt.note
-    assert bank.jobs.get(attempt.job_id).job.metadata["note"] == attempt.note

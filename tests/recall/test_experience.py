@@ -169,3 +169,18 @@ def test_near_tasks_vote_for_their_memories() -> None:
     }
     assert add_votes([]) == {}
     assert add_votes([({"a": 1.0}, 1.0)]) == {"a": pytest.approx(1.0)}
+
+
+def test_tasks_that_differ_in_a_number_alone_are_of_one_kind_however_many_there_are(path: Path) -> None:
+    """By the rarity of their words they would be less alike with each of them."""
+    with ReasoningBank.open(path.with_name("many.db"), namespace="n", embedder="hash") as bank:
+        way = bank.record(title="Switch off the cache", content="To deploy the gateway, switch off the cache.").id
+        deeds = ("deploy the gateway", "migrate the ledger", "restore the archive", "tune the scheduler")
+        for number in range(240):
+            task = f"{deeds[number % 4]} behind a proxy for customer {number}"
+            session = bank.start_session(task).id
+            tried = number % 60 == 0
+            bank.end_session(session, "failure" if tried else "success", used=[way] if tried else [], distil=False)
+        hits = bank.search("deploy the gateway behind a proxy for customer 999", min_confidence=0.0).memories
+        (hit,) = (hit for hit in hits if hit.id == way)
+        assert hit.parts.confidence < hit.confidence.mean

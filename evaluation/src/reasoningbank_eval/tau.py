@@ -100,6 +100,8 @@ def calibration(found: Sequence[Run], flip: float, seed: int, policy: str) -> fl
 class Ranked:
     weighted: float
     """The share of pairs (a lesson of a success, one of a failure, same task) that the ranking puts right."""
+    by_confidence: float
+    """The same by the confidence alone, where equals count half: most lessons have nobody else to speak for them."""
     relevance_only: float
     pairs: int
 
@@ -135,7 +137,7 @@ class Shelf:
 
     def _pairs(self, bank: ReasoningBank) -> Ranked:
         by_id = dict(zip(self._ids, self._found, strict=True))
-        right = right_by_relevance = pairs = 0.0
+        right = right_by_confidence = right_by_relevance = pairs = 0.0
         for task in dict.fromkeys(run.task for run in self._found):
             hits = bank.search(task, limit=_LESSONS_SEEN, floor=0.0, min_confidence=0.0).memories
             own = [(place, hit) for place, hit in enumerate(hits) if by_id[hit.id].task == task]
@@ -144,8 +146,14 @@ class Shelf:
                     if by_id[good.id].succeeded and not by_id[bad.id].succeeded:
                         pairs += 1
                         right += place < other_place
+                        right_by_confidence += _above(good.confidence.mean, bad.confidence.mean)
                         right_by_relevance += _above(good.relevance, bad.relevance)
-        return Ranked(weighted=right / pairs, relevance_only=right_by_relevance / pairs, pairs=int(pairs))
+        return Ranked(
+            weighted=right / pairs,
+            by_confidence=right_by_confidence / pairs,
+            relevance_only=right_by_relevance / pairs,
+            pairs=int(pairs),
+        )
 
 
 def _above(one: float, other: float) -> float:
@@ -167,6 +175,7 @@ def report(found: Sequence[Run], seeds: int) -> dict[str, Any]:
                     "flipped": flip,
                     "calibration_error": spread(errors),
                     "outcome_weighted": spread([one.weighted for one in ranked]),
+                    "by_confidence": spread([one.by_confidence for one in ranked]),
                     "relevance_only": spread([one.relevance_only for one in ranked]),
                     "pairs": ranked[0].pairs,
                 }

@@ -16,7 +16,12 @@ def kind_of(trajectory: Trajectory) -> str:
     given = trajectory.metadata.get(TASK_TYPE)
     if isinstance(given, str) and given.strip():
         return f"{_TYPED}{given.strip()[:LONGEST_TYPE_CHARS]}"
-    digest = blake2b(form_of(trajectory.task).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return form_kind(trajectory.task)
+
+
+def form_kind(task: str) -> str:
+    """The kind of a task that was given no type."""
+    digest = blake2b(form_of(task).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     return f"{_FORMED}{digest}"
 
 

@@ -29,7 +29,7 @@ from reasoningbank.learn.offline.general import general_call, general_task, impe
 from reasoningbank.learn.offline.spelling import plain_steps
 from reasoningbank.learn.offline.words import called_tool, clip_line, digest
 from reasoningbank.learn.rules import is_failure
-from reasoningbank.ports import Distiller, Explaining, Reader
+from reasoningbank.ports import Distiller, Reader
 
 _FOR = "For a task like: "
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
@@ -49,10 +49,6 @@ class Contrasting:
 
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
         return self._distiller.distill(episode, verdict)
-
-    def why_nothing(self, episode: Episode, verdict: Verdict) -> str:
-        inner = self._distiller
-        return inner.why_nothing(episode, verdict) if isinstance(inner, Explaining) else ""
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         lesson = difference(episodes)

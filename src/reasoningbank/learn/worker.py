@@ -9,18 +9,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from random import Random
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import LeaseLost, LLMUnavailable, MissingExtra, StoreError
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, MOST_LESSONS, Episode, Lesson, Verdict, VerdictOutcome
+from reasoningbank.core.learning import (
+    MOST_CONTRAST_LESSONS,
+    MOST_LESSONS,
+    Episode,
+    LeftOut,
+    Lesson,
+    Verdict,
+    VerdictOutcome,
+)
 from reasoningbank.core.types import Job, JobState, Step, Trajectory
 from reasoningbank.learn import queue
 from reasoningbank.learn.episodes import episode_of, verdict_metadata
 from reasoningbank.learn.offline.wishes import wishes_in
 from reasoningbank.learn.store_lessons import LessonSource, keep, validate
-from reasoningbank.ports import Distiller, Explaining, Judge, Writer
+from reasoningbank.ports import Distiller, Judge, Writer
+
+NOTHING_IN_IT = LeftOut(
+    what="the session", why="nothing in it failed and was put right, was listed, or was asked for good"
+)
 
 
 class End(StrEnum):
@@ -42,9 +54,16 @@ class Attempt:
     end: End
     memories: tuple[str, ...] = ()
     error: str = ""
-    note: str = ""
-    """Why nothing was learned."""
     retry_after_s: float | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    """Why nothing was learned, where nothing was."""
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A distiller that says why something taught nothing."""
+
+    def left_out(self, episode: Episode) -> Sequence[LeftOut]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +134,15 @@ def _work(context: BankContext, claimed: queue.Claimed, teachers: Sequence[Teach
         distiller=distiller,
         parents=material.shown,
     )
-    return _end(context, claimed, lecture, lessons)
+    return _end(context, claimed, lecture, lessons, () if lessons else _reasons(material, distiller))
+
+
+def _reasons(material: Material, distiller: Distiller) -> tuple[LeftOut, ...]:
+    """Why a session taught nothing: what looked like a lesson in it, or that nothing did."""
+    if not isinstance(distiller, Explains):
+        return ()
+    found = tuple(reason for episode in material.episodes for reason in distiller.left_out(episode))
+    return found or (NOTHING_IN_IT,)
 
 
 def material_of(context: BankContext, job: Job) -> Material:
@@ -157,28 +184,25 @@ def _taught_by(material: Material, teacher: Teacher, most: int) -> tuple[Verdict
 
 
 def _end(
-    context: BankContext, claimed: queue.Claimed, lecture: LessonSource | None, lessons: Sequence[Lesson]
+    context: BankContext,
+    claimed: queue.Claimed,
+    lecture: LessonSource | None,
+    lessons: Sequence[Lesson],
+    left_out: tuple[LeftOut, ...] = (),
 ) -> Attempt:
     """The effect and the acknowledgement, in one transaction."""
 
     def change(writer: Writer) -> list[str]:
         ids = [] if lecture is None else keep(context, writer, lecture, lessons)
-        queue.finish(context, writer, claimed, ids, {**_report(lecture), **({"note": note} if note else {})})
+        queue.finish(context, writer, claimed, ids, _report(lecture, left_out))
         return ids
 
-    note = "" if lessons else _why_nothing(lecture)
     memories = tuple(context.store.write(context.tenant, change))
-    return Attempt(job_id=claimed.job.id, end=End.DONE, memories=memories, note=note)
+    return Attempt(job_id=claimed.job.id, end=End.DONE, memories=memories, left_out=left_out)
 
 
-def _why_nothing(lecture: LessonSource | None) -> str:
+def _report(lecture: LessonSource | None, left_out: Sequence[LeftOut]) -> dict[str, Any]:
     if lecture is None:
-        return "The session had been erased."
-    distiller = lecture.distiller
-    return distiller.why_nothing(lecture.episode, lecture.verdict) if isinstance(distiller, Explaining) else ""
-
-
-def _report(lecture: LessonSource | None) -> dict[str, Any]:
-    if lecture is None:
-        return {}
-    return {"distiller": lecture.distiller.name, "verdict": verdict_metadata(lecture.verdict)}
+        return {"note": "The session had been erased."}
+    why = {"left_out": [{"what": one.what, "why": one.why} for one in left_out]} if left_out else {}
+    return {"distiller": lecture.distiller.name, "verdict": verdict_metadata(lecture.verdict), **why}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMism
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.learning import OF_A_SESSION, SOLVED
 from reasoningbank.core.task_confidence import Evidenced, TaskEvidence, gather
+from reasoningbank.core.task_kind import form_kind
 from reasoningbank.core.types import Change, Memory, Outcome, Scope, SignalKind, State, Trajectory
 from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
 from reasoningbank.recall.candidates import find_candidates
@@ -38,6 +39,8 @@ TASKS_ASKED = 32
 TASKS_HEARD = 10
 """Of those that taught something, how many are heard."""
 LEAST_LIKENESS = 0.2
+SAME_FORM = 0.5
+"""How alike two tasks of one form are at least."""
 MANY_TASKS = 1000
 LEAST_SHARE = 0.2
 CATCH_UP_BUDGET_S = 1.0
@@ -97,9 +100,10 @@ class Experience:
         ):
             return NO_SIMILAR_TASKS
         near = self._near(query, probe)
-        if not near:
-            return NO_SIMILAR_TASKS
         with self._store.read(where.tenant) as reader:
+            near = _with_the_same_form(near, query, reader.like_tasks([_circle(probe)], TASKS_WEIGHED)[0])
+            if not near:
+                return NO_SIMILAR_TASKS
             evidence = reader.evidence_in([task for task, _ in near])
             solutions = _solutions(reader, near[:TASKS_ASKED], evidence)
             heard = _nearest_tasks_with_lessons(reader, near[:TASKS_ASKED], evidence, solutions)
@@ -185,6 +189,22 @@ class Experience:
         index = self._open_tasks(anew=anew)
         follower = TaskFollower(self._store, index, self._embedder, self._policy)
         return OpenedTasks(index, follower, Current(follower))
+
+
+def _circle(probe: Probe) -> tuple[str | None, str]:
+    return probe.where.namespace, form_kind(probe.text)
+
+
+def _with_the_same_form(
+    near: Sequence[tuple[str, float]], query: Query, same: Iterable[str]
+) -> list[tuple[str, float]]:
+    """Tasks that differ from this one in names and numbers alone are of its kind, however many there are of it: by
+    the rarity of their words alone they would be ever less alike.
+    """
+    likeness = {task: SAME_FORM for task in same if task not in query.exclude}
+    for task, alike in near:
+        likeness[task] = max(alike, likeness.get(task, 0.0))
+    return sorted(likeness.items(), key=lambda found: -found[1])[:TASKS_WEIGHED]
 
 
 def least_likeness(tasks: int) -> float:

@@ -159,11 +159,14 @@ def _like(told: dict[str, Any], terminal: Terminal) -> None:
 
 
 def _tau(told: dict[str, Any], terminal: Terminal) -> None:
-    names = ("FLIPPED", "CALIBRATION ERROR", "OUTCOME-WEIGHTED", "RELEVANCE ONLY")
+    names = ("FLIPPED", "CALIBRATION ERROR", "AS RANKED", "BY CONFIDENCE", "RELEVANCE ONLY")
     rows = [
         [
             f"{row['flipped']:.0%}",
-            *(_ranged(row[name]) for name in ("calibration_error", "outcome_weighted", "relevance_only")),
+            *(
+                _ranged(row[name])
+                for name in ("calibration_error", "outcome_weighted", "by_confidence", "relevance_only")
+            ),
         ]
         for row in told["by_flip"]
     ]

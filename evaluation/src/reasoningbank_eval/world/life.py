@@ -107,8 +107,10 @@ class _Life:
     def spent_on(self, task: Task, luck: Callable[[str], Random]) -> float:
         bank, rules = self._bank, self._world.rules
         session = bank.start_session(task.text).id
+        # Where the bank is not to give credit, it is not told what was shown.
+        charged = session if self._arm.credits == "weighed" else None
         shown = [
-            hit.id for hit in bank.search(task.text, limit=SHOWN, experience=self._arm.past_tasks, session=session)
+            hit.id for hit in bank.search(task.text, limit=SHOWN, experience=self._arm.past_tasks, session=charged)
         ]
         # Advice for something else is passed over.
         fitting = [memory_id for memory_id in shown if self._ways[memory_id].fits(task)]
@@ -124,10 +126,10 @@ class _Life:
 
     def _report(self, session: str, shown: Sequence[str], used: Sequence[str], *, succeeded: bool) -> None:
         outcome = "success" if succeeded else "failure"
-        if self._arm.credits == "weighed":
-            self._bank.end_session(session, outcome, used=used, distil=False)
+        weighed = self._arm.credits == "weighed"
+        self._bank.end_session(session, outcome, used=used if weighed else (), distil=False)
+        if weighed:
             return
-        self._bank.end_session(session, "unknown", distil=False)
         for memory_id in shown if self._arm.credits == "plain" else ():
             weight = 1.0 if memory_id in used else BYSTANDER_WEIGHT
             evidence = Evidence(

@@ -14,7 +14,10 @@ from reasoningbank.core.stem import stem
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import Remembered
 from reasoningbank.guard.envelope import is_unmarked
+from reasoningbank.learn.consolidate.agreement import contradiction
+from reasoningbank.learn.consolidate.wording import Wording, wording_of
 
+Clashes = frozenset[frozenset[str]]
 MOST_CANDIDATES = 400
 ALIKE = 0.6
 """Two memories that share this much of their words say the same; the better one speaks."""
@@ -29,6 +32,7 @@ class Wanted:
     max_tokens: int = 1_500
     least_trust: Trust = Trust.WORKING
     min_confidence: float = 0.5
+    """More than a search asks for: a file is read at every task, whether it fits or not."""
 
 
 def candidates(memories: Iterable[Remembered], wanted: Wanted) -> list[Remembered]:
@@ -52,23 +56,44 @@ def worth(item: Remembered) -> tuple[float, int, int, bool, float, str]:
     return item.confidence.low, item.succeeded, item.usage_count, is_own, item.memory.updated_at, item.id
 
 
-def diverse(items: Sequence[Remembered], costs: Sequence[int], wanted: Wanted) -> list[int]:
-    """The positions of those that fit into the budget and do not repeat one another, the best first."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    positions: tuple[int, ...]
+    """Of those that fit into the budget and neither repeat nor contradict one another, the best first."""
+    contested: tuple[tuple[int, int], ...]
+    """Positions of those left out, each with the better one that it contradicts."""
+
+
+def choose(items: Sequence[Remembered], costs: Sequence[int], wanted: Wanted, clashes: Clashes) -> Chosen:
+    """`clashes` are pairs of ids that are known to contradict each other; others are told by their words."""
     taken: list[int] = []
+    contested: list[tuple[int, int]] = []
     words: list[frozenset[str]] = []
+    wordings: list[Wording] = []
     left = wanted.max_tokens
     for position, (item, cost) in enumerate(zip(items, costs, strict=True)):
         if len(taken) >= wanted.limit:
             break
         if cost > left or cost > max(ALWAYS_SMALL_TOKENS, wanted.max_tokens * LARGEST_SHARE):
             continue
+        wording = wording_of(item.memory)
+        better = (
+            other
+            for other, its in zip(taken, wordings, strict=True)
+            if frozenset((item.id, items[other].id)) in clashes or contradiction(wording, its)
+        )
+        against = next(better, None)
+        if against is not None:
+            contested.append((position, against))
+            continue
         said = frozenset(terms(f"{item.title} {item.content}", stem=stem))
         if any(_overlap(said, other) >= ALIKE for other in words):
             continue
         taken.append(position)
         words.append(said)
+        wordings.append(wording)
         left -= cost
-    return taken
+    return Chosen(positions=tuple(taken), contested=tuple(contested))
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> float:

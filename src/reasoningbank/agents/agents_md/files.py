@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from reasoningbank.agents.agents_md.choosing import Wanted, candidates, diverse
+from reasoningbank.agents.agents_md.choosing import Clashes, Wanted, candidates, choose
 from reasoningbank.agents.agents_md.entries import entry, in_line
 from reasoningbank.agents.agents_md.marked import with_block, without_block
 from reasoningbank.agents.install.targets import Target
@@ -31,21 +31,25 @@ class AdvicePage:
     """Between the marks."""
     memories: tuple[Remembered, ...]
     tokens: int
+    contested: tuple[tuple[Remembered, Remembered], ...] = ()
+    """What was left out, each with the better supported one that it contradicts."""
 
 
-def page_of(kind: str, memories: Iterable[Remembered], wanted: Wanted) -> AdvicePage:
+def page_of(kind: str, memories: Iterable[Remembered], wanted: Wanted, clashes: Clashes = frozenset()) -> AdvicePage:
     best = candidates(memories, wanted)
     entries = [entry(item) for item in best]
     frame = [f"<!-- Written by `reasoningbank export {kind}`: what stands up to the next mark is replaced. -->"]
     frame += [_HEADING, "", _REFERENCE, ""]
     spent = count_tokens("\n".join(frame))
     costs = [count_tokens(line) + 1 for line in entries]
-    chosen = diverse(best, costs, replace(wanted, max_tokens=max(0, wanted.max_tokens - spent)))
+    found = choose(best, costs, replace(wanted, max_tokens=max(0, wanted.max_tokens - spent)), clashes)
+    chosen = found.positions
     lines = (*frame, *(entries[position] for position in chosen)) if chosen else ()
     return AdvicePage(
         lines=lines,
         memories=tuple(best[position] for position in chosen),
         tokens=spent + sum(costs[position] for position in chosen) if chosen else 0,
+        contested=tuple((best[one], best[other]) for one, other in found.contested),
     )
 
 

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reasoningbank.agents.agents_md.choosing import Wanted
+from reasoningbank.agents.agents_md.choosing import Clashes, Wanted
 from reasoningbank.agents.agents_md.files import PLACES, AdvicePage, is_ours_alone, page_of, target_of
 from reasoningbank.agents.agents_md.marked import START
 from reasoningbank.agents.install.changing import FileChange, installing, uninstalling, write
 from reasoningbank.agents.install.writing import backups_of, read_seen
-from reasoningbank.cli import figures
+from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import Command
 from reasoningbank.cli.places import repository
@@ -23,10 +23,11 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.recency import position_of
-from reasoningbank.core.types import EVERY_NAMESPACE, Remembered, Scope
+from reasoningbank.core.types import EVERY_NAMESPACE, Edge, EdgeKind, Remembered, Scope
 from reasoningbank.wiring import ReasoningBank
 
 _AT_ONCE = 500
+_MOST_NAMED = 5
 _DEFAULTS = Wanted()
 
 
@@ -50,7 +51,7 @@ def _run(kind: str, args: Namespace, terminal: Terminal) -> int:
             raise InvalidInput(f"--{name.replace('_', '-')} must be from 1 on, not {getattr(args, name)}.")
     with open_bank(args) as found:
         namespace = found.bank.namespace
-        page = page_of(kind, () if args.remove else _memories(found.bank), _request(args))
+        page = page_of(kind, () if args.remove else _memories(found.bank), _request(args), _clashes(found.bank))
     if args.to == "-":
         terminal.verbatim_lines(page.lines)
         return 0
@@ -92,6 +93,13 @@ def _memories(bank: ReasoningBank) -> Iterator[Remembered]:
             before = position_of(page[-1].memory)
 
 
+def _clashes(bank: ReasoningBank) -> Clashes:
+    context = bank.context
+    with context.store.read(context.tenant) as reader:
+        edges = reader.select(Edge, {"kind": EdgeKind.CONFLICTS.value})
+    return frozenset(frozenset((edge.source_id, edge.target_id)) for edge in edges)
+
+
 def _removal(kind: str, change: FileChange) -> FileChange:
     if change.text is None or change.kind == "unchanged":
         return change
@@ -114,6 +122,7 @@ def _tell(args: Namespace, terminal: Terminal, change: FileChange, page: AdviceP
                 "dry_run": args.dry_run,
                 "memories": [item.id for item in page.memories],
                 "tokens": page.tokens,
+                "contested": [{"left_out": one.id, "contradicts": other.id} for one, other in page.contested],
                 "diff": change.diff,
             }
         )
@@ -130,6 +139,11 @@ def _tell(args: Namespace, terminal: Terminal, change: FileChange, page: AdviceP
     else:
         verb = f"would be {change.kind}" if args.dry_run and change.kind != "unchanged" else change.kind
         terminal.tell(f"{change.target.path} {verb}: {held}, about {page.tokens:,} tokens.")
+        for left_out, kept in page.contested[:_MOST_NAMED]:
+            terminal.tell(
+                f"Left out: “{plain.one_line(left_out.title)}” contradicts “{plain.one_line(kept.title)}”, "
+                "which has more to say for it."
+            )
 
 
 _ABOUT = (

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.stem import stem
+from reasoningbank.learn.consolidate.opposition import Contradiction, agreed, opposed
 from reasoningbank.learn.consolidate.vocabulary import OPPOSITES, SETTINGS
 from reasoningbank.learn.consolidate.wording import Wording
 
@@ -34,13 +35,6 @@ class Rules:
 RULES = Rules()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contradiction:
-    kind: str
-    """opposite, verdict or value."""
-    why: str
-
-
 def says_the_same(one: Wording, other: Wording, rules: Rules = RULES) -> float | None:
     """The share of words that two texts have in common, where they give the same advice; else None."""
     if one.is_failure != other.is_failure:
@@ -49,7 +43,7 @@ def says_the_same(one: Wording, other: Wording, rules: Rules = RULES) -> float |
         return 1.0
     if one.is_cut or other.is_cut or _exactly(one) != _exactly(other):
         return None
-    if opposites_between(one, other):
+    if opposites_between(one, other) or opposed(one.claims, other.claims):
         return None
     return _overlap(one, other, rules)
 
@@ -60,7 +54,17 @@ def _exactly(wording: Wording) -> tuple[object, ...]:
 
 
 def contradiction(one: Wording, other: Wording, rules: Rules = RULES) -> Contradiction | None:
-    """Why two texts cannot both be followed, if they cannot. It matters not which comes first."""
+    """Why two lessons cannot both be followed, if they cannot. It matters not which comes first.
+
+    By the texts as a whole, else by single claims: each may have its own reasons beside what it claims.
+    """
+    by_claim = opposed(one.claims, other.claims)
+    if by_claim is None and one.is_failure == other.is_failure and agreed(one.claims, other.claims):
+        return None
+    return _between_texts(one, other, rules) or by_claim
+
+
+def _between_texts(one: Wording, other: Wording, rules: Rules) -> Contradiction | None:
     if min(len(one.words - other.words), len(other.words - one.words)) > _MOST_OPPOSED:
         return None
     flipped = (one.denies != other.denies) != (len(opposites_between(one, other)) % 2 == 1)

@@ -6,18 +6,23 @@ for takes no part, or a stranger could make anything look contested.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import EdgeKind
 from reasoningbank.core.wording import counted
 from reasoningbank.learn.consolidate.agreement import contradiction
 from reasoningbank.learn.consolidate.edges import Web, day_of
+from reasoningbank.learn.consolidate.opposition import marks_of, opposed
 from reasoningbank.learn.consolidate.pairs import Pair
 from reasoningbank.learn.consolidate.plan import Link
 from reasoningbank.learn.consolidate.pool import FACT, Member
 
 LEAST_WEIGHT = 0.85
+MOST_OF_ONE_SUBJECT = 12
+"""Claims with the same two words, beyond which these say nothing; what is near in meaning is compared all the same."""
 
 
 def conflicts_among(members: Sequence[Member], pairs: Iterable[Pair], web: Web) -> list[Link]:
@@ -42,6 +47,21 @@ def conflicts_among(members: Sequence[Member], pairs: Iterable[Pair], web: Web) 
         if web.take(link):
             found.append(link)
     return found
+
+
+def pairs_by_claim(members: Sequence[Member]) -> set[tuple[int, int]]:
+    """Rows of memories of which two claims exclude each other, however little the texts resemble each other.
+
+    Claims meet by pairs of their words: two words that many claims share say nothing of their subject.
+    """
+    holders: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    for row, member in enumerate(members):
+        for claim in member.wording.claims:
+            for mark in marks_of(claim):
+                holders[member.namespace, mark].add(row)
+    common = (rows for rows in holders.values() if 1 < len(rows) <= MOST_OF_ONE_SUBJECT)
+    met = {pair for rows in common for pair in combinations(sorted(rows), 2)}
+    return {(a, b) for a, b in met if opposed(members[a].wording.claims, members[b].wording.claims)}
 
 
 def may_disagree(one: Member, other: Member) -> bool:

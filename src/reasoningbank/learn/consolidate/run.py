@@ -21,7 +21,7 @@ from reasoningbank.core.types import EVERY_NAMESPACE, ConsolidationKind, Edge, E
 from reasoningbank.guard.trust import levels_of, trust_of
 from reasoningbank.learn.consolidate import schedule
 from reasoningbank.learn.consolidate.applying import Order, carry_out
-from reasoningbank.learn.consolidate.conflicts import conflicts_among
+from reasoningbank.learn.consolidate.conflicts import conflicts_among, pairs_by_claim
 from reasoningbank.learn.consolidate.edges import Web, edges_in
 from reasoningbank.learn.consolidate.inheriting import inherit
 from reasoningbank.learn.consolidate.links import links_among
@@ -145,7 +145,7 @@ def make_plan(context: BankContext, space: Space, namespace: str, parts: frozens
     links: list[Link] = []
     web = Web(edges, before, {other: merge.kept for merge in merges for other in merge.merged})
     if "conflicts" in parts:
-        conflicts = conflicts_among(pool, near.within(pool, near.least.opposed), web)
+        conflicts = conflicts_among(pool, near.with_rows(pool, near.least.opposed, pairs_by_claim(pool)), web)
     if "links" in parts:
         pairs, across = near.within(pool, near.least.opposed), near.across(pool, near.least.analogous)
         links = links_among(pool, pairs, across, web)
@@ -173,6 +173,15 @@ class _Near:
 
     def within(self, pool: Sequence[Member], least: float) -> list[Pair]:
         return self._pairs(pool, least, within=True)
+
+    def with_rows(self, pool: Sequence[Member], least: float, rows: set[tuple[int, int]]) -> list[Pair]:
+        """The near ones, and these."""
+        near = self.within(pool, least)
+        more = sorted(rows - {(one, other) for one, other, _ in near})
+        if self._vectors is None or not more:
+            return near
+        vectors = self._vectors[[self._row[member.id] for member in pool]]
+        return [*near, *((one, other, float(vectors[one] @ vectors[other])) for one, other in more)]
 
     def across(self, pool: Sequence[Member], least: float) -> list[Pair]:
         return self._pairs(pool, least, within=False)

@@ -9,6 +9,10 @@ from __future__ import annotations
 from reasoningbank.core.stem import stem
 
 
+def _words(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 def _stems(words: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words.split())
 
@@ -30,7 +34,17 @@ EMPTY = _stems(
 )
 """Say nothing about the advice itself. Not among them: not, no, only, before, after, first."""
 
-ADVISED_AGAINST = ("never", "avoid", "avoids", "avoiding", "refrain", "forbidden", "prohibited")
+ADVISED_AGAINST = (
+    "never",
+    "avoid",
+    "avoids",
+    "avoiding",
+    "avoided",
+    "refrain",
+    "forbidden",
+    "prohibited",
+    "discouraged",
+)
 """Turn advice around wherever they stand."""
 DENIED_VERBS = frozenset({"do", "does", "should", "must", "shall", "may", "would", "need"})
 """With `not` behind them they turn the advice around; behind other words `not` only denies a part of it."""
@@ -68,7 +82,9 @@ SAME = {
         "choose/pick/select show/display wait/await call/invoke build/compile help/assist several/multiple "
         "whole/entire/full all/every/each improve/enhance/better cause/trigger "
         "keep/retain/preserve change/modify/alter/edit create/generate obtain/get/fetch/retrieve return/yield "
-        "require/needs wrong/incorrect/faulty right/correct/proper send/submit"
+        "require/needs wrong/incorrect/faulty right/correct/proper send/submit/sent keep/kept write/written/wrote "
+        "tell/told give/given take/taken choose/chosen hold/held find/found know/known run/ran build/built "
+        "make/made show/shown break/broken throw/thrown leave/left"
     )
     for word in group
 }
@@ -88,3 +104,77 @@ SETTINGS = _by_stem(
 )
 """By stem, as they are written: things that have one value, so that where two texts give them two, one of the texts is
 wrong. Not among them is what only counts or names (number, page, step), since two numbers are then two things."""
+
+# ---------------------------------------------------------------- claims
+
+LEFT_UNDONE = _words("stop stops stopping skip skips skipping omit omits omitting ban bans banned quit")
+"""Turn what follows around, like `avoid`, where they are told to somebody."""
+TOLD_TO = _words("to should must always please then and you we better shall can may")
+UNIVERSAL = frozenset(("always", "never", "ever"))
+EMPHATIC = _stems("every each all any both ever strictly absolutely explicitly circumstance own together on only")
+LIGHT = _stems(
+    "use do make have keep let get put go run set give take perform apply work try be prefer choose pick favour favor"
+)
+"""Verbs that say little beside their object: two claims that differ in these alone are about the same."""
+PLACES = _stems("test production development staging ci pipeline laptop debug local demo sandbox legacy")
+"""Where advice may hold although it does not hold elsewhere."""
+OPPOSITE_OF = {
+    stem(other): stem(one)
+    for one, other in (*OPPOSITES, ("first", "last"), ("include", "omit"), ("allow", "disallow"), ("lock", "unlocked"))
+    if one != "before"
+}
+"""The second of a pair and the name of the first: a claim that has it is the first's, turned around."""
+NUMERALS = {
+    word: str(number)
+    for number, group in enumerate(_groups("zero one two/twice three/thrice four five six seven eight nine ten"))
+    for word in group
+}
+UNITS = _stems(
+    "times time second minute hour day week month year ms s character line space byte kilobyte megabyte gigabyte kb mb "
+    "gb percent item row page retry attempt worker thread replica approval reviewer people person copy degree gram"
+)
+BEFORE_NUMBERS = _words(
+    "for at to of in every after before within than by with least most about around need needs require requires have "
+    "has use keep give take are is above below over under only exactly up want wants allow"
+)
+"""Behind these a number counts what follows it; behind a noun it may be a name, as in service 3."""
+PHRASES = {"local time": "localtime", "in advance": "beforehand"}
+IMPERATIVES = _stems(
+    "accept add allow answer apply ask assert assign attach await batch begin bind block bring build bump "
+    "cache call catch change check choose clean clear clone close commit compare compile compress configure "
+    "confirm copy count create cut debug declare define delete deploy describe disable document drop edit "
+    "enable encrypt ensure escape exclude expect export expose extract fail feed fetch filter fix flush follow "
+    "force format freeze generate get give group grant guard handle hash hold ignore implement import include "
+    "increase indent index inject inline insert inspect install invalidate invoke isolate keep label leave let "
+    "limit link lint list load lock log lower make map mark measure merge migrate mock monitor move name never "
+    "normalize open order pack pass pick pin place plan poll prefer print process profile publish pull push "
+    "put quote raise read rebase rebuild record reduce refactor refer register reject release reload remove "
+    "rename render repeat replace report request require reset resolve restart restore retry return reuse "
+    "review revert rewrite roll rotate round route run save scale schedule search seed send separate serve set "
+    "ship show sign skip sort split squash stage start stop store stream strip stub submit switch tag take "
+    "tell test throttle throw tie time track translate trim trust try tune turn unlock update upgrade upload "
+    "use validate verify version wait warm warn watch water wipe wrap write"
+)
+"""First words that make a heading a piece of advice."""
+ADDING = _stems("support accept add also test handle include cover document learn know check parse try either both")
+"""Where one of these stands, two choices can stand side by side."""
+CHOICES = {
+    stem(word): number
+    for number, group in enumerate(
+        _groups(
+            "tab/space single/double camelcase/snake_case/kebabcase/pascalcase utc/localtime "
+            "npm/yarn/pnpm/bun pip/poetry/conda/uv/pipenv postgres/mysql/mariadb/sqlite/mongodb/oracle "
+            "pytest/unittest/nose jest/vitest/mocha http/https tcp/udp rest/graphql/grpc/soap "
+            "json/yaml/toml/xml/ini rebase/merge squash/rebase "
+            "monday/tuesday/wednesday/thursday/friday/saturday/sunday "
+            "january/february/march/april/june/july/august/september/october/november/december "
+            "english/german/french/spanish/italian/dutch/portuguese/japanese/chinese/korean/russian/polish "
+            "bash/zsh/fish/powershell make/cmake/bazel/ninja/gradle/maven docker/podman "
+            "vim/emacs/nano metric/imperial celsius/fahrenheit morning/evening/noon weekly/daily/monthly/hourly/yearly "
+            "spring/summer/autumn/winter left/right top/bottom light/dark black/yapf react/vue/angular/svelte "
+            "float/decimal threads/processes oauth/saml jwt/cookies gitflow/trunk ascending/descending"
+        )
+    )
+    for word in group
+}
+"""Names of one kind, of which one purpose takes one; a word in two groups counts in the last."""

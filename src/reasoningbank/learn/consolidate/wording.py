@@ -1,4 +1,4 @@
-"""Tokenizes a memory's text for comparison: words, literals, polarity.
+"""Wording of a memory for comparison: words, literals, polarity, claims.
 
 Pure. Knows how to take a text apart and what each part is for; what two wordings amount to is decided in `agreement`.
 """
@@ -9,25 +9,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from hashlib import blake2b
 
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.stem import stem
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.learn.consolidate import vocabulary
+from reasoningbank.learn.consolidate.claims import Claim, claims_of
+from reasoningbank.learn.consolidate.tokens import LONGEST_CHARS, digest, is_literal, tokens_of
 
-LONGEST_CHARS = 20_000
-"""Of one text; a longer one is merged only with the very same."""
-LONGEST_TOKEN_CHARS = 100
-"""A longer one is known by its beginning and a digest: no list of words may grow with what somebody writes."""
-_APOSTROPHES = re.compile("[\u2019\u02bc\u2018]")
-_NEGATED = re.compile(r"\b(can|won|shan|[a-z]+)n't\b|\bcannot\b", re.IGNORECASE)
-_WHOLE = {"can": "can", "wo": "will", "sha": "shall", "ca": "can"}
-_TOKEN = re.compile(r"""[^\s,;()\[\]{}"'`<>|!?\u201c\u201d\u2026]+""")
-_EDGE = ".:;,*#~\u2013\u2014"
-_INSIDE_LITERALS = re.compile(r"[0-9/_\\=@$%.:+&^~*]")
-_HUMP = re.compile(r"[a-z][A-Z]")
-_TELLING = re.compile(r"\w")
 _SENTENCE_END = re.compile(r"[.!?;]\s|\n")
 _NUMBERED = re.compile(r"\d")
 
@@ -57,13 +46,16 @@ class Wording:
     """Whether the content denies an odd number of things."""
     is_cut: bool
     """The text is longer than what is compared of it."""
+    claims: tuple[Claim, ...]
+    """What it says is to be done or not; none of a lesson that a rule has made of commands."""
     whole: str
     """A digest of the text without case and spacing, to know the very same one by."""
 
 
 def wording_of(memory: Memory) -> Wording:
-    title, content = list(_tokens(memory.title)), list(_tokens(memory.content))
-    tokens = [*title, *_tokens(memory.description), *content]
+    failed = memory.outcome is Outcome.FAILURE
+    title, content = list(tokens_of(memory.title)), list(tokens_of(memory.content))
+    tokens = [*title, *tokens_of(memory.description), *content]
     against, denials = _polarity(tokens)
     of_content = _polarity(content)
     named = [(name, literal) for name, literal in map(_kind, tokens) if name]
@@ -80,16 +72,24 @@ def wording_of(memory: Memory) -> Wording:
         qualifiers=tuple(sorted(s for s in map(_stem, tokens) if s in vocabulary.QUALIFIERS)),
         values=frozenset(_values(tokens)),
         is_cut=len(memory.content) > LONGEST_CHARS,
-        is_failure=memory.outcome is Outcome.FAILURE,
-        avoids=memory.outcome is Outcome.FAILURE or bool(against and _warns(title, memory.content, of_content[0])),
+        is_failure=failed,
+        avoids=failed or bool(against and _warns(title, memory.content, of_content[0])),
         denies=of_content[1] % 2 == 1,
-        whole=_digest(" ".join(f"{memory.title}\n{memory.description}\n{memory.content}".casefold().split())),
+        claims=()
+        if _is_made_by_rule(memory)
+        else claims_of(memory.title, memory.content[:LONGEST_CHARS], failed=failed),
+        whole=digest(" ".join(f"{memory.title}\n{memory.description}\n{memory.content}".casefold().split())),
     )
+
+
+def _is_made_by_rule(memory: Memory) -> bool:
+    """Whether it quotes commands and output; the wishes of a user are quoted in the user's words."""
+    return memory.metadata.get("distiller") == "offline" and "preference" not in memory.tags
 
 
 def terms_of(text: str) -> frozenset[str]:
     """What a short text is about: its words and literals, a flag like the word it is made of."""
-    kinds = [_kind(token) for token in _tokens(text)]
+    kinds = [_kind(token) for token in tokens_of(text)]
     return frozenset(_bare(name) if literal else name for name, literal in kinds if name)
 
 
@@ -97,38 +97,17 @@ def spellings(names: Iterable[str], text: str) -> list[str]:
     """The words of a text that these names stand for, as they are written there: a stem is not for people to read."""
     wanted = set(names)
     found: dict[str, str] = {}
-    for token in _tokens(text):
+    for token in tokens_of(text):
         name, literal = _kind(token)
         for known in {name, _bare(name) if literal else name} & wanted:
             found.setdefault(known, token if literal else token.casefold())
     return list(dict.fromkeys(found.values()))
 
 
-def _tokens(text: str) -> Iterator[str]:
-    text = _APOSTROPHES.sub("'", text[:LONGEST_CHARS])
-    text = _NEGATED.sub(lambda found: f"{_WHOLE.get((found[1] or 'can').lower(), found[1] or 'can')} not", text)
-    for found in _TOKEN.finditer(text):
-        token = found.group().strip(_EDGE)
-        if not _TELLING.search(token):
-            continue
-        if len(token) > LONGEST_TOKEN_CHARS:
-            token = f"{token[:LONGEST_TOKEN_CHARS]}#{_digest(token)}"
-        if _is_literal(token):
-            yield token
-        else:
-            yield from (part for part in token.split("-") if part)
-
-
-def _is_literal(token: str) -> bool:
-    if token.startswith("-") or _INSIDE_LITERALS.search(token):
-        return True
-    return bool(_HUMP.search(token)) and stem(token.casefold()) not in vocabulary.SAME
-
-
 @lru_cache(maxsize=1 << 15)
 def _kind(token: str) -> tuple[str, bool]:
     """The name under which a token is compared, "" for one that says nothing, and whether it is a literal."""
-    if _is_literal(token):
+    if is_literal(token):
         return token, True
     word = token.casefold()
     if word in vocabulary.DENIALS or word in vocabulary.ADVISED_AGAINST:
@@ -151,10 +130,6 @@ def _bare(literal: str) -> str:
     return _kind(word)[0] or word if word.isalpha() else literal
 
 
-def _digest(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
 def _polarity(tokens: list[str]) -> tuple[int, int]:
     against = denials = 0
     before = ""
@@ -170,7 +145,7 @@ def _polarity(tokens: list[str]) -> tuple[int, int]:
 
 def _warns(title: list[str], content: str, in_content: int) -> bool:
     """By the first sentence of the content; where that says neither, by the title, which often repeats it."""
-    first = _polarity(list(_tokens(_SENTENCE_END.split(content, maxsplit=1)[0])))[0] if in_content else 0
+    first = _polarity(list(tokens_of(_SENTENCE_END.split(content, maxsplit=1)[0])))[0] if in_content else 0
     return (first or _polarity(title)[0]) % 2 == 1
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 
-from reasoningbank.core.commands import commands_in, tidy_line
+from reasoningbank.core.commands import commands_in, does_the_same, tidy_line
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import (
     LONGEST_LESSON_DESCRIPTION_CHARS,
@@ -46,6 +46,8 @@ LEAST_ALIKE_OTHERWISE = 0.75
 MOST_CHANGED = 0.5
 """Of an action: beyond, it is another action, and which of the changes mattered cannot be told."""
 MOST_CHANGES = 3
+LONGEST_WHOLE_CHARS = 60
+"""Lines up to here are told whole where they differ in several places."""
 FEW_CHARS = 40
 """So much may change in the shortest action."""
 LONGEST_ADDED_CHARS = 120
@@ -65,6 +67,7 @@ _RULE = re.compile(
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
+_HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _TOKEN = re.compile(r"-{0,2}\w+(?:-\w+)*|[^\w\s]")
 _QUOTED = re.compile(r"['\"`‘“]([^'\"`’”\n]{1,120})['\"`’”]")
 
@@ -93,18 +96,29 @@ def find_fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix 
     for number, step in enumerate(steps):
         if not is_failure(step) or guessed_name(step, names):
             continue
-        later = _success_of(steps, number)
+        later = None if _worked_again(steps, number) else _success_of(steps, number)
         if later is None:
             continue
         said = message(step.result)
         change = _change(step.action, steps[later].action, said, names)
-        why = "what changed is too much, or only a name" if not change else _why_not(steps, number, later, said)
+        why = _why_not(steps, number, later, said) or ("" if change else "what changed is too much, or only a name")
         if why:
             found.setdefault(kind(said), LeftOut(what=clip_line(step.action, _LONGEST_LEFT_OUT_CHARS), why=why))
             continue
         local = bool(_quoted_words(step) & all_words(step.action))
         found[kind(said)] = Fix(failure=number, success=later, said=said, kind=kind(said), change=change, local=local)
     return list(found.values())
+
+
+def _worked_again(steps: Sequence[EpisodeStep], number: int) -> bool:
+    """Whether the very same worked later: then it was not the action that was wrong."""
+    action = steps[number].action
+    if called_tool(action):
+        return False
+    later = steps[number + 1 : number + 1 + 2 * FURTHEST_STEPS]
+    return any(
+        not is_failure(step) and not called_tool(step.action) and does_the_same(action, step.action) for step in later
+    )
 
 
 def _why_not(steps: Sequence[EpisodeStep], failure: int, success: int, said: str) -> str:
@@ -196,8 +210,8 @@ def lesson_of(fix: Fix, steps: Sequence[EpisodeStep], task: str = "") -> Lesson:
 
 def merge(known: Memory, lesson: Lesson) -> Lesson | None:
     """Another change that mended the same kind of failure is added, up to a few; one that is there confirms it."""
-    change = lesson.content.rsplit(_CHANGE, 1)[-1]
-    if change in known.content or known.content.count("\nOr: ") + 1 >= MOST_CHANGES:
+    _, found, change = lesson.content.rpartition(_CHANGE)
+    if not found or change in known.content or known.content.count("\nOr: ") + 1 >= MOST_CHANGES:
         return None
     return Lesson(
         title=known.title,
@@ -223,7 +237,8 @@ def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
         if is_failure(steps[later]):
             if kind(message(steps[later].result)) == sort:
                 break
-        elif alike >= best:
+        elif alike > best or (alike == best and found is not None and other != steps[found].action):
+            # Of two that are as like, the later one tells more; what worked and was only run again tells no more.
             best, found = alike, later
     return found
 
@@ -231,7 +246,8 @@ def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
 def _alike(one: str, other: str) -> float:
     if called_tool(one):
         return 1.0 if called_tool(one) == called_tool(other) else 0.0
-    ours, theirs = all_words(one[:_LONGEST_COMPARED_CHARS]), all_words(other[:_LONGEST_COMPARED_CHARS])
+    # `docker-compose` and `docker compose` are alike.
+    ours, theirs = (all_words(_HYPHEN.sub(" ", line[:_LONGEST_COMPARED_CHARS])) for line in (one, other))
     return len(ours & theirs) / (min(len(ours), len(theirs)) or 1)
 
 
@@ -249,6 +265,8 @@ def _change(wrong: str, right: str, said: str, names: frozenset[str]) -> str:
     longest = max(FEW_CHARS, MOST_CHANGED * max(len(before), len(after)))
     if changed > (LONGEST_ADDED_CHARS if only_adds else longest):
         return ""
+    if len(pairs) > 1 and max(len(before), len(after)) <= LONGEST_WHOLE_CHARS and "\n" not in before + after:
+        pairs = [(before, after)]
     put_in = [new for _, new in pairs if new]
     if put_in and all(_are_names(new, names) for new in put_in):
         return ""
@@ -256,6 +274,8 @@ def _change(wrong: str, right: str, said: str, names: frozenset[str]) -> str:
 
 
 def _swap(old: str, new: str) -> str:
+    if not old and new.endswith("&&"):
+        return f"first `{clip_line(new.removesuffix('&&'), 80)}`"
     if not old:
         return f"add `{clip_line(new, 80)}`"
     if not new:

@@ -1,0 +1,156 @@
+"""Takes a lesson apart into claims: what each sentence says is to be done, or not to be done, and in which order.
+
+Pure. A negation, an opposite (disable for enable, without for with) and a word such as `avoid` each turn a claim
+around, so that "never push without a review" and "push with a review" are the same claim. What a reason, a question or
+a heading says is no claim. Whether two claims exclude each other is decided in `opposition`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from reasoningbank.core.frozen import dataclass, replace
+from reasoningbank.core.stem import stem
+from reasoningbank.learn.consolidate import vocabulary
+from reasoningbank.learn.consolidate.tokens import is_literal, tokens_of
+
+MOST_CLAIMS = 6
+LONGEST_CLAIM_WORDS = 40
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
+_REASON = re.compile(
+    r"[,;:]?\s+(?:because|since|so that|so as to|in order to|otherwise|or else|as it|as they|which is why)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_REASON_FIRST = re.compile(r"^\s*(?:because|since|as)\b[^,.;:]*,\s*", re.IGNORECASE)
+_POINTS_BACK = re.compile(r"\s*(?:this|these|that|those|they)\b|\s*it (?!is\b)", re.IGNORECASE)
+"""Says something of what the sentence before is about, which nobody knows here."""
+_AGAINST = re.compile(
+    r"\b(?:instead of|rather than|in place of|and not|but not|over)\b(?=\s+(?:a |an |the )?\w)", re.IGNORECASE
+)
+_CHOOSES = re.compile(r"\b(?:prefer|use|choose|pick|take|favou?r|go|write)\w*\b", re.IGNORECASE)
+_NO_NEED = re.compile(r"\b(?:no need|no reason|not necessary|unnecessary) to\b", re.IGNORECASE)
+_MARKS = frozenset(("not", *vocabulary.ADVISED_AGAINST, *vocabulary.LEFT_UNDONE, *vocabulary.UNIVERSAL))
+_NUMBER = re.compile(r"\d[\d.,]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    terms: frozenset[str]
+    """What it is about, an opposite under the name of its pair; numbers are not among them."""
+    denied: bool
+    """It says not to do it, or that it is not so."""
+    turned: frozenset[str]
+    """Those of the terms that stand for their opposites: `enable` in a claim that says `disable`."""
+    numbers: tuple[tuple[str, str], ...]
+    """(number, the word behind it or the setting before it)."""
+    order: tuple[frozenset[str], frozenset[str]] | None
+    """What comes before what, where it says so."""
+    universal: bool
+    """It says always or never."""
+
+
+def claims_of(title: str, content: str, *, failed: bool) -> tuple[Claim, ...]:
+    """The first few claims of a lesson; of one that failed, what it advises against."""
+    sentences = _SENTENCE_END.split(content)[: 1 if failed else MOST_CLAIMS]
+    said = [claim for sentence in sentences for claim in _claims_in(sentence, failed=failed)]
+    headed = list(_claims_in(title, failed=failed)) if _is_advice(title) else []
+    # A heading that the text repeats with more to it is only the beginning of what is claimed.
+    own = [head for head in headed if not any(head.terms <= claim.terms for claim in said)]
+    return tuple(dict.fromkeys((*own, *said)))[:MOST_CLAIMS]
+
+
+def _is_advice(title: str) -> bool:
+    """A heading that only names a subject claims nothing."""
+    words = [token.casefold() for token in tokens_of(title)]
+    return bool(words) and (stem(words[0]) in vocabulary.IMPERATIVES or any(word in _MARKS for word in words))
+
+
+def _claims_in(sentence: str, *, failed: bool) -> Iterator[Claim]:
+    if sentence.rstrip().endswith("?") or _POINTS_BACK.match(sentence):
+        return
+    said = _NO_NEED.sub("do not", _REASON.sub("", _REASON_FIRST.sub("", sentence)))
+    for phrase, name in vocabulary.PHRASES.items():
+        said = said.replace(phrase, name)
+    preferred, *against = _AGAINST.split(said, maxsplit=1) if _CHOOSES.search(said) else [said]
+    yield from _claim(preferred, failed=failed)
+    for rejected in against:
+        for claim in _claim(rejected, failed=failed):
+            yield replace(claim, denied=not claim.denied)
+
+
+def _claim(text: str, *, failed: bool) -> Iterator[Claim]:
+    tokens = list(tokens_of(text))
+    if len(tokens) > LONGEST_CLAIM_WORDS:
+        return
+    words = [token.casefold() for token in tokens]
+    against = flips = split = 0
+    swapped = False
+    terms: list[str] = []
+    turned: set[str] = set()
+    numbers: list[tuple[str, str]] = []
+    for place, word in enumerate(words):
+        number = _number_of(word)
+        if number is not None:
+            numbers.append((number, _counted(words, place)))
+        elif word in ("before", "after") and terms:
+            split, swapped = len(terms), word == "after"
+        elif _advises_against(words, place):
+            against += 1
+        elif word in vocabulary.DENIALS:
+            flips += 1
+        else:
+            name, is_opposite = _named(tokens[place])
+            terms += [name] if name else []
+            if is_opposite:
+                turned ^= {name}
+    if not terms:
+        return
+    first, then = frozenset(terms[:split]), frozenset(terms[split:])
+    yield Claim(
+        terms=frozenset(terms),
+        denied=(failed or against % 2 == 1) != (flips % 2 == 1),
+        turned=frozenset(turned),
+        numbers=tuple(numbers),
+        order=((then, first) if swapped else (first, then)) if split and then else None,
+        universal=not vocabulary.UNIVERSAL.isdisjoint(words),
+    )
+
+
+def _advises_against(words: Sequence[str], place: int) -> bool:
+    word = words[place]
+    if word == "not":
+        return place > 0 and words[place - 1] in vocabulary.DENIED_VERBS
+    told_to = place == 0 or words[place - 1] in vocabulary.TOLD_TO
+    return word in vocabulary.ADVISED_AGAINST or word == "off" or (told_to and word in vocabulary.LEFT_UNDONE)
+
+
+@lru_cache(maxsize=1 << 15)
+def _named(token: str) -> tuple[str, bool]:
+    """The name under which a word is compared, and whether it is the turned one of a pair of opposites."""
+    if is_literal(token):
+        bare = token.strip("-").casefold()
+        return (bare, False) if not bare.isalpha() else _named(bare)
+    stemmed = stem(token.casefold())
+    if stemmed in vocabulary.OPPOSITE_OF:
+        return vocabulary.OPPOSITE_OF[stemmed], True
+    if stemmed in vocabulary.EMPTY or stemmed in vocabulary.EMPHATIC:
+        return "", False
+    return vocabulary.SAME.get(stemmed, stemmed), False
+
+
+def _number_of(word: str) -> str | None:
+    if _NUMBER.fullmatch(word):
+        return word.rstrip(".,")
+    return vocabulary.NUMERALS.get(word)
+
+
+def _counted(words: Sequence[str], place: int) -> str:
+    """What a number counts, or the setting whose value it is; "" for one that is a name, as in error 404."""
+    behind = words[place + 1] if place + 1 < len(words) else ""
+    counts = place == 0 or words[place - 1] in vocabulary.BEFORE_NUMBERS or stem(behind) in vocabulary.UNITS
+    if counts and behind.isalpha() and stem(behind) not in vocabulary.EMPTY:
+        return stem(behind)
+    before = [stem(word) for word in words[max(0, place - 3) : place]]
+    return next((word for word in reversed(before) if word in vocabulary.SETTINGS), "")

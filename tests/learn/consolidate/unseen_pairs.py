@@ -1,0 +1,83 @@
+"""Sixty pairs of lessons that nothing was tuned on, in the words of people: thirty contradict each other, thirty do not."""
+
+from __future__ import annotations
+
+Side = str | tuple[str, str]
+
+CONTRADICTING: list[tuple[Side, Side]] = [
+    ("Always close the file handle yourself.", "Never close the file handle yourself."),
+    (
+        ("Review before merge", "Every pull request needs a review before it is merged."),
+        ("No reviews", "Pull requests do not need a review before they are merged."),
+    ),
+    ("Roll the certificates over before they expire.", "Roll the certificates over after they expire."),
+    ("Compress the responses of the API.", "Do not compress the responses of the API."),
+    ("Write commit messages in the imperative.", "Avoid writing commit messages in the imperative."),
+    ("Set the connection pool to 20.", "Set the connection pool to 50."),
+    ("Poll the queue every 5 seconds.", "Poll the queue every 30 seconds."),
+    ("Run the browser tests in parallel.", "Run the browser tests in serial."),
+    ("Use pytest for the new modules.", "Use unittest for the new modules."),
+    ("Feed the sourdough starter daily.", "Don't feed the sourdough starter daily."),
+    (
+        ("Trust the cache", "You can rely on the cache when the price of an article is asked for."),
+        ("Stale prices", "You cannot rely on the cache when the price of an article is asked for."),
+    ),
+    ("Require a password for the dashboard.", "Do not require a password for the dashboard."),
+    ("Clean the lenses with alcohol.", "Never clean the lenses with alcohol."),
+    (
+        ("Rebase", "Bring feature branches up to date with a rebase."),
+        ("Merge", "Bring feature branches up to date with a merge."),
+    ),
+    ("Raise the memory limit of the importer.", "Lower the memory limit of the importer."),
+    ("Customers must confirm their address.", "Customers must not be made to confirm their address."),
+    ("Ship the container image with a shell.", "Ship the container image without a shell."),
+    ("Keep passwords in environment variables.", "Passwords should never be kept in environment variables."),
+    ("Take the tablets with food.", "Take the tablets without food."),
+    ("Accept payments in advance.", "Reject payments in advance."),
+    ("Round the amounts before adding them.", "Round the amounts after adding them."),
+    ("Escape the names in the template.", "There's no need to escape the names in the template."),
+    ("Prefer long functions over many small ones.", "Prefer many small functions over long ones."),
+    ("Two engineers are on call at the weekend.", "One engineer is on call at the weekend."),
+    ("Publish the release notes on Monday.", "Publish the release notes on Thursday."),
+    ("Invalidate the session when the role changes.", "Don't invalidate the session when the role changes."),
+    (
+        ("Threads", "The image resizer should use threads and not processes."),
+        ("Processes", "The image resizer should use processes and not threads."),
+    ),
+    ("Let the crawler follow redirects.", "Do not let the crawler follow redirects."),
+    ("Document private functions.", "Private functions must not be documented."),
+    ("Serve the assets over HTTP.", "Serve the assets over HTTPS."),
+]  # fmt: skip
+
+COMPATIBLE: list[tuple[Side, Side]] = [
+    ("Compress the responses of the API.", "Do not compress images twice."),
+    ("Run the browser tests in parallel.", "Run the database tests one after another."),
+    ("Clean the lenses with a cloth.", "Never clean the sensor with a cloth."),
+    ("Use pytest for the new modules.", "Use coverage for the new modules."),
+    ("Keep passwords out of the logs.", "Keep addresses out of the logs."),
+    ("Review every pull request.", "Review every pull request within a day."),
+    ("Poll the queue every 5 seconds.", "Poll the mailbox every 30 seconds."),
+    ("Close the file handle in a finally block.", "Do not close handles that the caller has opened."),
+    ("Enable two-factor login for staff.", "Disable two-factor login for service accounts."),
+    ("Why do we set the connection pool to 20?", "Set the connection pool to 50."),
+    ("Take the tablets with food.", "Take the drops without food."),
+    ("Never force-push to main.", "Force-push your own feature branch after a rebase."),
+    ("Round the amounts before showing them.", "Do not round the amounts before storing them."),
+    ("Raise the memory limit of the importer.", "Lower the log level of the importer."),
+    ("Ship the container image without a shell.", "Ship the debug image with a shell."),
+    ("Escape the names in the template.", "Escape the names in the query."),
+    ("Avoid long functions.", "Split long functions into small ones."),
+    ("Don't invalidate sessions on deploy.", "Invalidate sessions when a password changes."),
+    ("Let the crawler follow redirects.", "Let the crawler follow at most five redirects."),
+    ("The test suite takes 5 minutes on CI.", "The test suite takes 12 minutes on a laptop."),
+    ("Document public functions.", "There is no need to document private functions."),
+    ("Feed the starter daily in summer.", "Don't feed the starter daily in winter."),
+    ("Publish the release notes on Monday.", "Write the release notes on Thursday."),
+    ("Serve the assets over HTTPS.", "Serve the assets from the edge."),
+    ("Two engineers are on call at the weekend.", "Five engineers work on the payment team."),
+    ("Avoid raw SQL in views.", "Use the query builder in views."),
+    ("Bring feature branches up to date with a rebase.", "Delete feature branches after the merge."),
+    ("Don't retry payments.", "Retry reads."),
+    ("Use a feature flag for risky changes.", "Remove the feature flag after the rollout."),
+    ("Sort the imports.", "Sort the results by date, newest first."),
+]  # fmt: skip
