@@ -81,9 +81,9 @@ def answer_event(event: Event, house: House) -> str:
 
 
 def _output(event: Event, advice: Advice | None, house: House, spaces: Spaces) -> str:
-    """What was found now; where there is nothing, what was found for the prompt and came too late for it."""
+    """What was found now; where there is nothing, what the prompt asks for and could not be said with it."""
     if (advice is None or not advice.text) and event.kind in _LATER:
-        advice = _what_is_owed(event, house, spaces)
+        advice = _for_prompt_before(event, house, spaces) if event.prompt else _what_is_owed(event, house, spaces)
     if advice is None:
         return output_line(event.agent, event.named)
     return output_line(event.agent, event.named, advice.text, advice.notice)
@@ -132,11 +132,9 @@ def _at_prompt(event: Event, house: House, spaces: Spaces) -> Advice | None:
     if bank is None:
         return None
     from reasoningbank.agents import recall
-    from reasoningbank.learn.ingest.text import digest_of, own_words_out
 
     hits = _each_once([*recall.for_prompt(bank, spaces, event.prompt), *_lost(event, house, bank, spaces)])
-    asked = digest_of(" ".join(own_words_out(event.prompt).split()))
-    return _advice(event, house, bank, FOR_PROMPT, hits, asked)
+    return _advice(event, house, bank, FOR_PROMPT, hits, _digest(event.prompt))
 
 
 def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
@@ -144,10 +142,10 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
     troubles = _troubles(house, spaces) if (command or path) and house.policy.warn != OFF else []
     if not troubles:
         return _output(event, None, house, spaces)
-    from reasoningbank.agents.objections import ToolCall, objections_to
+    from reasoningbank.agents.objections import IntendedCall, objections_to
 
     goal = event.tool_input.get("description")
-    call = ToolCall(
+    call = IntendedCall(
         command=command,
         path=path.removeprefix(event.cwd),
         goal=goal if isinstance(goal, str) else "",
@@ -234,6 +232,26 @@ def _what_is_owed(event: Event, house: House, spaces: Spaces) -> Advice | None:
     from reasoningbank.agents import recall
 
     return _advice(event, house, bank, FOR_PROMPT, recall.by_ids(bank, spaces, owed))
+
+
+def _for_prompt_before(event: Event, house: House, spaces: Spaces) -> Advice | None:
+    """What an agent that reads nothing with its prompt is told at the first calls that the prompt leads to."""
+    from reasoningbank.agents import recall
+    from reasoningbank.agents.session_log import entries_in
+
+    log, asked = _session_log(event, house), _digest(event.prompt)
+    bank = None if any(entry.prompt == asked for entry in entries_in(log.path)) else house.bank()
+    if bank is None:
+        return None
+    rules = [trouble.memory_id for trouble in _troubles(house, spaces) if trouble.rule]
+    hits = [*recall.for_start(bank, spaces, rules), *recall.for_prompt(bank, spaces, event.prompt)]
+    return _advice(event, house, bank, FOR_PROMPT, _each_once(hits), asked)
+
+
+def _digest(prompt: str) -> str:
+    from reasoningbank.learn.ingest.text import digest_of, own_words_out
+
+    return digest_of(" ".join(own_words_out(prompt).split()))
 
 
 def _each_once(hits: Sequence[Remembered]) -> list[Remembered]:

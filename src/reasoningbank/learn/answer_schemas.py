@@ -14,13 +14,17 @@ from reasoningbank.core.learning import (
     VerdictOutcome,
 )
 
+MOST_TAGS = 8
+
 
 def _object(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _text(most_chars: int | None = None) -> dict[str, Any]:
-    return {"type": "string"} if most_chars is None else {"type": "string", "maxLength": most_chars}
+    """Lengths are told, not set: many servers refuse a schema that sets them, and some become slow by it."""
+    told = {} if most_chars is None else {"description": f"at most {most_chars} characters"}
+    return {"type": "string", **told}
 
 
 VERDICT_SCHEMA: Final = _object(
@@ -38,7 +42,7 @@ def lessons_schema(outcome: VerdictOutcome, most: int) -> dict[str, Any]:
         title=_text(LONGEST_LESSON_TITLE_CHARS),
         description=_text(LONGEST_LESSON_DESCRIPTION_CHARS),
         content=_text(LONGEST_LESSON_CONTENT_CHARS),
-        tags={"type": "array", "items": _text(), "maxItems": 8},
+        tags={"type": "array", "items": _text(), "maxItems": MOST_TAGS},
         outcome={"type": "string", "enum": both if outcome is VerdictOutcome.UNKNOWN else [outcome.value]},
     )
     return _object(memories={"type": "array", "items": lesson, "maxItems": most})

@@ -23,11 +23,11 @@ from reasoningbank.core.types import Outcome
 from reasoningbank.core.wording import counted
 from reasoningbank.learn.answer_form import Item, items_in, parsed_tags
 from reasoningbank.learn.answer_json import json_in
+from reasoningbank.learn.answer_schemas import MOST_TAGS
 from reasoningbank.learn.answer_text import answer_in, without_fences
 
 NOTHING = "NO_EXTRACTIONS"
 LONGEST_ANSWER_CHARS = 50_000
-MOST_TAGS = 8
 LONGEST_TAG_CHARS = 40
 _OUTCOMES = {
     **dict.fromkeys(("success", "successful", "succeeded", "successes"), Outcome.SUCCESS),

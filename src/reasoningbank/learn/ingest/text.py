@@ -41,6 +41,11 @@ _INJECTED = pattern(
     re.DOTALL,
 )
 
+_REFUSED = pattern(
+    r"\s*(?:Tool execution blocked|Denied by preToolUse hook|\w+(?: call)? blocked by PreToolUse hook"
+    r"|(?:Hook )?PreToolUse:\S+ (?:hook )?(?:error|denied))\b"
+)
+_LONGEST_PREFIX_CHARS = 80
 _PRIVATE = pattern(r"<private\b[^>]*>(.*?)(?:</private\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -118,6 +123,13 @@ def injected_out(text: str) -> str:
     if "<" not in text and "&lt;" not in text and HEADING not in text:
         return text.strip()
     return _INJECTED.sub(lambda ours: HELD_BACK if HELD_BACK in ours[0] else "", text).strip()
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a result only says why a hook, ours or another, held the call back: it was never made."""
+    if _REFUSED.match(text) is not None:
+        return True
+    return HELD_BACK in text and len(injected_out(text)) <= _LONGEST_PREFIX_CHARS
 
 
 def words_of(role: str, text: str) -> str:
