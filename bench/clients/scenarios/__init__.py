@@ -16,6 +16,7 @@ SCENARIOS: dict[str, Scenario] = {
         mistakes.told_at_the_start_of_a_session,
         mistakes.denied_once,
         mistakes.insisting_passes,
+        mistakes.known_in_other_clothes,
         mistakes.not_refused_where_so_set,
         mistakes.told_after_a_failure,
         mistakes.harmful_command_denied,

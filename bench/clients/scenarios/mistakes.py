@@ -7,6 +7,11 @@ from bench.clients.expecting import expect
 from bench.clients.scenarios.projects import failing_deployment, failing_tests
 from bench.clients.script import Request, Turn
 
+_CHECK = """#!/bin/sh
+[ -n "$TOOLCHAIN" ] || { echo "error: no toolchain is selected, and there is no default" >&2; exit 1; }
+echo "42 checks, all fine"
+"""
+
 
 def told_with_the_prompt(desk: Desk) -> None:
     """The lesson stands before the model's first word, and the mistake is not made."""
@@ -60,6 +65,28 @@ def insisting_passes(desk: Desk) -> None:
     refused = [call.refuses for call in third.calls("PreToolUse")]
     expect(refused.count(True) == 1, "exactly one of three calls is refused", refused)
     expect(mistake.failure in third.results(), "the others ran", third.results())
+
+
+def known_in_other_clothes(desk: Desk) -> None:
+    """A failing command is known again behind `cd`, a redirection and a pipe, and its remedy is an environment."""
+    desk.write("check.sh", _CHECK, program=True)
+    shell = desk.client.shell
+    wrong, right = (
+        shell("./check.sh all", "Check everything"),
+        shell("TOOLCHAIN=stable ./check.sh all", "Check everything"),
+    )
+    for _ in range(2):
+        desk.session(
+            "Check everything, please",
+            "Perfect, thank you!",
+            turns=[Turn("", (wrong,)), Turn("", (right,)), Turn("All checked."), Turn("Gladly.")],
+        )
+    dressed = shell(f"cd {desk.project} && ./check.sh all 2>&1 | tail -20", "See whether it holds")
+    again = desk.session("Does all of it still hold?", turns=[Turn("", (dressed,)), Turn("", (right,)), Turn("Yes.")])
+    told = again.script.main[1].advice
+    expect("TOOLCHAIN" in told, "the remedy is told by the time the failing call is answered", told or again.results())
+    taught = desk.lessons()
+    expect(len(taught) == 1, "two sessions with one mistake make one lesson", taught)
 
 
 def not_refused_where_so_set(desk: Desk) -> None:

@@ -142,10 +142,10 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
     troubles = _troubles(house, spaces) if (command or path) and house.policy.warn != OFF else []
     if not troubles:
         return _output(event, None, house, spaces)
-    from reasoningbank.agents.objections import ToolCall, objections_to
+    from reasoningbank.agents.objections import IntendedCall, objections_to
 
     goal = event.tool_input.get("description")
-    call = ToolCall(
+    call = IntendedCall(
         command=command,
         path=path.removeprefix(event.cwd),
         goal=goal if isinstance(goal, str) else "",

@@ -19,6 +19,7 @@ from reasoningbank.core.learning import (
     MOST_CONTRAST_LESSONS,
     Episode,
     EpisodeStep,
+    LeftOut,
     Lesson,
     Verdict,
     VerdictOutcome,
@@ -29,7 +30,7 @@ from reasoningbank.learn.offline.general import general_call, general_task, impe
 from reasoningbank.learn.offline.spelling import plain_steps
 from reasoningbank.learn.offline.words import called_tool, clip_line, digest
 from reasoningbank.learn.rules import is_failure
-from reasoningbank.ports import Distiller, Reader
+from reasoningbank.ports import Distiller, Explains, Reader
 
 _FOR = "For a task like: "
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
@@ -49,6 +50,9 @@ class Contrasting:
 
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
         return self._distiller.distill(episode, verdict)
+
+    def left_out(self, episode: Episode) -> Sequence[LeftOut]:
+        return self._distiller.left_out(episode) if isinstance(self._distiller, Explains) else ()
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         lesson = difference(episodes)
