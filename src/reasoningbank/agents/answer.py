@@ -143,12 +143,12 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
     if not troubles:
         return _output(event, None, house, spaces)
     from reasoningbank.agents.matching import before_edit
-    from reasoningbank.agents.objections import ToolCall, objections_to
+    from reasoningbank.agents.objections import IntendedCall, objections_to
 
     # A patch edits several files: the one that something is known about counts.
     path = next((path for path in paths if before_edit(path, event.cwd, troubles)), paths[0] if paths else "")
     goal = event.tool_input.get("description")
-    call = ToolCall(
+    call = IntendedCall(
         command=command,
         path=path.removeprefix(event.cwd),
         goal=goal if isinstance(goal, str) else "",

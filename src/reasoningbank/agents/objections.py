@@ -24,7 +24,7 @@ _EMPTY = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class IntendedCall:
     """A call that is about to be made."""
 
     command: str = ""
@@ -58,7 +58,7 @@ class Objections:
         return list(dict.fromkeys((*self.forbidden, *self.known, *self.like)))
 
 
-def objections_to(call: ToolCall, troubles: Sequence[Trouble]) -> Objections:
+def objections_to(call: IntendedCall, troubles: Sequence[Trouble]) -> Objections:
     words = call_words(call.command, call.path, call.branch)
     rules = [trouble for trouble in troubles if trouble.rule]
     failures = [trouble for trouble in troubles if trouble.action or trouble.files or trouble.signature]
@@ -94,7 +94,7 @@ def _harmful_like(words: CallWords, failures: Sequence[Trouble]) -> list[str]:
     ]
 
 
-def _for_the_same_goal(call: ToolCall, failures: Sequence[Trouble]) -> list[str]:
+def _for_the_same_goal(call: IntendedCall, failures: Sequence[Trouble]) -> list[str]:
     goal = _goal_words(call.goal)
     if not goal:
         return []

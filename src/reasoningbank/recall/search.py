@@ -73,7 +73,7 @@ class Asked(NamedTuple):
     now: float
 
 
-class Answer(NamedTuple):
+class Findings(NamedTuple):
     hits: Sequence[Recalled]
     passed: int
     reasons: Counter[str]
@@ -142,7 +142,7 @@ class Searcher:
                 asked = Asked(way, solutions_only(probe), similar._replace(vouched=similar.solutions), weights, now)
                 ways = self._answer(reader, index, asked, Quota(reader, way), owing=owing)
                 joined = with_way(found.hits, ways.hits, query)
-                found = Answer(joined, found.passed + bool(ways.passed), found.reasons)
+                found = Findings(joined, found.passed + bool(ways.passed), found.reasons)
             hits, passed, reasons = found
             if hits and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0):
                 hits = with_links(reader, hits, where)
@@ -160,7 +160,7 @@ class Searcher:
             not_yet_indexed=view.owed,
         )
 
-    def _answer(self, reader: Reader, index: Index, asked: Asked, quota: Quota, *, owing: bool) -> Answer:
+    def _answer(self, reader: Reader, index: Index, asked: Asked, quota: Quota, *, owing: bool) -> Findings:
         """The hits of one look at the index, how many there were to choose from, and why others are left out."""
         query, now = asked.query, asked.now
         passed, match, candidates, reasons = self._passing(
@@ -177,7 +177,7 @@ class Searcher:
         if looked_at and index.fused is not None and not index.fused.are_sound(candidates, looked_at):
             raise BankDamaged("What the index says of a memory does not match its checksum.")
         reasons += Counter({why: number for why, number in candidates.filtered_out.items() if why != "without_tags"})
-        return Answer(hits, len(passed), reasons)
+        return Findings(hits, len(passed), reasons)
 
     def catch_up(
         self,

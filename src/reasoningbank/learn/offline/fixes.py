@@ -23,6 +23,7 @@ from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.guard.quotes import quote
 from reasoningbank.learn.offline.changed_command import quoted_words, why_no_fix
 from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output
+from reasoningbank.learn.offline.general import impersonal
 from reasoningbank.learn.offline.trouble import goal_of, trouble_of
 from reasoningbank.learn.offline.words import (
     all_words,
@@ -202,7 +203,11 @@ def _change(wrong: str, right: str, said: str, names: frozenset[str]) -> str:
     longest = max(FEW_CHARS, MOST_CHANGED * max(len(before), len(after)))
     if changed > (LONGEST_ADDED_CHARS if only_adds else longest):
         return ""
-    if len(pairs) > 1 and max(len(before), len(after)) <= LONGEST_WHOLE_CHARS and "\n" not in before + after:
+    # Part of a subcommand says little; a program's name says enough.
+    uneven = len(pairs) > 1 or any(
+        old and new and len(old.split()) != len(new.split()) and not before.startswith(old) for old, new in pairs
+    )
+    if uneven and max(len(before), len(after)) <= LONGEST_WHOLE_CHARS and "\n" not in before + after:
         pairs = [(before, after)]
     put_in = [new for _, new in pairs if new]
     if put_in and all(_are_names(new, names) for new in put_in):
@@ -253,13 +258,17 @@ def _changed_arguments(wrong: Mapping[str, object], right: Mapping[str, object],
         if name not in wrong or right[name] == wrong[name]:
             continue
         if _shape(right[name]) != _shape(wrong[name]):
-            changes.append(
-                f"`{name}` like `{clip_line(str(right[name]), 40)}`, not `{clip_line(str(wrong[name]), 40)}`"
-            )
+            changes.append(f"`{name}` like `{_example(right[name])}`, not `{_example(wrong[name])}`")
         elif _RULE.search(said):
             rule = quote(said, str(wrong[name]), 120)
             changes.append(f"another value for `{name}`{rule and f': {rule}'}")
     return "; ".join(changes) if len(changes) <= MOST_CHANGES else ""
+
+
+def _example(value: object) -> str:
+    """A value as an example of its form: what is somebody's own (an order, an address) stands with other digits."""
+    text = clip_line(str(value), 40)
+    return text if impersonal(text) == text else _DIGITS.sub(lambda digits: "0" * len(digits.group()), text)
 
 
 def _shape(value: object) -> str:

@@ -18,7 +18,7 @@ LONGEST_READ_CHARS = 20_000
 MOST_VALUES = 400
 LONGEST_CONSTANT_CHARS = 40
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_PHONE = re.compile(r"(?<!\w)\+?\(?\d[\d ().-]{7,}\d(?!\w)")
+_PHONE = re.compile(r"(?<!\w)\+?\(?(?:\d[ ().-]{0,2}){8,14}\d(?!\w)")
 _WRITTEN_PHONE = re.compile(r"(?<!\w)(?:\+\d{1,3}[ .-]?)?\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}(?!\w)|(?<!\w)\+\d{9,15}(?!\w)")
 _ID = re.compile(r"#\w*\d\w*|\b[A-Za-z]+(?:_[A-Za-z]+)*_\d{3,}\b|\b[A-Z]{1,4}\d{4,}\w*|\b\d{5,}\b")
 _CALLED = re.compile(
@@ -63,12 +63,12 @@ def general_call(action: str, known: Iterable[str]) -> str:
     given = arguments(action)
     if given is None:
         return action
-    from_the_case = frozenset(known)
+    from_the_case = " ".join(sorted(known))
     told = [f"{name}={_constant(value, from_the_case) or f'{{{name}}}'}" for name, value in given.items()]
     return f"{called_tool(action)}({', '.join(told)})"
 
 
-def _constant(value: Any, from_the_case: frozenset[str]) -> str:
+def _constant(value: Any, from_the_case: str) -> str:
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
     if not isinstance(value, str) or len(value) > LONGEST_CONSTANT_CHARS or impersonal(value) != value:

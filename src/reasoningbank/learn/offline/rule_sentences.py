@@ -133,7 +133,8 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
         _found(
             rf"{_START}(?:(?:i want you to|you should|you must|always)\s+)?(?:{TALK}\b[^.;]{{0,40}}\bin {LANGUAGE}\b"
             rf"|{GENERIC_TALK} (?:to me )?(?:in|with|using) (?!(?:the|this|that|an?|your)\b)\w+)"
-            rf"|^in {LANGUAGE},? please|^(?:all )?{CRAFT}(?: (?:and|or) {CRAFT})? (?:in|with|without) (?:{LANGUAGE}|\w+ case)\b"
+            rf"|^in {LANGUAGE},? please"
+            rf"|^(?:all )?{CRAFT}(?: (?:and|or) {CRAFT})? (?:in|with|without) (?:{LANGUAGE}|\w+ case)\b"
         ),
         _NEVER_BUT,
     ),
