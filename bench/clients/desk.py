@@ -21,6 +21,7 @@ from reasoningbank.config import locate
 from reasoningbank.files import hold
 
 PATIENCE_S = 120.0
+LEARNING_S = 60.0
 NAMESPACE = "example.com/acme/app"
 
 
@@ -118,6 +119,15 @@ class Desk:
             return []
         with self.bank(namespace) as bank:
             return [f"{memory.title}\n{memory.description}\n{memory.content}" for memory in bank.list()]
+
+    def comes_to_know(self, words: str) -> bool:
+        """Whether a lesson with these words is there within a bounded time, while a session goes on."""
+        until = time.monotonic() + LEARNING_S
+        while time.monotonic() < until:
+            if any(words in lesson for lesson in self.lessons()):
+                return True
+            time.sleep(0.2)
+        return False
 
     def confidence(self, words: str) -> float:
         """Of the lesson that holds these words; 0 where there is none."""

@@ -137,6 +137,8 @@ def test_the_time_that_a_hook_has_is_told_in_the_unit_of_each_agent(rb, user):
     assert qwen["UserPromptSubmit"][0]["hooks"][0]["timeout"] == 5_000
     copilot = json.loads((user / ".copilot" / "hooks" / "reasoningbank.json").read_text())["hooks"]
     assert copilot["userPromptSubmitted"][0]["timeoutSec"] == 5
+    # It refuses every tool when a hook of it fails.
+    assert all(call["bash"].endswith(" || true") for calls in copilot.values() for call in calls)
     claude = json.loads((user / ".claude" / "settings.json").read_text())["hooks"]
     assert claude["UserPromptSubmit"][0]["hooks"][0]["timeout"] == 5
 

@@ -109,6 +109,14 @@ NOTHING = {
                                    edited("tests/test_a.py", "    assert load()['user']", "    # assert load()['user']")),
     "a type checker silenced": ('src/a.py:1: error: Module has no attribute "foo"  [attr-defined]',
                                 edited("src/a.py", "x = m.foo", "x = m.foo  # type: ignore")),
+    "lines that were only set in": (
+        "E   ImportError: cannot import name 'Cart' from partially initialized module 'shop.cart'",
+        edited("shop/o.py", "from shop.cart import Cart", "if TYPE_CHECKING:\n    from shop.cart import Cart"),
+    ),
+    "a dependency that is written down now": (
+        "/app/C.java:7: error: package com.google.common.collect does not exist",
+        edited("build.gradle", "dependencies {", "dependencies {\n    implementation 'com.google.guava:guava:33.0.0'"),
+    ),
     "an edit about something else": ("E   KeyError: 'user'", edited("src/b.py", "LIMIT = 1", "LIMIT = 2")),
 }  # fmt: skip
 

@@ -168,13 +168,52 @@ def test_a_failed_action_before_the_last_word_still_counts() -> None:
     assert RulesJudge().judge(replace(QUIET, steps=steps)).outcome is VerdictOutcome.FAILURE
 
 
-def test_giving_up_and_going_in_circles_are_failures_and_together_more_certain() -> None:
-    circle = [EpisodeStep(action="get_order_details(7)", result="{}")] * 2
+def test_giving_up_and_standing_still_are_failures_and_together_more_certain() -> None:
+    failed = EpisodeStep(action="get_order_details(7)", result="Error: timed out")
     quit_ = EpisodeStep(action="I am unable to complete this.", result="")
-    one = RulesJudge().judge(replace(QUIET, steps=(quit_,)))
-    both = RulesJudge().judge(replace(QUIET, steps=(*circle, quit_)))
-    assert one.outcome is both.outcome is VerdictOutcome.FAILURE
+    still = [EpisodeStep(action="get_order_details(7)", result="{}")] * 2
+    for steps in ((failed, EpisodeStep(action="wait", result="ok"), quit_), still):
+        assert RulesJudge().judge(replace(QUIET, steps=tuple(steps))).outcome is VerdictOutcome.FAILURE
+    one = RulesJudge().judge(replace(QUIET, steps=(failed, EpisodeStep(action="wait", result="ok"), quit_)))
+    both = RulesJudge().judge(replace(QUIET, steps=(failed, failed)))
     assert both.certainty > one.certainty
+
+
+def test_to_refuse_what_must_not_be_done_is_no_failure() -> None:
+    steps = (
+        EpisodeStep(action="get_order(7)", result="{}"),
+        EpisodeStep(action="I cannot refund this, by our policy."),
+    )
+    assert RulesJudge().judge(replace(QUIET, steps=steps)).outcome is VerdictOutcome.UNKNOWN
+
+
+def test_to_come_back_to_a_place_is_not_to_stand_still() -> None:
+    door = EpisodeStep(action="go to cabinet 1", result="The cabinet 1 is closed.")
+    steps = (door, EpisodeStep(action="go to desk 2", result="You see a mug 1."), door)
+    assert RulesJudge().judge(replace(QUIET, steps=steps)).outcome is VerdictOutcome.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("result", "finding"),
+    [
+        ("Episode finished, reward = 1", "success"),
+        ("Episode finished, reward = 0", "failure"),
+        ("Your score (min 0.0, max 1.0): 1.0", "success"),
+        ("Task completed.", "success"),
+        ("Answer is INCORRECT", "failure"),
+        ("1 passed", "success"),
+        ("2 failed, 1 passed", "failure"),
+        ("The reward for early birds is 10 points", "unknown"),
+        ("Your score (min 0.0, max 1.0): 0.4", "unknown"),
+    ],
+)
+def test_the_environments_own_words_prove_an_end(result: str, finding: str) -> None:
+    assert RulesJudge().judge(with_results("fine", result)).outcome == finding
+
+
+def test_what_the_agent_put_there_itself_proves_nothing() -> None:
+    steps = (EpisodeStep(action="ls", result="a"), EpisodeStep(action="echo 'Task completed'", result="Task completed"))
+    assert RulesJudge().judge(replace(QUIET, steps=steps)).outcome is VerdictOutcome.UNKNOWN
 
 
 def test_rules_never_read_the_reward_or_the_end() -> None:

@@ -123,7 +123,9 @@ def injection(
     from reasoningbank.recall.silence import silence
 
     budget = checked_budget(max_tokens)
-    found = search(context, engine, learning, query, lambda hits: fitting(leading(hits, query.floor), budget))
+    found = search(
+        context, engine, learning, query, lambda hits: fitting(leading(hits, query.floor, query.text), budget)
+    )
     why = silence(found, query.namespace or context.namespace, budget)
     return Injection(text=render(found.memories), reason=why, memories=found.memories)
 

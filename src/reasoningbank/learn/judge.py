@@ -43,8 +43,12 @@ class EnvironmentJudge:
             return kept
         if episode.outcome in (VerdictOutcome.SUCCESS, VerdictOutcome.FAILURE):
             return _environment(good=episode.outcome == VerdictOutcome.SUCCESS, reason="The session was ended as this.")
-        return rules.tests_in(episode.steps) or Verdict(
-            outcome=VerdictOutcome.UNKNOWN, reason="The environment said nothing.", source=JudgedBy.ENVIRONMENT
+        return (
+            rules.tests_in(episode.steps)
+            or rules.said_by_environment(episode.steps)
+            or Verdict(
+                outcome=VerdictOutcome.UNKNOWN, reason="The environment said nothing.", source=JudgedBy.ENVIRONMENT
+            )
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from random import Random
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import LeaseLost, LLMUnavailable, MissingExtra, StoreError
@@ -28,7 +28,7 @@ from reasoningbank.learn import queue
 from reasoningbank.learn.episodes import episode_of, verdict_metadata
 from reasoningbank.learn.offline.wishes import wishes_in
 from reasoningbank.learn.store_lessons import LessonSource, keep, validate
-from reasoningbank.ports import Distiller, Judge, Writer
+from reasoningbank.ports import Distiller, Explains, Judge, Writer
 
 NOTHING_IN_IT = LeftOut(
     what="the session", why="nothing in it failed and was put right, was listed, or was asked for good"
@@ -57,13 +57,6 @@ class Attempt:
     retry_after_s: float | None = None
     left_out: tuple[LeftOut, ...] = ()
     """Why nothing was learned, where nothing was."""
-
-
-@runtime_checkable
-class Explains(Protocol):
-    """A distiller that says why something taught nothing."""
-
-    def left_out(self, episode: Episode) -> Sequence[LeftOut]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -278,7 +278,7 @@ class Cline(Dialect):
 
     def before(self, command: str) -> dict[str, Any]:
         call = {"id": "call_1", "name": self.tool, "input": {"commands": [command]}}
-        return {**self.common(""), "hookName": "tool_call", "tool_call": call}
+        return {**self.common(""), "hookName": "tool_call", "iteration": 1, "tool_call": call}
 
     def after(self, ran: Ran) -> dict[str, Any]:
         call = {**self.before(ran.command)["tool_call"], "output": self.results(ran)}

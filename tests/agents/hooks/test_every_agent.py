@@ -19,6 +19,7 @@ from reasoningbank.agents.events import (
 from reasoningbank.agents.hook_local import answer
 from reasoningbank.agents.hosts import NAMES, host_named
 from reasoningbank.agents.install.targets import Places
+from reasoningbank.agents.refusal import CHANGE_IT, KNOWN_TO_FAIL
 from reasoningbank.agents.session_log import entries_in
 from reasoningbank.agents.state_dir import make_room
 from reasoningbank.agents.transcripts import found, open_transcript
@@ -29,6 +30,7 @@ from tests.agents.hooks.dialects import DIALECTS, SESSION, Ran
 ASKED = "Run the test suite of the parser module, please"
 WRONG = Ran("./run_tests.sh", "ConfigError: DATABASE_URL is not set", 1)
 RIGHT = Ran("./run_tests.sh --db sqlite", "5 passed in 0.1s")
+HELD_BACK = f"<reasoningbank>\n{KNOWN_TO_FAIL}\n- run_tests.sh: add --db sqlite\n{CHANGE_IT}\n</reasoningbank>"
 LONG = Ran("make all", "\n".join(f"compiling part {n}" for n in range(200)) + "\nerror: linker not found", 2)
 
 
@@ -98,6 +100,26 @@ def test_a_session_is_learned_from_as_it_happened(desktop, agent):
         ]
         (memory,) = bank.list()
         assert "--db sqlite" in memory.content
+
+
+def test_a_call_that_was_held_back_was_never_made(desktop, agent):
+    if not host_named(agent.agent).transcripts_tell_results:
+        pytest.skip("its hooks hear only of calls that were made")
+    work(desktop, agent, Ran(WRONG.command, HELD_BACK, 1), RIGHT)
+    with desktop.bank() as bank:
+        (session,) = bank.sessions()
+        assert [step.action for step in bank.trajectory(session.id)[1]] == [RIGHT.command]
+        assert bank.list() == []
+
+
+def test_an_agent_that_reads_nothing_with_its_prompt_is_told_at_its_first_call(desktop, agent):
+    if PROMPT in host_named(agent.agent).reads_context_at:
+        pytest.skip("it is told with the prompt")
+    with desktop.bank() as bank:
+        bank.record(title="Test suite of the parser", content="The parser's test suite needs --db sqlite to run.")
+    agent.write_transcript(ASKED, [], "")
+    assert "--db sqlite" in agent.context_in(tell(desktop, agent, BEFORE_TOOL, agent.before("ls")))
+    assert agent.context_in(tell(desktop, agent, BEFORE_TOOL, agent.before("ls"))) == ""
 
 
 def test_reading_it_again_adds_nothing(desktop, agent):

@@ -1,7 +1,8 @@
 """Cline: a script for each event in `~/.cline/hooks`, and `cline_mcp_settings.json`; in a project `.cline/hooks`.
 
 It runs every script whose name without its ending is an event, so ours stand beside the user's. Told before or after a
-tool, the model reads what a hook says; at the start and with the prompt nobody waits for it.
+tool, the model reads what a hook says; at the start and with the prompt nobody waits for it, so what the prompt asks
+for is said at the first calls.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from reasoningbank.agents.events import (
     AFTER_FAILURE,
     AFTER_TOOL,
     BEFORE_TOOL,
-    PROMPT,
     SESSION_END,
     SESSION_START,
     STOP,
@@ -31,7 +31,6 @@ _FOLDER = "CLINE_DIR"
 _EVENTS = {
     "TaskStart": SESSION_START,
     "TaskResume": SESSION_START,
-    "UserPromptSubmit": PROMPT,
     "PreToolUse": BEFORE_TOOL,
     "PostToolUse": AFTER_TOOL,
     "TaskComplete": STOP,
@@ -41,7 +40,6 @@ _EVENTS = {
 _OWN_NAMES = {
     "agent_start": SESSION_START,
     "agent_resume": SESSION_START,
-    "prompt_submit": PROMPT,
     "tool_call": BEFORE_TOOL,
     "tool_result": AFTER_TOOL,
     "agent_end": STOP,
@@ -51,6 +49,9 @@ _OWN_NAMES = {
 _ENDING = ".bash"
 """Of the scripts: a name that somebody writes by hand has another one, or none."""
 _CALL = "exec "
+_FIRST_ROUNDS = (1, 2, 3)
+"""Of a task: in these it may be told what its prompt asks for, which it could not be told with the prompt."""
+_MOST_READ_BYTES = 4_000_000
 
 
 class Cline(Host):
@@ -76,9 +77,8 @@ class Cline(Host):
         }
         if session:
             told["transcript_path"] = _transcript(session)
-        asked = data.get("userPromptSubmit")
-        if isinstance(asked, Mapping):
-            told["prompt"] = asked.get("prompt")
+        if session and data.get("iteration") in _FIRST_ROUNDS:
+            told["prompt"] = _last_words(told["transcript_path"])
         for field in ("tool_call", "tool_result"):
             call = data.get(field)
             if isinstance(call, Mapping):
@@ -152,6 +152,20 @@ def _call_told(call: Mapping[str, Any]) -> dict[str, Any]:
         text = "\n".join(text for text, _ in results if text)
         told["tool_response"] = {"output": text or str(call.get("error") or ""), "is_error": failed}
     return told
+
+
+def _last_words(transcript: str) -> str:
+    """What the user asked for last, as the session's file tells it."""
+    from pathlib import Path
+
+    from reasoningbank.learn.ingest.cline import messages_of, prompt_of
+
+    path = Path(transcript)
+    try:
+        text = path.read_text("utf-8", "replace") if path.stat().st_size < _MOST_READ_BYTES else ""
+    except OSError:
+        return ""
+    return next(filter(None, map(prompt_of, reversed(messages_of(text)))), "")
 
 
 def _start_call(text: str) -> HookCall | None:

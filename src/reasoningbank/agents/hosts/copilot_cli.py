@@ -90,10 +90,11 @@ class CopilotCli(Host):
 
         home = places.project / ".github" if places.project else _home(places)
         server = home / ("mcp.json" if places.project else "mcp-config.json")
-        shell = "powershell" if program.windows else "bash"
+        # It refuses every tool whose hook cannot be started: a program that is gone must not stop its user.
+        shell, in_any_case = ("powershell", "; exit 0") if program.windows else ("bash", " || true")
 
         def entry(hook: Hook) -> dict[str, object]:
-            return {"type": "command", shell: hook.command, "timeoutSec": hook.timeout_s}
+            return {"type": "command", shell: hook.command + in_any_case, "timeoutSec": hook.timeout_s}
 
         wanted = [
             Hook(event=event, command=program.line("hook", self.name, "--event", kind), timeout_s=ANSWER_S)

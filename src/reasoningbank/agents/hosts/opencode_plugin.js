@@ -1,11 +1,13 @@
 // Written by `reasoningbank install opencode`; `reasoningbank uninstall opencode` removes it.
 // Calls: {{line}} --event EVENT
 // Whatever goes wrong in here costs the advice and nothing else.
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 
 const COMMAND = ["{{call}}"]
 const LIMIT_MS = 5000
 const CHANGING = /^(bash|edit|multiedit|write|patch|apply_patch)$/
+
+const running = new Set()
 
 function ask(event, payload) {
   return new Promise((resolve) => {
@@ -13,11 +15,16 @@ function ask(event, payload) {
     try {
       const [program, ...words] = COMMAND
       const child = spawn(program, [...words, "--event", event], { stdio: ["pipe", "pipe", "ignore"] })
+      running.add(child)
       const timer = setTimeout(() => child.kill(), LIMIT_MS)
-      child.on("error", () => resolve({}))
+      child.on("error", () => {
+        clearTimeout(timer)
+        resolve({})
+      })
       child.stdin.on("error", () => {})
       child.stdout.on("data", (part) => (said += part))
       child.on("close", () => {
+        running.delete(child)
         clearTimeout(timer)
         try {
           resolve(JSON.parse(said))
@@ -43,6 +50,7 @@ const words = (parts) =>
 
 export const ReasoningBank = async ({ client, directory }) => {
   const started = new Set()
+  const compacted = new Set()
   const parents = new Map()
 
   const call = async (event, session, more) => {
@@ -53,26 +61,33 @@ export const ReasoningBank = async ({ client, directory }) => {
       agent_id: parents.get(session) ?? "",
       ...more,
     })
-    if (answer.systemMessage) {
-      await client.tui.showToast({ body: { message: answer.systemMessage, variant: "info" } }).catch(() => {})
-    }
+    try {
+      if (answer.systemMessage) await client.tui.showToast({ body: { message: answer.systemMessage, variant: "info" } })
+    } catch {}
     return answer.hookSpecificOutput ?? {}
   }
 
-  const start = async (session, source) => {
+  const start = async (session) => {
     if (started.has(session)) return ""
     started.add(session)
+    const source = compacted.delete(session) ? "compact" : "startup"
     return (await call("SessionStart", session, { source })).additionalContext ?? ""
   }
 
   return {
     dispose: async () => {
-      await Promise.all([...started].map((session) => call("SessionEnd", session, {})))
+      // Nobody waits for what is left then, so it is done at once, and has the last word.
+      for (const child of running) child.kill()
+      const [program, ...words] = COMMAND
+      for (const session of started) {
+        const input = JSON.stringify({ session_id: session, cwd: directory })
+        spawnSync(program, [...words, "--event", "SessionEnd"], { input, timeout: LIMIT_MS, stdio: ["pipe", "ignore", "ignore"] })
+      }
     },
     event: async ({ event }) => {
       const session = event.properties?.sessionID ?? event.properties?.info?.id
       if (event.type === "session.created" && event.properties.info?.parentID) parents.set(session, event.properties.info.parentID)
-      if (event.type === "session.compacted") started.delete(session)
+      if (event.type === "session.compacted" && started.delete(session)) compacted.add(session)
       if (event.type === "session.idle" && !parents.has(session)) await call("Stop", session, {})
       if (event.type === "session.deleted") await call("SessionEnd", session, {})
     },
@@ -80,7 +95,7 @@ export const ReasoningBank = async ({ client, directory }) => {
       // What a subagent is asked, nobody typed.
       if (parents.has(sessionID)) return
       const prompt = words(parts)
-      const texts = [await start(sessionID, "startup"), (await call("UserPromptSubmit", sessionID, { prompt })).additionalContext]
+      const texts = [await start(sessionID), (await call("UserPromptSubmit", sessionID, { prompt })).additionalContext]
       const text = texts.filter(Boolean).join("\n\n")
       if (!text) return
       // Parts are read in the order of their ids: after what the user said.

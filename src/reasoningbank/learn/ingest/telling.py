@@ -11,7 +11,7 @@ from typing import Any
 
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.replies import goes_on
-from reasoningbank.learn.ingest.text import action_of, digest_of, goal_of_call, injected_out, is_own
+from reasoningbank.learn.ingest.text import action_of, digest_of, goal_of_call, injected_out, is_own, is_refusal
 
 Record = Mapping[str, Any]
 
@@ -52,6 +52,9 @@ class Telling:
 
     def tool_returns(self, call: str, text: str, *, ok: bool | None) -> None:
         """`ok` is None where the tool does not say."""
+        if is_refusal(text):
+            self._calls.pop(call, None)
+            return
         self._results[call] = (injected_out(text), ok)
 
     def user_interrupts(self) -> None:

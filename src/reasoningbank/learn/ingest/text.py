@@ -18,6 +18,8 @@ from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.patterns import pattern
 from reasoningbank.recall.render import HEADING
 
+HELD_BACK = "Held back once"
+"""Opens what a hook says when it refuses a call, and is all that is left of it: the call was never made."""
 LONGEST_LINE_BYTES = 32_000_000
 LONGEST_TEXT_CHARS = 200_000
 LONGEST_GOAL_CHARS = 200
@@ -39,6 +41,11 @@ _INJECTED = pattern(
     re.DOTALL,
 )
 
+_REFUSED = pattern(
+    r"\s*(?:Tool execution blocked|Denied by preToolUse hook|\w+(?: call)? blocked by PreToolUse hook"
+    r"|(?:Hook )?PreToolUse:\S+ (?:hook )?(?:error|denied))\b"
+)
+_LONGEST_PREFIX_CHARS = 80
 _PRIVATE = pattern(r"<private\b[^>]*>(.*?)(?:</private\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -115,7 +122,14 @@ def injected_out(text: str) -> str:
     """
     if "<" not in text and "&lt;" not in text and HEADING not in text:
         return text.strip()
-    return _INJECTED.sub("", text).strip()
+    return _INJECTED.sub(lambda ours: HELD_BACK if HELD_BACK in ours[0] else "", text).strip()
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a result only says why a hook, ours or another, held the call back: it was never made."""
+    if _REFUSED.match(text) is not None:
+        return True
+    return HELD_BACK in text and len(injected_out(text)) <= _LONGEST_PREFIX_CHARS
 
 
 def words_of(role: str, text: str) -> str:

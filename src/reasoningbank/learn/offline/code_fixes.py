@@ -23,9 +23,9 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.program_names import command_name
 from reasoningbank.core.types import Outcome
 from reasoningbank.learn.offline.bypasses import silenced_by
-from reasoningbank.learn.offline.edits import FileEdit, edits_in
+from reasoningbank.learn.offline.edits import EditedLines, edits_in
 from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output
-from reasoningbank.learn.offline.line_change import LineChange, changes_about, is_config, is_test_support
+from reasoningbank.learn.offline.line_change import LineChange, changes_about, is_config, is_manifest, is_test_support
 from reasoningbank.learn.offline.lookups import is_lookup
 from reasoningbank.learn.offline.trouble import goal_of, trouble_of
 from reasoningbank.learn.offline.words import called_tool, clip_line, describe_action, digest
@@ -61,10 +61,16 @@ _ABOUT_THE_WORLD = pattern(
     r"|environment variable|\bsetting\b|\bconfig"
     r"|required variable|missing (?:a value|required|script|environment)|event loop|not natively supported"
     r"|no running|outside (?:of )?(?:a )?(?:module|application|request)|app(?:lication)? context"
-    r"|no such (?:table|column|option|file)|relation .{1,80} does not exist|column .{1,80} does not exist|keyerror"
+    r"|no such (?:table|column|option|file|target)|relation .{1,80} does not exist|column .{1,80} does not exist"
+    r"|keyerror"
     r"|array key|undefined index"
     r"|cannot read propert|key not found|cors|csrf|forbidden|permission|E0432|E0433|E0599|TS2307|TS2305|TS2339"
     r"|CS0246|CS0103|CS1061"
+)
+_MISSES_A_PACKAGE = pattern(
+    r"(?i)no module named|cannot find (?:module|package)|package \S+ does not exist|no required module"
+    r"|unresolved import"
+    r"|could not (?:find|be found|resolve)|can't resolve|failed to resolve|undeclared crate|not found"
 )
 _NAMED = pattern(r"['\"`‘“]([^'\"`’”\n]{1,120})['\"`’”]")
 _NAMED_PLAINLY = pattern(
@@ -73,6 +79,7 @@ _NAMED_PLAINLY = pattern(
     r"|function |method |variable |setting |class |gem )([\w.@/\\-]{2,80})|\b\w+(?:_\w+)+\b|\b[a-z]+[A-Z]\w+\b"
     r"|@[\w/-]{3,60}"
 )
+_NOT_ABOUT_IT = "nothing that was edited is about what the error names, or it was written anew"
 _NOT_A_NAME = frozenset(
     {
         "undefined",
@@ -150,26 +157,32 @@ def _covers(wide: ShellCommand, narrow: ShellCommand) -> bool:
     )
 
 
-def _read(failure: int, said: str, edits: Sequence[FileEdit]) -> CodeFix | str:
+def _read(failure: int, said: str, edits: Sequence[EditedLines]) -> CodeFix | str:
     """The fix, or why there is nothing in it for another day."""
+    why = _why_not(said, edits)
+    if why:
+        return why
+    names = names_in(said)
+    told = (change for edit in edits for change in changes_about(edit, names)) if names else ()
+    changes = list(dict.fromkeys(told))
+    if not changes:
+        only = edits[0] if len(edits) == 1 and (is_config(edits[0]) or is_test_support(edits[0])) else None
+        changes = list(changes_about(only, ())) if only else []
+    if not changes or len(changes) > MOST_CHANGES:
+        return "what was changed is too much to tell in a line" if changes else _NOT_ABOUT_IT
+    about = tuple(name for name in names if any(change.names(name) for change in changes)) or names[:1]
+    return CodeFix(failure=failure, said=said, kind=kind(said), names=about, changes=tuple(changes))
+
+
+def _why_not(said: str, edits: Sequence[EditedLines]) -> str:
     silenced = next(filter(None, (silenced_by(edit.removed, edit.added) for edit in edits)), "")
     if silenced:
         return f"the check was silenced: `{silenced}`"
     if not _ABOUT_THE_WORLD.search(said) or (_ABOUT_A_BUG.search(said) and not any(map(is_config, edits))):
         return "a bug that was mended once"
-    if len(edits) > MOST_EDITS:
-        return f"{len(edits)} edits: which of them mended it cannot be told"
-    names = names_in(said)
-    changes = list(dict.fromkeys(change for edit in edits for change in changes_about(edit, names)))
-    if not changes:
-        only = edits[0] if len(edits) == 1 and (is_config(edits[0]) or is_test_support(edits[0])) else None
-        changes = list(changes_about(only, ())) if only else []
-    if not changes:
-        return "nothing that was edited is about what the error names, or it was written anew"
-    if len(changes) > MOST_CHANGES:
-        return "what was changed is too much to tell in a line"
-    about = tuple(name for name in names if any(change.names(name) for change in changes)) or names[:1]
-    return CodeFix(failure=failure, said=said, kind=kind(said), names=about, changes=tuple(changes))
+    if _MISSES_A_PACKAGE.search(said) and any(map(is_manifest, edits)):
+        return "what was missing is among the project's dependencies now"
+    return f"{len(edits)} edits: which of them mended it cannot be told" if len(edits) > MOST_EDITS else ""
 
 
 def names_in(said: str) -> tuple[str, ...]:

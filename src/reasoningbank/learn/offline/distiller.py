@@ -1,6 +1,7 @@
 """Distils lessons without a model.
 
     facts      what there is and how it is named            one growing memory a place
+    solved     the task was done: how                       one a task, or a way of calling
     fixes      it failed, this change made it work          one a kind of failure
     remedies   it failed, this was done first, it worked
     code_fixes it failed, the code was changed, it worked
@@ -13,9 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.learning import (
     MOST_CONTRAST_LESSONS,
     MOST_LESSONS,
+    SOLVED,
     Episode,
     LeftOut,
     Lesson,
@@ -24,11 +27,13 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline import facts, failure_kind, fixes, warnings
+from reasoningbank.learn.offline import facts, failure_kind, fixes, solved, warnings
 from reasoningbank.learn.offline.failure_kind import is_failure, message
 from reasoningbank.learn.offline.mending import find_mendings
 from reasoningbank.learn.offline.places import read
-from reasoningbank.learn.offline.words import all_words
+from reasoningbank.learn.offline.spelling import plain_steps
+from reasoningbank.learn.offline.survey import survey
+from reasoningbank.learn.offline.words import all_words, called_tool
 from reasoningbank.ports import Reader
 
 
@@ -41,14 +46,18 @@ class OfflineDistiller:
         return "offline"
 
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
+        episode = replace(episode, steps=plain_steps(episode.steps))
         steps = episode.steps
-        fact = facts.fact(steps)
+        surveyed = survey(steps)
+        fact = facts.fact(surveyed) if surveyed else None
         names = _names(fact)
         if fact is not None:
             guesses = [step for step in steps if is_failure(step) and fixes.guessed_name(step, names)]
             fact = facts.with_guesses(fact, [quote(message(step.result), step.action, 100) for step in guesses])
         mended = find_mendings(steps, names, episode.task)
-        found: list[Lesson] = [*([fact] if fact else []), *mended.lessons]
+        told = [number for number in surveyed.numbers if not called_tool(steps[number].action)] if surveyed else []
+        way = solved.solution(episode, verdict, told)
+        found: list[Lesson] = [*([fact] if fact else []), *([way] if way else []), *mended.lessons]
         if verdict.outcome is not VerdictOutcome.SUCCESS:
             repeated = warnings.repeated_failures(steps, mended.kinds, names)
             found += [warnings.lesson_of(group, steps) for group in repeated]
@@ -56,7 +65,10 @@ class OfflineDistiller:
 
     def left_out(self, episode: Episode) -> Sequence[LeftOut]:
         """What looked like a lesson in it and is none, and why."""
-        return find_mendings(episode.steps, _names(facts.fact(episode.steps)), episode.task).left_out
+        steps = plain_steps(episode.steps)
+        surveyed = survey(steps)
+        names = _names(facts.fact(surveyed) if surveyed else None)
+        return find_mendings(steps, names, episode.task).left_out
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         """Runs that went well first: what they teach, then what the others warn of."""
@@ -78,6 +90,8 @@ class OfflineDistiller:
                 return facts.merge(known, lesson)
             case failure_kind.FIX:
                 return fixes.merge(known, lesson)
+            case _ if lesson.kind == SOLVED:
+                return solved.merge(known, lesson)
             case warnings.WARNING:
                 return warnings.merge(known, lesson)
             case _:

@@ -33,7 +33,10 @@ _GUTTERS = (
     pattern(r"\d{1,4}\.\d{2,4} (?=\S)"),
     pattern(r"[│╷╵┃|] ?"),
     pattern(r"##\[error\]|::error(?: [^:]{0,200})?::"),
-    pattern(r"(?:\[ERROR\]|ERROR(?= [A-Z\d])|➤ YN\d+: ?[│┌└]?|[✖✗✘×❌] (?=\S)|\[[a-z][\w:-]{1,30}\]:? (?=[A-Z]))\s*"),
+    pattern(
+        r"(?:\[(?:ERROR|error)\]|ERROR(?= [A-Z\d])|➤ YN\d+: ?[│┌└]?|[✖✗✘×❌] (?=\S)"
+        r"|\[[a-z][\w:-]{1,30}\]:? (?=[A-Z]))\s*"
+    ),
     pattern(r"npm (?:error|ERR!) ?"),
     pattern(r"(?:PHP )?(?:Fatal|Parse|Recoverable fatal) error: {1,4}(?:Uncaught )?(?:Error: )?(?=\S)"),
     pattern(r"\*\* \((?=\w+Error\))"),
@@ -76,7 +79,7 @@ _COMPLAINS = pattern(
     r"|conflict"
     r"|unsupported|unrecogni[sz]ed|required|requires|unhealthy|pending|mismatch|duplicate|segmentation fault"
     r"|killed|aborted"
-    r"|out of memory|HTTP [45]\d\d|not|no)\b|\.{4,}Failed",
+    r"|out of memory|HTTP [45]\d\d|(?:format|internal|parse) error|not|no)\b|\.{4,}Failed",
     re.IGNORECASE,
 )
 _SAYS_LITTLE = pattern(

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
-from reasoningbank.learn.offline.edits import FileEdit
+from reasoningbank.learn.offline.edits import EditedLines
 from reasoningbank.learn.offline.typos import is_typo
 from reasoningbank.learn.offline.words import clip_line, one_line
 
@@ -24,6 +24,12 @@ _CONFIG = pattern(
     r"|sbt|gemspec)"
     r"|(?:\.env.*|Dockerfile.*|Makefile|Gemfile|Procfile|Rakefile|requirements.*\.txt|setup\.py|settings.*\.py"
     r"|.*\.config\.\w+|\.\w+rc(?:\.\w+)?)"
+)
+_MANIFEST = pattern(
+    r"package\.json|pom\.xml|build\.gradle(?:\.kts)?|Cargo\.toml|pyproject\.toml|requirements.*\.txt|Gemfile"
+    r"|go\.mod|.*\.csproj"
+    r"|composer\.json|Package\.swift|mix\.exs|pubspec\.yaml|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|deps\.edn"
+    r"|build\.sbt"
 )
 _TEST_SUPPORT = pattern(
     r"(?:conftest\.py|(?:jest|vitest|test)[.-]?setup\.\w+|setupTests\.\w+|test_helper\.rb|rails_helper\.rb"
@@ -58,24 +64,29 @@ class LineChange:
         return _has_name(self.old, name) or _has_name(self.new, name)
 
 
-def is_config(edit: FileEdit) -> bool:
+def is_config(edit: EditedLines) -> bool:
     return _CONFIG.fullmatch(PurePosixPath(edit.path.replace("\\", "/")).name) is not None
 
 
-def is_test_support(edit: FileEdit) -> bool:
+def is_manifest(edit: EditedLines) -> bool:
+    """Whether it changes the list of what the project depends on."""
+    return _MANIFEST.fullmatch(PurePosixPath(edit.path.replace("\\", "/")).name) is not None
+
+
+def is_test_support(edit: EditedLines) -> bool:
     return _TEST_SUPPORT.fullmatch(PurePosixPath(edit.path.replace("\\", "/")).name) is not None
 
 
-def changes_about(edit: FileEdit, names: Sequence[str]) -> Iterator[LineChange]:
+def changes_about(edit: EditedLines, names: Sequence[str]) -> Iterator[LineChange]:
     """What an edit changed in lines that have one of the names; with no names, whatever it changed."""
     if edit.is_new or len(edit.removed) + len(edit.added) > MOST_LINES_OF_AN_EDIT:
         return
-    path = _short_path(edit.path)
+    path = PurePosixPath(edit.path).name if is_config(edit) else _short_path(edit.path)
     pairs, added, removed = _paired(edit.removed, edit.added)
     for old, new in pairs:
         if not names or any(_has_name(line, name) for line in (old, new) for name in names):
             change = _narrowed(old, new, names)
-            if not is_typo(change[0], change[1]):
+            if change[0] != change[1] and not is_typo(*change):
                 yield LineChange(*change, path)
     fresh = [line for line in added if not names or any(_has_name(line, name) for name in names)]
     supports = is_config(edit) or is_test_support(edit)

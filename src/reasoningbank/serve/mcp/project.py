@@ -10,10 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import mcp_types as types
+from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from pydantic import ValidationError
@@ -22,9 +23,7 @@ from reasoningbank.config import repository_namespace
 from reasoningbank.core.drafts import clean_namespace
 from reasoningbank.core.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from reasoningbank.serve.mcp.server import Context
-
+Context = ServerRequestContext[Any, Any]
 NOT_KNOWN = (
     "This server does not know which project you work in. Give `namespace` with the call (the repository's remote, "
     "such as github.com/acme/app), or name it in the server's address: /mcp?namespace=NAME."
