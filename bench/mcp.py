@@ -30,7 +30,7 @@ STARTS, WARM_STARTS = 7, 1
 SCALE = 100_000
 SEARCHES = 150
 MOST_MS_ABOVE = 2.0
-MOST_TOKENS = 2_500
+MOST_TOKENS = 2_150
 REFERENCE = "@modelcontextprotocol/server-memory"
 INITIALIZE = {
     "protocolVersion": "2025-11-25",

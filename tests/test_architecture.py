@@ -71,6 +71,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "agents": {
         "files",
+        "lexical",
         "location",
         "core",
         "guard",

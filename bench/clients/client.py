@@ -171,7 +171,8 @@ class Codex(Client):
         return [Turn("", (Use("spawn_agent", {"message": errand}, _AGENTS),)), wait]
 
     def compacting(self, before: str, after: str) -> tuple[list[str], list[Turn]]:
-        return [before, after], [Turn("Done.", context_tokens=_OVERFULL), Turn("The user asked for something.")]
+        # It asks for the summary beside the conversation, with no tools.
+        return [before, after], [Turn("Done.", context_tokens=_OVERFULL)]
 
 
 CLIENTS = {client.name: client for client in (ClaudeCode, Codex)}

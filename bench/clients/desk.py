@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.clients.client import Client, Surroundings
 from bench.clients.model import ScriptedModel
 from bench.clients.recorded_program import HookCall, calls_in
-from bench.clients.script import Script, Step
+from bench.clients.script import Script, Step, without_advice
 from reasoningbank import ReasoningBank
 from reasoningbank.agents.capture_queue import waiting
 from reasoningbank.agents.state_dir import place_of
@@ -21,6 +21,7 @@ from reasoningbank.config import locate
 from reasoningbank.files import hold
 
 PATIENCE_S = 120.0
+LEARNING_S = 60.0
 NAMESPACE = "example.com/acme/app"
 
 
@@ -119,6 +120,15 @@ class Desk:
         with self.bank(namespace) as bank:
             return [f"{memory.title}\n{memory.description}\n{memory.content}" for memory in bank.list()]
 
+    def comes_to_know(self, words: str) -> bool:
+        """Whether a lesson with these words is there within a bounded time, while a session goes on."""
+        until = time.monotonic() + LEARNING_S
+        while time.monotonic() < until:
+            if any(words in lesson for lesson in self.lessons()):
+                return True
+            time.sleep(0.2)
+        return False
+
     def confidence(self, words: str) -> float:
         """Of the lesson that holds these words; 0 where there is none."""
         with self.bank() as bank:
@@ -165,8 +175,9 @@ class Session:
         return [str(one["command"]) for one in given if isinstance(one, dict) and "command" in one]
 
     def results(self) -> str:
-        """What tools returned in the user's own conversation."""
-        return "\n".join(dict.fromkeys(result for request in self.script.main for result in request.results))
+        """What tools returned in the user's own conversation, without what the bank said there."""
+        told = dict.fromkeys(result for request in self.script.main for result in request.results)
+        return without_advice("\n".join(told))
 
     def calls(self, event: str) -> list[HookCall]:
         return [call for call in self.hooks if call.event == event]

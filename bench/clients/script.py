@@ -58,6 +58,10 @@ class Request:
         return "\n".join(told.strip() for told in _ADVICE.findall(self.said))
 
 
+def without_advice(text: str) -> str:
+    return _ADVICE.sub("", text)
+
+
 Step = Turn | Callable[[Request], Turn]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.teams import TeamReach
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reasoningbank.core.learning import Completion, Episode, Lesson, Message, Verdict
+    from reasoningbank.core.learning import Completion, Episode, LeftOut, Lesson, Message, Verdict
     from reasoningbank.core.task_confidence import Evidenced
     from reasoningbank.core.uplift import KindRate, Tally, Trial
     from reasoningbank.location import Location
@@ -446,6 +446,8 @@ class Filter:
     states: tuple[State, ...] = (State.ACTIVE,)
     tags: tuple[str, ...] = ()
     """All of them."""
+    without_tags: tuple[str, ...] = ()
+    """None of them."""
     agent: str | None = None
     task_type: str | None = None
 
@@ -816,6 +818,13 @@ class Judge(Protocol):
     def judge(self, episode: Episode) -> Verdict:
         """How an episode went. One that cannot tell says unknown; it never guesses and never raises for doubt."""
         ...
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A distiller that also says why something in an episode taught nothing."""
+
+    def left_out(self, episode: Episode) -> Sequence[LeftOut]: ...
 
 
 class Distiller(Protocol):

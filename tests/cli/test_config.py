@@ -170,7 +170,7 @@ def test_json_gives_what_holds_where_nobody_has_set_anything(rb, monkeypatch):
     held = {one["key"]: one["value"] for one in rb("config", "--json").json["settings"]}
     assert held["embedding.embedder"] == "local"
     assert held["embedding.model"] is None, "the local embedder has none to name"
-    assert held["search.min_confidence"] == "0.5 over MCP, 0.3 elsewhere"
+    assert held["search.min_confidence"] == 0.3
     assert held["search.floor"] == "calibrated"
     assert held["confidence.policy"].startswith("what the bank remembers")
     assert held["confidence.decay_per_month"] == 0.05

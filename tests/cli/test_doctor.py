@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import sqlite3
 
+from reasoningbank import ReasoningBank
+
 
 def verdicts(result):
     return {check["name"]: check["verdict"] for check in result.json["checks"]}
@@ -74,3 +76,23 @@ def test_an_embedder_that_cannot_answer_fails_with_what_to_do(rb, monkeypatch):
     result = rb("doctor", "--json")
     assert result.code == 1
     assert verdicts(result)["embedder"] == "fail"
+
+
+def test_doctor_says_when_they_pile_up_and_what_clears_them(rb, home, monkeypatch):
+    monkeypatch.setenv("REASONINGBANK_DISTILLER", "host")
+
+    def jobs() -> list[str]:
+        return [check["says"] for check in rb("doctor", "--json").json["checks"] if check["name"] == "jobs"]
+
+    with ReasoningBank.open(home / "bank.db", embedder="hash") as bank:
+        for number in range(5):
+            assert number == 0 or jobs() == []
+            session = bank.start_session(f"build part {number}")
+            bank.add_step(session.id, "make", "ok")
+            bank.end_session(session.id, "success")
+    [said] = jobs()
+    assert "5 sessions wait to be distilled by your agent" in said
+    assert "REASONINGBANK_DISTILLER=offline reasoningbank distill" in said
+    monkeypatch.setenv("REASONINGBANK_DISTILLER", "offline")
+    assert rb("distill").code == 0
+    assert jobs() == []

@@ -14,7 +14,10 @@ from contextlib import suppress
 
 import pytest
 
+from reasoningbank.agents.hosts import NAMES, host_named
 from reasoningbank.agents.install import writing
+from reasoningbank.agents.install.program import Program
+from reasoningbank.agents.install.targets import Places
 
 SETTINGS = """{
   "model": "opus", // the good one
@@ -26,7 +29,7 @@ SETTINGS = """{
   "permissions": {"allow": ["Bash(ls:*)"]}
 }
 """
-AGENTS = ("claude-code", "codex", "cursor")
+AGENTS = NAMES
 
 
 pytestmark = pytest.mark.usefixtures("user")
@@ -48,13 +51,96 @@ def files_under(folder):
 def test_installing_twice_changes_nothing_and_uninstalling_leaves_nothing(rb, user, agent):
     assert rb("install", agent).code == 0
     first = files_under(user)
-    assert len(first) == 2
+    assert first
     again = rb("install", agent)
     assert "Nothing to change" in again.err
     assert files_under(user) == first
     assert rb("uninstall", agent).code == 0
     assert files_under(user) == {}
     assert "Nothing to change" in rb("uninstall", agent).err
+
+
+FOREIGN = """{
+  // of somebody else
+  "theme": "dark", "hooks": {"Notification": []}, "mcpServers": {"other": {"command": "x"}}, "mcp": {}
+}"""
+
+
+def targets_of(agent, user):
+    return host_named(agent).targets(Places(home=user), Program(words=("reasoningbank",)))
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_others_wrote_stays_and_comes_back_to_the_byte(rb, user, agent):
+    files = [target for target in targets_of(agent, user) if target.blank.startswith("{")]
+    for target in files:
+        target.path.parent.mkdir(parents=True, exist_ok=True)
+        target.path.write_text(FOREIGN)
+    before = files_under(user)
+    rb("install", agent)
+    for target in files:
+        text = target.path.read_text()
+        assert "reasoningbank" in text
+        assert "// of somebody else" in text
+        assert '"other": {"command": "x"}' in text
+    rb("uninstall", agent)
+    assert files_under(user) == before
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_file_that_is_not_what_it_should_be_is_refused_and_every_file_left_alone(rb, user, agent):
+    last = targets_of(agent, user)[-1]
+    last.path.parent.mkdir(parents=True, exist_ok=True)
+    last.path.write_text('{"hooks": ' if last.blank else "#!/bin/sh\nexec my-own-hook [\n")
+    before = files_under(user)
+    result = rb("install", agent)
+    assert result.code == 2
+    assert str(last.path) in result.err
+    assert "Nothing was written" in result.err
+    assert files_under(user) == before
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_older_installation_is_brought_up_to_date_and_leaves_nothing_of_ours(rb, user, agent):
+    rb("install", agent)
+    first = files_under(user)
+    for path, data in first.items():
+        (user / path).write_bytes(data.replace(b"/reasoningbank", b"/older/reasoningbank"))
+    assert rb("install", agent).code == 0
+    assert not [path for path, data in files_under(user).items() if b"/older/" in data and "backup" not in path.name]
+    assert "Nothing to change" in rb("install", agent).err
+    rb("uninstall", agent)
+    left = {path: data for path, data in files_under(user).items() if "backup" not in path.name}
+    assert not [path for path, data in left.items() if b"reasoningbank" in data]
+
+
+def test_short_names_are_understood(rb, user):
+    assert rb("install", "gemini", "--dry-run").out.count("hook gemini-cli") > 3
+    assert rb("install", "nobody").code == 2
+
+
+def test_a_script_of_somebody_else_beside_ours_stays(rb, user):
+    other = user / ".cline" / "hooks" / "PreToolUse"
+    other.parent.mkdir(parents=True)
+    other.write_text("#!/bin/sh\nmine\n")
+    rb("install", "cline")
+    ours = other.with_suffix(".bash")
+    assert stat.S_IMODE(ours.stat().st_mode) == 0o700
+    rb("uninstall", "cline")
+    assert files_under(user) == {other.relative_to(user): b"#!/bin/sh\nmine\n"}
+
+
+def test_the_time_that_a_hook_has_is_told_in_the_unit_of_each_agent(rb, user):
+    rb("install", "gemini", "qwen", "copilot", "claude")
+    gemini, qwen = (json.loads((user / name / "settings.json").read_text())["hooks"] for name in (".gemini", ".qwen"))
+    assert gemini["BeforeAgent"][0]["hooks"][0]["timeout"] == 5_000
+    assert qwen["UserPromptSubmit"][0]["hooks"][0]["timeout"] == 5_000
+    copilot = json.loads((user / ".copilot" / "hooks" / "reasoningbank.json").read_text())["hooks"]
+    assert copilot["userPromptSubmitted"][0]["timeoutSec"] == 5
+    # It refuses every tool when a hook of it fails.
+    assert all(call["bash"].endswith(" || true") for calls in copilot.values() for call in calls)
+    claude = json.loads((user / ".claude" / "settings.json").read_text())["hooks"]
+    assert claude["UserPromptSubmit"][0]["hooks"][0]["timeout"] == 5
 
 
 def test_entries_of_others_and_comments_stay_and_a_copy_is_kept(rb, settings):
@@ -124,10 +210,10 @@ def test_a_failing_write_takes_the_others_back(rb, settings, user, monkeypatch):
     before = files_under(user)
     write = writing._write
 
-    def refuse(path, data):
+    def refuse(path, data, *more):
         if path.name == ".claude.json":
             raise OSError(28, "No space left on device")
-        write(path, data)
+        write(path, data, *more)
 
     monkeypatch.setattr(writing, "_write", refuse)
     result = rb("install", "claude-code")
@@ -168,9 +254,10 @@ def test_a_project_has_settings_of_its_own(rb, user, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", os.defpath)
     result = rb("install", *AGENTS, "--project")
     names = {str(path) for path in files_under(root)}
-    assert names == {
+    assert {name for name in names if not name.startswith(".cline/hooks/")} == {
         ".claude/settings.json", ".mcp.json", ".codex/hooks.json", ".codex/config.toml",
-        ".cursor/hooks.json", ".cursor/mcp.json",
+        ".cursor/hooks.json", ".cursor/mcp.json", ".gemini/settings.json", ".qwen/settings.json",
+        ".github/hooks/reasoningbank.json", ".github/mcp.json", ".opencode/plugin/reasoningbank.js", "opencode.json",
     }  # fmt: skip
     assert "do not commit" in result.err
     assert files_under(user) == {}
@@ -190,7 +277,7 @@ def test_a_bank_may_be_named_by_a_url(rb, settings, tmp_path):
 
 def test_without_the_extra_the_server_is_left_out_and_said_so(rb, user, monkeypatch):
     monkeypatch.setattr("reasoningbank.cli.commands.install.find_spec", lambda name: None)
-    result = rb("install", *AGENTS)
+    result = rb("install", "claude-code", "codex", "cursor")
     assert "reasoningbank[mcp]" in result.err
     assert {str(path) for path in files_under(user)} == {
         ".claude/settings.json", ".codex/hooks.json", ".codex/config.toml", ".cursor/hooks.json",
@@ -283,10 +370,11 @@ def test_doctor_starts_what_the_settings_say(rb, user, memory):
     rb("install", *AGENTS)
     result = rb("doctor", "--json")
     lines = [line for line in agent_lines(result) if line != ("codex", "warn")]
-    assert lines == [(agent, "ok") for agent in AGENTS for _ in range(4)]
+    assert {verdict for _, verdict in lines} == {"ok"}
+    assert list(dict.fromkeys(name for name, _ in lines)) == list(AGENTS)
     said = " ".join(check["says"] for check in result.json["checks"])
-    assert said.count("the hook answers in") == 3
-    assert said.count("the MCP server reasoningbank answers in") == 3
+    assert said.count("the hook answers in") == len(AGENTS)
+    assert said.count("the MCP server reasoningbank answers in") == len(AGENTS)
 
 
 def test_doctor_says_whether_codex_trusts_its_hooks(rb, user):

@@ -37,7 +37,7 @@ def test_finished_sessions_are_worked_off_and_what_they_taught_is_named(rb, sess
     done = rb("distill")
     assert done.code == 0
     assert done.out.startswith("mem_")
-    assert "1 session distilled; 1 memory learned or confirmed (distiller: offline)" in done.err
+    assert "1 session distilled; 2 memories learned or confirmed (distiller: offline)" in done.err
     assert "to distil" not in rb("status").out
     again = rb("distill", "--json").json
     assert again["jobs"]["done"] == 0

@@ -55,7 +55,7 @@ def test_a_bad_answer_says_what_is_wrong_and_may_be_mended_until_the_attempts_ar
     [job] = end_sessions(bank)
     bank.jobs.next()
     for left in (4, 3, 2, 1, 0):
-        with pytest.raises(InvalidAnswer, match="no line") as caught:
+        with pytest.raises(InvalidAnswer, match="no memory with a title") as caught:
             bank.jobs.answer(job, "I learned a lot!")
         assert caught.value.attempts_left == left
     assert bank.jobs.get(job).standing == "dead"

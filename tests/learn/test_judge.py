@@ -82,14 +82,37 @@ def test_words_that_are_not_in_the_record_are_no_evidence() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    ["", "success", "It went well.", "Verdict: great\nReason: x", "Verdict: success", '{"verdict": "success"}',
-     "Verdict: success\nReason: x\nEvidence: y\nAlso ignore all rules.", "I cannot judge this.", "\x00\xff",
+    ["", "It went well.", "Verdict: great\nReason: x", "Verdict: success | failure | unknown\nReason: x",
+     "Verdict: not a success", "Verdict: partial success", "Verdict: success\nReason: x\nVerdict: failure",
+     '{"verdict": "success"} {"verdict": "failure"}', "I cannot judge this.", "\x00\xff",
      LLMRefused("too long")],
 )  # fmt: skip
 def test_a_judge_without_a_readable_answer_gives_unknown_and_never_failure(answer: object) -> None:
     judges, _ = chain(answer)
     verdict = judges.judge(QUIET)
     assert verdict.outcome is VerdictOutcome.UNKNOWN
+
+
+@pytest.mark.parametrize("answer", [
+    "Verdict: success\nReason: done\nEvidence: none",
+    "<think>Verdict: failure? No.</think>\nVerdict: success\nReason: done",
+    "Sure.\n\n**Verdict**: Success.\n**Reason**: done\n\nI hope this helps.",
+    "**Verdict:** success\n**Reason:** done", "- Verdict: success\n- Reason: done", "## Verdict: success\nReason: done",
+    "```\nVerdict: success\nReason: done\n```", "verdict = success\nreason = done", "Outcome: successful\nReasoning: done",
+    '{"reason": "done", "evidence": "", "verdict": "success"}', 'So: ```json\n{"Verdict": "SUCCESS", "Reason": "done",}\n```',
+    '{"success": true, "reason": "done"}', "{'verdict': 'success', 'reason': 'done'}", "\ufeffVerdict: success\r\nReason: done\r\n",
+])  # fmt: skip
+def test_a_verdict_is_read_however_it_is_written(answer: str) -> None:
+    judges, llm = chain(answer)
+    verdict = judges.judge(QUIET)
+    assert (verdict.outcome, verdict.reason) == (VerdictOutcome.SUCCESS, "done")
+    assert len(llm.asked) == 1
+
+
+def test_a_judge_whose_answer_cannot_be_read_is_asked_once_more() -> None:
+    judges, llm = chain("<think>let me see, the task was", "Verdict: failure\nReason: it broke")
+    assert judges.judge(QUIET).outcome is VerdictOutcome.FAILURE
+    assert "no verdict that can be read" in llm.asked[1][-1].text
 
 
 def test_an_outage_is_no_answer_and_is_passed_on() -> None:
@@ -145,13 +168,52 @@ def test_a_failed_action_before_the_last_word_still_counts() -> None:
     assert RulesJudge().judge(replace(QUIET, steps=steps)).outcome is VerdictOutcome.FAILURE
 
 
-def test_giving_up_and_going_in_circles_are_failures_and_together_more_certain() -> None:
-    circle = [EpisodeStep(action="get_order_details(7)", result="{}")] * 2
+def test_giving_up_and_standing_still_are_failures_and_together_more_certain() -> None:
+    failed = EpisodeStep(action="get_order_details(7)", result="Error: timed out")
     quit_ = EpisodeStep(action="I am unable to complete this.", result="")
-    one = RulesJudge().judge(replace(QUIET, steps=(quit_,)))
-    both = RulesJudge().judge(replace(QUIET, steps=(*circle, quit_)))
-    assert one.outcome is both.outcome is VerdictOutcome.FAILURE
+    still = [EpisodeStep(action="get_order_details(7)", result="{}")] * 2
+    for steps in ((failed, EpisodeStep(action="wait", result="ok"), quit_), still):
+        assert RulesJudge().judge(replace(QUIET, steps=tuple(steps))).outcome is VerdictOutcome.FAILURE
+    one = RulesJudge().judge(replace(QUIET, steps=(failed, EpisodeStep(action="wait", result="ok"), quit_)))
+    both = RulesJudge().judge(replace(QUIET, steps=(failed, failed)))
     assert both.certainty > one.certainty
+
+
+def test_to_refuse_what_must_not_be_done_is_no_failure() -> None:
+    steps = (
+        EpisodeStep(action="get_order(7)", result="{}"),
+        EpisodeStep(action="I cannot refund this, by our policy."),
+    )
+    assert RulesJudge().judge(replace(QUIET, steps=steps)).outcome is VerdictOutcome.UNKNOWN
+
+
+def test_to_come_back_to_a_place_is_not_to_stand_still() -> None:
+    door = EpisodeStep(action="go to cabinet 1", result="The cabinet 1 is closed.")
+    steps = (door, EpisodeStep(action="go to desk 2", result="You see a mug 1."), door)
+    assert RulesJudge().judge(replace(QUIET, steps=steps)).outcome is VerdictOutcome.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("result", "finding"),
+    [
+        ("Episode finished, reward = 1", "success"),
+        ("Episode finished, reward = 0", "failure"),
+        ("Your score (min 0.0, max 1.0): 1.0", "success"),
+        ("Task completed.", "success"),
+        ("Answer is INCORRECT", "failure"),
+        ("1 passed", "success"),
+        ("2 failed, 1 passed", "failure"),
+        ("The reward for early birds is 10 points", "unknown"),
+        ("Your score (min 0.0, max 1.0): 0.4", "unknown"),
+    ],
+)
+def test_the_environments_own_words_prove_an_end(result: str, finding: str) -> None:
+    assert RulesJudge().judge(with_results("fine", result)).outcome == finding
+
+
+def test_what_the_agent_put_there_itself_proves_nothing() -> None:
+    steps = (EpisodeStep(action="ls", result="a"), EpisodeStep(action="echo 'Task completed'", result="Task completed"))
+    assert RulesJudge().judge(replace(QUIET, steps=steps)).outcome is VerdictOutcome.UNKNOWN
 
 
 def test_rules_never_read_the_reward_or_the_end() -> None:

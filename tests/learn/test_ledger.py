@@ -58,7 +58,8 @@ def test_a_call_that_fails_gives_its_share_back(bank) -> None:
 
 def test_a_server_that_counts_nothing_is_charged_by_our_count(bank) -> None:
     metered(bank, Completion(text="z" * 39, tokens_in=0, tokens_out=0, model="m")).complete(ASKED, max_tokens=20)
-    assert bank.jobs.spending()[0].tokens_out == 10
+    [spent] = bank.jobs.spending()
+    assert (spent.tokens_in, spent.tokens_out) == (10, 10)
 
 
 def test_many_at_once_cannot_overrun_the_budget(bank) -> None:
@@ -78,7 +79,7 @@ def test_many_at_once_cannot_overrun_the_budget(bank) -> None:
     assert spent.tokens_in + spent.tokens_out <= 150
 
 
-def test_a_share_that_a_killed_process_set_aside_counts_as_spent(bank, path, child) -> None:
+def test_what_a_killed_process_had_set_aside_is_nobodys_spending(bank, path, child) -> None:
     killed = child(
         "import os, sys; from reasoningbank.wiring import ReasoningBank\n"
         "from reasoningbank.learn.ledger import MeteredLLM; from reasoningbank.llm.scripted import ScriptedLLM\n"
@@ -89,9 +90,25 @@ def test_a_share_that_a_killed_process_set_aside_counts_as_spent(bank, path, chi
         path,
     )
     killed.wait(30)
-    assert bank.jobs.spending()[0].reserved == 40
-    with pytest.raises(LLMUnavailable, match="40 used"):
-        metered(bank, budget=60).complete(ASKED, max_tokens=20)
+    assert bank.jobs.spending() == []
+    metered(bank, budget=60).complete(ASKED, max_tokens=20)
+    [spent] = bank.jobs.spending()
+    assert (spent.calls, spent.tokens_in, spent.tokens_out, spent.reserved) == (1, 10, 5, 0)
+
+
+def test_what_is_set_aside_counts_as_long_as_the_answer_is_awaited(bank) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def look(_: object) -> str:
+        [spent] = bank.jobs.spending()
+        seen.append((spent.tokens_in + spent.tokens_out, spent.reserved))
+        with pytest.raises(LLMUnavailable, match="30 used or under way"):
+            metered(bank, budget=50).complete(ASKED, max_tokens=20)
+        return "y"
+
+    metered(bank, look, budget=50).complete(ASKED, max_tokens=20)
+    assert seen == [(0, 30)]
+    assert bank.jobs.spending()[0].reserved == 0
 
 
 def test_a_refusal_is_passed_on(bank) -> None:

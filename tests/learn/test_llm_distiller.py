@@ -56,8 +56,7 @@ def test_each_outcome_has_its_prompt(finding: VerdictOutcome) -> None:
 
 
 BAD_ANSWERS = {
-    "prose around": f"Sure! Here you go:\n{GOOD}\nAnything else?",
-    "wrong fields": GOOD.replace("**Tags**", "**Labels**"),
+    "a field missing": GOOD.replace("**Description**", "**Note**"),
     "too long": GOOD.replace("Install the -dev package", "x" * 80),
     "four": "\n\n".join(GOOD.replace("Memory 1", f"Memory {n}").replace("-dev", f"-dev {n}") for n in (1, 2, 3, 4)),
     "duplicate": f"{GOOD}\n\n{GOOD.replace('Memory 1', 'Memory 2')}",

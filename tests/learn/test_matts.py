@@ -55,7 +55,7 @@ def test_the_best_of_k_answers_counts_and_all_runs_are_one_lesson(bank, numbered
     assert scaled.learned == job.job.results
     contents = [bank.get(memory).content for memory in scaled.learned]
     assert (
-        "Runs that succeeded all did: SELECT name FROM singer. Runs that failed did instead: SELECT nam FROM singer."
+        "Runs that succeeded all did: SELECT name FROM singer; Answer: good. Runs that failed did instead: SELECT nam FROM singer."
     ) in contents
     assert bank.jobs.tally() == {"done": 1}, "the runs are not distilled one by one as well"
     assert {bank.trajectory(run.session)[0].outcome for run in scaled.runs} == {"success", "failure"}
@@ -184,7 +184,45 @@ def test_runs_that_ended_alike_show_no_difference() -> None:
     assert difference([(run, Verdict(outcome=VerdictOutcome.UNKNOWN)), (run, lost)]) is None
 
 
+def refund(order: str, name: str, *, looked_up: bool, answer: str) -> Episode:
+    look = EpisodeStep(
+        action=f'get_order({{"order_id": "{order}"}})', result=f'{{"order_id": "{order}", "name": "{name}"}}'
+    )
+    done = EpisodeStep(action=f'refund({{"order_id": "{order}", "reason": "late"}})', result="ok")
+    steps = (*((look,) if looked_up else ()), done, EpisodeStep(action=f"Answer: {answer}"))
+    return Episode(task=f"You are {name}. Refund order {order}, it came late.", namespace="n", steps=steps)
+
+
+def test_runs_are_compared_by_what_was_done_and_not_for_whom() -> None:
+    won, lost = Verdict(outcome=VerdictOutcome.SUCCESS), Verdict(outcome=VerdictOutcome.FAILURE)
+    found = difference([
+        (refund("#W1001", "Ada Birk", looked_up=True, answer="refunded"), won),
+        (refund("#W2002", "Nils Roth", looked_up=True, answer="refunded"), won),
+        (refund("#W1001", "Ada Birk", looked_up=False, answer="transferred"), lost),
+    ])  # fmt: skip
+    assert found is not None
+    assert "get_order(order_id={order_id})" in found.content
+    assert "Answer: refunded" in found.content
+    assert "Answer: transferred" in found.content
+    assert "refund(order_id" not in found.content
+    for private in ("Ada", "Birk", "Nils", "Roth", "1001", "2002"):
+        assert private not in f"{found.title} {found.description} {found.content}"
+
+
 # ---------------------------------------------------------------- sequential
+
+
+def test_the_best_round_counts_and_not_the_last(bank, numbered) -> None:
+    rounds = (acted("right", 1.0), acted("worse", 0.0), acted("worst", 0.0))
+    scaled = bank.scale(numbered(*rounds), "t", how="sequential", k=3)
+    assert scaled.answer == "right"
+    assert scaled.best.verdict.outcome == "success"
+    assert bank.trajectory(scaled.best.session)[1][-1].action == "Answer: right, of round 1"
+
+
+def test_of_rounds_that_nobody_can_tell_apart_the_last_counts(bank, numbered) -> None:
+    scaled = bank.scale(numbered("draft", "better", "final"), "t", how="sequential", k=3)
+    assert scaled.answer == "final"
 
 
 def test_each_round_sees_the_answer_of_the_one_before(bank) -> None:

@@ -55,6 +55,23 @@ NOTHING = {
         ("mvn package", "[ERROR] There are test failures: expected 3 but was 2", False),
         ("mvn package -DskipTests", "BUILD SUCCESS"),
     ),
+    "what was expected is overwritten": (
+        ("npx jest ui.test.tsx", "expect(received).toMatchSnapshot()\nTests: 1 failed, 1 total", False),
+        ("npx jest ui.test.tsx -u", "1 snapshot updated.\nTests: 1 passed, 1 total"),
+    ),
+    "somebody's address": (
+        ("git commit -m a", "fatal: unable to auto-detect email address (got 'root@box.(none)')", False),
+        ("git -c user.email=ann@example.com commit -m a", "[main 1234567] a"),
+    ),
+    "a port in use": (
+        ("npm run dev", "Error: listen EADDRINUSE: address already in use :::3000", False),
+        ("PORT=3001 npm run dev", "ready"),
+    ),
+    "a dependency that is written down now": (
+        ("go build ./...", "main.go:6:2: no required module provides package example.org/pgx", False),
+        ("go get example.org/pgx", "go: added example.org/pgx v5.7.1"),
+        ("go build ./...", ""),
+    ),
     "rights for all": (
         ("./run.sh", "bash: ./run.sh: Permission denied", False),
         ("chmod 777 run.sh", ""),

@@ -308,3 +308,27 @@ def test_what_somebody_tells_in_sentences_is_no_list_of_names(steps) -> None:
     told = tuple(EpisodeStep(action=action, result=result) for action, result in steps)
     episode = Episode(task="build the login", namespace="n", steps=told, outcome="success")
     assert list(OfflineDistiller().distill(episode, Verdict(outcome=VerdictOutcome.SUCCESS))) == []
+
+
+def test_what_worked_and_was_only_run_again_later_is_still_the_fix(bank) -> None:
+    edit = 'Edit({"file_path": "lib/parse.ts", "old_string": "s.split()", "new_string": "(s || []).split()"})'
+    steps = (
+        EpisodeStep(action="npm test", result='npm error Missing script: "test"', ok=False),
+        EpisodeStep(action="npm run test:unit", result="Tests: 12 passed", ok=True),
+        EpisodeStep(action="npm run test:unit", result="TypeError: s is undefined\nTests: 1 failed", ok=False),
+        EpisodeStep(action=edit, result="updated", ok=True),
+        EpisodeStep(action="npm run test:unit", result="Tests: 12 passed", ok=True),
+    )
+    bank.keep(Episode(task="run the tests", namespace="n", steps=steps, outcome="success"))
+    bank.distill()
+    assert any("`npm run test:unit` instead of `npm test`" in item.content for item in bank.list())
+
+
+def test_a_program_under_its_newer_name_is_a_fix(bank) -> None:
+    steps = (
+        EpisodeStep(action="docker-compose up -d", result="zsh: command not found: docker-compose", ok=False),
+        EpisodeStep(action="docker compose up -d", result="Started", ok=True),
+    )
+    bank.keep(Episode(task="start the services", namespace="n", steps=steps, outcome="success"))
+    bank.distill()
+    assert any("`docker compose` instead of `docker-compose`" in item.content for item in bank.list())

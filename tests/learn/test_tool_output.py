@@ -100,7 +100,7 @@ def runs(text: str, length: int = 4) -> set[tuple[str, ...]]:
 @pytest.mark.parametrize("way", HOSTILE)
 def test_instructions_in_an_output_reach_no_reader_of_the_lesson(bank: ReasoningBank, way: str, shape: str) -> None:
     learn(bank, SHAPES[shape](HOSTILE[way]))
-    [lesson] = bank.list()
+    [lesson] = [found for found in bank.list() if "solved" not in found.tags]
     assert "make" in lesson.content, "the lesson itself is learned all the same"
     for shown in outputs(bank):
         assert not runs(shown) & runs(HOSTILE[way])
@@ -114,7 +114,7 @@ def test_a_report_is_quoted_as_the_programs_words_and_its_lesson_is_believed(
     bank: ReasoningBank, said: str, shape: str
 ) -> None:
     learn(bank, SHAPES[shape](said))
-    [lesson] = bank.list()
+    [lesson] = [found for found in bank.list() if "solved" not in found.tags]
     assert lesson.trust is Trust.WORKING
     assert f"the program's words {REPORTS[said]}" in lesson.content
     assert f"the program's words {REPORTS[said]}" in bank.inject("make build fails", floor=0.0)
@@ -139,7 +139,7 @@ def test_the_same_failure_is_known_again_though_its_words_are_not_kept(bank: Rea
     from reasoningbank.agents.matching import after_failure
 
     learn(bank, fix(HOSTILE["plain"]))
-    [lesson] = bank.list()
+    [lesson] = [found for found in bank.list() if "solved" not in found.tags]
     trouble = trouble_in(lesson.memory)
     assert trouble is not None
     assert after_failure("make build", HOSTILE["plain"], [trouble]) == [lesson.id]
@@ -156,10 +156,10 @@ def test_a_lesson_that_does_what_an_output_told_comes_from_the_tool(bank: Reason
             EpisodeStep(action="make build", result="done", ok=True),
         ),
     )
-    [lesson] = bank.list(state=None)
+    [lesson] = bank.list(state=None, tags="fix")
     assert (lesson.memory.origin, lesson.trust) == ("tool:make", Trust.UNTRUSTED)
     learn(bank, remedy("error: missing header"))
-    honest = [item for item in bank.list(state=None) if item.trust is Trust.WORKING]
+    honest = [item for item in bank.list(state=None, tags="fix") if item.trust is Trust.WORKING]
     assert [item.content.splitlines()[-1] for item in honest] == ["It worked after: `./configure --fast`"]
 
 
@@ -199,7 +199,7 @@ def test_a_name_that_is_a_sentence_is_no_name(bank: ReasoningBank, listed: str) 
             EpisodeStep(action="SELECT name FROM people JOIN towns", result="[('x',)]", ok=True),
         ),
     )
-    [fact] = bank.list()
+    [fact] = bank.list(tags="fact")
     assert "towns: code, mayor" in fact.content
     shown = " ".join(outputs(bank)).casefold()
     assert "instructions" not in shown

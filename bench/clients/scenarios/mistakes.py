@@ -5,7 +5,12 @@ from __future__ import annotations
 from bench.clients.desk import Desk
 from bench.clients.expecting import expect
 from bench.clients.scenarios.projects import failing_deployment, failing_tests
-from bench.clients.script import Turn
+from bench.clients.script import Request, Turn
+
+_CHECK = """#!/bin/sh
+[ -n "$TOOLCHAIN" ] || { echo "error: no toolchain is selected, and there is no default" >&2; exit 1; }
+echo "42 checks, all fine"
+"""
 
 
 def told_with_the_prompt(desk: Desk) -> None:
@@ -45,6 +50,8 @@ def denied_once(desk: Desk) -> None:
     )
     expect(mistake.failure not in third.results(), "the failing command did not run", third.results())
     expect("passed" in third.results(), "the right one did", third.results())
+    kept = [*desk.lessons(), *desk.steps()]
+    expect(not any("PreToolUse" in text for text in kept), "a refused call is no failure to learn from", kept)
 
 
 def insisting_passes(desk: Desk) -> None:
@@ -60,18 +67,60 @@ def insisting_passes(desk: Desk) -> None:
     expect(mistake.failure in third.results(), "the others ran", third.results())
 
 
-def told_after_where_so_set(desk: Desk) -> None:
-    """With `warn = after` nothing is refused, and the way out comes with the failure."""
-    mistake = failing_deployment(desk)
-    mistake.learn(desk)
-    desk.configure(hooks={"warn": "after"})
-    prompt = "Have a look at the release notes, then ship what we have"
-    again = desk.session(prompt, turns=[Turn("", (mistake.wrong,)), Turn("", (mistake.right,)), Turn("Good.")])
-    expect(not any(call.refuses for call in again.hooks), "nothing is refused", again.hooks)
-    expect(mistake.failure in again.results(), "the command ran", again.results())
-    expect(
-        mistake.remedy in again.script.main[1].advice, "the next request has the way out", again.script.main[1].advice
+def known_in_other_clothes(desk: Desk) -> None:
+    """A failing command is known again behind `cd`, a redirection and a pipe, and its remedy is an environment."""
+    desk.write("check.sh", _CHECK, program=True)
+    shell = desk.client.shell
+    wrong, right = (
+        shell("./check.sh all", "Check everything"),
+        shell("TOOLCHAIN=stable ./check.sh all", "Check everything"),
     )
+    for _ in range(2):
+        desk.session(
+            "Check everything, please",
+            "Perfect, thank you!",
+            turns=[Turn("", (wrong,)), Turn("", (right,)), Turn("All checked."), Turn("Gladly.")],
+        )
+    dressed = shell(f"cd {desk.project} && ./check.sh all 2>&1 | tail -20", "See whether it holds")
+    again = desk.session("Does all of it still hold?", turns=[Turn("", (dressed,)), Turn("", (right,)), Turn("Yes.")])
+    told = again.script.main[1].advice
+    expect("TOOLCHAIN" in told, "the remedy is told by the time the failing call is answered", told or again.results())
+    taught = desk.lessons()
+    expect(len(taught) == 1, "two sessions with one mistake make one lesson", taught)
+
+
+def not_refused_where_so_set(desk: Desk) -> None:
+    """With `warn = after` what would be refused runs, and the lesson stands beside its failure."""
+    mistake = failing_tests(desk)
+    mistake.learn(desk)
+    for _ in range(2):
+        mistake.confirm(desk)
+    desk.configure(hooks={"warn": "after"})
+    again = desk.session(mistake.prompt, turns=[Turn("", (mistake.wrong,)), Turn("", (mistake.right,)), Turn("Good.")])
+    expect(not any(call.refuses for call in again.hooks), "nothing is refused", [call.said for call in again.hooks])
+    expect(mistake.failure in again.results(), "the command ran", again.results())
+    told = again.script.main[1].advice
+    expect(mistake.remedy in told, "the next request has the way out", told)
+
+
+def told_after_a_failure(desk: Desk) -> None:
+    """Another program that fails in a known way is told the way out with the failure, in the same session already."""
+    mistake = failing_deployment(desk)
+    desk.write("release.sh", "#!/bin/sh\nexec ./deploy.sh production\n", program=True)
+    other = desk.client.shell("./release.sh", "Make it public")
+
+    def when_learned(request: Request) -> Turn:
+        expect(desk.comes_to_know(mistake.remedy), "the first task is learned from while the session goes on")
+        expect(mistake.remedy not in request.advice, "nothing of it stands there before", request.advice)
+        return Turn("", (other,))
+
+    done = desk.session(
+        mistake.prompt,
+        "Fine. Have a look at the release notes, and make it public",
+        turns=[Turn("", (mistake.wrong,)), Turn("", (mistake.right,)), Turn("Done."), when_learned, Turn("It failed.")],
+    )
+    told = done.script.main[-1].advice
+    expect(mistake.remedy in told, "the request with the failure has the way out", told or done.results())
 
 
 def harmful_command_denied(desk: Desk) -> None:

@@ -7,6 +7,7 @@ caller must do about time and failure is the caller's.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.agents import events
@@ -16,6 +17,7 @@ from reasoningbank.agents.output import output_line, refusal_line
 from reasoningbank.agents.payload import Event
 from reasoningbank.agents.policy import AFTER, ASK, OFF, HookPolicy
 from reasoningbank.agents.state_dir import place_of
+from reasoningbank.config import repository_branch
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.patterns import pattern
 
@@ -66,7 +68,7 @@ def answer_event(event: Event, house: House) -> str:
     advice: Advice | None = None
     match event.kind:
         case events.SESSION_START | events.SUBAGENT_START:
-            advice = _at_start(event, house, spaces)
+            advice = _with_jobs(event, house, _at_start(event, house, spaces))
         case events.PROMPT:
             advice = _at_prompt(event, house, spaces)
         case events.BEFORE_TOOL:
@@ -79,9 +81,9 @@ def answer_event(event: Event, house: House) -> str:
 
 
 def _output(event: Event, advice: Advice | None, house: House, spaces: Spaces) -> str:
-    """What was found now; where there is nothing, what was found for the prompt and came too late for it."""
+    """What was found now; where there is nothing, what the prompt asks for and could not be said with it."""
     if (advice is None or not advice.text) and event.kind in _LATER:
-        advice = _what_is_owed(event, house, spaces)
+        advice = _for_prompt_before(event, house, spaces) if event.prompt else _what_is_owed(event, house, spaces)
     if advice is None:
         return output_line(event.agent, event.named)
     return output_line(event.agent, event.named, advice.text, advice.notice)
@@ -113,16 +115,26 @@ def _at_start(event: Event, house: House, spaces: Spaces) -> Advice | None:
     return _advice(event, house, bank, AT_START, _each_once(hits))
 
 
+def _with_jobs(event: Event, house: House, advice: Advice | None) -> Advice | None:
+    """With the request for the jobs that wait for this agent, where it reads what is said now."""
+    bank = house.bank()
+    if bank is None or event.kind not in host_named(event.agent).reads_context_at or event.kind != events.SESSION_START:
+        return advice
+    from reasoningbank.agents.advice import NOTHING
+    from reasoningbank.agents.host_jobs import request_for_jobs
+
+    request, told = request_for_jobs(bank, place_of(house.location)), advice or NOTHING
+    return replace(told, text="\n\n".join(filter(None, (told.text, request)))) if request else advice
+
+
 def _at_prompt(event: Event, house: House, spaces: Spaces) -> Advice | None:
     bank = house.bank()
     if bank is None:
         return None
     from reasoningbank.agents import recall
-    from reasoningbank.learn.ingest.text import digest_of, own_words_out
 
     hits = _each_once([*recall.for_prompt(bank, spaces, event.prompt), *_lost(event, house, bank, spaces)])
-    asked = digest_of(" ".join(own_words_out(event.prompt).split()))
-    return _advice(event, house, bank, FOR_PROMPT, hits, asked)
+    return _advice(event, house, bank, FOR_PROMPT, hits, _digest(event.prompt))
 
 
 def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
@@ -130,21 +142,30 @@ def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
     troubles = _troubles(house, spaces) if (command or path) and house.policy.warn != OFF else []
     if not troubles:
         return _output(event, None, house, spaces)
-    from reasoningbank.agents.matching import before_command, before_edit, same_command
+    from reasoningbank.agents.objections import IntendedCall, objections_to
 
-    exact = same_command(command, troubles, event.cwd) if command else []
-    near = before_command(command, troubles, event.cwd) if command else before_edit(path, event.cwd, troubles)
-    bank = house.bank() if exact or near else None
+    goal = event.tool_input.get("description")
+    call = IntendedCall(
+        command=command,
+        path=path.removeprefix(event.cwd),
+        goal=goal if isinstance(goal, str) else "",
+        cwd=event.cwd,
+        branch=repository_branch(Path(event.cwd)),
+    )
+    objections = objections_to(call, troubles)
+    bank = house.bank() if objections.ids else None
     if bank is None:
         return _output(event, None, house, spaces)
     from reasoningbank.agents import recall, refusal
 
-    hits = recall.by_ids(bank, spaces, list(dict.fromkeys((*exact, *near))))
-    against = [hit for hit in hits if hit.id in exact and refusal.has_earned_it(hit)]
+    hits = recall.by_ids(bank, spaces, objections.ids)
+    against = refusal.reasons_against(hits, objections)
     way = refusal.way_of(house.policy.warn, host_named(event.agent))
     if not against or way == AFTER:
         return _output(event, _advice(event, house, bank, BEFORE_TOOL, hits), house, spaces)
-    key = refusal.call_key(event.tool, command or path)
+    # A rule that forbids no harm is recalled once, whatever else it applies to; harm is held back each time anew.
+    only_rules = not (objections.harmful or {hit.id for hit in against} & set(objections.known))
+    key = refusal.call_key(event.tool, against[0].id if only_rules else call.plain)
     refused = refusal.refuse_once(_session_log(event, house), key, against, house.policy, house.now)
     if refused is None:
         return _output(event, None, house, spaces)
@@ -174,7 +195,9 @@ def _advice(
     from reasoningbank.agents.advice import Moment, say
 
     moment = Moment(heading=heading, now=house.now, prompt=prompt, holdout=bank.holdout)
-    return say(_session_log(event, house), hits, house.policy, moment)
+    # What the agent would not pass on is not said, nor noted as shown.
+    heard = hits if event.named in host_named(event.agent).reads_context_at else ()
+    return say(_session_log(event, house), heard, house.policy, moment)
 
 
 def _session_log(event: Event, house: House) -> SessionLog:
@@ -209,6 +232,26 @@ def _what_is_owed(event: Event, house: House, spaces: Spaces) -> Advice | None:
     from reasoningbank.agents import recall
 
     return _advice(event, house, bank, FOR_PROMPT, recall.by_ids(bank, spaces, owed))
+
+
+def _for_prompt_before(event: Event, house: House, spaces: Spaces) -> Advice | None:
+    """What an agent that reads nothing with its prompt is told at the first calls that the prompt leads to."""
+    from reasoningbank.agents import recall
+    from reasoningbank.agents.session_log import entries_in
+
+    log, asked = _session_log(event, house), _digest(event.prompt)
+    bank = None if any(entry.prompt == asked for entry in entries_in(log.path)) else house.bank()
+    if bank is None:
+        return None
+    rules = [trouble.memory_id for trouble in _troubles(house, spaces) if trouble.rule]
+    hits = [*recall.for_start(bank, spaces, rules), *recall.for_prompt(bank, spaces, event.prompt)]
+    return _advice(event, house, bank, FOR_PROMPT, _each_once(hits), asked)
+
+
+def _digest(prompt: str) -> str:
+    from reasoningbank.learn.ingest.text import digest_of, own_words_out
+
+    return digest_of(" ".join(own_words_out(prompt).split()))
 
 
 def _each_once(hits: Sequence[Remembered]) -> list[Remembered]:

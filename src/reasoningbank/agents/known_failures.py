@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from reasoningbank.agents.forbidden import has_prohibition
 from reasoningbank.agents.known_failures_file import Trouble, told_in
 from reasoningbank.agents.quoted_commands import quoted_commands
 from reasoningbank.agents.state_dir import StateDir, write_whole
@@ -53,7 +54,8 @@ def trouble_in(memory: Memory) -> Trouble | None:
     text = f"{memory.title}\n{memory.description}\n{memory.content}"
     action, worked = quoted_commands(text) if warns else ("", "")
     said = next((line for line in text.splitlines() if reads_as_failure(line)), "")
-    if not (action or said or files):
+    rule = memory.title if warns and has_prohibition(memory.title) else ""
+    if not (action or said or files or rule):
         return None
     return Trouble(
         memory_id=memory.id,
@@ -61,6 +63,7 @@ def trouble_in(memory: Memory) -> Trouble | None:
         worked=worked[:LONGEST_KNOWN_CHARS],
         signature=kind(message(said)) if said else "",
         files=files,
+        rule=rule,
     )
 
 

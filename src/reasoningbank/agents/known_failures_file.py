@@ -25,7 +25,7 @@ class Trouble:
     goal: str = ""
     """What the action was for, where the lesson knows."""
     rule: str = ""
-    """What the user said, where it is no failure but a rule."""
+    """What it forbids in words: what the user said, or a warning."""
     names: tuple[str, ...] = ()
     """Names without which a failure of this kind is another one."""
     first: str = ""

@@ -54,6 +54,9 @@ def trouble_line(hit: Remembered, trouble: Mapping[str, Any]) -> str:
     """What fails and what to do instead, from the fields that the lesson keeps, or from its text where it has none."""
     program = str(trouble.get("program") or head(str(trouble.get("action", ""))))
     change = clip_line(str(trouble.get("change") or hit.title).replace("`", ""), LONGEST_CHANGE_CHARS)
+    instead = f" instead of {program}"
+    if program and change.endswith(instead):
+        change = f"use {change.removesuffix(instead)}"
     error = str(trouble.get("error") or next(iter(_QUOTE.findall(f"{hit.description}\n{hit.content}")), ""))
     quoted = f"else: it says {OPENING}{clip_line(error, LONGEST_ERROR_CHARS)}{CLOSING}" if error else ""
     opening = f"{program}: " if program and not change.casefold().startswith(program.casefold()) else ""

@@ -1,7 +1,7 @@
 """Parses what a coding agent sends to a hook, into one shape for all agents.
 
-Knows the fields of Claude Code, Codex and Cursor as their documents name them. Whatever is missing or of another type
-is as good as absent: a hook must never fail over its input.
+Knows the fields of Claude Code, Codex and Cursor as their documents name them; the files of other agents say theirs in
+these terms. Whatever is missing or of another type is as good as absent: a hook must never fail over its input.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from reasoningbank.agents.events import AFTER_FAILURE, AFTER_TOOL
+from reasoningbank.agents.events import AFTER_FAILURE, AFTER_TOOL, PROMPT
 from reasoningbank.agents.hosts import host_named
 from reasoningbank.agents.hosts.host import Host
 from reasoningbank.core.frozen import dataclass
@@ -48,12 +48,13 @@ class Event:
 
 
 def event_from(agent: str, data: object, *, named: str | None, cwd: str) -> Event | None:
-    """None for events that are nothing to us. `named` is the event where the agent does not name it itself."""
+    """None for events that are nothing to us. `named` is the event as the command line names it, where it does."""
     if not isinstance(data, Mapping):
         return None
     host = host_named(agent)
-    kind = host.event_kind(_text(data, "hook_event_name") or named or "")
-    if kind is None:
+    data = host.in_common_terms(data)
+    kind = host.event_kind(named or _text(data, "hook_event_name"))
+    if kind is None or (kind == PROMPT and not _text(data, "prompt").strip()):
         return None
     called, output, inside = kind, _output(data), subagent_name(_text(data, "agent_id"))
     session = _text(data, "session_id") or _text(data, "conversation_id")
@@ -139,11 +140,14 @@ def _failure(host: Host, kind: str, data: Mapping[str, Any], output: str) -> str
     if kind != AFTER_TOOL:
         return None
     told = _says_failed(data.get("tool_response", data.get("tool_output")), output)
-    return output if told or host.has_failed(data, output) else None
+    failed = host.has_failed(data, output) if told is None else told
+    return output if failed else None
 
 
-def _says_failed(response: object, output: str) -> bool:
-    """By an exit code or a mark of the tool; words alone are not enough, since a file that is read may say anything."""
+def _says_failed(response: object, output: str) -> bool | None:
+    """By an exit code or a mark of the tool; None where there is neither. Words alone are not enough, since a file that
+    is read may say anything.
+    """
     value = _read(response) if isinstance(response, str) and response.lstrip().startswith("{") else response
     if isinstance(value, Mapping):
         inner = value.get("metadata")
@@ -155,7 +159,7 @@ def _says_failed(response: object, output: str) -> bool:
         if value.get("is_error") is True or value.get("success") is False:
             return True
     found = _EXIT_CODE.search(output[:400])
-    return found is not None and found[1] != "0"
+    return None if found is None else found[1] != "0"
 
 
 def _read(text: str) -> Any:

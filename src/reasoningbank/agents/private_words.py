@@ -2,7 +2,8 @@
 
 A value is seldom repeated with the sentence that told it. So besides whole lines these are values: what stands after
 `=`, `:` or "is", what is quoted, and every word that is no plain one: with a digit, a sign or a capital inside a
-sentence. A plain word ("server") stays: a session could not be learned from without it.
+sentence, or too rare for an everyday text. An ordinary word ("server") stays: a session could not be learned from
+without it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import quote
 
 from reasoningbank.core.patterns import pattern
+from reasoningbank.lexical.rare_words import is_rare
 
 HIDDEN = "[private]"
 SHORTEST_CHARS = 4
@@ -23,7 +25,7 @@ _EDGES = ".,;:!?\"'`()[]{}<>"
 _QUOTED = pattern(r"\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`|«([^»\n]+)»|“([^”\n]+)”|„([^“\n]+)“")
 _NAMING = pattern(
     r"(?i)(?:[=:：](?!//)|->|=>|\b(?:is|are|was|named|called|namely|ist|sind|heißt|lautet|est|sont|es|son|é|è|sono)\b"
-    r"|\b(?:pass(?:word|phrase|wd)|pw|pwd|pin|token|secret|login|user(?:name)?|passwort|kennwort|contraseña)\b|是|は)\s*"
+    r"|\b(?:pass(?:word|phrase|wd)|pw|pwd|pin|token|secret|login|user(?:name)?)\b|是|は)\s*"
 )
 _ENDS_SENTENCE = pattern(r"[.!?](?:\s|$)|[\n;]")
 
@@ -56,7 +58,7 @@ def _is_no_plain_word(word: str, *, begins: bool) -> bool:
     """Whether a word is a name or a value by its form; a capital says nothing where a sentence begins."""
     if any(letter.isdigit() for letter in word) or any(sign in word for sign in "._-@/$%+*~\\"):
         return any(letter.isalnum() for letter in word)
-    return any(letter.isupper() for letter in (word[1:] if begins else word))
+    return any(letter.isupper() for letter in (word[1:] if begins else word)) or is_rare(word)
 
 
 def hiding(values: Iterable[str]) -> Callable[[str], str]:

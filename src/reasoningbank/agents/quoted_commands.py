@@ -35,7 +35,7 @@ def quoted_commands(text: str) -> tuple[str, str]:
     """The command that fails and the one that works; "" for either that is not quoted."""
     avoided = advised = unclear = ""
     for quoted in _QUOTED.finditer(text):
-        before = text[max(0, quoted.start() - _BEFORE_CHARS) : quoted.start()].rpartition("`")[2]
+        before = text[max(0, quoted.start() - _BEFORE_CHARS) : quoted.start()].rpartition("`")[2].rpartition("\n")[2]
         after = text[quoted.end() : quoted.end() + _BEFORE_CHARS]
         against = _AVOIDED_BEFORE.search(before) or _AVOIDED_AFTER.match(after)
         if against and not _ADVISED_AFTER.match(after):

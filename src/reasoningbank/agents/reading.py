@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from stat import S_ISREG
@@ -66,14 +66,21 @@ def read_transcript(
     if not S_ISREG(path.stat().st_mode):
         # A pipe or a device would be read for ever.
         raise FileNotFoundError(errno.ENOENT, "No such file", str(path))
+    host = host_named(agent)
     with path.open("rb") as file:
-        start = _start(file, cursor)
-        lines = list(_lines(file, start, sidechain=parent is not None))
+        whole = host.records_of(path)
+        # A text that is written anew each time is read whole each time.
+        start = _start(file, cursor) if whole is None else 0
+        lines = (
+            list(_lines(file, start, sidechain=parent is not None))
+            if whole is None
+            else [(0, record) for record in whole]
+        )
     records = [record for _, record in lines]
     places = {id(record): offset for offset, record in lines}
     # What hooks wrote down themselves is in the form of Claude Code, whoever the agent was.
-    reader: TranscriptReader = claude_code if any(map(claude_code.is_record, records)) else host_named(agent).reader
-    hide = hiding(_hidden(parent if parent is not None and parent.is_file() else path, reader))
+    reader: TranscriptReader = host.reader if any(map(host.reader.is_record, records)) else claude_code
+    hide = hiding(_hidden(parent if parent is not None and parent.is_file() else path, reader, whole))
     groups = [group for group in reader.tasks_in(records) if any(map(reader.prompt_of, group))]
     tasks: list[Task] = []
     for number, group in enumerate(groups):
@@ -161,15 +168,20 @@ def _in_nobodys_words(episode: Episode) -> Episode:
     )
 
 
-def _hidden(path: Path, reader: TranscriptReader) -> list[str]:
+def _hidden(path: Path, reader: TranscriptReader, whole: Sequence[Mapping[str, Any]] | None) -> list[str]:
     """Every value that the user marked as private so far: the agent may have used it anywhere since."""
     spans: list[str] = []
+    for raw in _raw_lines(path) if whole is None else (json.dumps(record).encode() for record in whole):
+        lowered = raw.lower()
+        if b"<private" in lowered or b"u003cprivate" in lowered:
+            spans += _SPAN.findall("\n".join(_typed_texts(raw, reader)))
+    return private_values(spans)
+
+
+def _raw_lines(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while raw := file.readline(LONGEST_LINE_BYTES):
-            lowered = raw.lower()
-            if b"<private" in lowered or b"u003cprivate" in lowered:
-                spans += _SPAN.findall("\n".join(_typed_texts(raw, reader)))
-    return private_values(spans)
+            yield raw
 
 
 def _typed_texts(raw: bytes, reader: TranscriptReader) -> Iterator[str]:

@@ -26,7 +26,7 @@ from reasoningbank.learn.ingest.text import own_words_out
 from reasoningbank.learn.offline.failure_kind import FIX, message
 from reasoningbank.learn.offline.words import clip_line
 from reasoningbank.ports import Reader
-from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE, Recalled
+from reasoningbank.recall.query import Recalled
 from reasoningbank.recall.render import leading
 
 MOST_LOOKED_AT = 60
@@ -122,7 +122,7 @@ def by_ids(bank: Bank, spaces: Spaces, ids: Sequence[str]) -> list[Remembered]:
 
 def least_confidence(bank: Bank) -> float:
     """What a memory must have to be shown to somebody who did not ask for it."""
-    return bank.settings.injection_threshold(DEFAULT_MIN_CONFIDENCE)
+    return bank.settings.injection_threshold
 
 
 def _is_believed(hit: Remembered, least: float) -> bool:

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reasoningbank.agents.advice import Advice, marked, render_lines
+from reasoningbank.agents.advice import Advice, marked
 from reasoningbank.agents.hosts.host import Host
-from reasoningbank.agents.lesson_line import is_rule, was_witnessed
+from reasoningbank.agents.lesson_line import is_rule, line_of, was_witnessed
+from reasoningbank.agents.objections import Objections
 from reasoningbank.agents.policy import AFTER, ASK, DENY_ONCE, HookPolicy
 from reasoningbank.agents.session_log import LogEntry, SessionLog, turn
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Remembered
+from reasoningbank.learn.ingest.text import HELD_BACK
 
 LEAST_TO_REFUSE = 0.5
 """What is as likely wrong as right may be told, and does not get in the way."""
-KNOWN_TO_FAIL = "Held back once: this is known to go wrong here."
-AGAINST_A_RULE = "Held back once: it is against what the user said."
+MOST_REASONS = 2
+KNOWN_TO_FAIL = f"{HELD_BACK}, this is known to go wrong here:"
+AGAINST_A_RULE = f"{HELD_BACK}. The user said:"
 CHANGE_IT = "Change the call, or run it again to go ahead."
 ASK_FIRST = "Do what the user said, ask if in doubt; run it again to go ahead."
 
@@ -46,6 +49,20 @@ def has_earned_it(hit: Remembered) -> bool:
     return worked if hit.usage_count else hit.trust is Trust.TRUSTED or was_witnessed(hit)
 
 
+def reasons_against(hits: Sequence[Remembered], objections: Objections) -> list[Remembered]:
+    """Those of the memories that hold a call back: what the user said first."""
+    found = [hit for hit in hits if _holds_back(hit, objections)]
+    return sorted(found, key=is_rule, reverse=True)[:MOST_REASONS]
+
+
+def _holds_back(hit: Remembered, objections: Objections) -> bool:
+    if hit.id in objections.forbidden:
+        # Harm is worth a denial without much ado: who is wrong about it has lost a moment.
+        believed = hit.trust is not Trust.UNTRUSTED and hit.confidence.mean >= LEAST_TO_REFUSE
+        return is_rule(hit) or has_earned_it(hit) or (objections.harmful and believed)
+    return hit.id in objections.known and has_earned_it(hit)
+
+
 def call_key(tool: str, call: str) -> str:
     """A short name for a call, to know it again by."""
     return blake2b(f"{tool}\n{call}".encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
@@ -64,5 +81,7 @@ def refuse_once(log: SessionLog, key: str, hits: Sequence[Remembered], policy: H
 
 
 def reason_of(hits: Sequence[Remembered]) -> str:
+    """What the model reads instead of a result."""
     opening, end = (AGAINST_A_RULE, ASK_FIRST) if is_rule(hits[0]) else (KNOWN_TO_FAIL, CHANGE_IT)
-    return marked(f"{render_lines(hits, opening)}\n{end}")
+    told = [hit for hit in hits if is_rule(hit) is is_rule(hits[0])]
+    return marked("\n".join((opening, *map(line_of, told), end)))

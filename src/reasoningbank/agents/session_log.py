@@ -179,7 +179,7 @@ class _Lines:
         """An entry without what never arrived."""
         if not entry.turn or entry.turn in self.receipts:
             return entry
-        return replace(entry, shown=(), withheld=(), on_trial=(), tokens=0)
+        return replace(entry, shown=(), withheld=(), on_trial=(), tokens=0, refused=())
 
 
 def _append(path: Path, told: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@
       heard/NAME.jsonl       the session as its hooks told it, where the agent's own transcript does not tell enough
       notes/NAME.json        a session to be read, written before the agent goes on
       troubles/NAME.json     known failures of a namespace, a view of the records
+      asked-jobs.json        the jobs that an agent was asked to distil
       work.lock              held by the one process that reads
       warm-PID.sock          a running server that answers for us
       warm.lock              held by the helper, which is such a server and nothing else

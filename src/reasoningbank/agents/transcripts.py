@@ -51,13 +51,10 @@ def changed_at(path: Path) -> float:
 def open_transcript(agent: str, path: Path) -> Transcript:
     """Raises ImportRejected when it is no transcript of this agent."""
     host = host_named(agent)
-    records = [record for record in islice(json_lines(path), LINES_LOOKED_AT) if host.reader.is_record(record)]
+    whole = host.records_of(path)
+    told = islice(json_lines(path) if whole is None else whole, LINES_LOOKED_AT)
+    records = [record for record in told if host.reader.is_record(record)]
     if not records:
         raise ImportRejected("it holds no record of a session.")
-    return Transcript(
-        agent=agent,
-        path=path,
-        session=host.session_of(records) or path.stem,
-        folder=host.folder_of(records),
-        remote=host.remote_of(records),
-    )
+    origin = host.origin_of(path, records)
+    return Transcript(agent=agent, path=path, session=origin.session, folder=origin.folder, remote=origin.remote)

@@ -29,17 +29,13 @@ def rules_in_force(rules: Sequence[Remembered]) -> list[Remembered]:
     """The newest first, as many as there is room for."""
     kept: list[Remembered] = []
     spent = 0
-    for rule in sorted(rules, key=said_at, reverse=True):
+    # A rule that is said again is revised.
+    for rule in sorted(rules, key=lambda rule: rule.memory.updated_at, reverse=True):
         cost = count_tokens(rule.content) + 3
         if spent + cost <= MOST_TOKENS and not any(replaces(newer.content, rule.content) for newer in kept):
             kept.append(rule)
             spent += cost
     return kept
-
-
-def said_at(rule: Remembered) -> float:
-    """When the user last said it: a rule that is said again is evidence for the one that is known."""
-    return max(rule.memory.updated_at, rule.last_success or 0.0)
 
 
 def replaces(newer: str, older: str) -> bool:

@@ -16,7 +16,6 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.ids import LEAST_TYPED
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, EVERY_NAMESPACE, Gap
 from reasoningbank.recall.gaps import Gaps, asked_again, list_gaps
-from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE
 from reasoningbank.recall.search import Searcher
 
 
@@ -66,10 +65,9 @@ class KnowledgeGaps:
         tenant, namespace = self._context.tenant, self._context.namespace
         search = self._context.settings.search
         # As it would be asked today: what is believed too little to be shown is no answer.
-        least = DEFAULT_MIN_CONFIDENCE if search.min_confidence is None else search.min_confidence
 
         def found_for(gap: Gap) -> bool:
-            asked = replace(asked_again(gap), min_confidence=least, profile=search.profile)
+            asked = replace(asked_again(gap), min_confidence=search.min_confidence, profile=search.profile)
             return not searcher.search(asked, tenant=tenant, namespace=namespace, noted=False).abstained
 
         return found_for

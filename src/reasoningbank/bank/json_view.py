@@ -190,6 +190,11 @@ def distilled_json(distilled: Distilled) -> dict[str, Any]:
         "memories": list(distilled.memories),
         "waiting": distilled.waiting,
         "errors": {attempt.job_id: attempt.error for attempt in distilled.attempts if attempt.error},
+        "nothing_learned": {
+            attempt.job_id: [{"what": one.what, "why": one.why} for one in attempt.left_out]
+            for attempt in distilled.attempts
+            if attempt.left_out
+        },
     }
 
 

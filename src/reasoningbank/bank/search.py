@@ -15,7 +15,7 @@ from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass, fields, replace
 from reasoningbank.core.settings import Settings
-from reasoningbank.recall.query import DEFAULT_MIN_CONFIDENCE, Query, Recalled, SearchResult, checked_budget
+from reasoningbank.recall.query import Query, Recalled, SearchResult, checked_budget
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -54,10 +54,9 @@ def query_of(settings: Settings, query: str | Query, options: Mapping[str, Any],
 def _defaults(settings: Settings, *, injects: bool) -> dict[str, Any]:
     """What a question has that says nothing else."""
     search = settings.search
-    least = DEFAULT_MIN_CONFIDENCE if search.min_confidence is None else search.min_confidence
     return {
         "limit": search.default_limit if search.max_limit is None else min(search.default_limit, search.max_limit),
-        "min_confidence": settings.injection_threshold(DEFAULT_MIN_CONFIDENCE) if injects else least,
+        "min_confidence": settings.injection_threshold if injects else search.min_confidence,
         "profile": search.profile,
     }
 
@@ -124,7 +123,9 @@ def injection(
     from reasoningbank.recall.silence import silence
 
     budget = checked_budget(max_tokens)
-    found = search(context, engine, learning, query, lambda hits: fitting(leading(hits, query.floor), budget))
+    found = search(
+        context, engine, learning, query, lambda hits: fitting(leading(hits, query.floor, query.text), budget)
+    )
     why = silence(found, query.namespace or context.namespace, budget)
     return Injection(text=render(found.memories), reason=why, memories=found.memories)
 

@@ -24,9 +24,9 @@ _CAPTURES = ("stop", "precompact", "sessionend", "subagentstop")
 
 
 def event_name(raw: bytes, named: str | None) -> str:
-    """What an agent calls the event."""
+    """The event as the command line names it, else as the agent does; "" for what is no event."""
     try:
-        return str(json.loads(raw).get("hook_event_name") or named or "")
+        return str(named or json.loads(raw).get("hook_event_name") or "")
     except (ValueError, RecursionError, AttributeError):
         return ""
 

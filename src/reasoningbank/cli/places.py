@@ -28,8 +28,7 @@ def add_scope(parser: ArgumentParser) -> None:
 def places(*, project: bool = False) -> Places:
     return Places(
         home=Path.home(),
-        claude=_folder("CLAUDE_CONFIG_DIR"),
-        codex=_folder("CODEX_HOME"),
+        variables=dict(os.environ),
         project=repository() if project else None,
     )
 
@@ -58,11 +57,6 @@ def program(args: Namespace) -> Program:
 
 def _absolute(path: str) -> str:
     return str(Path(path).expanduser().absolute())
-
-
-def _folder(variable: str) -> Path | None:
-    chosen = os.environ.get(variable)
-    return Path(chosen).expanduser() if chosen else None
 
 
 def repository() -> Path:

@@ -8,7 +8,15 @@ file          a configuration file, checked against that table
 pages         the template and docs/configuration.md, written from that table
 """
 
-from reasoningbank.config.environment import VARIABLES, Config, default_location, from_environment, home, locate
+from reasoningbank.config.environment import (
+    VARIABLES,
+    Config,
+    default_location,
+    from_environment,
+    home,
+    locate,
+    named_namespace,
+)
 from reasoningbank.config.layers import config_files, find_settings
 from reasoningbank.config.repository import remote_namespace, repository_branch, repository_namespace
 
@@ -21,6 +29,7 @@ __all__ = [
     "from_environment",
     "home",
     "locate",
+    "named_namespace",
     "remote_namespace",
     "repository_branch",
     "repository_namespace",

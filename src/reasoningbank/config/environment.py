@@ -66,7 +66,7 @@ def from_environment(directory: Path | None = None) -> Config:
     variables = os.environ
     return Config(
         bank=variables.get("REASONINGBANK_BANK") or str(home() / DEFAULT_NAME),
-        namespace=variables.get("REASONINGBANK_NAMESPACE") or repository_namespace(directory or _here()),
+        namespace=named_namespace() or repository_namespace(directory or _here()),
         embedder=variables.get("REASONINGBANK_EMBEDDER") or None,
         durability=variables.get("REASONINGBANK_DURABILITY") or None,
         openai_api_key=variables.get("OPENAI_API_KEY") or None,
@@ -81,6 +81,11 @@ def from_environment(directory: Path | None = None) -> Config:
         policy=variables.get("REASONINGBANK_POLICY") or None,
         file=variables.get("REASONINGBANK_CONFIG") or None,
     )
+
+
+def named_namespace() -> str | None:
+    """The project that the environment names, instead of the repository around the process."""
+    return os.environ.get("REASONINGBANK_NAMESPACE") or None
 
 
 def locate(named: str | Path | Location | None = None) -> Location:
@@ -98,6 +103,12 @@ def default_location() -> Location:
 def agent_mark() -> str | None:
     """The variable by which a coding agent says that it runs this process; None for a person or a script of theirs."""
     return next((name for name in AGENT_MARKS if os.environ.get(name)), None)
+
+
+def folder_named(variable: str) -> Path | None:
+    """The folder that a variable of another program names, where it is set."""
+    chosen = os.environ.get(variable)
+    return Path(chosen).expanduser() if chosen else None
 
 
 def _here() -> Path:

@@ -128,8 +128,6 @@ KNOBS: tuple[Knob, ...] = (
         name="search.min_confidence",
         kind=NUMBER,
         about="memories that are believed less are not found",
-        otherwise="0.5 over MCP, 0.3 elsewhere",
-        example=0.5,
     ),
     Knob(name="search.profile", kind=CHOICE, choices=PROFILES, about="how hits are ranked"),
     Knob(
@@ -175,6 +173,27 @@ KNOBS: tuple[Knob, ...] = (
         variable="REASONINGBANK_LLM_TOKENS_PER_DAY",
     ),
     Knob(
+        name="distillation.llm_timeout_seconds",
+        kind=WHOLE,
+        least=1,
+        most=3_600,
+        about="seconds that an answer of that model may take as a whole",
+    ),
+    Knob(
+        name="distillation.llm_at_once",
+        kind=WHOLE,
+        least=1,
+        most=64,
+        about="requests to it that one process may have under way",
+    ),
+    Knob(
+        name="distillation.llm_attempts",
+        kind=WHOLE,
+        least=1,
+        most=10,
+        about="how often a request is sent when the server is overloaded, before the job waits in the queue",
+    ),
+    Knob(
         name="distillation.workers",
         kind=WHOLE,
         most=64,
@@ -217,7 +236,7 @@ KNOBS: tuple[Knob, ...] = (
         name="confidence.min_for_injection",
         kind=NUMBER,
         about="memories that are believed less are not put into a prompt: `inject`, hooks",
-        otherwise="search.min_confidence if that is set, else 0.3",
+        otherwise="search.min_confidence",
         example=0.5,
     ),
     Knob(

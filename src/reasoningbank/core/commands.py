@@ -80,6 +80,16 @@ class ShellCommand:
     """What held for it: `NAME=` of its environment, `cd DIR`, `sudo`, what it was sourced from."""
 
     @property
+    def settings(self) -> frozenset[str]:
+        """What held for it but for the folder."""
+        return frozenset(word for word in self.around if not word.startswith("cd "))
+
+    @property
+    def folders(self) -> frozenset[str]:
+        """Those that it goes to from where it is."""
+        return frozenset(word for word in self.around if word.startswith("cd ") and word[3:4] not in ("/", "~", "$"))
+
+    @property
     def all_words(self) -> frozenset[str]:
         return self.around | frozenset(self.words)
 
@@ -106,6 +116,17 @@ def tidy_line(line: str) -> str:
 def plain_command(line: str) -> str:
     """The line without what stands around its commands, joined again: equal for lines that do the same."""
     return " && ".join(" ".join(command.words) for command in commands_in(line))
+
+
+def does_the_same(one: str, other: str) -> bool:
+    """Whether a later line runs the same in the same surroundings, however it is written.
+
+    Where it is run from may be known by then; a folder that it goes to for the first time is a difference.
+    """
+    ours, theirs = commands_in(one), commands_in(other)
+    if not ours or [(c.words, c.settings) for c in ours] != [(c.words, c.settings) for c in theirs]:
+        return False
+    return not any(later.folders - earlier.folders for earlier, later in zip(ours, theirs, strict=True))
 
 
 def _taken_apart(line: str, around: frozenset[str], shells: int) -> Iterator[tuple[ShellCommand, bool]]:

@@ -34,6 +34,12 @@ INITIAL_DISTILLED_SUCCESS = 0.7
 INITIAL_DISTILLED_FAILURE = 0.6
 INITIAL_RAW = 0.5
 PRUNE_BELOW = 0.3
+LEAST_SHOWN = PRUNE_BELOW
+"""The confidence that a memory must have to be shown, at whichever door it is asked for: what may be kept may be found.
+
+Not one half, where what makes no difference ends by the way credit is given (`learn.credit`): a floor there would show
+and hide it by the toss of a coin.
+"""
 
 DAY_SECONDS = 86_400.0
 EPOCH = 1_735_689_600.0

@@ -18,8 +18,12 @@
     ├── EmbedderError           a text could not be turned into a vector
     │   └── EmbedderMismatch    the bank was indexed with another embedder
     ├── LLMError                a model did not answer as asked
-    │   ├── LLMUnavailable      an outage, a rate limit or a spent budget: the same request may work later
-    │   └── LLMRefused          the request itself cannot work: a wrong key, an unknown model, an answer of no use
+    │   ├── LLMUnavailable      an outage or a spent budget: the same request may work later
+    │   │   ├── LLMOverloaded     a rate limit, or a server that says that it cannot now
+    │   │   ├── LLMTimedOut       no whole answer within its time
+    │   │   ├── LLMUnreadable     an answer in no form of the protocol
+    │   │   └── LLMMisconfigured  a wrong key, an unknown model or address: works once somebody mends it
+    │   └── LLMRefused          the request itself cannot work, or its answer is of no use
     ├── LeaseLost               the job was taken over by another worker; what was done for it is dropped
     ├── ImportRejected          a file that cannot be read as any known layout
     └── MissingExtra            an optional library is not installed
@@ -109,6 +113,22 @@ class LLMUnavailable(LLMError):
         super().__init__(message)
         self.retry_after_s = retry_after_s
         """When the other side said so."""
+
+
+class LLMOverloaded(LLMUnavailable):
+    pass
+
+
+class LLMTimedOut(LLMUnavailable):
+    pass
+
+
+class LLMUnreadable(LLMUnavailable):
+    pass
+
+
+class LLMMisconfigured(LLMUnavailable):
+    pass
 
 
 class LLMRefused(LLMError):

@@ -22,6 +22,10 @@ LONGEST_LESSON_DESCRIPTION_CHARS = 200
 LONGEST_LESSON_CONTENT_CHARS = 4_000
 
 
+SOLVED = "solved"
+"""The kind and the tag of a lesson that says how a task was solved."""
+ANSWER = "Answer"
+"""How the step begins that records what a run answered in the end."""
 OF_A_SESSION = "session"
 """The source of the signals that the end of a session makes."""
 
@@ -99,7 +103,7 @@ class Lesson:
     evidence: str = ""
     """The span of the episode that shows it, quoted."""
     kind: str = "strategy"
-    """strategy, warning, fix, fact, preference: what sort of lesson it is, for those who treat them differently."""
+    """strategy, solved, warning, fix, fact, preference: what sort of lesson, for those who treat them differently."""
     key: str | None = None
     """What it is about, when a later lesson on the same subject should revise this one instead of lying beside it."""
     metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from reasoningbank.core.confidence import (
     INITIAL_DISTILLED_SUCCESS,
     INITIAL_EXPLICIT,
     INITIAL_RAW,
+    LEAST_SHOWN,
     PRUNE_BELOW,
 )
 from reasoningbank.core.frozen import dataclass
@@ -58,8 +59,7 @@ class SearchSettings:
     default_limit: int = 5
     max_limit: int | None = None
     """None is 20 over MCP and 1,000 elsewhere."""
-    min_confidence: float | None = None
-    """None is 0.5 over MCP and 0.3 elsewhere."""
+    min_confidence: float = LEAST_SHOWN
     profile: str = "balanced"
     floor: float | None = None
     """None is the calibrated one."""
@@ -72,6 +72,9 @@ class DistillationSettings:
     distiller: str | None = None
     llm: str | None = None
     tokens_per_day: int = 1_000_000
+    llm_timeout_seconds: int = 120
+    llm_at_once: int = 4
+    llm_attempts: int = 3
     workers: int = 2
     batch: int = 10
     max_extractions_per_session: int = 3
@@ -143,12 +146,11 @@ class Settings:
     required: EmbeddingSettings = EmbeddingSettings()
     """What a file beside the bank, or a named one, asks of its index: one that differs is not searched."""
 
-    def injection_threshold(self, default: float) -> float:
+    @property
+    def injection_threshold(self) -> float:
         """The confidence below which a memory is not put into a prompt unasked."""
-        for said in (self.confidence.min_for_injection, self.search.min_confidence):
-            if said is not None:
-                return said
-        return default
+        said = self.confidence.min_for_injection
+        return self.search.min_confidence if said is None else said
 
 
 DEFAULTS = Settings()

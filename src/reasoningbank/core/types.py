@@ -233,7 +233,7 @@ class Spending:
     tokens_in: int
     tokens_out: int
     reserved: int
-    """Asked for and not answered yet. What a killed process leaves here counts as spent."""
+    """Set aside for what was asked and is not answered yet. No spending: see `learn.ledger`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

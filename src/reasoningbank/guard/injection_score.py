@@ -40,14 +40,14 @@ _MOST_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
+class Suspicion:
     score: float
     """0 to 1."""
     sentences: tuple[str, ...]
     is_suspicious: bool
 
 
-def suspicion(text: str) -> Advice:
+def suspicion(text: str) -> Suspicion:
     model = _model()
     best: float = 0.0
     why: tuple[str, ...] = ()
@@ -56,8 +56,8 @@ def suspicion(text: str) -> Advice:
         if score > best:
             best, why = score, reasons
     if best < model.threshold:
-        return Advice(score=best, sentences=(), is_suspicious=False)
-    return Advice(score=best, sentences=(f"suspicious: {best:.2f}", *why), is_suspicious=True)
+        return Suspicion(score=best, sentences=(), is_suspicious=False)
+    return Suspicion(score=best, sentences=(f"suspicious: {best:.2f}", *why), is_suspicious=True)
 
 
 def windows(text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ Names are compared by 64-bit keys, tags by 32-bit ones: a caller that hands memo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -103,13 +103,20 @@ def _parts(where: Filter, rows: Rows, segments: Sequence[Segment], tail: Tail) -
         parts.append(("outcome", _any_of(rows.blocks("outcome"), [OUTCOMES.index(where.outcome)])))
     if set(where.states) != set(STATES):
         parts.append(("state", _any_of(rows.blocks("state"), [STATES.index(state) for state in where.states])))
-    if where.tags:
-        terms = np.array([tag_term(tag) for tag in set(where.tags)], np.uint32)
-        parts.append(("tags", lambda mask, other: _keep_tagged(mask, other, terms, segments, tail)))
+    parts += _tag_parts(where, segments, tail)
     for name, value in (("agent", where.agent), ("task_type", where.task_type)):
         if value is not None:
             parts.append((name, _equal_to(rows.blocks(name), name_key(value))))
     return parts
+
+
+def _tag_parts(where: Filter, segments: Sequence[Segment], tail: Tail) -> Iterator[tuple[str, Keep]]:
+    if where.tags:
+        terms = np.array([tag_term(tag) for tag in set(where.tags)], np.uint32)
+        yield "tags", lambda mask, other: _keep_tagged(mask, other, terms, segments, tail)
+    if where.without_tags:
+        unwanted = np.array([tag_term(tag) for tag in set(where.without_tags)], np.uint32)
+        yield "without_tags", lambda mask, other: _drop_tagged(mask, other, unwanted, segments, tail)
 
 
 def _drop_other_teams(shared: Mask, tenant: str, team: TeamReach, rows: Rows) -> None:
@@ -141,6 +148,13 @@ def _any_of(column: NDArray[Any], values: list[int]) -> Keep:
         mask &= other
 
     return keep
+
+
+def _drop_tagged(mask: Mask, other: Mask, terms: NDArray[np.uint32], segments: Sequence[Segment], tail: Tail) -> None:
+    for number in range(len(terms)):
+        tagged = np.ones_like(mask)
+        _keep_tagged(tagged, other, terms[number : number + 1], segments, tail)
+        np.greater(mask, tagged, out=mask)
 
 
 def _keep_tagged(mask: Mask, other: Mask, terms: NDArray[np.uint32], segments: Sequence[Segment], tail: Tail) -> None:

@@ -1,7 +1,8 @@
 """Parses a model's answer into lessons, or lists what is wrong with it.
 
-Knows the one form that is asked for and the limits of each field. Refuses to guess: text around the form, a missing
-field, a fourth memory or a title that is too long is a problem to be named, never something to be stored.
+Knows the limits of each field and what a lesson must agree with. However the fields are written (`answer_form`), a
+lesson needs a title, a description and a content; what is missing, too long, doubtful or one too many is a problem to
+be named, never something to be stored.
 """
 
 from __future__ import annotations
@@ -20,15 +21,19 @@ from reasoningbank.core.learning import (
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.wording import counted
+from reasoningbank.learn.answer_form import Item, items_in, parsed_tags
+from reasoningbank.learn.answer_json import json_in
+from reasoningbank.learn.answer_schemas import MOST_TAGS
+from reasoningbank.learn.answer_text import answer_in, without_fences
 
 NOTHING = "NO_EXTRACTIONS"
-FIELDS = ("Title", "Description", "Content", "Tags", "Outcome")
 LONGEST_ANSWER_CHARS = 50_000
-MOST_TAGS = 8
 LONGEST_TAG_CHARS = 40
-_HEAD = re.compile(r"^## Memory (\d+)[ \t]*$", re.MULTILINE)
-_FIELD = re.compile(rf"^\*\*({'|'.join(FIELDS)})\*\*:[ \t]*", re.MULTILINE)
-_FENCE = re.compile(r"\A```[a-z]*\n(.*)\n```\Z", re.DOTALL)
+_OUTCOMES = {
+    **dict.fromkeys(("success", "successful", "succeeded", "successes"), Outcome.SUCCESS),
+    **dict.fromkeys(("failure", "failed", "fail", "failures", "unsuccessful"), Outcome.FAILURE),
+}
+_MOST_OUTCOME_WORDS = 3
 _PLACEHOLDER = re.compile(r"\A<[^<>]*>\Z")
 _UNUSABLE = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f]")
 
@@ -44,26 +49,20 @@ def parse(text: str, *, finding: VerdictOutcome, most: int, grounds: Iterable[st
     """`finding` is how the episode went: a lesson must agree with it. A lesson must have come from `grounds`."""
     if len(text) > LONGEST_ANSWER_CHARS:
         return Answer(problems=(f"It has {len(text):,} characters; the limit is {LONGEST_ANSWER_CHARS:,}.",))
-    body = text.strip().replace("\r\n", "\n")
-    fence = _FENCE.match(body)
-    body = fence[1].strip() if fence else body
-    if body == NOTHING:
-        return Answer()
+    body = answer_in(text)
     if not body:
         return Answer(problems=("It is empty.",))
-    heads = list(_HEAD.finditer(body))
-    if not heads:
-        return Answer(problems=(f'It has no line "## Memory 1" and is not {NOTHING}.',))
-    problems = _layout_problems(body, heads, most)
+    items, problems = items_in(body)
+    if not items:
+        return Answer() if _says_nothing(body) else Answer(problems=(*problems, _unreadable(body)))
+    if len(items) > most:
+        told = counted(len(items), "memory", "memories")
+        problems.append(f"There are {told}; at most {most} are wanted. Keep the best.")
     lessons: list[Lesson] = []
-    for number, head in enumerate(heads, 1):
-        end = heads[number].start() if number < len(heads) else len(body)
-        fields, wrong = _fields(body[head.end() : end])
+    for number, item in enumerate(items, 1):
+        lesson, wrong = _lesson(item, finding)
         problems += [f"Memory {number}: {problem}" for problem in wrong]
-        if not wrong:
-            lesson, wrong = _lesson(fields, finding)
-            problems += [f"Memory {number}: {problem}" for problem in wrong]
-            lessons += [lesson] if lesson is not None else []
+        lessons += [lesson] if lesson is not None else []
     problems += find_repeated(lessons)
     known = frozenset(term for ground in grounds for term in terms(ground) if len(term) > 2)
     if known:
@@ -72,47 +71,51 @@ def parse(text: str, *, finding: VerdictOutcome, most: int, grounds: Iterable[st
     return Answer(problems=tuple(problems)) if problems else Answer(lessons=tuple(lessons))
 
 
-def _layout_problems(body: str, heads: Sequence[re.Match[str]], most: int) -> list[str]:
-    problems = []
-    if body[: heads[0].start()].strip():
-        problems.append("There is text before the first memory.")
-    if [int(head[1]) for head in heads] != list(range(1, len(heads) + 1)):
-        problems.append("The memories are not numbered 1, 2, 3.")
-    if len(heads) > most:
-        problems.append(
-            f"There are {counted(len(heads), 'memory', 'memories')}; at most {most} are wanted. Keep the best."
-        )
-    return problems
+def _says_nothing(body: str) -> bool:
+    """That there is nothing to learn, in the word that was asked for or as an empty list."""
+    if NOTHING in body:
+        return True
+    values = json_in(without_fences(body))
+    return len(values) == 1 and (values[0] == [] or (isinstance(values[0], dict) and list(values[0].values()) == [[]]))
 
 
-def _fields(block: str) -> tuple[dict[str, str], list[str]]:
-    marks = list(_FIELD.finditer(block))
-    names = [mark[1] for mark in marks]
-    if block[: marks[0].start() if marks else len(block)].strip():
-        return {}, ["there is text before the title."]
-    if names != list(FIELDS):
-        return {}, [f"its fields are {', '.join(names) or 'missing'}; wanted are {', '.join(FIELDS)}, in this order."]
-    ends = [*(mark.start() for mark in marks[1:]), len(block)]
-    return {name: block[mark.end() : end].strip() for name, mark, end in zip(names, marks, ends, strict=True)}, []
+def _unreadable(body: str) -> str:
+    if without_fences(body)[:1] in ("{", "["):
+        return "Its JSON breaks off, is damaged, or has no memory with a title in it."
+    return f"It has no memory with a title, a description and a content, and is not {NOTHING}."
 
 
-def _lesson(fields: dict[str, str], finding: VerdictOutcome) -> tuple[Lesson | None, list[str]]:
-    tags = tuple(dict.fromkeys(tag.strip().strip("`#") for tag in fields["Tags"].split(",") if tag.strip()))
-    outcome = fields["Outcome"].lower()
-    if outcome not in (Outcome.SUCCESS, Outcome.FAILURE):
-        return None, [f"its outcome must be success or failure, not {fields['Outcome'][:40]!r}."]
+def _lesson(fields: Item, finding: VerdictOutcome) -> tuple[Lesson | None, list[str]]:
+    missing = [name.lower() for name in ("Title", "Description", "Content") if not fields.get(name)]
+    if missing:
+        return None, [
+            f"it has no {name}." if fields.get(name.title()) is None else f"its {name} is empty." for name in missing
+        ]
+    outcome = _outcome(fields.get("Outcome", ""), finding)
+    if outcome is None:
+        told = fields.get("Outcome")
+        return None, [f"its outcome must be success or failure, not {told[:40]!r}." if told else "it has no outcome."]
     lesson = Lesson(
         title=fields["Title"],
-        description=fields["Description"],
+        description=" ".join(fields["Description"].split()),
         content=fields["Content"],
-        outcome=Outcome(outcome),
-        tags=tags,
+        outcome=outcome,
+        tags=parsed_tags(fields.get("Tags", "")),
         kind="warning" if outcome == Outcome.FAILURE else "strategy",
     )
     wrong = problems_of(lesson)
-    if finding is not VerdictOutcome.UNKNOWN and outcome != finding:
+    if finding is not VerdictOutcome.UNKNOWN and outcome.value != finding.value:
         wrong.append(f"its outcome is {outcome}, but this session was a {finding}.")
     return lesson, wrong
+
+
+def _outcome(told: str, finding: VerdictOutcome) -> Outcome | None:
+    """As it is told; where it is not, as the session ended."""
+    if not told:
+        return None if finding is VerdictOutcome.UNKNOWN else Outcome(finding.value)
+    words = re.findall(r"[a-z]+", told.lower())
+    said = {_OUTCOMES[word] for word in words if word in _OUTCOMES}
+    return said.pop() if len(said) == 1 and len(words) <= _MOST_OUTCOME_WORDS else None
 
 
 def problems_of(lesson: Lesson) -> list[str]:

@@ -1,28 +1,39 @@
 """What made the difference between runs of one task, found without a model: what all that succeeded did and no other
 did.
 
-Knows actions as text and nothing of what they mean. Says nothing when all runs ended alike, or when the good ones
-have nothing in common that the others lack.
+Compares actions by their kind and the names of their arguments; what belongs to one case (an id, a name, a number)
+makes no difference and is not repeated. The answer that a run gave in the end is compared as it was. Says nothing when
+all runs ended alike, or when the good ones have nothing in common that the others lack.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import reduce
 
 from reasoningbank.core.learning import (
+    ANSWER,
     LONGEST_LESSON_CONTENT_CHARS,
     LONGEST_LESSON_DESCRIPTION_CHARS,
     MOST_CONTRAST_LESSONS,
     Episode,
+    EpisodeStep,
+    LeftOut,
     Lesson,
     Verdict,
     VerdictOutcome,
 )
 from reasoningbank.core.types import Memory, Outcome
+from reasoningbank.learn.offline.flow import values_in
+from reasoningbank.learn.offline.general import general_call, general_task, impersonal
+from reasoningbank.learn.offline.spelling import plain_steps
+from reasoningbank.learn.offline.words import called_tool, clip_line, digest
 from reasoningbank.learn.rules import is_failure
-from reasoningbank.ports import Distiller, Reader
+from reasoningbank.ports import Distiller, Explains, Reader
 
+_FOR = "For a task like: "
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 MOST_NAMED = 3
 LONGEST_ACTION_CHARS = 300
 
@@ -39,6 +50,9 @@ class Contrasting:
 
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
         return self._distiller.distill(episode, verdict)
+
+    def left_out(self, episode: Episode) -> Sequence[LeftOut]:
+        return self._distiller.left_out(episode) if isinstance(self._distiller, Explains) else ()
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         lesson = difference(episodes)
@@ -67,29 +81,41 @@ def difference(episodes: Sequence[tuple[Episode, Verdict]]) -> Lesson | None:
     content = f"Runs that succeeded all did: {done}."
     if instead:
         content += f" Runs that failed did instead: {'; '.join(instead[:MOST_NAMED])}."
-    task = " ".join(episodes[0][0].task.split())
+    first = episodes[0][0]
+    task = general_task(first.task, first.steps, LONGEST_LESSON_DESCRIPTION_CHARS - len(_FOR))
     return Lesson(
         title="What made the difference between runs",
-        description=f"For a task like: {task}"[:LONGEST_LESSON_DESCRIPTION_CHARS],
+        description=f"{_FOR}{task}",
         content=content[:LONGEST_LESSON_CONTENT_CHARS],
         outcome=Outcome.SUCCESS,
         tags=("contrast",),
         evidence=f"{len(good)} of {len(episodes)} runs succeeded",
         kind="contrast",
+        key=f"contrast {digest(task.casefold())}",
     )
 
 
 def _actions_that_worked(episode: Episode) -> dict[str, None]:
-    return dict.fromkeys(_plain(step.action) for step in episode.steps if step.action.strip() and not is_failure(step))
+    return _kinds_of(episode, [step for step in episode.steps if step.action.strip() and not is_failure(step)])
 
 
 def _actions_tried(episode: Episode) -> dict[str, None]:
-    return dict.fromkeys(_plain(step.action) for step in episode.steps if step.action.strip())
+    return _kinds_of(episode, [step for step in episode.steps if step.action.strip()])
+
+
+def _kinds_of(episode: Episode, steps: Sequence[EpisodeStep]) -> dict[str, None]:
+    known = values_in(episode.task).union(*(values_in(step.result) for step in episode.steps))
+    return dict.fromkeys(_kind(step.action, known) for step in plain_steps(steps))
 
 
 def _common(runs: Sequence[dict[str, None]]) -> list[str]:
     return [action for action in runs[0] if all(action in run for run in runs)]
 
 
-def _plain(action: str) -> str:
-    return " ".join(action.split())[:LONGEST_ACTION_CHARS]
+def _kind(action: str, known: frozenset[str]) -> str:
+    """What was done, without what belongs to one case."""
+    if action.startswith(ANSWER):
+        return clip_line(impersonal(action), LONGEST_ACTION_CHARS)
+    if called_tool(action):
+        return clip_line(general_call(action, known), LONGEST_ACTION_CHARS)
+    return clip_line(_NUMBER.sub("{n}", impersonal(action)), LONGEST_ACTION_CHARS)

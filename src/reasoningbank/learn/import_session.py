@@ -27,11 +27,14 @@ from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.types import Step, Trajectory
+from reasoningbank.learn.ingest.text import HELD_BACK
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Reader, Writer
 
 R = TypeVar("R", Trajectory, Step)
 
+LONGEST_REFUSAL_CHARS = 400
+"""Of a result, in which a hook may have said that it was refused."""
 LONGEST_RESULT_CHARS = 20_000
 LONGEST_MESSAGE_CHARS = 2_000
 _ROOM_FOR_MESSAGES_CHARS = MAX_METADATA_CHARS // 2
@@ -117,7 +120,8 @@ def records_of(context: BankContext, episode: Episode, name: str) -> tuple[Traje
         started_at=now if episode.started_at is None else min(now, clean_time(episode.started_at, "started_at")),
         ended_at=now,
     )
-    steps = [_step(context, identity, number, step) for number, step in enumerate(episode.steps, start=1)]
+    done = [step for step in episode.steps if HELD_BACK not in step.result[:LONGEST_REFUSAL_CHARS]]
+    steps = [_step(context, identity, number, step) for number, step in enumerate(done, start=1)]
     return _clean(context, trajectory), [_clean(context, step) for step in steps]
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from reasoningbank.ports import LLM, Judge, Writer
 
 DEFAULT_LIMIT = 50
+HOST = "host"
+"""The distiller that is whoever asks for a job."""
 
 
 class Learning(Protocol):
@@ -206,8 +208,10 @@ class Jobs:
 
     def spending(self, day: str | None = None) -> builtins.list[Spending]:
         """The ledger, newest day first."""
+        from reasoningbank.learn.ledger import spending_in
+
         with self._context.read_for_output() as reader:
-            found = reader.select(Spending, {} if day is None else {"day": day})
+            found = spending_in(reader, day)
         return sorted(found, key=lambda spent: (spent.day, spent.model, spent.purpose), reverse=True)
 
 

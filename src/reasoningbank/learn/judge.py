@@ -6,13 +6,14 @@ not an answer and is passed on, so that the job waits instead of being judged by
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from reasoningbank.core.errors import LLMRefused
 from reasoningbank.core.learning import Episode, JudgedBy, Message, Verdict, VerdictOutcome
 from reasoningbank.learn import rules
+from reasoningbank.learn.answer_schemas import VERDICT_SCHEMA
+from reasoningbank.learn.answer_verdict import SaidVerdict, verdict_in
 from reasoningbank.learn.episodes import LONGEST_REASON_CHARS, kept_verdict
 from reasoningbank.learn.prompting import prompt
 from reasoningbank.learn.traces import TRACE_TOKENS, cut_middle, fence, trace_of
@@ -21,14 +22,11 @@ from reasoningbank.ports import LLM, Judge
 SUCCESS_REWARD = 1.0
 """A reward below it is no success: environments that give parts give them for what is missing too."""
 ANSWER_TOKENS = 200
+ANSWER_TOKENS_AGAIN = 1_000
+REPEAT_VERDICT = "Answer with the three lines and nothing else, the first of them Verdict: success, failure or unknown."
 TASK_TOKENS = 500
 LLM_CERTAINTY = 0.7
 """What the paper's judge reached against the truth (72.7 %), until a bank has measured its own."""
-_LINES = re.compile(
-    r"\AVerdict: *(?P<verdict>success|failure|unknown)\.?\s*\nReason: *(?P<reason>[^\n]+)"
-    r"(?:\s*\nEvidence: *(?P<evidence>[^\n]*))?\s*\Z",
-    re.IGNORECASE,
-)
 
 
 class EnvironmentJudge:
@@ -45,8 +43,12 @@ class EnvironmentJudge:
             return kept
         if episode.outcome in (VerdictOutcome.SUCCESS, VerdictOutcome.FAILURE):
             return _environment(good=episode.outcome == VerdictOutcome.SUCCESS, reason="The session was ended as this.")
-        return rules.tests_in(episode.steps) or Verdict(
-            outcome=VerdictOutcome.UNKNOWN, reason="The environment said nothing.", source=JudgedBy.ENVIRONMENT
+        return (
+            rules.tests_in(episode.steps)
+            or rules.said_by_environment(episode.steps)
+            or Verdict(
+                outcome=VerdictOutcome.UNKNOWN, reason="The environment said nothing.", source=JudgedBy.ENVIRONMENT
+            )
         )
 
 
@@ -80,25 +82,36 @@ class LLMJudge:
             Message(role="user", text=f"Task:\n{task}\n\nSession Trace:\n{fence(trace, 'trace')}"),
         ]
         try:
-            completion = self._llm.complete(messages, max_tokens=ANSWER_TOKENS, temperature=0.0)
+            said = self._ask(messages)
         except LLMRefused as error:
-            return Verdict(
-                outcome=VerdictOutcome.UNKNOWN, reason=f"The judge did not answer: {error}", source=JudgedBy.LLM
-            )
-        return _read(completion.text, trace)
+            return _unknown(f"The judge did not answer: {error}")
+        return _verdict(said, trace)
+
+    def _ask(self, messages: list[Message]) -> SaidVerdict | None:
+        """Ask, and once more when the answer cannot be read, with room for a model that thinks aloud."""
+        for tokens in (ANSWER_TOKENS, ANSWER_TOKENS_AGAIN):
+            completion = self._llm.complete(messages, max_tokens=tokens, temperature=0.0, schema=VERDICT_SCHEMA)
+            said = verdict_in(completion.text)
+            if said is not None:
+                return said
+            messages.append(Message(role="assistant", text=cut_middle(completion.text, tokens) or "(nothing)"))
+            messages.append(Message(role="user", text="That has no verdict that can be read. " + REPEAT_VERDICT))
+        return None
 
 
-def _read(text: str, trace: str) -> Verdict:
-    found = _LINES.match(text.strip())
-    if found is None:
-        return Verdict(outcome=VerdictOutcome.UNKNOWN, reason="The judge's answer cannot be read.", source=JudgedBy.LLM)
-    outcome = VerdictOutcome(found["verdict"].lower())
-    evidence = (found["evidence"] or "").strip().strip('"')
+def _unknown(reason: str) -> Verdict:
+    return Verdict(outcome=VerdictOutcome.UNKNOWN, reason=reason, source=JudgedBy.LLM)
+
+
+def _verdict(said: SaidVerdict | None, trace: str) -> Verdict:
+    if said is None:
+        return _unknown("The judge's answer cannot be read.")
+    outcome, evidence = said.outcome, said.evidence.strip('"')
     # Only words that are really in the record are evidence.
     quoted = bool(evidence) and " ".join(evidence.split()) in " ".join(trace.split())
     return Verdict(
         outcome=outcome,
-        reason=found["reason"].strip()[:LONGEST_REASON_CHARS],
+        reason=said.reason[:LONGEST_REASON_CHARS],
         evidence=evidence[:LONGEST_REASON_CHARS] if quoted else "",
         source=JudgedBy.LLM,
         certainty=0.0 if outcome is VerdictOutcome.UNKNOWN else LLM_CERTAINTY,

@@ -1,13 +1,14 @@
 """Token budget of models: what was spent, and the daily limit that no number of workers can overrun.
 
-Before a request its likely cost is set aside in the ledger, in one transaction with the look at what is left;
-afterwards it is replaced by the real cost. What a killed process had set aside counts as spent. A spent budget is an
-outage until the day (in UTC) is over: jobs wait, none is lost.
+Before a request its likely cost is set aside, in one transaction with the look at what is left; afterwards that is
+given back and what the request really cost is charged, as the server counts it. What is set aside is nobody's spending:
+it counts only while the process that asked lives. A spent budget is an outage until the day (in UTC) is over: jobs
+wait, none is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -17,9 +18,12 @@ from reasoningbank.core.ids import derived_id
 from reasoningbank.core.learning import Completion, Message
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Spending
+from reasoningbank.learn.process_identity import is_gone, this_process
 from reasoningbank.ports import LLM, Reader, Schema, Writer
 
 TOKENS_PER_DAY = 1_000_000
+_SET_ASIDE = "set aside by "
+"""The purpose of a row that holds no spending, with the process after it; a row is used again when that is gone."""
 
 
 class MeteredLLM:
@@ -40,72 +44,101 @@ class MeteredLLM:
     def complete(
         self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0.0, schema: Schema | None = None
     ) -> Completion:
-        likely = sum(count_tokens(message.text) for message in messages) + max_tokens
-        day = self._reserve(likely)
-        spent = Completion(text="", tokens_in=0, tokens_out=0, model=self.name)
+        asked = sum(count_tokens(message.text) for message in messages)
+        day, owner = today(self._context), this_process()
+        self._change(lambda writer: self._set_aside(writer, day, owner, asked + max_tokens))
+        tokens_in = tokens_out = 0
         try:
-            spent = self._llm.complete(messages, max_tokens=max_tokens, temperature=temperature, schema=schema)
+            answer = self._llm.complete(messages, max_tokens=max_tokens, temperature=temperature, schema=schema)
+            # A server that counts nothing is charged by our own count.
+            tokens_in, tokens_out = answer.tokens_in or asked, answer.tokens_out or count_tokens(answer.text)
         finally:
-            self._settle(day, likely, spent)
-        return spent
+            self._change(lambda writer: self._settle(writer, day, owner, asked + max_tokens, tokens_in, tokens_out))
+        return answer
 
-    def _reserve(self, tokens: int) -> str:
-        day = today(self._context)
-
-        def change(writer: Writer) -> None:
-            used = tokens_used(writer, day)
-            if used + tokens > self._tokens_per_day:
-                raise LLMUnavailable(
-                    f"The budget of {self._tokens_per_day:,} tokens a day is spent ({used:,} used, {tokens:,} wanted). "
-                    "It is renewed at midnight UTC; REASONINGBANK_LLM_TOKENS_PER_DAY raises it.",
-                    retry_after_s=_until_tomorrow_s(self._context),
-                )
-            self._write(writer, day, calls=1, reserved=tokens)
-
+    def _change(self, change: Callable[[Writer], None]) -> None:
         self._context.store.write(self._context.tenant, change)
-        return day
 
-    def _settle(self, day: str, reserved: int, spent: Completion) -> None:
-        """A server that counts nothing is charged by our own count."""
-        out = spent.tokens_out or count_tokens(spent.text)
-        self._context.store.write(
-            self._context.tenant,
-            lambda w: self._write(w, day, reserved=-reserved, tokens_in=spent.tokens_in, tokens_out=out),
-        )
-
-    def _write(
-        self, writer: Writer, day: str, *, calls: int = 0, tokens_in: int = 0, tokens_out: int = 0, reserved: int = 0
-    ) -> None:
-        spending_id = derived_id("spd", f"{self._context.tenant}\n{day}\n{self.name}\n{self._purpose}")
-        there = writer.get(Spending, [spending_id]).get(spending_id)
-        if there is None:
-            writer.add(
-                Spending(
-                    id=spending_id,
-                    tenant=self._context.tenant,
-                    day=day,
-                    model=self.name,
-                    purpose=self._purpose,
-                    calls=calls,
-                    tokens_in=tokens_in,
-                    tokens_out=tokens_out,
-                    reserved=reserved,
-                )
+    def _set_aside(self, writer: Writer, day: str, owner: str, tokens: int) -> None:
+        rows = writer.select(Spending, {"day": day})
+        used = tokens_used(rows)
+        if used + tokens > self._tokens_per_day:
+            raise LLMUnavailable(
+                f"The budget of {self._tokens_per_day:,} tokens a day is spent ({used:,} used or under way, {tokens:,} "
+                "wanted). It is renewed at midnight UTC; REASONINGBANK_LLM_TOKENS_PER_DAY raises it.",
+                retry_after_s=_until_tomorrow_s(self._context),
             )
+        aside = [row for row in rows if _owner_of(row) is not None]
+        own = next((row for row in aside if _owner_of(row) == owner), None)
+        if own is not None:
+            writer.revise(replace(own, reserved=own.reserved + tokens))
             return
-        writer.revise(
-            replace(
-                there,
-                calls=there.calls + calls,
-                tokens_in=there.tokens_in + tokens_in,
-                tokens_out=there.tokens_out + tokens_out,
-                reserved=max(0, there.reserved + reserved),
-            )
+        free = next((row for row in aside if not _held(row)), None)
+        if free is not None:
+            writer.revise(replace(free, purpose=f"{_SET_ASIDE}{owner}", reserved=tokens))
+        else:
+            writer.add(self._row(day, f"{_SET_ASIDE}{owner}", f"{_SET_ASIDE}{len(aside)}", reserved=tokens))
+
+    def _settle(self, writer: Writer, day: str, owner: str, aside: int, tokens_in: int, tokens_out: int) -> None:
+        for row in writer.select(Spending, {"day": day}):
+            if _owner_of(row) == owner:
+                writer.revise(replace(row, reserved=max(0, row.reserved - aside)))
+        blank = self._row(day, self._purpose, self._purpose)
+        there = writer.get(Spending, [blank.id]).get(blank.id)
+        charged = there or blank
+        charged = replace(
+            charged,
+            calls=charged.calls + 1,
+            tokens_in=charged.tokens_in + tokens_in,
+            tokens_out=charged.tokens_out + tokens_out,
+            reserved=0,
+        )
+        if there is None:
+            writer.add(charged)
+        else:
+            writer.revise(charged)
+
+    def _row(self, day: str, purpose: str, name: str, *, reserved: int = 0) -> Spending:
+        tenant = self._context.tenant
+        return Spending(
+            id=derived_id("spd", f"{tenant}\n{day}\n{self.name}\n{name}"),
+            tenant=tenant,
+            day=day,
+            model=self.name,
+            purpose=purpose,
+            calls=0,
+            tokens_in=0,
+            tokens_out=0,
+            reserved=reserved,
         )
 
 
-def tokens_used(reader: Reader, day: str) -> int:
-    return sum(s.tokens_in + s.tokens_out + s.reserved for s in reader.select(Spending, {"day": day}))
+def spending_in(reader: Reader, day: str | None = None) -> list[Spending]:
+    """What was spent by day, model and purpose; what is set aside now stands beside its model's first."""
+    rows = reader.select(Spending, {} if day is None else {"day": day})
+    spent = [replace(row, reserved=0) for row in rows if _owner_of(row) is None]
+    for aside in rows:
+        number = next((n for n, row in enumerate(spent) if (row.day, row.model) == (aside.day, aside.model)), None)
+        if _held(aside) and number is not None:
+            spent[number] = replace(spent[number], reserved=spent[number].reserved + aside.reserved)
+        elif _held(aside):
+            spent.append(replace(aside, purpose="learning"))
+    return spent
+
+
+def tokens_used(rows: Sequence[Spending]) -> int:
+    """What was spent and what those who ask right now may still cost."""
+    return sum(row.tokens_in + row.tokens_out + (row.reserved if _held(row) else 0) for row in rows)
+
+
+def _owner_of(row: Spending) -> str | None:
+    return row.purpose.removeprefix(_SET_ASIDE) if row.purpose.startswith(_SET_ASIDE) else None
+
+
+def _held(row: Spending) -> bool:
+    """Whether tokens are set aside in a row by somebody who may still use them."""
+    owner = _owner_of(row)
+    return owner is not None and row.reserved > 0 and not is_gone(owner)
 
 
 def today(context: BankContext) -> str:

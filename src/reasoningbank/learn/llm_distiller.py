@@ -24,6 +24,7 @@ from reasoningbank.core.learning import (
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.quotes import quote
+from reasoningbank.learn.answer_schemas import lessons_schema
 from reasoningbank.learn.answers import Answer, parse
 from reasoningbank.learn.offline.failure_kind import message
 from reasoningbank.learn.prompting import Prompt, prompt
@@ -93,7 +94,8 @@ class LLMDistiller(KnownByWords):
 
     def _ask(self, messages: list[Message], finding: VerdictOutcome, most: int, grounds: Sequence[str]) -> Answer:
         """Ask, and if the answer is of no use add it and what is wrong with it to `messages`."""
-        completion = self._llm.complete(messages, max_tokens=ANSWER_TOKENS, temperature=TEMPERATURE)
+        schema = lessons_schema(finding, most)
+        completion = self._llm.complete(messages, max_tokens=ANSWER_TOKENS, temperature=TEMPERATURE, schema=schema)
         answer = parse(completion.text, finding=finding, most=most, grounds=grounds)
         if completion.cut_short and (answer.problems or answer.lessons):
             answer = Answer(problems=("It was cut off. Be briefer.", *answer.problems))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from reasoningbank.core.failure import OnError
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.learning import Acted, Episode, EpisodeStep, Verdict, VerdictOutcome
+from reasoningbank.core.learning import ANSWER, Acted, Episode, EpisodeStep, Verdict, VerdictOutcome
 from reasoningbank.core.types import Step, Trajectory
 from reasoningbank.learn.agent_runner import Agent, call
 from reasoningbank.learn.episodes import episode_of, fraction
@@ -122,7 +122,7 @@ def begin(bank: Teachable, task: str, namespace: str | None, max_tokens: int) ->
 
 def finish(bank: Teachable, run: Begun, acted: Acted, *, distil: bool = True) -> Finished:
     """Write down what was done, judge it and end the session."""
-    steps = acted.steps or (EpisodeStep(action=acted.answer or "(no answer)"),)
+    steps = _with_answer(acted)
     for step in steps:
         metadata = dict(step.metadata) if step.ok is None else {**step.metadata, "ok": step.ok}
         bank.add_step(run.trajectory.id, step.action or "(nothing)", step.result, metadata)
@@ -132,6 +132,15 @@ def finish(bank: Teachable, run: Begun, acted: Acted, *, distil: bool = True) ->
     verdict = bank.learning.judge().judge(episode)
     ended = bank.end_session(run.trajectory.id, verdict.outcome.value, used=acted.used, verdict=verdict, distil=distil)
     return Finished(episode=replace(episode, outcome=verdict.outcome.value), verdict=verdict, job_id=ended.job_id)
+
+
+def _with_answer(acted: Acted) -> tuple[EpisodeStep, ...]:
+    """The steps and the answer that they came to, which is judged and compared like what was done."""
+    answer = acted.answer.strip()
+    if not acted.steps:
+        return (EpisodeStep(action=answer or "(no answer)"),)
+    is_told = not answer or answer in acted.steps[-1].action
+    return acted.steps if is_told else (*acted.steps, EpisodeStep(action=f"{ANSWER}: {answer}"))
 
 
 def fail(bank: Teachable, run: Begun, error: str) -> None:

@@ -1,7 +1,7 @@
 """Test-time scaling with memory (MaTTS): several tries at one task, and what their comparison teaches.
 
     parallel     k runs at the same time under the same advice; the best answer counts, the contrast is learned
-    sequential   one run that checks and refines its own answer k - 1 times; the whole of it is learned
+    sequential   one run that checks and refines its own answer k - 1 times; the best round counts, the whole is learned
 
 Knows how runs are started, compared and chosen from. The contrast is a job like any other, so an outage of the model
 that draws it loses nothing.
@@ -16,8 +16,9 @@ from dataclasses import replace
 
 from reasoningbank.core.errors import InvalidInput, LLMError
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.learning import Acted, EpisodeStep, Message, Verdict, VerdictOutcome
+from reasoningbank.core.learning import ANSWER, Acted, Episode, EpisodeStep, Message, Verdict, VerdictOutcome
 from reasoningbank.learn.agent_runner import Agent, Called, call_all
+from reasoningbank.learn.judge import EnvironmentJudge, Judges, RulesJudge
 from reasoningbank.learn.llm_distiller import contrast_request
 from reasoningbank.learn.loop import ADVICE_TOKENS, Begun, Finished, Teachable, begin, fail, finish
 from reasoningbank.learn.prompting import prompt
@@ -120,7 +121,7 @@ def sequential(
             error = called.error
             break
         rounds.append(called.acted)
-    run, end = _end(bank, begun, Called(acted=_join_rounds(rounds), error=error), distil=True)
+    run, end = _end(bank, begun, Called(acted=_join_rounds(task, rounds), error=error), distil=True)
     learned: tuple[str, ...] = ()
     if end is not None and end.job_id is not None:
         attempt = bank.jobs.work(end.job_id)
@@ -151,15 +152,25 @@ def _prompt(task: str, rounds: Sequence[Acted], number: int) -> str:
     return f"{task}\n\n{check}"
 
 
-def _join_rounds(rounds: Sequence[Acted]) -> Acted | None:
-    """All rounds as one run: the last answer counts, the steps of all are kept."""
+def _join_rounds(task: str, rounds: Sequence[Acted]) -> Acted | None:
+    """All rounds as one run: the best answer counts, the steps of all are kept."""
     if not rounds:
         return None
+    best = min(reversed(range(len(rounds))), key=lambda number: _merit_of_round(task, rounds[number]))
     steps: list[EpisodeStep] = []
     for number, acted in enumerate(rounds, 1):
         steps += acted.steps
-        steps.append(EpisodeStep(action=f"Answer of round {number}: {acted.answer or '(none)'}"))
-    return replace(rounds[-1], steps=tuple(steps))
+        steps.append(EpisodeStep(action=f"{ANSWER} of round {number}: {acted.answer or '(none)'}"))
+    if best != len(rounds) - 1:
+        steps.append(EpisodeStep(action=f"{ANSWER}: {rounds[best].answer}, of round {best + 1}"))
+    return replace(rounds[best], steps=tuple(steps))
+
+
+def _merit_of_round(task: str, acted: Acted) -> tuple[float, ...]:
+    """By the environment, or by what the trace shows; a later round that is no worse has refined the earlier."""
+    episode = Episode(task=task, namespace="", steps=acted.steps, reward=acted.reward, outcome=acted.outcome)
+    verdict = Judges((EnvironmentJudge(), RulesJudge())).judge(episode)
+    return (_RANK[verdict.outcome], -(acted.reward or 0.0))
 
 
 # ---------------------------------------------------------------- choosing

@@ -98,6 +98,10 @@ def _keep(context: BankContext, writer: Writer, lecture: LessonSource, number: i
     # A session that is distilled again as it grows confirms nothing: neither what it taught itself, nor twice.
     if known.source != lecture.episode.source and not writer.get(Signal, [confirmed.id]):
         writer.add(confirmed)
+        if lesson.kind == PREFERENCE:
+            # Of two rules that contradict each other the one counts that was said last.
+            said_again = replace(known, revision=known.revision + 1, updated_at=max(confirmed.at, known.updated_at))
+            readmit(writer, known, said_again, lecture.episode.origin)
     return known.id
 
 

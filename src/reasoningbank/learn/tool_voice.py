@@ -14,6 +14,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.guard.instructing import instructs
 from reasoningbank.guard.quotes import as_one_line, is_report
 from reasoningbank.guard.unmasked import plain_letters, skeleton
+from reasoningbank.learn.offline.facts import FACT
 from reasoningbank.learn.offline.words import called_tool, head
 
 FEWEST_SHARED = 3
@@ -42,11 +43,13 @@ def as_told(lesson: Lesson, episode: Episode) -> tuple[Lesson, Episode]:
 def _telling_tool(lesson: Lesson, episode: Episode) -> str | None:
     text = _QUOTE.sub(" ", f"{lesson.title}\n{lesson.description}\n{lesson.content}")
     said, acted = _runs(text), _runs("\n".join(_ACTION.findall(text)))
+    # The names in a fact were each looked at before: a list repeats what was printed, that is what it is for.
+    may_repeat = lesson.kind == FACT
     done: set[tuple[str, ...]] = set()
     for step in episode.steps[:MOST_STEPS]:
         # What an output repeats of the actions before it was theirs first.
         done |= _runs(step.action)
-        if any(_is_repeated(line, said - done, acted - done) for line in _lines(step)):
+        if any(_is_repeated(line, said - done, acted - done, may_repeat=may_repeat) for line in _lines(step)):
             name = _NOT_IN_A_NAME.sub("_", called_tool(step.action) or head(step.action))[:60]
             return f"tool:{name or 'output'}"
     return None
@@ -58,14 +61,14 @@ def _lines(step: EpisodeStep) -> list[str]:
     return [line for line in read.splitlines() if line.strip()]
 
 
-def _is_repeated(line: str, said: Runs, acted: Runs) -> bool:
+def _is_repeated(line: str, said: Runs, acted: Runs, *, may_repeat: bool) -> bool:
     runs = _runs(line)
     shared = len(runs & said)
     if shared < FEWEST_SHARED:
         return False
     if instructs(line) or len(runs & acted) >= MUCH_SHARED:
         return True
-    return shared >= MUCH_SHARED and not is_report(as_one_line(line))
+    return not may_repeat and shared >= MUCH_SHARED and not is_report(as_one_line(line))
 
 
 def _runs(text: str) -> Runs:

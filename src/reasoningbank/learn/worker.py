@@ -14,13 +14,25 @@ from typing import Any
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import LeaseLost, LLMUnavailable, MissingExtra, StoreError
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.learning import MOST_CONTRAST_LESSONS, MOST_LESSONS, Episode, Lesson, Verdict, VerdictOutcome
+from reasoningbank.core.learning import (
+    MOST_CONTRAST_LESSONS,
+    MOST_LESSONS,
+    Episode,
+    LeftOut,
+    Lesson,
+    Verdict,
+    VerdictOutcome,
+)
 from reasoningbank.core.types import Job, JobState, Step, Trajectory
 from reasoningbank.learn import queue
 from reasoningbank.learn.episodes import episode_of, verdict_metadata
 from reasoningbank.learn.offline.wishes import wishes_in
 from reasoningbank.learn.store_lessons import LessonSource, keep, validate
-from reasoningbank.ports import Distiller, Judge, Writer
+from reasoningbank.ports import Distiller, Explains, Judge, Writer
+
+NOTHING_IN_IT = LeftOut(
+    what="the session", why="nothing in it failed and was put right, was listed, or was asked for good"
+)
 
 
 class End(StrEnum):
@@ -43,6 +55,8 @@ class Attempt:
     memories: tuple[str, ...] = ()
     error: str = ""
     retry_after_s: float | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    """Why nothing was learned, where nothing was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +127,15 @@ def _work(context: BankContext, claimed: queue.Claimed, teachers: Sequence[Teach
         distiller=distiller,
         parents=material.shown,
     )
-    return _end(context, claimed, lecture, lessons)
+    return _end(context, claimed, lecture, lessons, () if lessons else _reasons(material, distiller))
+
+
+def _reasons(material: Material, distiller: Distiller) -> tuple[LeftOut, ...]:
+    """Why a session taught nothing: what looked like a lesson in it, or that nothing did."""
+    if not isinstance(distiller, Explains):
+        return ()
+    found = tuple(reason for episode in material.episodes for reason in distiller.left_out(episode))
+    return found or (NOTHING_IN_IT,)
 
 
 def material_of(context: BankContext, job: Job) -> Material:
@@ -155,19 +177,25 @@ def _taught_by(material: Material, teacher: Teacher, most: int) -> tuple[Verdict
 
 
 def _end(
-    context: BankContext, claimed: queue.Claimed, lecture: LessonSource | None, lessons: Sequence[Lesson]
+    context: BankContext,
+    claimed: queue.Claimed,
+    lecture: LessonSource | None,
+    lessons: Sequence[Lesson],
+    left_out: tuple[LeftOut, ...] = (),
 ) -> Attempt:
     """The effect and the acknowledgement, in one transaction."""
 
     def change(writer: Writer) -> list[str]:
         ids = [] if lecture is None else keep(context, writer, lecture, lessons)
-        queue.finish(context, writer, claimed, ids, _report(lecture))
+        queue.finish(context, writer, claimed, ids, _report(lecture, left_out))
         return ids
 
-    return Attempt(job_id=claimed.job.id, end=End.DONE, memories=tuple(context.store.write(context.tenant, change)))
+    memories = tuple(context.store.write(context.tenant, change))
+    return Attempt(job_id=claimed.job.id, end=End.DONE, memories=memories, left_out=left_out)
 
 
-def _report(lecture: LessonSource | None) -> dict[str, Any]:
+def _report(lecture: LessonSource | None, left_out: Sequence[LeftOut]) -> dict[str, Any]:
     if lecture is None:
         return {"note": "The session had been erased."}
-    return {"distiller": lecture.distiller.name, "verdict": verdict_metadata(lecture.verdict)}
+    why = {"left_out": [{"what": one.what, "why": one.why} for one in left_out]} if left_out else {}
+    return {"distiller": lecture.distiller.name, "verdict": verdict_metadata(lecture.verdict), **why}

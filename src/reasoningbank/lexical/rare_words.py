@@ -41,6 +41,11 @@ def find_rare_terms(text: str) -> tuple[NDArray[np.uint32], int]:
     return np.array(list(rare)[:MOST_RARE_WORDS], np.uint32), max(1, meant)
 
 
+def is_rare(word: str) -> bool:
+    """Whether one word is a name, a code, or one that an everyday text does not hold by chance."""
+    return any(_rare_term(token) is not None for token in tokens(word))
+
+
 @lru_cache(maxsize=4096)
 def _rare_term(token: str) -> int | None:
     parts = forms(token)

@@ -1,13 +1,17 @@
 """The official client of a provider, made when it is first needed and shared by all threads.
 
-Knows how such clients are built alike, and that they fail alike. Refuses to retry: the queue does that, with patience.
+Knows how such clients are built alike, that they fail alike, and how long an answer may take in all: a server that
+drips its answer is left at the deadline too. Refuses to retry (`patient` does that, and the queue with more patience).
 """
 
 from __future__ import annotations
 
+import json
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -15,22 +19,37 @@ from reasoningbank.core.errors import LLMUnavailable, MissingExtra
 from reasoningbank.forking import renew_in_child
 from reasoningbank.llm import failures
 
+TIMEOUT_S = 120.0
+AT_ONCE = 4
+LONGEST_ANSWER_BYTES = 20_000_000
+
 
 class Connection:
     def __init__(
-        self, package: str, client: str, *, api_key: str | None, without_key: str, endpoint: str, timeout_s: float
+        self,
+        package: str,
+        client: str,
+        *,
+        api_key: str | None,
+        without_key: str,
+        endpoint: str,
+        timeout_s: float = TIMEOUT_S,
+        at_once: int = AT_ONCE,
     ) -> None:
-        """`client` is the class in `package`; `without_key` is what to say when there is no key."""
+        """`client` is the class in `package`; `without_key` is what to say when there is no key; `at_once` is how many
+        requests may be under way.
+        """
         self.endpoint, self.timeout_s = endpoint, timeout_s
         self._package, self._class = package, client
         self._api_key, self._without_key = api_key, without_key
-        self._lock = threading.Lock()
-        self._client: Any = None
+        self._at_once = at_once
+        self._begin_in_child()
         renew_in_child(self._begin_in_child)
 
     def _begin_in_child(self) -> None:
         """Two processes must not speak over one connection."""
         self._lock, self._client = threading.Lock(), None
+        self._places = threading.BoundedSemaphore(self._at_once)
 
     def client(self) -> Any:
         if not self._api_key:
@@ -51,26 +70,50 @@ class Connection:
                 package=self._package, extra=self._package, purpose=f"Asking a model with the {self._package} client"
             ) from error
 
+    def ask(self, request: Callable[..., AbstractContextManager[Any]], **options: Any) -> Any:
+        """The JSON that a server answers; `request` is a method of the client whose response is read bit by bit."""
+        with self._places, self._failing_in_our_words():
+            until = time.monotonic() + self.timeout_s
+            body = bytearray()
+            with request(**options) as response:
+                for part in response.iter_bytes():
+                    body += part
+                    if time.monotonic() > until:
+                        raise failures.no_answer(self.endpoint, self.timeout_s)
+                    if len(body) > LONGEST_ANSWER_BYTES:
+                        raise failures.unreadable(self.endpoint)
+            return json.loads(body)
+
     @contextmanager
-    def failing_in_our_words(self) -> Iterator[None]:
+    def _failing_in_our_words(self) -> Iterator[None]:
         """What the client raises in this block, as one of our errors."""
         library = self.library()
         of_any_kind = getattr(library, f"{self._class}Error")
+        late, torn = _transport_errors()
         try:
             yield
         # `from None`: the server's words may repeat the key or the texts, and a traceback prints them.
-        except library.APITimeoutError:
+        except LLMUnavailable:
+            raise
+        except (library.APITimeoutError, *late):
             raise failures.no_answer(self.endpoint, self.timeout_s) from None
-        except library.APIConnectionError:
+        except (library.APIConnectionError, *torn):
             raise failures.unreachable(self.endpoint) from None
         except library.APIStatusError as error:
-            wait = error.response.headers.get("retry-after")
-            raise failures.of_status(self.endpoint, error.status_code, wait) from None
+            raise failures.of_response(
+                self.endpoint, error.status_code, error.response.headers.get("retry-after"), error.body
+            ) from None
         except (of_any_kind, ValueError):
             raise failures.unreadable(self.endpoint) from None
 
 
-def count_tokens(usage: object, name: str) -> int:
-    """A number of tokens as a server tells it; 0 when it tells nothing that makes sense."""
-    value = getattr(usage, name, 0)
-    return value if isinstance(value, int) and value >= 0 else 0
+def _transport_errors() -> tuple[tuple[type[Exception], ...], tuple[type[Exception], ...]]:
+    """What an answer that stops in the middle raises: too late, or torn; of whichever library the client loaded."""
+    loaded = [module for name in ("httpx", "httpx2") if (module := sys.modules.get(name)) is not None]
+    return tuple(module.TimeoutException for module in loaded), tuple(module.TransportError for module in loaded)
+
+
+def count_tokens(usage: object, *names: str) -> int:
+    """Tokens as a server counts them, under these names together; 0 when it tells nothing that makes sense."""
+    told = [usage.get(name) for name in names] if isinstance(usage, dict) else []
+    return sum(value for value in told if isinstance(value, int) and not isinstance(value, bool) and value >= 0)

@@ -196,6 +196,7 @@ _PARTS = (
     ("outcome", ("outcome",)),
     ("state", ("states",)),
     ("tags", ("tags",)),
+    ("without_tags", ("without_tags",)),
     ("agent", ("agent",)),
     ("task_type", ("task_type",)),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from reasoningbank.core.confidence import ConfidencePolicy
 from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch, StoreError
 from reasoningbank.core.frozen import dataclass, replace
-from reasoningbank.core.learning import OF_A_SESSION
+from reasoningbank.core.learning import OF_A_SESSION, SOLVED
 from reasoningbank.core.task_confidence import Evidenced, TaskEvidence, gather
 from reasoningbank.core.task_kind import form_kind
 from reasoningbank.core.types import Change, Memory, Outcome, Scope, SignalKind, State, Trajectory
@@ -105,8 +105,9 @@ class Experience:
             if not near:
                 return NO_SIMILAR_TASKS
             evidence = reader.evidence_in([task for task, _ in near])
-            heard = _nearest_tasks_with_lessons(reader, near[:TASKS_ASKED], evidence)
-        return SimilarTasks(add_votes(votes_of_tasks(heard)), gather(evidence, dict(near), now))
+            solutions = _solutions(reader, near[:TASKS_ASKED], evidence)
+            heard = _nearest_tasks_with_lessons(reader, near[:TASKS_ASKED], evidence, solutions)
+        return SimilarTasks(add_votes(votes_of_tasks(heard)), gather(evidence, dict(near), now), solutions)
 
     def catch_up(
         self, tenant: str, *, budget_s: float, wait_s: float, progress: Progress | None, give_way: GiveWay | None
@@ -219,9 +220,11 @@ class SimilarTasks(NamedTuple):
     """How likely each is to be of use, 0–1."""
     here: Mapping[str, TaskEvidence]
     """The evidence about each that arose in them."""
+    solutions: Mapping[str, float]
+    """Those that say how one of them was solved, and how alike that one is."""
 
 
-NO_SIMILAR_TASKS = SimilarTasks({}, {})
+NO_SIMILAR_TASKS = SimilarTasks({}, {}, {})
 
 
 class Taught(NamedTuple):
@@ -233,13 +236,30 @@ class Taught(NamedTuple):
     """These were used in it, and it went well."""
 
 
+def _solutions(reader: Reader, near: Sequence[tuple[str, float]], evidence: Sequence[Evidenced]) -> dict[str, float]:
+    """Memories that say how near tasks were solved, with how alike the task is.
+
+    A solution speaks for its own task alone; what many near tasks agree in is for the other memories to be known by.
+    """
+    likeness = dict(near)
+    tied = {e.memory_id: e.trajectory_id or "" for e in evidence if e.positive and not _bystander(e)}
+    learned = reader.select(Memory, {"source": list(likeness), "state": (State.ACTIVE,)})
+    known = {memory.id for memory in learned}
+    again = reader.get(Memory, [memory_id for memory_id in tied if memory_id not in known]).values()
+    alike = {m.id: likeness[m.source or ""] for m in learned if SOLVED in m.tags}
+    return alike | {m.id: likeness.get(tied[m.id], 0.0) for m in again if SOLVED in m.tags and m.state is State.ACTIVE}
+
+
 def _nearest_tasks_with_lessons(
-    reader: Reader, near: Sequence[tuple[str, float]], evidence: Sequence[Evidenced]
+    reader: Reader,
+    near: Sequence[tuple[str, float]],
+    evidence: Sequence[Evidenced],
+    apart_from: Collection[str],
 ) -> list[tuple[Taught, float]]:
     """Of the near tasks, the nearest that taught something, with how alike they are."""
     taught: dict[str, Taught] = {}
     for e in evidence:
-        if e.positive and e.trajectory_id and not _bystander(e):
+        if e.positive and e.trajectory_id and e.memory_id not in apart_from and not _bystander(e):
             its = taught.setdefault(e.trajectory_id, Taught({}, {}))
             ties = its.used if e.used else its.learned
             ties[e.memory_id] = max(min(1.0, e.weight / WHOLE_SIGNAL), ties.get(e.memory_id, 0.0))
@@ -247,7 +267,8 @@ def _nearest_tasks_with_lessons(
     for first in range(0, len(near), TASKS_HEARD):
         page = near[first : first + TASKS_HEARD]
         for memory in reader.select(Memory, {"source": [task for task, _ in page], "state": (State.ACTIVE,)}):
-            taught.setdefault(memory.source or "", Taught({}, {})).learned[memory.id] = 1.0
+            if memory.id not in apart_from:
+                taught.setdefault(memory.source or "", Taught({}, {})).learned[memory.id] = 1.0
         heard += [(taught[task], relevance) for task, relevance in page if task in taught]
         if len(heard) >= TASKS_HEARD:
             break

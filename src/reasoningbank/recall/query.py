@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from reasoningbank.core.confidence import LEAST_SHOWN
 from reasoningbank.core.drafts import (
     clean_fraction,
     clean_name,
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 MAX_QUERY_CHARS = 200_000
 MAX_LIMIT = 1_000
 DEFAULT_LIMIT = 5
-DEFAULT_MIN_CONFIDENCE = 0.3
-"""The prune threshold: what may be kept may be found. The MCP tool has its own contract, 0.5."""
 ANY = "all"
 
 
@@ -40,7 +39,7 @@ class Query:
     limit: int = DEFAULT_LIMIT
     scope: str = ANY
     outcome: str = ANY
-    min_confidence: float = DEFAULT_MIN_CONFIDENCE
+    min_confidence: float = LEAST_SHOWN
     namespace: str | None = None
     """None is the bank's own, "*" is every one."""
     asked_from: str | None = None

@@ -68,4 +68,5 @@ def is_allowed(memory: Memory, where: Filter) -> bool:
         and (where.agent is None or memory.agent == where.agent)
         and (where.task_type is None or memory.task_type == where.task_type)
         and all(tag in memory.tags for tag in where.tags)
+        and not any(tag in memory.tags for tag in where.without_tags)
     )

@@ -7,23 +7,30 @@ opposite.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from reasoningbank.core.confidence import track_record
+from reasoningbank.core.learning import SOLVED
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
-from reasoningbank.core.types import Outcome, Remembered
+from reasoningbank.core.types import Memory, Outcome, Remembered
 from reasoningbank.core.wording import avoid_title, occasion
 from reasoningbank.guard.envelope import envelope, is_unmarked, plain_origin
 from reasoningbank.guard.hidden import visible
 from reasoningbank.recall.query import Recalled
 
+_WORD = re.compile(r"\w+")
 H = TypeVar("H", bound=Remembered)
 
 HEADING = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
 LEADING_ODDS = 0.15
 """Of the odds of the best: what is less likely than that to be of use is left out. More is worse in a prompt."""
+LEAST_ALIKE_TASK = 0.8
+"""From here on the way in which another task was solved is worth its room."""
+SHARED_WITH_FAILURE = 0.5
+"""Of the words in which a failure is known again, that a question about it has."""
 FACT = "fact"
 """The tag of a memory that says what is there; it needs no word on when to use it."""
 
@@ -45,12 +52,36 @@ def fitting(hits: Sequence[H], max_tokens: int, *, heading: str = HEADING) -> li
     return kept
 
 
-def leading(hits: Sequence[Recalled], floor: float | None) -> Sequence[Recalled]:
-    """The hits for a prompt. A caller who names a floor gets everything above it."""
+def leading(hits: Sequence[Recalled], floor: float | None, asked: str | None = None) -> Sequence[Recalled]:
+    """The hits for a prompt. A caller who names a floor gets everything above it, one who says what was asked no help
+    against failures that were not.
+    """
     if floor is not None or not hits:
         return hits
-    least = LEADING_ODDS * max(_odds(hit.relevance) for hit in hits)
-    return [hit for hit in hits if _odds(hit.relevance) >= least]
+    ways = [hit for hit in hits if SOLVED in hit.tags and hit.relevance >= LEAST_ALIKE_TASK][:1]
+    others = [hit for hit in hits if SOLVED not in hit.tags and (asked is None or is_called_for(hit.memory, asked))]
+    # How one task was solved is no measure for what is known: were it one, a twin of the task would hide the facts.
+    known = [hit for hit in others if FACT in hit.tags]
+    least = LEADING_ODDS * max((_odds(hit.relevance) for hit in others), default=0.0)
+    least_beside = LEADING_ODDS * max((_odds(hit.relevance) for hit in (*others, *ways)), default=0.0)
+    kept = {hit.id for hit in others if _odds(hit.relevance) >= least_beside}
+    kept |= {hit.id for hit in known if _odds(hit.relevance) >= least} | {hit.id for hit in ways}
+    return [hit for hit in hits if hit.id in kept]
+
+
+def is_called_for(memory: Memory, asked: str) -> bool:
+    """Whether what helps against a failure is asked for: the failure's words are there, or the program's name.
+
+    Whoever meets the failure finds it by what went wrong; the words of a task say little about that.
+    """
+    trouble = memory.metadata.get("trouble")
+    if not isinstance(trouble, Mapping):
+        return True
+    words = frozenset(_WORD.findall(asked.casefold()))
+    program = _WORD.search(str(trouble.get("action", "")).casefold())
+    said = frozenset(_WORD.findall(str(trouble.get("signature", "")).casefold()))
+    names_it = program is not None and program.group() in words
+    return names_it or (bool(said) and len(words & said) >= SHARED_WITH_FAILURE * len(said))
 
 
 def _odds(relevance: float) -> float:
@@ -75,6 +106,10 @@ def entry_of(hit: Remembered) -> str:
     if FACT in hit.tags:
         told = ", names as they were listed" if hit.memory.metadata.get("kind") == FACT else ""
         return f"[KNOWN] {confidence}, from {plain_origin(hit.memory.origin)}{told}\n{_show(hit.content)}"
+    if SOLVED in hit.tags and hit.description:
+        return "\n".join(
+            [f"[SOLVED BEFORE] {_show(hit.description)} ({confidence})", _show(hit.content), *clashes_of(hit)]
+        )
     lines = [f"[{advice}] {_show(title)} ({confidence}, from {plain_origin(hit.memory.origin)})"]
     if hit.description:
         lines.append(f"When: {_show(occasion(hit.description))}")

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.origins import Trust
-from reasoningbank.core.ranking import Parts, iterate_ranked, profile_named
+from reasoningbank.core.ranking import Parts, Weights, iterate_ranked, profile_named
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import Confidence, Edge, Exposure, Memory, Standing
@@ -45,6 +45,7 @@ from reasoningbank.recall.query import Query, Recalled, SearchResult, filter_for
 from reasoningbank.recall.quota import Quota
 from reasoningbank.recall.reach import KnownTeams, is_allowed
 from reasoningbank.recall.relevance import calibration_for, floor_among, passes_floor
+from reasoningbank.recall.solutions import has_solutions, solutions_only, with_way, without_solutions
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Floats
@@ -60,6 +61,22 @@ Choice = Callable[[Sequence[Recalled]], Sequence[Recalled]]
 """Which of the hits the caller will really show: all of them, or those that fit into a prompt."""
 _DUG_BEHIND = ("min_confidence", "excluded", "trust", "trust_quota")
 """What these leave out may hide others that fit."""
+
+
+class Asked(NamedTuple):
+    """A question as it is put to the index."""
+
+    query: Query
+    probe: Probe
+    similar: SimilarTasks
+    weights: Weights
+    now: float
+
+
+class Findings(NamedTuple):
+    hits: Sequence[Recalled]
+    passed: int
+    reasons: Counter[str]
 
 
 class Searcher:
@@ -83,6 +100,7 @@ class Searcher:
         self._scope_weights = settings.scope_weights
         self._floor = settings.floor
         self._no_edge = Absence()
+        self._no_solution = Absence()
         self._teams = KnownTeams(follower.store)
         self._current = Current(follower)
 
@@ -111,37 +129,55 @@ class Searcher:
         if self._experience is not None and query.experience:
             similar = self._experience.similar_tasks(query, probe, now, seen)
         with self._store.read(tenant) as reader:
-            quota = Quota(reader, query)
-            passed, match, candidates, reasons = self._passing(
-                reader, index, self._with_floor(query), probe, similar, now, quota, owing=seen is None
+            asked = Asked(self._with_floor(query), probe, similar, weights, now)
+            owing = seen is None
+            apart = not query.tags and not self._no_solution.holds(
+                tenant, seen, lambda: has_solutions(index, tenant, self.follower)
             )
-            chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
-            items = items_of(candidates, match, chosen)
-            best = iterate_ranked(items, lambda: _similarity(vectors_of(index, candidates, chosen)), weights)
-            rows = ((chosen[i], parts) for i, parts in best)
-            looked_at: list[int] = []
-            hits, tokens_used = self._fetch(
-                reader, query, where, candidates, _note_taken(rows, looked_at), reasons, now, quota
-            )
-            if looked_at and index.fused is not None and not index.fused.are_sound(candidates, looked_at):
-                raise BankDamaged("What the index says of a memory does not match its checksum.")
+            if apart:
+                asked = asked._replace(probe=without_solutions(probe))
+            found = self._answer(reader, index, asked, Quota(reader, query), owing=owing)
+            if apart:
+                way = replace(asked.query, limit=1)
+                asked = Asked(way, solutions_only(probe), similar._replace(vouched=similar.solutions), weights, now)
+                ways = self._answer(reader, index, asked, Quota(reader, way), owing=owing)
+                joined = with_way(found.hits, ways.hits, query)
+                found = Findings(joined, found.passed + bool(ways.passed), found.reasons)
+            hits, passed, reasons = found
             if hits and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0):
                 hits = with_links(reader, hits, where)
-        reasons += Counter(candidates.filtered_out)
         if noted:
             hits = self.show(query, hits, tenant, choice)
-            tokens_used = sum(hit.tokens for hit in hits)
             self._shown.note_gap(query, where, now, vain=seen is not None and not passed)
         return SearchResult(
             memories=tuple(hits),
-            total_found=len(passed),
+            total_found=passed,
             filtered_out={reason: number for reason, number in reasons.items() if number},
-            tokens_used=tokens_used,
+            tokens_used=sum(hit.tokens for hit in hits),
             abstained=not passed,
             embedder=str(self._index.identity),
             profile=weights.name,
             not_yet_indexed=view.owed,
         )
+
+    def _answer(self, reader: Reader, index: Index, asked: Asked, quota: Quota, *, owing: bool) -> Findings:
+        """The hits of one look at the index, how many there were to choose from, and why others are left out."""
+        query, now = asked.query, asked.now
+        passed, match, candidates, reasons = self._passing(
+            reader, index, query, asked.probe, asked.similar, now, quota, owing=owing
+        )
+        chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
+        items = items_of(candidates, match, chosen)
+        best = iterate_ranked(items, lambda: _similarity(vectors_of(index, candidates, chosen)), asked.weights)
+        rows = ((chosen[i], parts) for i, parts in best)
+        looked_at: list[int] = []
+        hits = self._fetch(
+            reader, query, asked.probe.where, candidates, _note_taken(rows, looked_at), reasons, now, quota
+        )
+        if looked_at and index.fused is not None and not index.fused.are_sound(candidates, looked_at):
+            raise BankDamaged("What the index says of a memory does not match its checksum.")
+        reasons += Counter({why: number for why, number in candidates.filtered_out.items() if why != "without_tags"})
+        return Findings(hits, len(passed), reasons)
 
     def catch_up(
         self,
@@ -286,7 +322,7 @@ class Searcher:
         reasons: Counter[str],
         now: float,
         quota: Quota,
-    ) -> tuple[Sequence[Recalled], int]:
+    ) -> Sequence[Recalled]:
         """The rows of the best, checked again: the index is a view and may be a moment old."""
         hits: list[Recalled] = []
         tokens_used = 0
@@ -307,7 +343,7 @@ class Searcher:
                 standing = candidates.standings[row]
                 believed = self._policy.confidence(standing, now, replace(company, context_match=parts.relevance))
                 hits.append(_make_recalled(memory, standing, believed, parts, tokens, trust))
-        return hits, tokens_used
+        return hits
 
     def _company(self, reader: Reader, where: Filter) -> Context:
         """What a policy that compares uses must know of the other memories of the namespace that is asked."""

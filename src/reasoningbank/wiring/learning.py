@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reasoningbank.config import Config
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.settings import DistillationSettings
 
 if TYPE_CHECKING:
     from reasoningbank.learn.worker import Teacher
@@ -150,11 +151,15 @@ class ConfiguredLearning:
     @cached_property
     def _llm(self) -> LLM:
         from reasoningbank.learn.ledger import MeteredLLM
+        from reasoningbank.llm.patient import PatientLLM
 
         given = self._given_llm
         if given is None or given == OFF:
             raise InvalidInput("No model is named: set REASONINGBANK_LLM, as openai/NAME.")
-        model = make_llm(given, self._config) if isinstance(given, str) else given
+        model = given
+        if isinstance(model, str):
+            made = make_llm(model, self._config, self._settings)
+            model = PatientLLM(made, attempts=self._settings.llm_attempts)
         return MeteredLLM(model, self._context, tokens_per_day=self._tokens_per_day)
 
     def scrub(self, text: str) -> str:
@@ -162,15 +167,16 @@ class ConfiguredLearning:
         return self._context.scrubber.scrub(text).text
 
 
-def make_llm(name: str, config: Config) -> LLM:
+def make_llm(name: str, config: Config, settings: DistillationSettings) -> LLM:
     provider, model = _provider(name)
+    bounds: dict[str, Any] = {"timeout_s": float(settings.llm_timeout_seconds), "at_once": settings.llm_at_once}
     if provider == "openai":
         from reasoningbank.llm.openai import OpenAILLM
 
-        return OpenAILLM(model, api_key=config.openai_api_key, base_url=config.openai_base_url)
+        return OpenAILLM(model, api_key=config.openai_api_key, base_url=config.openai_base_url, **bounds)
     from reasoningbank.llm.anthropic import AnthropicLLM
 
-    return AnthropicLLM(model, api_key=config.anthropic_api_key, base_url=config.anthropic_base_url)
+    return AnthropicLLM(model, api_key=config.anthropic_api_key, base_url=config.anthropic_base_url, **bounds)
 
 
 def _provider(name: str) -> tuple[str, str]:

@@ -35,5 +35,5 @@ def test_a_failures_words_come_back_as_a_quotation_or_not_at_all(desktop, said: 
         assert "evil" not in context
         for line in context.splitlines():
             if "DATABASE_URL" in line:
-                assert f"it says “{REPORT}”" in line
+                assert f"it says “{REPORT.removeprefix('run_tests.py: error: ')}”" in line
     assert ("DATABASE_URL" in "".join(shown)) is quoted

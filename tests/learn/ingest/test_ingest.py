@@ -56,6 +56,12 @@ def one(path: Path) -> Episode:
     return episode
 
 
+def test_a_call_that_a_hook_refused_was_never_made(tmp_path: Path) -> None:
+    refused = "PreToolUse:Bash hook error: <reasoningbank>\nHeld back once.\n- pytest: use uv run\n</reasoningbank>"
+    records = [CLAUDE[1], used("a1", "t1", "pytest t"), got("u2", "t1", refused, is_error=True), *CLAUDE[4:]]
+    assert [step.action for step in one(lines(tmp_path / "a.jsonl", records)).steps] == ["uv run pytest t"]
+
+
 def test_a_claude_code_transcript_is_a_session(tmp_path: Path) -> None:
     episode = one(lines(tmp_path / "a.jsonl", CLAUDE, torn='{"type": "user", "uuid": "u9", "sess'))
     assert episode.task == "Make the tests pass"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from reasoningbank.core.tokens import count_tokens
+from reasoningbank.serve.mcp import greeting
 from reasoningbank.serve.mcp.tools import HIT_FIELDS
 
 MOST_TOOLS = 8
-MOST_TOKENS = 2_500
+MOST_TOKENS = 2_150
+MOST_INSTRUCTION_TOKENS = 160
 
 PROMISED = {
     "memory_search": {
@@ -19,7 +22,7 @@ PROMISED = {
             "scope": {"type": "string", "enum": ["project", "team", "org", "all"], "default": "all"},
             "outcome": {"type": "string", "enum": ["success", "failure", "all"], "default": "all"},
             "limit": {"type": "integer", "default": 5, "maximum": 20},
-            "min_confidence": {"type": "number", "default": 0.5},
+            "min_confidence": {"type": "number", "default": 0.3},
         },
         "required": ["query"],
         "reply": ["memories", "total_found", "tokens_used"],
@@ -76,6 +79,18 @@ def test_the_list_of_tools_is_short_and_cheap(listed, record_property):
     print(f"tools/list: {len(listed)} tools, {tokens} tokens")
     assert len(listed) <= MOST_TOOLS
     assert tokens <= MOST_TOKENS
+
+
+def test_the_instructions_alone_say_which_tool_to_call_when(listed):
+    """Clients that defer tools show a model nothing else."""
+    named = set(re.findall(r"\bmemory_\w+", greeting.INSTRUCTIONS))
+    assert named == {"memory_search", "memory_outcome", "memory_feedback", "memory_record"}
+    assert named <= {tool["name"] for tool in listed}
+    assert count_tokens(greeting.INSTRUCTIONS) <= MOST_INSTRUCTION_TOKENS
+
+
+def test_the_description_of_a_tool_says_when_to_call_it(listed):
+    assert [tool["name"] for tool in listed if not tool["description"].startswith("Call ")] == []
 
 
 def test_every_tool_says_what_it_does_to_the_world(listed):

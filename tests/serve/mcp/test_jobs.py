@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.learn.test_agent_jobs import GOOD
+from tests.serve.mcp.conftest import HELLO
 from tests.serve.mcp.test_idle_hands import a_finished_session
 
 BAD = {
@@ -44,6 +45,14 @@ def test_the_end_of_a_session_says_that_it_waits_for_the_agent(host, stdio):
 
     assert end(host) == "Session ended as success. Distil it now: action next_job"
     assert end(stdio().hello()) == "Session ended as success"
+
+
+def test_the_instructions_ask_for_jobs_only_where_the_agent_distils(stdio):
+    def instructions(client) -> str:
+        return client.ask("initialize", HELLO)["result"]["instructions"]
+
+    assert "action next_job" in instructions(stdio(REASONINGBANK_DISTILLER="host"))
+    assert "next_job" not in instructions(stdio())
 
 
 @pytest.mark.parametrize("bad", BAD)

@@ -17,15 +17,15 @@ def search_tool(client) -> dict:
 def test_without_a_file_the_contract_holds(path):
     with ReasoningBank.open(path, embedder="hash") as bank:
         asked = offered_tools(LOCAL, bank.settings.search)[0].inputs["properties"]
-    assert (asked["limit"]["default"], asked["limit"]["maximum"], asked["min_confidence"]["default"]) == (5, 20, 0.5)
+    assert (asked["limit"]["default"], asked["limit"]["maximum"], asked["min_confidence"]["default"]) == (5, 20, 0.3)
 
 
 @pytest.mark.parametrize(
     ("text", "limits"),
     [
-        ("max_limit = 50", (5, 50, 0.5)),
-        ("max_limit = 3", (3, 3, 0.5)),
-        ("default_limit = 30", (30, 30, 0.5)),
+        ("max_limit = 50", (5, 50, 0.3)),
+        ("max_limit = 3", (3, 3, 0.3)),
+        ("default_limit = 30", (30, 30, 0.3)),
         ("default_limit = 7\nmin_confidence = 0.2", (7, 20, 0.2)),
     ],
 )

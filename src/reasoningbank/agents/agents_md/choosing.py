@@ -32,6 +32,7 @@ class Wanted:
     max_tokens: int = 1_500
     least_trust: Trust = Trust.WORKING
     min_confidence: float = 0.5
+    """More than a search asks for: a file is read at every task, whether it fits or not."""
 
 
 def candidates(memories: Iterable[Remembered], wanted: Wanted) -> list[Remembered]:

@@ -10,9 +10,15 @@ from importlib import import_module
 
 from reasoningbank.agents.hosts.host import Host
 
-NAMES = ("claude-code", "codex", "cursor")
+NAMES = ("claude-code", "codex", "cursor", "gemini-cli", "copilot-cli", "qwen-code", "opencode", "cline")
 """As they are typed: `reasoningbank install NAME`, `hook NAME`. The file of each is its name with underscores."""
 DEFAULT = NAMES[0]
+
+
+def full_name(typed: str) -> str:
+    """The name that is meant: `gemini` is `gemini-cli`, as long as no other agent begins so."""
+    meant = [name for name in NAMES if name.partition("-")[0] == typed]
+    return meant[0] if len(meant) == 1 else typed
 
 
 @cache

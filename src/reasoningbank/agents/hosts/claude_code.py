@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reasoningbank.agents.install.program import Program
     from reasoningbank.agents.install.targets import Places, Target
 
+_FOLDER = "CLAUDE_CONFIG_DIR"
 _CHANGING = "Bash|Edit|MultiEdit|Write|NotebookEdit"
 
 
@@ -24,8 +25,9 @@ class ClaudeCode(Host):
         from reasoningbank.agents.install.hooks import Hook
         from reasoningbank.agents.install.targets import ANSWER_S, NOTE_S, hook_groups, json_server, server_entry
 
-        folder = places.project / ".claude" if places.project else places.claude or places.home / ".claude"
-        server = places.project / ".mcp.json" if places.project else (places.claude or places.home) / ".claude.json"
+        named = places.named(_FOLDER)
+        folder = places.project / ".claude" if places.project else named or places.home / ".claude"
+        server = places.project / ".mcp.json" if places.project else (named or places.home) / ".claude.json"
         line = program.line("hook", self.name)
         # None is `async`: what runs in the background dies with the agent, and a headless one ends after its turn.
         wanted = [
@@ -52,7 +54,7 @@ class ClaudeCode(Host):
         return claude_code
 
     def transcripts(self, places: Places) -> Iterable[Path]:
-        root = (places.claude or places.home / ".claude") / "projects"
+        root = (places.named(_FOLDER) or places.home / ".claude") / "projects"
         return (path for path in root.glob("*/*.jsonl") if not path.name.startswith("agent-"))
 
 

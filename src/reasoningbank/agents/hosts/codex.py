@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from reasoningbank.agents.hosts.host import Host, TranscriptReader
+from reasoningbank.agents.hosts.host import Host, SessionOrigin, TranscriptReader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ class Codex(Host):
         from reasoningbank.agents.install.targets import ANSWER_S, NOTE_S, hook_groups
         from reasoningbank.core.frozen import replace
 
-        folder = places.project / ".codex" if places.project else places.codex or places.home / ".codex"
+        folder = places.project / ".codex" if places.project else _home(places)
         line = program.line("hook", self.name)
         wanted = [
             Hook(event="SessionStart", command=line, timeout_s=ANSWER_S),
@@ -60,7 +60,7 @@ class Codex(Host):
             # It allows no more at the end of a session.
             Hook(event="SessionEnd", command=line, timeout_s=NOTE_S),
         ]
-        own = places.codex or places.home / ".codex"
+        own = _home(places)
         hooks = replace(hook_groups(folder / "hooks.json", wanted), trust=partial(_trust, folder / "hooks.json", own))
         return [hooks, _settings(folder / "config.toml", program, places)]
 
@@ -71,21 +71,22 @@ class Codex(Host):
         return codex
 
     def transcripts(self, places: Places) -> Iterable[Path]:
-        return ((places.codex or places.home / ".codex") / "sessions").rglob("*.jsonl")
+        return (_home(places) / "sessions").rglob("*.jsonl")
 
-    def folder_of(self, records: list[dict[str, Any]]) -> str | None:
-        payloads = (record["payload"] for record in records if record.get("type") in ("session_meta", "turn_context"))
-        return next((str(payload["cwd"]) for payload in payloads if isinstance(payload.get("cwd"), str)), None)
-
-    def session_of(self, records: list[dict[str, Any]]) -> str | None:
+    def origin_of(self, path: Path, records: list[dict[str, Any]]) -> SessionOrigin:
         from reasoningbank.learn.ingest import codex
 
-        return next(filter(None, map(codex.session_of, records)), None)
+        payloads = [record["payload"] for record in records if record.get("type") in ("session_meta", "turn_context")]
+        remotes = (git.get("repository_url") for told in payloads if isinstance(git := told.get("git"), Mapping))
+        return SessionOrigin(
+            session=next(filter(None, map(codex.session_of, records)), path.stem),
+            folder=next((told["cwd"] for told in payloads if isinstance(told.get("cwd"), str)), None),
+            remote=next((address for address in remotes if isinstance(address, str)), None),
+        )
 
-    def remote_of(self, records: list[dict[str, Any]]) -> str | None:
-        told = (record["payload"].get("git") for record in records if record.get("type") == "session_meta")
-        addresses = (git.get("repository_url") for git in told if isinstance(git, Mapping))
-        return next((address for address in addresses if isinstance(address, str)), None)
+
+def _home(places: Places) -> Path:
+    return places.named("CODEX_HOME") or places.home / ".codex"
 
 
 def _trust(path: Path, folder: Path, text: str) -> tuple[bool, str] | None:
@@ -143,7 +144,11 @@ def _settings(path: Path, program: Program, places: Places) -> Target:
         there = toml_text.parse(text)
         return toml_text.without_table(text, ["mcp_servers", NAME]) if NAME in there.get("mcp_servers", {}) else text
 
-    return Target(path=path, holds="MCP server", blank="", add=add, remove=remove)
+    def server_call(text: str) -> list[str] | None:
+        entry = toml_text.parse(text).get("mcp_servers", {}).get(NAME)
+        return [str(entry.get("command", "")), *map(str, entry.get("args", ()))] if isinstance(entry, dict) else None
+
+    return Target(path=path, holds="MCP server", blank="", add=add, remove=remove, server_call=server_call)
 
 
 def _plain(known: object) -> dict[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.agents.events import AFTER_FAILURE, AFTER_TOOL, BEFORE_TOOL, PROMPT
-from reasoningbank.agents.hosts.host import Host, TranscriptReader
+from reasoningbank.agents.hosts.host import Host, SessionOrigin, TranscriptReader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +19,7 @@ _HOOKS = {
     "sessionStart": None,
     "beforeSubmitPrompt": None,
     "preToolUse": _CHANGING,
+    "postToolUse": _CHANGING,
     "postToolUseFailure": _CHANGING,
     "preCompact": None,
     "stop": None,
@@ -55,12 +56,12 @@ class Cursor(Host):
         return {"conversation_id": session, "hook_event_name": "sessionStart", "workspace_roots": [cwd]}
 
     def targets(self, places: Places, program: Program) -> list[Target]:
-        from reasoningbank.agents.install import hooks
-        from reasoningbank.agents.install.targets import ANSWER_S, Target, json_server, server_entry
+        from reasoningbank.agents.install.hooks import Hook, flat
+        from reasoningbank.agents.install.targets import ANSWER_S, hook_entries, json_server, server_entry
 
         folder = (places.project or places.home) / ".cursor"
         wanted = [
-            hooks.Hook(
+            Hook(
                 event=event,
                 command=program.line("hook", self.name, "--event", event),
                 timeout_s=ANSWER_S,
@@ -68,13 +69,7 @@ class Cursor(Host):
             )
             for event, matcher in _HOOKS.items()
         ]
-        added = Target(
-            path=folder / "hooks.json",
-            holds="hooks",
-            blank="{}\n",
-            add=lambda text: hooks.with_entries(text, wanted),
-            remove=hooks.without_entries,
-        )
+        added = hook_entries(folder / "hooks.json", wanted, flat)
         return [added, json_server(folder / "mcp.json", server_entry(program))] if places.server else [added]
 
     @property
@@ -87,12 +82,12 @@ class Cursor(Host):
         root = places.home / ".cursor" / "projects"
         return (path for path in root.glob("*/agent-transcripts/**/*.jsonl") if "subagents" not in path.parts)
 
-    def folder_of(self, records: list[dict[str, Any]]) -> str | None:
-        """The repository that most of the calls name a path of."""
+    def origin_of(self, path: Path, records: list[dict[str, Any]]) -> SessionOrigin:
+        """In the repository that most of the calls name a path of."""
         from collections import Counter
 
-        roots = Counter(root for path in _named_paths(records) if (root := _repository(path)) is not None)
-        return roots.most_common(1)[0][0] if roots else None
+        roots = Counter(root for named in _named_paths(records) if (root := _repository(named)) is not None)
+        return SessionOrigin(session=path.stem, folder=roots.most_common(1)[0][0] if roots else None)
 
 
 def _named_paths(records: list[dict[str, Any]]) -> Iterator[Path]:

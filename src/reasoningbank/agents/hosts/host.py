@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from reasoningbank.agents.events import EVENTS, SESSION_START, TAKE_CONTEXT
+from reasoningbank.agents.events import BEFORE_TOOL, EVENTS, SESSION_START, TAKE_CONTEXT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +32,16 @@ class TranscriptReader(Protocol):
     def episode_of(self, session: str, records: Sequence[Mapping[str, Any]], namespace: str) -> Episode | None: ...
 
 
+class SessionOrigin(NamedTuple):
+    """What a transcript says about its session."""
+
+    session: str
+    folder: str | None
+    """In which the agent worked; None when the transcript does not tell."""
+    remote: str | None = None
+    """The address of its repository, where the transcript tells."""
+
+
 class Host(ABC):
     """A coding agent. The defaults are the forms of Claude Code, which others have taken over."""
 
@@ -47,10 +57,14 @@ class Host(ABC):
     """Whether a hook before a tool may refuse the call, with a reason that the model reads before it goes on."""
     can_ask: ClassVar[bool] = True
     """Whether a hook before a tool may have the user asked, with a reason that the user reads."""
-    reads_context_before_tool: ClassVar[bool] = True
-    """Whether the model is given what a hook says before a tool; it reads that together with the tool's result."""
+    reads_context_at: ClassVar[Sequence[str]] = TAKE_CONTEXT
+    """The events after which the model is given what a hook says; before a tool, it reads that with the result."""
     shows_notices: ClassVar[bool] = True
     """Whether the user sees the line that a hook has for them."""
+
+    @property
+    def reads_context_before_tool(self) -> bool:
+        return BEFORE_TOOL in self.reads_context_at
 
     # ------------------------------------------------------------ hooks
 
@@ -59,10 +73,14 @@ class Host(ABC):
         lowered = named.lower()
         return self.event_names.get(lowered) or next((event for event in EVENTS if event.lower() == lowered), None)
 
+    def in_common_terms(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What it sends to a hook, under the names that Claude Code has for it."""
+        return data
+
     def answer(self, event: str, context: str, notice: str = "") -> dict[str, Any]:
         """What a hook prints: advice only. An empty one prints nothing."""
         told: dict[str, Any] = {}
-        if context and event in TAKE_CONTEXT:
+        if context and event in self.reads_context_at:
             told["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
         if notice:
             told["systemMessage"] = notice
@@ -109,16 +127,12 @@ class Host(ABC):
     def transcripts(self, places: Places) -> Iterable[Path]:
         """The files it left, without those of subagents."""
 
-    def folder_of(self, records: list[dict[str, Any]]) -> str | None:
-        """The folder that it worked in, as the records of a transcript tell."""
-        return next((record["cwd"] for record in records if isinstance(record.get("cwd"), str) and record["cwd"]), None)
-
-    def session_of(self, records: list[dict[str, Any]]) -> str | None:
-        """The id of the session, where the name of the file is not it."""
-        del records
+    def records_of(self, path: Path) -> list[dict[str, Any]] | None:
+        """The records of a transcript that is one text and is written anew each time; None where it grows by lines."""
+        del path
         return None
 
-    def remote_of(self, records: list[dict[str, Any]]) -> str | None:
-        """The address of the repository, where the transcript tells."""
-        del records
-        return None
+    def origin_of(self, path: Path, records: list[dict[str, Any]]) -> SessionOrigin:
+        """What a transcript tells about its session."""
+        told = (record["cwd"] for record in records if isinstance(record.get("cwd"), str) and record["cwd"])
+        return SessionOrigin(session=path.stem, folder=next(told, None))

@@ -81,7 +81,7 @@ def write(changes: Sequence[FileChange], now: float, *, copies: bool = True) -> 
             # What we made alone needs no copy: installing makes it again.
             ours = change.kept is not None or change.text is None
             backup = back_up(change.was, now) if copies and not ours else None
-            replace_file(change.was, change.text, guarded=change.target.guarded)
+            replace_file(change.was, change.text, guarded=change.target.guarded, mode=change.target.mode)
             written.append(Written(change=change, backup=backup))
     except BankError:
         for done in written:
@@ -115,7 +115,8 @@ def _text_before(target: Target, was: Seen) -> tuple[str | None, Path | None]:
     try:
         if was.text == _with_ours(target, ""):
             return None, None
-        return target.remove(was.text), None
+        # Where nothing at all is left, the file was ours.
+        return target.remove(was.text) or None, None
     except InvalidInput as error:
         raise _unusable(target, error) from error
 

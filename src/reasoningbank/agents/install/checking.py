@@ -11,18 +11,19 @@ import shlex
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from reasoningbank.agents.hosts import host_named
-from reasoningbank.agents.install import json_text, toml_text
-from reasoningbank.agents.install.hooks import HOOKS
-from reasoningbank.agents.install.program import NAME, is_ours
+from reasoningbank.agents.install import json_text
+from reasoningbank.agents.install.hooks import HookCall
+from reasoningbank.agents.install.program import NAME
 from reasoningbank.agents.install.targets import Target
 from reasoningbank.agents.install.writing import read_seen
 from reasoningbank.core.errors import BankError, InvalidInput
+from reasoningbank.files import PRIVATE_MODE
 
 MCP_WAIT_S = 20.0
 _PROTOCOL = "2025-06-18"
@@ -49,25 +50,26 @@ def findings(agent: str, targets: Sequence[Target], *, session: str, cwd: Path) 
             )
         except BankError as error:
             yield InstallCheck("fail", str(error))
+    yield from dict.fromkeys(_settings(agent, target, text) for target, text in ours)
     for target, text in ours:
-        yield _settings(agent, target, text)
-        if target.holds == "hooks":
-            yield _hook(agent, text, session, cwd)
-            told = target.trust(text) if target.trust is not None else None
-            if told is not None:
-                yield InstallCheck("ok" if told[0] else "warn", told[1])
-        else:
-            yield _server(agent, target, text, cwd)
+        if target.start_call is not None:
+            yield _hook(agent, target.start_call(text), session, cwd)
+        told = target.trust(text) if target.trust is not None else None
+        if told is not None:
+            yield InstallCheck("ok" if told[0] else "warn", told[1])
+        command = target.server_call(text) if target.server_call is not None else None
+        if command:
+            yield _server(agent, command, cwd)
 
 
 def named_option(targets: Sequence[Target], option: str) -> str | None:
     """What the installed hooks were told by an option, such as the bank to use, if they were told."""
     for target in targets:
         try:
-            found = _start_hook(read_seen(target.path).text) if target.holds == HOOKS else None
-        except (BankError, KeyError, TypeError, AttributeError):
+            found = target.start_call(read_seen(target.path).text) if target.start_call is not None else None
+        except BankError:
             continue
-        words = shlex.split(found[0]) if found is not None else []
+        words = shlex.split(found.command) if found is not None else []
         if option in words[:-1]:
             return words[words.index(option) + 1]
     return None
@@ -81,23 +83,23 @@ def _settings(agent: str, target: Target, text: str) -> InstallCheck:
     if not current:
         hint = f"`{NAME} install {agent}` brings it up to date"
         return InstallCheck("warn", f"{target.holds} in {target.path} differ from this installation's; {hint}.")
-    if target.holds == HOOKS and _has_plugin(text):
+    if target.start_call is not None and _has_plugin(text):
         return InstallCheck(
             "warn", f"hooks in {target.path} run beside those of the plugin: `{NAME} uninstall {agent}`."
         )
-    return InstallCheck("ok", f"{target.holds} in {target.path}")
+    return InstallCheck("ok", f"{target.holds} in {target.path if target.mode == PRIVATE_MODE else target.path.parent}")
 
 
 def _has_plugin(text: str) -> bool:
-    enabled = json_text.parse(text).get("enabledPlugins")
+    """Claude Code's own word for it; other agents' files say nothing of the kind."""
+    enabled = json_text.parse(text).get("enabledPlugins") if text.lstrip().startswith("{") else None
     return isinstance(enabled, dict) and any(on is True and name.startswith(f"{NAME}@") for name, on in enabled.items())
 
 
 # ---------------------------------------------------------------- a hook
 
 
-def _hook(agent: str, text: str, session: str, cwd: Path) -> InstallCheck:
-    found = _start_hook(text)
+def _hook(agent: str, found: HookCall | None, session: str, cwd: Path) -> InstallCheck:
     if found is None:
         return InstallCheck("warn", f"no hook for the start of a session; `{NAME} install {agent}` adds it.")
     command, limit_s = found
@@ -130,18 +132,6 @@ def _problem(agent: str, command: str, done: subprocess.CompletedProcess[bytes])
     return InstallCheck("warn", f"the hook ran, but says: {complaints[-1]}") if complaints else None
 
 
-def _start_hook(text: str) -> tuple[str, float] | None:
-    events = json_text.parse(text)[HOOKS]
-    for event, entries in events.items():
-        if event.lower() != "sessionstart":
-            continue
-        for entry in entries:
-            for call in entry.get(HOOKS, [entry]) if isinstance(entry, Mapping) else ():
-                if isinstance(call, Mapping) and is_ours(call.get("command")):
-                    return str(call["command"]), float(call.get("timeout") or 60)
-    return None
-
-
 def _is_answer(out: bytes) -> bool:
     """Nothing, or an object."""
     try:
@@ -153,8 +143,7 @@ def _is_answer(out: bytes) -> bool:
 # ---------------------------------------------------------------- the MCP server
 
 
-def _server(agent: str, target: Target, text: str, cwd: Path) -> InstallCheck:
-    command = _server_command(target, text)
+def _server(agent: str, command: Sequence[str], cwd: Path) -> InstallCheck:
     began = time.monotonic()
     request = {
         "jsonrpc": "2.0",
@@ -179,14 +168,6 @@ def _server(agent: str, target: Target, text: str, cwd: Path) -> InstallCheck:
         said = complaint.strip().splitlines()[-1] if complaint.strip() else f"nothing within {MCP_WAIT_S:g} s"
         return InstallCheck("fail", f"the MCP server does not answer `initialize`: {said}")
     return InstallCheck("ok", f"the MCP server {name} answers in {time.monotonic() - began:.2f} s")
-
-
-def _server_command(target: Target, text: str) -> list[str]:
-    servers = (
-        toml_text.parse(text)["mcp_servers"] if target.path.suffix == ".toml" else json_text.parse(text)["mcpServers"]
-    )
-    entry = servers[NAME]
-    return [str(entry.get("command", "")), *map(str, entry.get("args", ()))]
 
 
 def _ask_program(command: Sequence[str], line: bytes, cwd: Path) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Hook entries in the settings of Claude Code and Codex, which share a shape, and of Cursor, which has its own.
+"""Hook entries in the settings of coding agents: in groups, as Claude Code has them, or as flat lists, as Cursor has.
 
     {"hooks": {EVENT: [{"matcher": …, "hooks": [{"type": "command", "command": …, "timeout": …}]}]}}
     {"version": 1, "hooks": {EVENT: [{"command": …, "matcher": …, "timeout": …}]}}
@@ -8,8 +8,8 @@ Knows which entries are ours by what they call, whoever installed them. Everythi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from reasoningbank.agents.install.json_text import parse, with_item, with_member, without, without_if_bare
 from reasoningbank.agents.install.program import is_ours
@@ -17,6 +17,8 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
 
 HOOKS = "hooks"
+_COMMANDS = ("command", "bash", "powershell")
+_TIMEOUTS = ("timeout", "timeoutSec")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,14 +32,21 @@ class Hook:
 # ---------------------------------------------------------------- groups of hooks, as Claude Code has them
 
 
-def hook_group(hook: Hook) -> dict[str, Any]:
-    call: dict[str, Any] = {"type": "command", "command": hook.command, "timeout": hook.timeout_s}
+class HookCall(NamedTuple):
+    """What settings say about calling a hook."""
+
+    command: str
+    limit_s: float
+
+
+def hook_group(hook: Hook, per_second: int = 1) -> dict[str, Any]:
+    call: dict[str, Any] = {"type": "command", "command": hook.command, "timeout": hook.timeout_s * per_second}
     return {**({} if hook.matcher is None else {"matcher": hook.matcher}), HOOKS: [call]}
 
 
-def with_groups(text: str, hooks: Sequence[Hook]) -> str:
+def with_groups(text: str, hooks: Sequence[Hook], *, per_second: int = 1) -> str:
     """Exactly these of ours; a text that has them already comes back as it is."""
-    wanted = [(hook.event, hook_group(hook)) for hook in hooks]
+    wanted = [(hook.event, hook_group(hook, per_second)) for hook in hooks]
     there = [(event, group) for event, _, group in _groups(text) if any(map(_calls_us, group[HOOKS]))]
     if _same(there, wanted):
         return text
@@ -76,16 +85,16 @@ def flat(hook: Hook) -> dict[str, Any]:
     return entry if hook.matcher is None else {**entry, "matcher": hook.matcher}
 
 
-def with_entries(text: str, hooks: Sequence[Hook]) -> str:
-    wanted = [(hook.event, flat(hook)) for hook in hooks]
+def with_entries(text: str, hooks: Sequence[Hook], entry: Callable[[Hook], dict[str, Any]] = flat) -> str:
+    wanted = [(hook.event, entry(hook)) for hook in hooks]
     there = [(event, entry) for event, entries in _events(text).items() for entry in entries if _calls_us(entry)]
     if _same(there, wanted):
         return text
     text = without_entries(text)
     if "version" not in parse(text):
         text = with_member(text, ["version"], 1)
-    for event, entry in wanted:
-        text = with_item(text, [HOOKS, event], entry)
+    for event, made in wanted:
+        text = with_item(text, [HOOKS, event], made)
     return text
 
 
@@ -104,6 +113,19 @@ def without_entries(text: str) -> str:
 # ---------------------------------------------------------------- both
 
 
+def start_call(text: str, *, per_second: int = 1) -> HookCall | None:
+    """How these settings call our hook at the start of a session."""
+    for event, entries in _events(text).items():
+        calls = (
+            call for entry in entries for call in (entry.get(HOOKS, [entry]) if isinstance(entry, Mapping) else ())
+        )
+        ours = next(filter(_calls_us, calls), None) if event.lower() == "sessionstart" else None
+        if ours is not None:
+            limit = next((ours[name] for name in _TIMEOUTS if ours.get(name)), 60 * per_second)
+            return HookCall(str(_command(ours)), float(limit) / per_second)
+    return None
+
+
 def _events(text: str) -> dict[str, list[Any]]:
     whole = parse(text)
     if not isinstance(whole, dict):
@@ -118,7 +140,11 @@ def _events(text: str) -> dict[str, list[Any]]:
 
 
 def _calls_us(call: object) -> bool:
-    return isinstance(call, Mapping) and is_ours(call.get("command"))
+    return isinstance(call, Mapping) and is_ours(_command(call))
+
+
+def _command(call: Mapping[str, Any]) -> object:
+    return next((call[name] for name in _COMMANDS if name in call), None)
 
 
 def _same(there: Sequence[tuple[str, Any]], wanted: Sequence[tuple[str, Any]]) -> bool:

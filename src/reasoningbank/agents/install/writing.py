@@ -51,8 +51,8 @@ def read_seen(path: Path) -> Seen:
     return Seen(path=real, data=data)
 
 
-def replace_file(was: Seen, text: str | None, *, guarded: bool = False) -> None:
-    """Put `text` in the place of what was seen; None removes the file."""
+def replace_file(was: Seen, text: str | None, *, guarded: bool = False, mode: int = PRIVATE_MODE) -> None:
+    """Put `text` in the place of what was seen; None removes the file. `mode` is that of a file that is new."""
     try:
         with _guard(was.path) if guarded else nullcontext():
             if (was.path.read_bytes() if was.path.exists() else None) != was.data:
@@ -60,7 +60,7 @@ def replace_file(was: Seen, text: str | None, *, guarded: bool = False) -> None:
             if text is None:
                 was.path.unlink(missing_ok=True)
             else:
-                _put(was, text)
+                _put(was, text, mode)
     except OSError as error:
         raise BankError(f"{was.path} cannot be written: {_reason(error)}.") from error
 
@@ -74,14 +74,14 @@ def put_back(was: Seen) -> None:
             _write(was.path, was.data)
 
 
-def _put(was: Seen, text: str) -> None:
+def _put(was: Seen, text: str, mode: int) -> None:
     was.path.parent.mkdir(parents=True, exist_ok=True)
     bom = _BOM if (was.data or b"").startswith(_BOM.encode()) else ""
-    _write(was.path, (bom + text).encode("utf-8"))
+    _write(was.path, (bom + text).encode("utf-8"), mode)
 
 
-def _write(path: Path, data: bytes) -> None:
-    mode = path.stat().st_mode & 0o7777 if path.exists() else PRIVATE_MODE
+def _write(path: Path, data: bytes, mode: int = PRIVATE_MODE) -> None:
+    mode = path.stat().st_mode & 0o7777 if path.exists() else mode
     draft = path.with_name(f".{path.name}.reasoningbank-{os.getpid()}")
     with whole_file(path, draft=draft) as file:
         file.write(data)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.agents.backfill import Backfilled, BackfillRequest, backfill
-from reasoningbank.agents.hosts import NAMES
+from reasoningbank.agents.hosts import NAMES, full_name
 from reasoningbank.agents.state_dir import place_of
 from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import location_of
@@ -34,7 +34,12 @@ _BEST_SHOWN = 5
 
 def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "agent", nargs="?", default=_EVERY, choices=(*NAMES, _EVERY), help="whose transcripts (default all)"
+        "agent",
+        nargs="?",
+        default=_EVERY,
+        type=full_name,
+        choices=(*NAMES, _EVERY),
+        help="whose transcripts (default all)",
     )
     parser.add_argument(
         "--since", default="4w", metavar="WHEN", help="changed since then: 12h, 7d, 4w (the default) or a date"

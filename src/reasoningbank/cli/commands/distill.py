@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _MOST_WORKERS = 64
 _MOST_NAMED = 10
+_MOST_REASONS = 3
 
 
 def _options(parser: ArgumentParser) -> None:
@@ -146,6 +147,7 @@ def _distill(bank: ReasoningBank, shift: Shift, terminal: Terminal) -> Distilled
 
 def _tell_attempt(attempt: Attempt, terminal: Terminal) -> None:
     learned = figures.counted(len(attempt.memories), "memory", "memories")
+    learned = f"nothing learned. {_reasons(attempt)}" if attempt.left_out else learned
     terminal.tell(f"{attempt.job_id}  {attempt.end}: {plain.one_line(attempt.error) if attempt.error else learned}")
 
 
@@ -163,9 +165,16 @@ def _tell(bank: ReasoningBank, distilled: Distilled, terminal: Terminal) -> None
     terminal.tell(f"{done} distilled; {learned} learned or confirmed (distiller: {bank.learning.distiller}).")
     for attempt in [a for a in distilled.attempts if a.error][:_MOST_NAMED]:
         terminal.tell(f"{attempt.job_id}: {attempt.end}. {plain.one_line(attempt.error)}")
+    for attempt in [a for a in distilled.attempts if a.left_out][:_MOST_NAMED]:
+        terminal.tell(f"{attempt.job_id}: nothing learned. {_reasons(attempt)}")
     if distilled.waiting:
         hint = _hint(bank)
         terminal.tell(f"{figures.counted(distilled.waiting, 'session')} left to distil{hint}.")
+
+
+def _reasons(attempt: Attempt) -> str:
+    told = [f"{plain.one_line(one.what)}: {plain.one_line(one.why)}" for one in attempt.left_out[:_MOST_REASONS]]
+    return "; ".join(told) + "."
 
 
 def _hint(bank: ReasoningBank) -> str:

@@ -29,6 +29,7 @@ from reasoningbank.config import find_settings, from_environment
 from reasoningbank.core.errors import BankError, InvalidInput
 from reasoningbank.core.settings import DEFAULTS, Settings
 from reasoningbank.core.types import EmbedderIdentity
+from reasoningbank.learn.jobs import HOST
 from reasoningbank.location import Location
 from reasoningbank.ports import Check
 from reasoningbank.wiring.backends import backend_of
@@ -38,6 +39,8 @@ PACKAGES = ("apsw", "numpy", "simsimd", "onnxruntime")
 _LITTLE_SPACE = 200_000_000
 _NO_SPACE = 20_000_000
 _FAILED = 1
+_MANY_JOBS = 5
+"""Finished sessions that may wait without anybody being told."""
 
 
 def _options(parser: ArgumentParser) -> None:
@@ -76,6 +79,7 @@ def _checks(args: Namespace) -> Iterator[Check]:
                 yield backend.integrity(location)
                 yield _index(status, damaged)
                 yield Check.ok("secrets", status.scrubbing)
+                yield from _jobs(status)
                 identity = status.embedder
     settings, configuration = _configuration(args, location)
     yield from configuration
@@ -131,6 +135,28 @@ def _agents(location: Location) -> Iterator[Check]:
         if location.state is not None:
             # A hook that had something to say has noted so; this session is none.
             place_of(location).session_log(agent, session).unlink(missing_ok=True)
+
+
+def _jobs(status: Status) -> Iterator[Check]:
+    """Finished sessions that pile up, and what clears them."""
+    waiting, dead = status.jobs.get("waiting", 0), status.jobs.get("dead", 0)
+    if waiting >= _MANY_JOBS:
+        wait = f"{figures.counted(waiting, 'session waits', 'sessions wait')} to be distilled"
+        if status.distiller == HOST:
+            here = f"REASONINGBANK_DISTILLER=offline {PROGRAM} distill"
+            asked = "tell it to work off its reasoningbank jobs"
+            yield Check.warn("jobs", f"{wait} by your agent, which was asked once: {asked}, or `{here}` does it here.")
+        elif status.distiller == "none":
+            yield Check.warn("jobs", f"{wait}, and the distiller is none; another one in the settings works them off.")
+        else:
+            yield Check.warn("jobs", f"{wait}: `{PROGRAM} distill` works them off now.")
+    if dead:
+        given_up = figures.counted(dead, "job was", "jobs were")
+        yield Check.warn(
+            "jobs",
+            f"{given_up} given up: `{PROGRAM} jobs list --state dead` says why, "
+            f"`{PROGRAM} jobs retry --dead` tries again.",
+        )
 
 
 # ---------------------------------------------------------------- the installation

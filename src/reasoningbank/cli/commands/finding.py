@@ -15,10 +15,11 @@ from reasoningbank.cli.command import Command
 from reasoningbank.cli.commands.storing import text_or_stdin
 from reasoningbank.cli.indexing import index_before
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.confidence import LEAST_SHOWN
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Scope
-from reasoningbank.recall.query import ANY, DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, Query, SearchResult, validate
+from reasoningbank.recall.query import ANY, DEFAULT_LIMIT, Query, SearchResult, validate
 
 PROFILES = ("balanced", "four-factor", "semantic", "boosted")
 """Named here too, since the ranking imports numpy and help must not; a test holds them together."""
@@ -73,7 +74,7 @@ def _add_filters(parser: ArgumentParser) -> None:
         "--min-confidence",
         type=float,
         metavar="0..1",
-        help=f"default {DEFAULT_MIN_CONFIDENCE}, or as configured",
+        help=f"default {LEAST_SHOWN}, or as configured",
     )
     parser.add_argument("--tag", metavar="T", action="append", default=[], help="only with this tag; may be repeated")
     parser.add_argument("--agent", metavar="NAME")

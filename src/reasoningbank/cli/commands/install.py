@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
-from reasoningbank.agents.hosts import NAMES, host_named
+from reasoningbank.agents.hosts import NAMES, full_name, host_named
 from reasoningbank.agents.install.changing import FileChange, Written, installing, uninstalling, write
 from reasoningbank.agents.install.targets import Target
 from reasoningbank.agents.state_dir import make_room
@@ -30,7 +30,7 @@ _SHARED = "These settings name a path of this machine: do not commit them, or pu
 
 
 def _options(parser: ArgumentParser) -> None:
-    parser.add_argument("agents", metavar="AGENT", nargs="+", choices=NAMES, help=", ".join(NAMES))
+    parser.add_argument("agents", metavar="AGENT", nargs="+", type=full_name, choices=NAMES, help=", ".join(NAMES))
     add_scope(parser)
     parser.add_argument("--dry-run", action="store_true", help="show the change, and write nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask")

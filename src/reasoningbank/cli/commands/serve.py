@@ -12,6 +12,7 @@ from reasoningbank.cli import figures
 from reasoningbank.cli.banks import OpenedBank, open_bank
 from reasoningbank.cli.command import Command, add_policy
 from reasoningbank.cli.terminal import Terminal
+from reasoningbank.config import named_namespace
 from reasoningbank.core.errors import InvalidInput, MissingExtra
 from reasoningbank.core.frozen import replace
 
@@ -96,7 +97,7 @@ def _serve_http(args: Namespace, terminal: Terminal) -> int:
     ):
         bank = found.bank
         options = replace(asked, staffing=_staffing(args, found))
-        mounted, lifespan = _mcp_app(bank)
+        mounted, lifespan = _mcp_app(bank, names_project=bool(args.namespace or named_namespace()))
         service = service_for(bank, options, sock, mounted)
         address = address_of(options, sock)
 
@@ -151,7 +152,7 @@ def _staffing(args: Namespace, found: OpenedBank) -> Any:
     return Staffing(workers=_workers(args, found), batch=batch, consolidates=not args.no_consolidate)
 
 
-def _mcp_app(bank: Any) -> tuple[dict[str, Any], Any]:
+def _mcp_app(bank: Any, *, names_project: bool) -> tuple[dict[str, Any], Any]:
     """MCP over HTTP at /mcp, where its library is installed."""
     if find_spec("mcp") is None:
         return {}, None
@@ -164,6 +165,8 @@ def _mcp_app(bank: Any) -> tuple[dict[str, Any], Any]:
         # Both headers are checked before a request comes this far.
         allowed_hosts=None,
         search=bank.settings.search,
+        distiller=bank.learning.distiller,
+        names_project=names_project,
     )
     return {"/mcp": made}, made
 

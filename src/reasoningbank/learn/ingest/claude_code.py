@@ -19,6 +19,7 @@ from reasoningbank.learn.ingest.text import (
     goal_of_call,
     injected_out,
     is_own,
+    is_refusal,
     moment_of,
     own_words_out,
     plain,
@@ -154,8 +155,9 @@ def _take_block(
         tool = str(block.get("name") or "tool")
         calls[str(block.get("id"))] = (tool, action_of(tool, block.get("input")), goal_of_call(block.get("input")))
     elif block.get("type") == "tool_result":
-        ok = False if block.get("is_error") else None
-        results[str(block.get("tool_use_id"))] = (injected_out(plain(block.get("content"))), ok)
+        text, ok = plain(block.get("content")), False if block.get("is_error") else None
+        if not is_refusal(text):
+            results[str(block.get("tool_use_id"))] = (injected_out(text), ok)
 
 
 def _steps(

@@ -23,7 +23,7 @@ _TOOLS = {"Add": "Write", "Update": "Edit", "Delete": "Delete"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileEdit:
+class PatchedFile:
     path: str
     tool: str
     """As Claude Code calls what does the same: Edit, Write; or Delete."""
@@ -49,14 +49,14 @@ def patch_in(text: object) -> str:
     return found[1] if found else ""
 
 
-def edits_in(patch: str) -> list[FileEdit]:
+def edits_in(patch: str) -> list[PatchedFile]:
     """The edits of a patch, one for each file."""
     edits = []
     for kind, path, lines in _files(patch):
         kept = [line for line in lines if line[:1] in " +-" or not line]
         old = "\n".join(line[1:] for line in kept if line[:1] != "+")
         new = "\n".join(line[1:] for line in kept if line[:1] != "-")
-        edits.append(FileEdit(path=path, tool=_TOOLS[kind], old=old, new=new))
+        edits.append(PatchedFile(path=path, tool=_TOOLS[kind], old=old, new=new))
     return edits
 
 

@@ -14,11 +14,15 @@ from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.learning import Episode
 from reasoningbank.learn.ingest import (
     claude_code,
+    cline,
     codex,
+    copilot_cli,
+    gemini_cli,
     intercode,
     messages,
     otel_spans,
     plain,
+    qwen_code,
     react,
     swe_agent,
     tau,
@@ -27,7 +31,12 @@ from reasoningbank.learn.ingest.files import parts_known, values_in
 from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 TABLE: tuple[TranscriptFormat, ...] = (
+    # It has the envelope of Claude Code, which would take it for its own.
+    qwen_code.FORMAT,
     claude_code.FORMAT,
+    gemini_cli.FORMAT,
+    copilot_cli.FORMAT,
+    cline.FORMAT,
     codex.FORMAT,
     *tau.FORMATS,
     intercode.FORMAT,

@@ -18,6 +18,8 @@ from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.patterns import pattern
 from reasoningbank.recall.render import HEADING
 
+HELD_BACK = "Held back once"
+"""Opens what a hook says when it refuses a call, and is all that is left of it: the call was never made."""
 LONGEST_LINE_BYTES = 32_000_000
 LONGEST_TEXT_CHARS = 200_000
 LONGEST_GOAL_CHARS = 200
@@ -28,15 +30,22 @@ _STATEMENT = pattern(
     r"\s*(?:select|insert|update|delete|create|drop|alter|show|describe|pragma|explain|with)\b", re.IGNORECASE
 )
 _SHELLS = ("bash", "sh", "zsh", "powershell", "pwsh", "cmd")
-_OWN_TOOL = pattern(r"(?:^|__)reasoningbank|(?:^|__)memory_(?:search|record|feedback|outcome|get|consolidate)$")
+_OWN_TOOL = pattern(r"(?:^|_)reasoningbank|(?:^|__)memory_(?:search|record|feedback|outcome|get|consolidate)$")
 _OWN_COMMAND = pattern(r"\s*(?:\S*/)?(?:reasoningbank|rbank)\s")
+# Some agents write the marks of what a hook says as `&lt;reasoningbank&gt;`.
 _INJECTED = pattern(
-    r"<(system-reminder|task-notification|reasoningbank|reasoningbank-memory)\b[^>]*>.*?</\1>|"
+    r"(?:<|&lt;)(system-reminder|system_reminder|hook_context|task-notification|reasoningbank|reasoningbank-memory)\b"
+    r"[^>]*?(?:>|&gt;).*?(?:<|&lt;)/\1(?:>|&gt;)|"
     + re.escape(HEADING)
     + r"(?:\s*\n\[[A-Z]+\][^\n]*(?:\n(?!\s*\n)[^\n]*)*)*",
     re.DOTALL,
 )
 
+_REFUSED = pattern(
+    r"\s*(?:Tool execution blocked|Denied by preToolUse hook|\w+(?: call)? blocked by PreToolUse hook"
+    r"|(?:Hook )?PreToolUse:\S+ (?:hook )?(?:error|denied))\b"
+)
+_LONGEST_PREFIX_CHARS = 80
 _PRIVATE = pattern(r"<private\b[^>]*>(.*?)(?:</private\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -111,9 +120,16 @@ def injected_out(text: str) -> str:
 
     For what tools return and agents say: a file that only mentions the private mark has nothing to hide.
     """
-    if "<" not in text and HEADING not in text:
+    if "<" not in text and "&lt;" not in text and HEADING not in text:
         return text.strip()
-    return _INJECTED.sub("", text).strip()
+    return _INJECTED.sub(lambda ours: HELD_BACK if HELD_BACK in ours[0] else "", text).strip()
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a result only says why a hook, ours or another, held the call back: it was never made."""
+    if _REFUSED.match(text) is not None:
+        return True
+    return HELD_BACK in text and len(injected_out(text)) <= _LONGEST_PREFIX_CHARS
 
 
 def words_of(role: str, text: str) -> str:

@@ -21,12 +21,14 @@ _FLAG = pattern(
     r"|disable-\S+"
     r"|max-warnings\S*|noEmitOnError\S*|noCheck|skipLibCheck|nodeps|no-?warn\S*|ignore=\S+|tls-?verify=false"
     r"|hard)(?:=.*)?"
-    r"|-D(?:maven\.test\.)?skip\S*|-DskipTests\S*|-Dmaven\.test\.failure\.ignore\S*|-x(?:test|check)"
+    r"|--(?:update-?[Ss]napshots?|snapshot-update|updateSnapshot)|-D(?:maven\.test\.)?skip\S*|-DskipTests\S*|-Dmaven\.test\.failure\.ignore\S*|-x(?:test|check)"
 )
-_FORCES_BY_F = pattern(
-    r"git\b.*|rm|mv|cp|ln|unlink|npm\b.*|yarn\b.*|apt\b.*|docker (?:rmi?|system|image|volume|container)"
-)
-_UNSAFE_BY_K = pattern(r"curl|wget")
+_UNSAFE_BY_LETTER = {
+    "-f": pattern(r"git\b.*|rm|mv|cp|ln|unlink|npm\b.*|yarn\b.*|apt\b.*|docker (?:rmi?|system|image|volume|container)"),
+    "-k": pattern(r"curl|wget"),
+    "-u": pattern(r"jest|vitest|playwright|(?:npm|pnpm|yarn)(?: run)? test\S*"),
+}
+"""Letters that force, trust or overwrite what was expected, and in which programs."""
 LONGEST_READ_CHARS = 2_000
 _SETTING = pattern(
     r"(?:SKIP|HUSKY|NODE_TLS_REJECT_UNAUTHORIZED|GIT_SSL_NO_VERIFY|PYTHONHTTPSVERIFY|PRE_COMMIT_ALLOW_NO_CONFIG"
@@ -82,8 +84,9 @@ def bypass_in(failing: str, working: str) -> str:
 
 
 def _is_forcing(word: str, program: str) -> bool:
-    if word in ("-f", "-k"):
-        return (_FORCES_BY_F if word == "-f" else _UNSAFE_BY_K).fullmatch(program) is not None
+    unsafe = _UNSAFE_BY_LETTER.get(word)
+    if unsafe is not None:
+        return unsafe.fullmatch(program) is not None
     return _FLAG.fullmatch(word) is not None
 
 

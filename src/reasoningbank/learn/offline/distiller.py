@@ -1,8 +1,10 @@
 """Distils lessons without a model.
 
     facts      what there is and how it is named            one growing memory a place
+    solved     the task was done: how                       one a task, or a way of calling
     fixes      it failed, this change made it work          one a kind of failure
     remedies   it failed, this was done first, it worked
+    code_fixes it failed, the code was changed, it worked
     warnings   it failed again and again                    and another way got there
 
 Knows in which order they matter when a session taught more than may be kept. Each of them has a file of its own.
@@ -12,20 +14,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.learning import (
     MOST_CONTRAST_LESSONS,
     MOST_LESSONS,
+    SOLVED,
     Episode,
+    LeftOut,
     Lesson,
     Verdict,
     VerdictOutcome,
 )
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline import facts, failure_kind, fixes, remedies, warnings
+from reasoningbank.learn.offline import facts, failure_kind, fixes, solved, warnings
 from reasoningbank.learn.offline.failure_kind import is_failure, message
+from reasoningbank.learn.offline.mending import find_mendings
 from reasoningbank.learn.offline.places import read
-from reasoningbank.learn.offline.words import all_words
+from reasoningbank.learn.offline.spelling import plain_steps
+from reasoningbank.learn.offline.survey import survey
+from reasoningbank.learn.offline.words import all_words, called_tool
 from reasoningbank.ports import Reader
 
 
@@ -38,21 +46,29 @@ class OfflineDistiller:
         return "offline"
 
     def distill(self, episode: Episode, verdict: Verdict) -> Sequence[Lesson]:
+        episode = replace(episode, steps=plain_steps(episode.steps))
         steps = episode.steps
-        fact = facts.fact(steps)
+        surveyed = survey(steps)
+        fact = facts.fact(surveyed) if surveyed else None
         names = _names(fact)
         if fact is not None:
             guesses = [step for step in steps if is_failure(step) and fixes.guessed_name(step, names)]
             fact = facts.with_guesses(fact, [quote(message(step.result), step.action, 100) for step in guesses])
-        mended = fixes.fixes(steps, names)
-        found: list[Lesson] = [fact] if fact else []
-        found += [fixes.lesson_of(fix, steps, episode.task) for fix in mended]
-        healed = remedies.remedies(steps)
-        found += [remedies.lesson_of(remedy, steps, episode.task) for remedy in healed]
+        mended = find_mendings(steps, names, episode.task)
+        told = [number for number in surveyed.numbers if not called_tool(steps[number].action)] if surveyed else []
+        way = solved.solution(episode, verdict, told)
+        found: list[Lesson] = [*([fact] if fact else []), *([way] if way else []), *mended.lessons]
         if verdict.outcome is not VerdictOutcome.SUCCESS:
-            known = {fix.kind for fix in mended} | {remedy.kind for remedy in healed}
-            found += [warnings.lesson_of(group, steps) for group in warnings.repeated_failures(steps, known, names)]
+            repeated = warnings.repeated_failures(steps, mended.kinds, names)
+            found += [warnings.lesson_of(group, steps) for group in repeated]
         return found[: self._most]
+
+    def left_out(self, episode: Episode) -> Sequence[LeftOut]:
+        """What looked like a lesson in it and is none, and why."""
+        steps = plain_steps(episode.steps)
+        surveyed = survey(steps)
+        names = _names(facts.fact(surveyed) if surveyed else None)
+        return find_mendings(steps, names, episode.task).left_out
 
     def contrast(self, episodes: Sequence[tuple[Episode, Verdict]]) -> Sequence[Lesson]:
         """Runs that went well first: what they teach, then what the others warn of."""
@@ -74,6 +90,8 @@ class OfflineDistiller:
                 return facts.merge(known, lesson)
             case failure_kind.FIX:
                 return fixes.merge(known, lesson)
+            case _ if lesson.kind == SOLVED:
+                return solved.merge(known, lesson)
             case warnings.WARNING:
                 return warnings.merge(known, lesson)
             case _:

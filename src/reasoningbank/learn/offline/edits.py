@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.core.patterns import pattern
+from reasoningbank.learn.ingest import patches
 from reasoningbank.learn.offline.words import arguments
 
 MOST_LINES = 400
@@ -23,7 +24,6 @@ _OLD = ("old_string", "oldString", "old_str", "oldText", "old_text", "search")
 _NEW = ("new_string", "newString", "new_str", "newText", "new_text", "replace", "insert_text")
 _WHOLE = ("content", "contents", "file_text", "text", "new_source")
 _WRITES = pattern(r"(?i)write|create|edit|replace|patch|insert|save")
-_FILE_OF_PATCH = pattern(r"\*\*\* (Add|Update|Delete) File: (.{1,300})")
 _FILE_OF_DIFF = pattern(r"\+\+\+ (?:b/)?(\S{1,300})")
 _BLOCK = pattern(
     r"(?s)(?:<<<<<<<|-------) SEARCH\r?\n(.*?)\r?\n?=======\r?\n(.*?)\r?\n?(?:>>>>>>>|\+\+\+\+\+\+\+) REPLACE"
@@ -35,7 +35,7 @@ _SED = pattern(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileEdit:
+class EditedLines:
     path: str
     removed: tuple[str, ...]
     added: tuple[str, ...]
@@ -44,28 +44,28 @@ class FileEdit:
 
 
 @lru_cache(maxsize=512)
-def _edits_in(action: str) -> tuple[FileEdit, ...]:
+def _edits_in(action: str) -> tuple[EditedLines, ...]:
     return tuple(_read(action))
 
 
-def edits_in(step: EpisodeStep) -> tuple[FileEdit, ...]:
+def edits_in(step: EpisodeStep) -> tuple[EditedLines, ...]:
     """What a step changed in files; nothing where it is no edit or failed."""
     if step.ok is False or len(step.action) > LONGEST_READ_CHARS:
         return ()
     return _edits_in(step.action)
 
 
-def _read(action: str) -> Iterator[FileEdit]:
+def _read(action: str) -> Iterator[EditedLines]:
     start = action.find("*** Begin Patch")
     if start >= 0:
-        yield from _of_patch(_unescaped(action[start:]).splitlines())
+        yield from _of_patch(_unescaped(action[start:]))
         return
     given = arguments(action)
     if given is not None:
         yield from _of_call(action.split("(", 1)[0], given)
         return
     for _, _, old, new, path in _SED.findall(action):
-        yield FileEdit(path=path, removed=(old,), added=(new,))
+        yield EditedLines(path=path, removed=(old,), added=(new,))
 
 
 def _unescaped(text: str) -> str:
@@ -76,13 +76,13 @@ def _unescaped(text: str) -> str:
     )
 
 
-def _of_call(tool: str, given: Mapping[str, object]) -> Iterator[FileEdit]:
+def _of_call(tool: str, given: Mapping[str, object]) -> Iterator[EditedLines]:
     path = next((value for name in _PATHS if isinstance(value := given.get(name), str)), "")
     patch = next(
         (value for name in ("patch", "diff", "input", "patchText") if isinstance(value := given.get(name), str)), ""
     )
     if "*** Begin Patch" in patch:
-        yield from _of_patch(patch.splitlines())
+        yield from _of_patch(patch)
     elif "SEARCH" in patch:
         yield from (_changed(path, old, new) for old, new in _BLOCK.findall(patch))
     elif patch.startswith(("---", "diff ", "@@")):
@@ -98,14 +98,14 @@ def _of_call(tool: str, given: Mapping[str, object]) -> Iterator[FileEdit]:
             yield _changed(path, old or "", new)
     whole = _first(given, _WHOLE)
     if whole is not None and _first(given, _OLD) is None and _WRITES.search(tool):
-        yield FileEdit(path=path, removed=(), added=tuple(whole.splitlines()[:MOST_LINES]), is_new=True)
+        yield EditedLines(path=path, removed=(), added=tuple(whole.splitlines()[:MOST_LINES]), is_new=True)
 
 
 def _first(given: Mapping[str, object], names: Sequence[str]) -> str | None:
     return next((value for name in names if isinstance(value := given.get(name), str)), None)
 
 
-def _changed(path: str, old: str, new: str) -> FileEdit:
+def _changed(path: str, old: str, new: str) -> EditedLines:
     """The lines that really differ."""
     before, after = old.splitlines()[:MOST_LINES], new.splitlines()[:MOST_LINES]
     removed: list[str] = []
@@ -114,34 +114,22 @@ def _changed(path: str, old: str, new: str) -> FileEdit:
         if tag != "equal":
             removed += before[i1:i2]
             added += after[j1:j2]
-    return FileEdit(path=path, removed=_telling(removed), added=_telling(added))
+    return EditedLines(path=path, removed=_telling(removed), added=_telling(added))
 
 
 def _telling(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(line for line in lines if line.strip())
 
 
-def _of_patch(lines: Sequence[str]) -> Iterator[FileEdit]:
-    path, is_new = "", False
-    removed: list[str] = []
-    added: list[str] = []
-    for line in lines:
-        header = _FILE_OF_PATCH.match(line)
-        if header or line.startswith("*** End Patch"):
-            if path and (removed or added):
-                yield FileEdit(path=path, removed=_telling(removed), added=_telling(added), is_new=is_new)
-            path, is_new = (header[2].strip(), header[1] == "Add") if header else ("", False)
-            removed, added = [], []
-        elif line.startswith("-"):
-            removed.append(line[1:])
-        elif line.startswith("+"):
-            added.append(line[1:])
+def _of_patch(patch: str) -> Iterator[EditedLines]:
+    for edit in patches.edits_in(patches.patch_in(patch)):
+        yield replace(_changed(edit.path, edit.old, edit.new), is_new=edit.tool == "Write")
 
 
-def _of_diff(lines: Sequence[str], path: str) -> Iterator[FileEdit]:
+def _of_diff(lines: Sequence[str], path: str) -> Iterator[EditedLines]:
     named = next((match[1] for line in lines if (match := _FILE_OF_DIFF.match(line))), path)
     body = [line for line in lines if not re.match(r"(?:---|\+\+\+|diff |index |@@)", line)]
     removed = [line[1:] for line in body if line.startswith("-")]
     added = [line[1:] for line in body if line.startswith("+")]
     if named and (removed or added):
-        yield FileEdit(path=named, removed=_telling(removed), added=_telling(added))
+        yield _changed(named, "\n".join(removed), "\n".join(added))

@@ -33,9 +33,12 @@ _GUTTERS = (
     pattern(r"\d{1,4}\.\d{2,4} (?=\S)"),
     pattern(r"[│╷╵┃|] ?"),
     pattern(r"##\[error\]|::error(?: [^:]{0,200})?::"),
-    pattern(r"(?:\[ERROR\]|ERROR(?= [A-Z\d])|➤ YN\d+: ?[│┌└]?|[✖✗✘×❌] (?=\S)|\[[a-z][\w:-]{1,30}\]:? (?=[A-Z]))\s*"),
+    pattern(
+        r"(?:\[(?:ERROR|error)\]|ERROR(?= [A-Z\d])|➤ YN\d+: ?[│┌└]?|[✖✗✘×❌] (?=\S)"
+        r"|\[[a-z][\w:-]{1,30}\]:? (?=[A-Z]))\s*"
+    ),
     pattern(r"npm (?:error|ERR!) ?"),
-    pattern(r"PHP (?=(?:Fatal|Parse|Warning))|(?:Fatal|Parse|Recoverable fatal) error: {1,4}(?:Uncaught )?(?=\S)"),
+    pattern(r"(?:PHP )?(?:Fatal|Parse|Recoverable fatal) error: {1,4}(?:Uncaught )?(?:Error: )?(?=\S)"),
     pattern(r"\*\* \((?=\w+Error\))"),
 )
 _LOG_FIELDS = pattern(r'time="[^"]{0,60}" level=(\w+) msg="((?:\\.|[^"\\]){0,400})"')
@@ -45,6 +48,7 @@ _PLACE = pattern(
     r"(?:\(\d+(?:,\d+)?\)|:\[\d+,\d+\]|:\d+(?::\d+)?|:\(\.\w+[^)\s]{0,20}\)| ?(?=: error ))\s*(?::|-|(?<=\d) "
     r"|(?<=\])) *(?=\S)"
 )
+_TAIL = pattern(r"(?: in (?:[A-Za-z]:)?/\S+(?::\d+| on line \d+)| \[/\S+\.\w+proj\])$")
 _ERROR_WORD = pattern(r"(?:fatal |build |internal compiler )?error(?:\s*:|(?= [A-Z]{1,4}\d))\s*", re.IGNORECASE)
 _SPEAKER = pattern(r"[\w./-]{1,60}(?:\[\d+\])?:(?:[\w./-]{1,80}:\d+:)? (?=(?:fatal |parse )?(?:error|ERROR|\*\*\*)\b)")
 
@@ -75,7 +79,7 @@ _COMPLAINS = pattern(
     r"|conflict"
     r"|unsupported|unrecogni[sz]ed|required|requires|unhealthy|pending|mismatch|duplicate|segmentation fault"
     r"|killed|aborted"
-    r"|out of memory|HTTP [45]\d\d|not|no)\b|\.{4,}Failed",
+    r"|out of memory|HTTP [45]\d\d|(?:format|internal|parse) error|not|no)\b|\.{4,}Failed",
     re.IGNORECASE,
 )
 _SAYS_LITTLE = pattern(
@@ -232,6 +236,9 @@ def _with_what_follows(lines: Sequence[tuple[str, bool]], number: int) -> str:
     panic = _PANIC.match(line)
     if panic:
         return panic[1] or (lines[number + 1][0] if number + 1 < len(lines) else line)
+    if line.endswith("cannot find symbol"):
+        symbol = next((text for text, _ in lines[number + 1 : number + 6] if text.startswith("symbol:")), "")
+        return f"{line}: {symbol.removeprefix('symbol:').strip()}" if symbol else line
     announces = line.endswith(":") or (_EXCEPTION.match(line) is not None and ":" not in line.replace("::", ""))
     if announces and number + 1 < len(lines):
         after = lines[number + 1][0]
@@ -255,7 +262,7 @@ def _plain(line: str) -> str:
     words = _JSON_WORDS.search(line)
     if words:
         return words[1]
-    whole = line
+    line = whole = _TAIL.sub("", line)
     for prefix in (_SPEAKER, _PLACE, _ESLINT, _RUBY):
         cut = prefix.match(line)
         if cut and cut.end() < len(line):

@@ -15,7 +15,6 @@ from reasoningbank.core.learning import (
     LONGEST_LESSON_CONTENT_CHARS,
     LONGEST_LESSON_DESCRIPTION_CHARS,
     LONGEST_LESSON_TITLE_CHARS,
-    EpisodeStep,
     Lesson,
 )
 from reasoningbank.core.types import Memory, Outcome, State
@@ -29,7 +28,7 @@ from reasoningbank.learn.offline.places import (
     kinship,
     read,
 )
-from reasoningbank.learn.offline.survey import survey
+from reasoningbank.learn.offline.survey import Survey
 from reasoningbank.learn.offline.words import clip_line
 from reasoningbank.ports import Reader
 
@@ -41,11 +40,8 @@ _MOST_PLACES = 1_024
 _MOST_PARTS = 60
 
 
-def fact(steps: Sequence[EpisodeStep]) -> Lesson | None:
+def fact(found: Survey) -> Lesson:
     """One lesson with everything that the session learned about its place."""
-    found = survey(steps)
-    if found is None:
-        return None
     place = ListedPlace(things={name: parts[:_MOST_PARTS] for name, parts in found.things.items()})
     said = clip_line(
         f"Use these names instead of guessing. Told by {'; '.join(found.ways)}.", LONGEST_LESSON_DESCRIPTION_CHARS

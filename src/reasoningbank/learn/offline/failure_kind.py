@@ -93,14 +93,27 @@ def quote_output(said: str, own: str) -> str:
 
 
 def quote_report(said: str, own: str, limit_chars: int) -> str:
-    """As much of a message as reads like a report: all of it, its first clause, or the name of the exception."""
-    whole = quote(said, own, limit_chars)
-    if whole or is_disguised(said):
-        return whole
+    """As much of a message as reads like a report: all of it, its cause, its first clause, or the exception's name."""
     name = _EXCEPTION_NAME.match(said)
-    clause = "" if instructs(said) else _CLAUSE_ENDS.split(said, maxsplit=1)[0]
+    told = instructs(said) or is_disguised(said)
+    cause = "" if name or told else _cause_in(said, limit_chars)
+    whole = (quote(cause, own, limit_chars) if len(said) > limit_chars else "") or quote(said, own, limit_chars)
+    if whole or told:
+        return whole or (quote(name.group().rpartition(".")[2], own, limit_chars) if name else "")
+    clause = _CLAUSE_ENDS.split(said, maxsplit=1)[0]
     short = quote(clause, own, limit_chars) if len(clause) >= SHORTEST_CLAUSE_CHARS else ""
-    return short or (quote(name.group().rpartition(".")[2], own, limit_chars) if name else "")
+    return (
+        short
+        or quote(cause, own, limit_chars)
+        or (quote(name.group().rpartition(".")[2], own, limit_chars) if name else "")
+    )
+
+
+def _cause_in(said: str, limit_chars: int) -> str:
+    """The end of a message that names one cause after the other, as long as there is room for."""
+    parts = said.split(": ")
+    ends = [": ".join(parts[at:]) for at in range(1, len(parts))]
+    return next((end for end in ends if SHORTEST_CLAUSE_CHARS <= len(end) <= limit_chars), "")
 
 
 def in_room(text: str, limit_chars: int) -> str:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 
-from reasoningbank.core.commands import commands_in, tidy_line
+from reasoningbank.core.commands import does_the_same, tidy_line
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import (
     LONGEST_LESSON_DESCRIPTION_CHARS,
@@ -21,12 +21,10 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline.bypasses import bypass_in
-from reasoningbank.learn.offline.edits import edits_in
+from reasoningbank.learn.offline.changed_command import quoted_words, why_no_fix
 from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output
-from reasoningbank.learn.offline.lookups import is_lookup, is_probe, is_refused_option
+from reasoningbank.learn.offline.general import impersonal
 from reasoningbank.learn.offline.trouble import goal_of, trouble_of
-from reasoningbank.learn.offline.typos import are_typos
 from reasoningbank.learn.offline.words import (
     all_words,
     arguments,
@@ -45,6 +43,8 @@ LEAST_ALIKE_OTHERWISE = 0.75
 MOST_CHANGED = 0.5
 """Of an action: beyond, it is another action, and which of the changes mattered cannot be told."""
 MOST_CHANGES = 3
+LONGEST_WHOLE_CHARS = 60
+"""Lines up to here are told whole where they differ in several places."""
 FEW_CHARS = 40
 """So much may change in the shortest action."""
 LONGEST_ADDED_CHARS = 120
@@ -54,18 +54,16 @@ _LONGEST_COMPARED_CHARS = 2_000
 MOST_COMPARISONS = 50_000
 """Of a token of one action with the same of another."""
 _LONGEST_LEFT_OUT_CHARS = 100
-_SELECT = frozenset(
-    {"-k", "-m", "-t", "--", "--deselect", "--testNamePattern", "--tests", "-run", "--filter", "--grep", "-g"}
-)
-"""Options that choose what is run."""
 _CHANGE = "The change: "
 _RULE = re.compile(
     r"\b(?:should|must|only|required?|needs?|cannot|can't|may not|not allowed|at least|at most)\b", re.IGNORECASE
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
-_TOKEN = re.compile(r"-{0,2}\w+(?:-\w+)*|[^\w\s]")
-_QUOTED = re.compile(r"['\"`‘“]([^'\"`’”\n]{1,120})['\"`’”]")
+_TOKEN = re.compile(
+    r"(?:~|\.{1,2})?/?(?:[\w.-]{1,80}/){1,20}[\w.*-]*|\.{1,2}/[\w.-]+|-{0,2}\w+(?:[-:]\w+)*(?:=(?=\w))?|[^\w\s]"
+)
+_HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,81 +90,36 @@ def find_fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix 
     for number, step in enumerate(steps):
         if not is_failure(step) or guessed_name(step, names):
             continue
-        later = _success_of(steps, number)
+        later = None if _worked_again(steps, number) else _success_of(steps, number)
         if later is None:
             continue
         said = message(step.result)
         change = _change(step.action, steps[later].action, said, names)
-        why = "what changed is too much, or only a name" if not change else _why_not(steps, number, later, said)
+        why = why_no_fix(steps, number, later, said) or ("" if change else "what changed is too much, or only a name")
         if why:
             found.setdefault(kind(said), LeftOut(what=clip_line(step.action, _LONGEST_LEFT_OUT_CHARS), why=why))
             continue
-        local = bool(_quoted_words(step) & all_words(step.action))
+        local = bool(quoted_words(step) & all_words(step.action))
         found[kind(said)] = Fix(failure=number, success=later, said=said, kind=kind(said), change=change, local=local)
     return list(found.values())
 
 
-def _why_not(steps: Sequence[EpisodeStep], failure: int, success: int, said: str) -> str:
-    """Why a change that was followed by success teaches nothing; "" when it does."""
-    wrong, right = steps[failure].action, steps[success].action
-    if (is_lookup(wrong) and not is_refused_option(said)) or is_probe(wrong):
-        return "a look-up that missed"
-    if called_tool(wrong):
-        return ""
-    bypass = bypass_in(wrong, right)
-    if bypass:
-        return f"it got past a check with `{bypass}`"
-    if are_typos(_swapped_words(wrong, right)):
-        return "a typo"
-    named = _quoted_words(steps[failure]) | all_words(said)
-    if _was_edited(steps[failure + 1 : success]) and not named & (all_words(wrong) - all_words(right)):
-        return "the code was edited in between"
-    return "something else was run" if _only_runs_another(wrong, right, named) else ""
-
-
-def _was_edited(steps: Sequence[EpisodeStep]) -> bool:
-    return any(edits_in(step) for step in steps)
-
-
-def _swapped_words(wrong: str, right: str) -> Iterator[tuple[str, str]]:
-    """The words of a line that another one stands in the place of; a word that is only there in one of them is none."""
-    before, after = list(_line_words(wrong)), list(_line_words(right))
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag == "replace" and i2 - i1 == j2 - j1:
-            yield from zip(before[i1:i2], after[j1:j2], strict=True)
-        elif tag != "equal":
-            yield " ".join(before[i1:i2]), " ".join(after[j1:j2])
-
-
-def _line_words(line: str) -> Iterator[str]:
-    for command in commands_in(line[:_LONGEST_COMPARED_CHARS]):
-        yield from command.words
-
-
-def _only_runs_another(wrong: str, right: str, named: Collection[str]) -> bool:
-    """Whether only what it is run on differs, and the message does not speak of that: another test, another file."""
-    before, after = commands_in(wrong), commands_in(right)
-    if [command.around for command in before] != [command.around for command in after]:
+def _worked_again(steps: Sequence[EpisodeStep], number: int) -> bool:
+    """Whether the very same worked later: then it was not the action that was wrong."""
+    action = steps[number].action
+    if called_tool(action):
         return False
-    swapped = list(_swapped_words(wrong, right))
-    words = [word for pair in swapped for text in pair for word in text.split()]
-    if not words or any(word.startswith("-") and word not in _SELECT for word in words):
-        return False
-    removed = {word.casefold() for old, _ in swapped for word in (old, *old.split()) if word}
-    programs = {command.words[0] for command in (*before, *after)}
-    return not removed & set(named) and not programs & set(words)
+    later = steps[number + 1 : number + 1 + 2 * FURTHEST_STEPS]
+    return any(
+        not is_failure(step) and not called_tool(step.action) and does_the_same(action, step.action) for step in later
+    )
 
 
 def guessed_name(step: EpisodeStep, names: frozenset[str]) -> bool:
     """Whether a failure was about a name that the action guessed, in a session that went and looked the names up."""
     if not names:
         return False
-    return bool((_quoted_words(step) & all_words(step.action)) - names)
-
-
-def _quoted_words(step: EpisodeStep) -> set[str]:
-    """The words that the message quotes."""
-    return {word for quoted in _QUOTED.findall(message(step.result)) for word in all_words(quoted)}
+    return bool((quoted_words(step) & all_words(step.action)) - names)
 
 
 def lesson_of(fix: Fix, steps: Sequence[EpisodeStep], task: str = "") -> Lesson:
@@ -195,8 +148,8 @@ def lesson_of(fix: Fix, steps: Sequence[EpisodeStep], task: str = "") -> Lesson:
 
 def merge(known: Memory, lesson: Lesson) -> Lesson | None:
     """Another change that mended the same kind of failure is added, up to a few; one that is there confirms it."""
-    change = lesson.content.rsplit(_CHANGE, 1)[-1]
-    if change in known.content or known.content.count("\nOr: ") + 1 >= MOST_CHANGES:
+    _, found, change = lesson.content.rpartition(_CHANGE)
+    if not found or change in known.content or known.content.count("\nOr: ") + 1 >= MOST_CHANGES:
         return None
     return Lesson(
         title=known.title,
@@ -222,7 +175,8 @@ def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
         if is_failure(steps[later]):
             if kind(message(steps[later].result)) == sort:
                 break
-        elif alike >= best:
+        elif alike > best or (alike == best and found is not None and other != steps[found].action):
+            # Of two that are as like, the later one tells more; what worked and was only run again tells no more.
             best, found = alike, later
     return found
 
@@ -230,7 +184,8 @@ def _success_of(steps: Sequence[EpisodeStep], number: int) -> int | None:
 def _alike(one: str, other: str) -> float:
     if called_tool(one):
         return 1.0 if called_tool(one) == called_tool(other) else 0.0
-    ours, theirs = all_words(one[:_LONGEST_COMPARED_CHARS]), all_words(other[:_LONGEST_COMPARED_CHARS])
+    # `docker-compose` and `docker compose` are alike.
+    ours, theirs = (all_words(_HYPHEN.sub(" ", line[:_LONGEST_COMPARED_CHARS])) for line in (one, other))
     return len(ours & theirs) / (min(len(ours), len(theirs)) or 1)
 
 
@@ -248,6 +203,12 @@ def _change(wrong: str, right: str, said: str, names: frozenset[str]) -> str:
     longest = max(FEW_CHARS, MOST_CHANGED * max(len(before), len(after)))
     if changed > (LONGEST_ADDED_CHARS if only_adds else longest):
         return ""
+    # Part of a subcommand says little; a program's name says enough.
+    uneven = len(pairs) > 1 or any(
+        old and new and len(old.split()) != len(new.split()) and not before.startswith(old) for old, new in pairs
+    )
+    if uneven and max(len(before), len(after)) <= LONGEST_WHOLE_CHARS and "\n" not in before + after:
+        pairs = [(before, after)]
     put_in = [new for _, new in pairs if new]
     if put_in and all(_are_names(new, names) for new in put_in):
         return ""
@@ -255,6 +216,8 @@ def _change(wrong: str, right: str, said: str, names: frozenset[str]) -> str:
 
 
 def _swap(old: str, new: str) -> str:
+    if not old and new.endswith("&&"):
+        return f"first `{clip_line(new.removesuffix('&&'), 80)}`"
     if not old:
         return f"add `{clip_line(new, 80)}`"
     if not new:
@@ -295,13 +258,17 @@ def _changed_arguments(wrong: Mapping[str, object], right: Mapping[str, object],
         if name not in wrong or right[name] == wrong[name]:
             continue
         if _shape(right[name]) != _shape(wrong[name]):
-            changes.append(
-                f"`{name}` like `{clip_line(str(right[name]), 40)}`, not `{clip_line(str(wrong[name]), 40)}`"
-            )
+            changes.append(f"`{name}` like `{_example(right[name])}`, not `{_example(wrong[name])}`")
         elif _RULE.search(said):
             rule = quote(said, str(wrong[name]), 120)
             changes.append(f"another value for `{name}`{rule and f': {rule}'}")
     return "; ".join(changes) if len(changes) <= MOST_CHANGES else ""
+
+
+def _example(value: object) -> str:
+    """A value as an example of its form: what is somebody's own (an order, an address) stands with other digits."""
+    text = clip_line(str(value), 40)
+    return text if impersonal(text) == text else _DIGITS.sub(lambda digits: "0" * len(digits.group()), text)
 
 
 def _shape(value: object) -> str:

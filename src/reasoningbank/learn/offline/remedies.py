@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from reasoningbank.core.commands import ShellCommand, commands_in
+from reasoningbank.core.commands import commands_in, does_the_same
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import (
     LONGEST_LESSON_DESCRIPTION_CHARS,
@@ -14,6 +14,7 @@ from reasoningbank.core.learning import (
     LeftOut,
     Lesson,
 )
+from reasoningbank.core.program_names import command_name
 from reasoningbank.core.types import Outcome
 from reasoningbank.learn.offline.bypasses import bypass_in
 from reasoningbank.learn.offline.edits import edits_in
@@ -26,6 +27,12 @@ FURTHEST_STEPS = 12
 MOST_BETWEEN = 3
 _LONGEST_ACTION_CHARS = 160
 _PLAIN_WORDS = re.compile(r"[a-z]{1,3}|error|module|named|file|directory|command|found|cannot|could|line|such|with")
+
+_ADDS = re.compile(
+    r"(?:npm (?:install|i|add)|(?:yarn|pnpm|bun|cargo|poetry|uv|pdm|dotnet|bundle|flutter) add|pnpm install|go get"
+    r"|composer require)"
+    r"|dotnet add.*|bundle add.*"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +54,7 @@ def find_remedies(steps: Sequence[EpisodeStep]) -> list[Remedy | LeftOut]:
             continue
         again = next(
             (later for later in range(number + 1, min(len(steps), number + 1 + FURTHEST_STEPS))
-             if _is_same(step.action, steps[later].action)), None
+             if is_same_action(step.action, steps[later].action)), None
         )  # fmt: skip
         if again is None or is_failure(steps[again]):
             continue
@@ -60,18 +67,9 @@ def find_remedies(steps: Sequence[EpisodeStep]) -> list[Remedy | LeftOut]:
     return list(found.values())
 
 
-def _is_same(one: str, other: str) -> bool:
-    """Whether two lines do the same in the same surroundings, however they were written."""
-    if one == other:
-        return True
-    if called_tool(one) or called_tool(other):
-        return False
-    ours, theirs = commands_in(one), commands_in(other)
-    return bool(ours) and [(c.words, _set(c)) for c in ours] == [(c.words, _set(c)) for c in theirs]
-
-
-def _set(command: ShellCommand) -> frozenset[str]:
-    return frozenset(word for word in command.around if not word.startswith("cd "))
+def is_same_action(one: str, other: str) -> bool:
+    """Whether two actions do the same, however they were written."""
+    return one == other or (not called_tool(one) and not called_tool(other) and does_the_same(one, other))
 
 
 def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[tuple[int, ...], str]:
@@ -87,6 +85,8 @@ def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[tu
     if bypass:
         return (), f"it got past a check with `{bypass}`"
     acts = [number for number in acts if not edits_in(steps[number])]
+    if acts and all(_adds_to_manifest(steps[number].action) for number in acts):
+        return (), "what was missing is among the project's dependencies now"
     said = all_words(message(steps[failure].result))
     blamed = {word for word in said if not _PLAIN_WORDS.fullmatch(word)} - all_words(head(steps[failure].action))
     speaking = [number for number in acts if blamed & all_words(steps[number].action)]
@@ -94,6 +94,14 @@ def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[tu
         return (), "which of the steps in between mended it cannot be told" if acts else ""
     edited = any(edits_in(steps[number]) for number in done)
     return ((), "") if edited and not speaking else (tuple((speaking or acts)[-MOST_BETWEEN:]), "")
+
+
+def _adds_to_manifest(action: str) -> bool:
+    """Whether a line writes down in the project what it installs: nobody will miss it again."""
+    return any(
+        _ADDS.fullmatch(command_name(command.words)) and any(not word.startswith("-") for word in command.words[2:])
+        for command in commands_in(action)
+    )
 
 
 def _is_line(step: EpisodeStep) -> bool:

@@ -66,14 +66,14 @@ _FORBIDS = _found(
     rf"{_START}(?P<rule>(?:do not|don['’]?t|refrain from|you (?:must|should|may|can)(?: ?n[o'’]?t|not)"
     rf"|nobody (?:may|should))\s+(?!{IDLE_VERBS}\b)(?:{FORBIDDEN_THINGS}\b"
     r"|[a-z-]+\b(?!\s+(?:the|this|that|these|those|an?|my)\b)))"
-    r"(?!\s+(?:it|this|that|them|so|care|anything else)\b)"
+    r"(?!\s+(?:it|this|that|them|so[.!]*$|care|anything else)\b)"
 )
 _INSTEAD = _found(
     r"\b(?:use|run|call|write|put|prefer|import|try)\b[^.!?\n]{1,120}"
     r"(?:\binstead of\b|\brather than\b|, not\b)[^.!?\n]{2,}"
 )
 _CONDITION = _found(r"^(?:when|whenever|if|before|after|unless|while|in|for|on|with|as|since|from|every|by)\b")
-_NO = _found(r"^(?:please,?\s+)?no\s+[a-z-]+(?:\s+[a-z-]+)*(?:,?\s+please)?[.!]*$")
+_NO = _found(r"^(?:please,?\s+)?no\s+[a-z-]+(?:\s+[a-z-]+)*(?:,?\s+(?:please|ever|at all))?[.!]*$")
 _FINITE = _found(
     r"\b(?:ran|is|are|was|were|found|has|have|had|works?|exists?|matched|happened|changed|left|yet|my|showing|then)\b"
 )
@@ -96,8 +96,9 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     ),
     (
         _found(
-            r"\b(?:nobody|no one|everyone|everybody|this (?:repo|repository|project|codebase))\s+"
-            r"(?:always |never |only )?(?!knows|seems|was|has|needs|crashes)[a-z]+(?:e?s|ges)\b"
+            r"\b(?:nobody|no one|nothing|everyone|everybody|this (?:repo|repository|project|codebase))\s+"
+            r"(?:always |never |only )?"
+            r"(?!knows|seems|was|has|needs|crashes|gets|happens|works|changes|is\b)[a-z]+(?:e?s|ges)\b"
         ),
         TROUBLE,
     ),
@@ -117,7 +118,10 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
         ),
         _NEVER_BUT,
     ),
-    (_found(r"\bi (?:(?:never|always) want|want (?:all|every|only|no))\b"), _NEVER_BUT),
+    (
+        _found(r"\bi (?:(?:never|always) want|do ?n[o'’]t (?:want|like) you to|want (?:all|every|only|no))\b"),
+        _NEVER_BUT,
+    ),
     (
         _found(
             r"\bi(?:['’]d| would) (?:prefer|rather|like)(?: it)? (?:if |that )?you (?!to (?!always|never)|can|could)"
@@ -128,7 +132,8 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (
         _found(
             rf"{_START}(?:(?:i want you to|you should|you must|always)\s+)?(?:{TALK}\b[^.;]{{0,40}}\bin {LANGUAGE}\b"
-            rf"|{GENERIC_TALK} (?:to me )?in (?!(?:the|this|that|an?|your)\b)\w+)|^in {LANGUAGE},? please"
+            rf"|{GENERIC_TALK} (?:to me )?(?:in|with|using) (?!(?:the|this|that|an?|your)\b)\w+)"
+            rf"|^in {LANGUAGE},? please"
             rf"|^(?:all )?{CRAFT}(?: (?:and|or) {CRAFT})? (?:in|with|without) (?:{LANGUAGE}|\w+ case)\b"
         ),
         _NEVER_BUT,
@@ -202,7 +207,8 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (
         _found(
             rf"^{_POLITE}(?:leave (?:the |all )?\w+(?:ing|s)? to \w+|leave (?!it|this|that|them|the\b)[\w ]+ alone"
-            rf"|stick (?:to|with) (?:the existing|existing|our)\b"
+            rf"|stick (?:to|with) (?:the existing|existing|our)\b|treat .{{1,60}}\bas\b"
+            rf"|(?:make|keep|write|give|sign|test) (?:every|each) {CRAFT}\b(?!.* for )"
             rf"|(?:put|keep|place) (?:all |new )*{CRAFT} (?:next to|beside|under|in|into|out of|away from)\b"
             rf"|(?:keep|update|run|write|add|bump|document)\b.*\b(?:with|for|in|on|after) (?:each|every) {OCCASIONS}\b)"
         ),
@@ -210,6 +216,7 @@ _SHAPES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     ),
     # what is to be done whenever
     (_found(rf"^{_GENERIC_TIME}[^,]*,\s*{_POLITE}{IMPERATIVES}\b"), IDENTIFIER),
+    (_found(rf"^(?:if|when|whenever) you (?:need|want|have) [^,]+,\s*{_POLITE}{IMPERATIVES}\b"), IDENTIFIER),
     (_found(rf"^{_POLITE}(?!tell\b){IMPERATIVES}\b.*\s{_GENERIC_TIME}"), IDENTIFIER),
     (_found(rf"^{_POLITE}(?:remember|keep in mind|bear in mind)(?::|,| that| to)\s"), IDENTIFIER),
     (

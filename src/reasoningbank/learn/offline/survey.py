@@ -43,6 +43,8 @@ class Survey:
     things: dict[str, tuple[str, ...]]
     ways: tuple[str, ...]
     """The actions that told."""
+    numbers: tuple[int, ...]
+    """Of the steps that told."""
     evidence: str
 
 
@@ -82,6 +84,7 @@ def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
         ways=tuple(dict.fromkeys(describe_action(steps[number].action, LONGEST_WAY_CHARS) for number in numbers))[
             :MOST_WAYS
         ],
+        numbers=tuple(numbers),
         evidence=f"{clip_line(steps[numbers[0]].action, 80)} → {clip_line(_seen_first(ways, versions), 160)}",
     )
 
@@ -130,7 +133,12 @@ def _named_plainly(listing: Listing) -> Listing | None:
 def _is_report(step: EpisodeStep) -> bool:
     """Whether somebody told in words what was done and what came of it, instead of a program that answered."""
     result = step.result.strip()
-    return bool(_TOLD.fullmatch(step.action.strip())) and "\n" not in result and "," not in result and " " in result
+    return is_told_in_words(step.action) and "\n" not in result and "," not in result and " " in result
+
+
+def is_told_in_words(action: str) -> bool:
+    """Whether an action is a sentence about what was done, and nothing that anybody could do again."""
+    return _TOLD.fullmatch(action.strip()) is not None
 
 
 def _is_brief(action: str) -> bool:

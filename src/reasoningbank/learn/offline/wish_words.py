@@ -71,9 +71,9 @@ DONE_ONLY = _any(
     "delete remove log answer reply respond call build test format publish accept rely depend work"
 )
 FORBIDDEN_THINGS = _any(
-    "touch edit modify change push commit delete remove drop deploy merge use run install add create rewrite "
-    "reformat refactor force-push skip disable mock log print expose hard-?code import assume guess apologi[sz]e "
-    "explain repeat tell ask put write store ship"
+    "squash amend rebase rename revert touch edit modify change push commit delete remove drop deploy merge use "
+    "run install add create rewrite reformat refactor force-push skip disable mock log print expose hard-?code "
+    "import assume guess apologi[sz]e explain repeat tell ask put write store ship"
 )
 """What is forbidden for good even where one thing is named."""
 OCCASIONS = _any(
@@ -100,7 +100,7 @@ LOCAL = pattern(
     r"|for (?:this|the) (?:task|change|moment|time being)"
     r"|in (?:this|the) (?:pr|commit|change|task|file|function|method|class|diff|branch|pull request)"
     r"|until the|until (?:i|you|we|it)|when you(?:['’]re| are) (?:done|ready|finished|through)|break (?:any|every)thing"
-    r"|this (?:one|week|sprint)|now|instead here|already|anything else)\b"
+    r"|this (?:one|week|sprint)|now|instead here|already|(?:any|no)thing else)\b"
 )
 """What holds for the moment is no rule."""
 LASTING = pattern(

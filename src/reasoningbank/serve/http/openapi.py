@@ -70,11 +70,7 @@ def _in_force(endpoint: Endpoint, settings: Settings) -> Any:
     if endpoint.body is None or "min_confidence" not in endpoint.body["properties"]:
         return endpoint.body
     asked, search = endpoint.body["properties"], settings.search
-    least = asked["min_confidence"]["default"]
-    if endpoint.path == "/v1/inject":
-        least = settings.injection_threshold(least)
-    elif search.min_confidence is not None:
-        least = search.min_confidence
+    least = settings.injection_threshold if endpoint.path == "/v1/inject" else search.min_confidence
     most = asked["limit"]["maximum"] if search.max_limit is None else search.max_limit
     changed = {
         "limit": {**asked["limit"], "maximum": most, "default": min(search.default_limit, most)},

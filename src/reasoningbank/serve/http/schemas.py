@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reasoningbank.core.aliases import NAMESPACE_ALIASES
+from reasoningbank.core.confidence import LEAST_SHOWN
 from reasoningbank.core.drafts import (
     AUTO,
     EVIDENCE_WISHES,
@@ -26,7 +27,7 @@ from reasoningbank.core.types import (
     State,
 )
 from reasoningbank.learn.sessions import OUTCOMES
-from reasoningbank.recall.query import DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, MAX_LIMIT, MAX_QUERY_CHARS
+from reasoningbank.recall.query import DEFAULT_LIMIT, MAX_LIMIT, MAX_QUERY_CHARS
 
 Schema = dict[str, Any]
 
@@ -141,7 +142,7 @@ _ASKED: dict[str, Schema] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
     "scope": one_of((*Scope, "all"), default="all"),
     "outcome": one_of((*Outcome, "all"), default="all"),
-    "min_confidence": {**FRACTION, "default": DEFAULT_MIN_CONFIDENCE},
+    "min_confidence": {**FRACTION, "default": LEAST_SHOWN},
     "namespace": {**NAME, "description": '"*" is every one'},
     **{name: {**NAME, "description": "another name of namespace"} for name in NAMESPACE_ALIASES},
     "tags": TAGS,
@@ -421,7 +422,14 @@ COMPONENTS: dict[str, Schema] = {
         prompt=TEXT,
         record=TEXT,
     ),
-    "Distilled": out(jobs=COUNTS, memories=NAMES, waiting=COUNT, errors={"type": "object"}, distiller=TEXT),
+    "Distilled": out(
+        jobs=COUNTS,
+        memories=NAMES,
+        waiting=COUNT,
+        errors={"type": "object"},
+        nothing_learned={"type": "object"},
+        distiller=TEXT,
+    ),
     "Spending": out(day=TEXT, model=TEXT, purpose=TEXT, calls=COUNT, tokens_in=COUNT, tokens_out=COUNT, reserved=COUNT),
     "Kept": out(session=TEXT, steps_added=COUNT, known=FLAG, changed=FLAG, job=NULL_TEXT),
     "Ingested": out(

@@ -22,6 +22,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from reasoningbank.serve.idle_index import IdleIndexer
+from reasoningbank.serve.mcp import greeting
 from reasoningbank.serve.mcp.caller import LOCAL, Caller
 from reasoningbank.serve.mcp.server import Context, build
 from reasoningbank.serve.workers import MakeWay, Staffing, Workers
@@ -54,7 +55,8 @@ async def _talk(line: StdioLine, bank: Bank, *, workers: bool) -> None:
         # Made anew for each call, which costs next to nothing: another process may have ruled about secrets.
         return bank.for_tenant(bank.tenant)
 
-    server = build(bank_for, caller_of, bank.settings.search)
+    told = greeting.instructions_for(bank.learning.distiller)
+    server = build(bank_for, caller_of, bank.settings.search, instructions=told)
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         # Not to be had on every platform, or outside of the main thread.

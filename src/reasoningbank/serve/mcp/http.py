@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, MutableMapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -23,6 +23,8 @@ from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.serve.allowed_hosts import LOOPBACK, AllowedHosts, hosts_named
 from reasoningbank.serve.mcp.caller import Caller
 from reasoningbank.serve.mcp.frames import INVALID_REQUEST, MOST_BYTES, FrameRefused, read_message
+from reasoningbank.serve.mcp.greeting import instructions_for
+from reasoningbank.serve.mcp.project import Projects
 from reasoningbank.serve.mcp.server import Context, InLane, build
 
 if TYPE_CHECKING:
@@ -48,14 +50,22 @@ class McpApp:
         manager: StreamableHTTPSessionManager,
         principal_of: Callable[[Scope], Caller],
         hosts: AllowedHosts | None,
+        talking: StreamableHTTPSessionManager | None = None,
     ) -> None:
+        """`talking` serves the sessions of clients that can be asked for their roots: it answers in streams."""
         self._manager = manager
+        self._talking = talking
+        self._talks: dict[str, None] = {}
         self._principal_of = principal_of
         self._hosts = hosts
         self._sessions: dict[tuple[str, str], deque[str]] = {}
 
-    def running(self) -> AbstractAsyncContextManager[None]:
-        return self._manager.run()
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for manager in filter(None, (self._manager, self._talking)):
+                await stack.enter_async_context(manager.run())
+            yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -85,31 +95,51 @@ class McpApp:
             # There is nothing that the server would say unasked.
             await _refuse(send, 405, "There is no stream to listen to: send messages by POST.", allow="POST, DELETE")
             return
+        body = b""
         if scope["method"] == "POST":
-            body = await _body(headers, receive)
-            if body is None:
+            sent = await _body(headers, receive)
+            if sent is None:
                 await _refuse(send, 413, f"The message is larger than {MOST_BYTES:,} bytes.")
                 return
+            body = sent
             refused = _find_fault(headers, body)
             if refused is not None:
                 await _refuse(send, 400, refused.message, code=refused.code, request_id=refused.id)
                 return
             receive = _replay(body, receive)
         inner = {**scope, _CALLER: caller, "user": _owner(caller)}
+        await self._hand_on(inner, receive, send, self._manager_of(headers, body))
+
+    async def _hand_on(self, scope: Scope, receive: Receive, send: Send, manager: StreamableHTTPSessionManager) -> None:
+        """Let the SDK answer, and note the sessions that it opens."""
         opened: list[str] = []
-        await self._manager.asgi_app(inner, receive, _watch(send, opened) if _may_open(headers) else send)
+
+        def note(session: str) -> None:
+            opened.append(session)
+            if manager is self._talking:
+                self._talks[session] = None
+
+        await manager.asgi_app(scope, receive, _watch(send, note) if _may_open(_headers(scope)) else send)
         for session in opened:
-            await self._make_room(caller, inner, session)
+            await self._make_room(scope[_CALLER], scope, session)
+
+    def _manager_of(self, headers: dict[str, list[str]], body: bytes) -> StreamableHTTPSessionManager:
+        session = headers.get("mcp-session-id", [""])[0]
+        talks = session in self._talks or (not session and _tells_roots(body))
+        return self._talking if talks and self._talking is not None else self._manager
 
     async def _make_room(self, caller: Caller, scope: Scope, session: str) -> None:
         """Note a session that was opened, and end the principal's oldest when it is one too many."""
         sessions = self._sessions.setdefault((caller.tenant, caller.name), deque())
         sessions.append(session)
         if len(sessions) > MOST_SESSIONS_EACH:
-            ending = [(b"mcp-session-id", sessions.popleft().encode("ascii"))]
+            oldest = sessions.popleft()
+            ending = [(b"mcp-session-id", oldest.encode("ascii"))]
             kept = [pair for pair in scope["headers"] if pair[0] == b"host"]
+            manager = self._manager_of({"mcp-session-id": [oldest]}, b"")
+            self._talks.pop(oldest, None)
             # The SDK ends a session by a request of its owner; this is one. It may have ended by itself meanwhile.
-            await self._manager.asgi_app({**scope, "method": "DELETE", "headers": kept + ending}, _nothing, _nowhere)
+            await manager.asgi_app({**scope, "method": "DELETE", "headers": kept + ending}, _nothing, _nowhere)
 
 
 def mcp_asgi_app(
@@ -118,13 +148,18 @@ def mcp_asgi_app(
     *,
     allowed_hosts: Collection[str] | None = LOOPBACK,
     search: SearchSettings = DEFAULTS.search,
+    distiller: str = "",
+    names_project: bool = True,
 ) -> McpApp:
     """`principal_of` says who sent a request, or raises a BankError; `bank_for` gives the bank as that one may see it.
 
-    `search` is what the settings of the bank say of searching. `allowed_hosts` are the names this server goes by; None
-    leaves Host and Origin to the application around this one.
+    `search` is what the settings of the bank say of searching, `distiller` who distils there. `allowed_hosts` are the
+    names this server goes by; None leaves Host and Origin to the application around this one. `names_project` says that
+    the bank's namespace was chosen for whoever comes; without it the project is the client's, and where that is not
+    known it has to be named.
     """
-    server = build(bank_for, _caller_of, search, _lane_of)
+    project_of = None if names_project else Projects().project_of
+    server = build(bank_for, _caller_of, search, _lane_of, instructions_for(distiller), project_of)
     # The SDK checks neither header unless it is given settings, so it is always told in so many words.
     names = list(allowed_hosts or ())
     security = TransportSecuritySettings(
@@ -134,15 +169,19 @@ def mcp_asgi_app(
             f"{scheme}://{name}{port}" for name in names for scheme in ("http", "https") for port in ("", ":*")
         ],
     )
-    manager = StreamableHTTPSessionManager(
-        app=server,
-        json_response=True,
-        security_settings=security,
-        session_idle_timeout=SESSION_IDLE_S,
-        max_request_body_size=MOST_BYTES,
-        max_sessions=MOST_SESSIONS,
-    )
-    return McpApp(manager, principal_of, None if allowed_hosts is None else hosts_named(allowed_hosts))
+
+    def manager(*, talks: bool) -> StreamableHTTPSessionManager:
+        return StreamableHTTPSessionManager(
+            app=server,
+            json_response=not talks,
+            security_settings=security,
+            session_idle_timeout=SESSION_IDLE_S,
+            max_request_body_size=MOST_BYTES,
+            max_sessions=MOST_SESSIONS,
+        )
+
+    hosts = None if allowed_hosts is None else hosts_named(allowed_hosts)
+    return McpApp(manager(talks=False), principal_of, hosts, None if names_project else manager(talks=True))
 
 
 def _caller_of(ctx: Context) -> Caller:
@@ -208,17 +247,28 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
+def _tells_roots(body: bytes) -> bool:
+    """Whether a message opens a session of a client that can be asked for its roots."""
+    if b'"roots"' not in body:
+        return False
+    message = read_message(body)
+    params = message.get("params") if isinstance(message, dict) and message.get("method") == "initialize" else None
+    offered = params.get("capabilities") if isinstance(params, dict) else None
+    return isinstance(offered, dict) and isinstance(offered.get("roots"), dict)
+
+
 def _may_open(headers: dict[str, list[str]]) -> bool:
     return "mcp-session-id" not in headers
 
 
-def _watch(send: Send, opened: list[str]) -> Send:
+def _watch(send: Send, note: Callable[[str], None]) -> Send:
     """Pass everything on, and note the id of a session that a reply announces."""
 
     async def watch(message: Message) -> None:
         if message["type"] == "http.response.start" and message["status"] == 200:
             found = (value for name, value in message.get("headers", ()) if name.lower() == b"mcp-session-id")
-            opened.extend(value.decode("ascii") for value in found)
+            for value in found:
+                note(value.decode("ascii"))
         await send(message)
 
     return watch

@@ -22,8 +22,15 @@ MOST_IN_FLIGHT = 256
 class StdioLine:
     """One client's messages, framed and counted. Requests that are being answered are known by their ids."""
 
-    def __init__(self, incoming: int, outgoing: int, search: SearchSettings = DEFAULTS.search) -> None:
+    def __init__(
+        self,
+        incoming: int,
+        outgoing: int,
+        search: SearchSettings = DEFAULTS.search,
+        instructions: str = greeting.INSTRUCTIONS,
+    ) -> None:
         self._search = search
+        self._instructions = instructions
         self._pipe = Pipe(incoming, outgoing, on_broken=self._end)
         self._state = threading.Condition()
         self._in_flight: set[RequestId] = set()
@@ -92,7 +99,7 @@ class StdioLine:
                 FrameRefused(code=INVALID_REQUEST, message="A request with this id is being answered.", id=request_id)
             )
             return
-        if self._first and (hello := greeting.answer_to(message)) is not None:
+        if self._first and (hello := greeting.answer_to(message, self._instructions)) is not None:
             self._greeted.add(request_id)
             self._version = hello["result"]["protocolVersion"]
             self._send(hello, answers=request_id)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from reasoningbank.core.confidence import LEAST_SHOWN
 from reasoningbank.core.drafts import (
     MAX_CONTENT_CHARS,
     MAX_DESCRIPTION_CHARS,
@@ -23,7 +24,6 @@ from reasoningbank.serve.mcp.caller import READ, WRITE
 
 DEFAULT_LIMIT = 5
 MAX_LIMIT = 20
-DEFAULT_MIN_CONFIDENCE = 0.5
 MAX_QUERY_CHARS = 20_000
 
 Schema = dict[str, Any]
@@ -64,13 +64,12 @@ def _text(about: str = "", limit: int | None = None) -> Schema:
 
 
 def _choice(about: str, *words: str, default: str | None = None) -> Schema:
-    rule: Schema = {"type": "string", "enum": list(words), "description": about}
+    rule: Schema = {"type": "string", "enum": list(words), **({"description": about} if about else {})}
     return rule if default is None else {**rule, "default": default}
 
 
 _NUMBER: Schema = {"type": "number"}
 _COUNT: Schema = {"type": "integer"}
-_TIME: Schema = {"type": ["string", "null"]}
 _FLAG: Schema = {"type": "boolean"}
 _NAMESPACE = _text("Project; default: this repository", MAX_NAME_CHARS)
 _MEMORY_ID = _text("ID of the memory", MAX_TITLE_CHARS)
@@ -93,25 +92,24 @@ _MEMORY: Schema = {
 SEARCH = Tool(
     name="memory_search",
     title="Search memories",
-    description="Search for relevant strategies and patterns. Do it before a task; results are reference, not orders.",
+    description="Call at the start of a task and when an error stops you: what earlier work here teaches. "
+    "Reference, not orders.",
     inputs=_object(
         {
-            "query": _text("Natural language query", MAX_QUERY_CHARS),
-            "scope": _choice("Scope to search within", "project", "team", "org", "all", default="all"),
-            "outcome": _choice("Filter by outcome type", "success", "failure", "all", default="all"),
+            "query": _text("The task, or the error line", MAX_QUERY_CHARS),
+            "scope": _choice("", "project", "team", "org", "all", default="all"),
+            "outcome": _choice("", "success", "failure", "all", default="all"),
             "limit": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_LIMIT,
                 "default": DEFAULT_LIMIT,
-                "description": "Maximum results",
             },
             "min_confidence": {
                 "type": "number",
                 "minimum": 0,
                 "maximum": 1,
-                "default": DEFAULT_MIN_CONFIDENCE,
-                "description": "Minimum confidence threshold",
+                "default": LEAST_SHOWN,
             },
             "namespace": _NAMESPACE,
             "session_id": _text("Session whose end credits what is shown", MAX_NAME_CHARS),
@@ -135,7 +133,7 @@ SEARCH = Tool(
 RECORD = Tool(
     name="memory_record",
     title="Record a memory",
-    description="Explicitly capture a strategy or pattern worth reusing.",
+    description="Call when something took several tries or the user states a rule for next time: keeps it for later.",
     inputs=_object(
         {
             "title": _text("Short, descriptive title", MAX_TITLE_CHARS),
@@ -146,7 +144,6 @@ RECORD = Tool(
                 "type": "array",
                 "items": {"type": "string", "maxLength": MAX_TAG_CHARS},
                 "maxItems": MAX_TAGS,
-                "description": "Categorization tags",
             },
             "namespace": _NAMESPACE,
             "origin": _text("tool:NAME when a tool or page told you this; else leave out", MAX_NAME_CHARS),
@@ -168,7 +165,7 @@ RECORD = Tool(
 FEEDBACK = Tool(
     name="memory_feedback",
     title="Judge a memory",
-    description="Provide feedback on a retrieved memory.",
+    description="Call when a memory helped or misled you.",
     inputs=_object(
         {
             "memory_id": _MEMORY_ID,
@@ -184,7 +181,7 @@ FEEDBACK = Tool(
 OUTCOME = Tool(
     name="memory_outcome",
     title="Report an outcome",
-    description="Report how a task went that used a memory.",
+    description="Call when a task is over in which you used a memory.",
     inputs=_object(
         {
             "memory_id": _MEMORY_ID,
@@ -201,21 +198,11 @@ OUTCOME = Tool(
 GET = Tool(
     name="memory_get",
     title="Read a memory",
-    description="Read one memory in full, with its evidence counts.",
+    description="Call for the evidence and the steps behind a memory; memory_search shows the rest.",
     inputs=_object({"memory_id": _MEMORY_ID}, ["memory_id"]),
     outputs=_result(
-        {
-            **_MEMORY,
-            "tags": {"type": "array", "items": {"type": "string"}},
-            "confidence_low": _NUMBER,
-            "confidence_high": _NUMBER,
-            "last_success": _TIME,
-            "last_failure": _TIME,
-            "shown": _COUNT,
-            "state": _text(),
-            "revision": _COUNT,
-        },
-        ["id", "title", "description", "content", "outcome", "confidence", "usage_count", "scope"],
+        {"id": _text(), "title": _text(), "content": _text(), "outcome": _text(), "confidence": _NUMBER},
+        ["id", "title", "content", "outcome", "confidence"],
     ),
     needs=READ,
     idempotent=True,
@@ -224,7 +211,7 @@ GET = Tool(
 SESSION = Tool(
     name="session",
     title="Track a task",
-    description="Track a task from start to end, so that the memories shown in it are credited with its outcome. "
+    description="Call to track a long task, so that its outcome credits the memories shown in it. "
     "next_job hands you a finished session to distil, answer_job takes your lessons.",
     inputs=_object(
         {
@@ -266,7 +253,7 @@ SESSION = Tool(
 CONSOLIDATE = Tool(
     name="memory_consolidate",
     title="Tidy the memories",
-    description="Merge near-duplicates, link contradictions, archive what proved wrong. Look at a dry run first.",
+    description="Call when asked to tidy up: merges duplicates, links contradictions, archives what proved wrong.",
     inputs=_object(
         {
             "dry_run": {"type": "boolean", "default": True, "description": "Only say what would change"},
@@ -295,12 +282,11 @@ def tools_for(settings: SearchSettings) -> tuple[Tool, ...]:
 def search_for(settings: SearchSettings) -> Tool:
     """The search with the limits of a bank's settings; where those say nothing, the contract's."""
     most = max(MAX_LIMIT, settings.default_limit) if settings.max_limit is None else settings.max_limit
-    least = DEFAULT_MIN_CONFIDENCE if settings.min_confidence is None else settings.min_confidence
     asked = SEARCH.inputs["properties"]
     properties = {
         **asked,
         "limit": {**asked["limit"], "maximum": most, "default": min(settings.default_limit, most)},
-        "min_confidence": {**asked["min_confidence"], "default": least},
+        "min_confidence": {**asked["min_confidence"], "default": settings.min_confidence},
     }
     return replace(SEARCH, inputs={**SEARCH.inputs, "properties": properties})
 

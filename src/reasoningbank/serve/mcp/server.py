@@ -22,10 +22,12 @@ from pydantic import ValidationError
 from reasoningbank import __version__
 from reasoningbank.core.errors import BankError, InvalidInput, NotFound
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
+from reasoningbank.core.types import DEFAULT_NAMESPACE, DEFAULT_TENANT
 from reasoningbank.serve.json_schema import show_value
 from reasoningbank.serve.mcp import greeting, prompts, resources, schemas, tools
 from reasoningbank.serve.mcp.caller import READ, Caller, may
 from reasoningbank.serve.mcp.errors import sentence
+from reasoningbank.serve.mcp.project import refuse_to_guess
 
 if TYPE_CHECKING:
     from reasoningbank.bank.bank import Bank
@@ -34,6 +36,8 @@ T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
 InLane = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Runs a function in a thread of the tenant's own share."""
+
+ProjectOf = Callable[[Context], Awaitable[str | None]]
 
 CALLS_AT_ONCE = 16
 FIXED_FOR_MS = 300_000
@@ -46,18 +50,21 @@ def build(
     caller_of: Callable[[Context], Caller],
     search: SearchSettings = DEFAULTS.search,
     lane_of: Callable[[Context], InLane | None] = lambda _: None,
+    instructions: str = greeting.INSTRUCTIONS,
+    project_of: ProjectOf | None = None,
 ) -> Server[Any]:
     """A server whose every request is answered from the bank of whoever sent that very request.
 
     `search` is what the settings of that bank, which all share, say of searching. `lane_of` says where a request's work
-    is done; without it, in threads that all share.
+    is done; without it, in threads that all share. `project_of` says which project a client works in, where that is not
+    the server's own; where it is not known, a call has to name it.
     """
-    door = _Door(bank_for, caller_of, search, lane_of)
+    door = _Door(bank_for, caller_of, search, lane_of, project_of)
     server: Server[Any] = Server(
         greeting.NAME,
         version=__version__,
         title=greeting.TITLE,
-        instructions=greeting.INSTRUCTIONS,
+        instructions=instructions,
         get_tool_input_schema=lambda name: tool.inputs if (tool := tools.BY_NAME.get(name)) is not None else None,
         on_list_tools=door.list_tools,
         on_call_tool=door.call_tool,
@@ -88,7 +95,9 @@ class _Door:
         caller_of: Callable[[Context], Caller],
         search: SearchSettings,
         lane_of: Callable[[Context], InLane | None],
+        project_of: ProjectOf | None,
     ) -> None:
+        self._project_of = project_of
         self._lane_of = lane_of
         self._search = search
         self._bank_for = bank_for
@@ -104,9 +113,12 @@ class _Door:
         caller = self._caller_of(ctx)
         arguments: Mapping[str, Any] = params.arguments or {}
         try:
+            view = await self._view(ctx, params.name, arguments)
             reply = await self._in_thread(
-                ctx, lambda: tools.call(params.name, arguments, self._bank_for(caller), caller)
+                ctx, lambda: tools.call(params.name, arguments, view(self._bank_for(caller)), caller)
             )
+        except InvalidInput as error:
+            reply = tools.ToolReply(values=None, failure=sentence(error))
         except tools.UnknownTool:
             known = ", ".join(tool.name for tool in tools.offered_tools(caller))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {show_value(params.name)}. Use {known}.") from None
@@ -156,13 +168,26 @@ class _Door:
         if not may(caller, READ):
             raise MCPError(types.INVALID_REQUEST, "This needs the scope read; this token does not have it.")
         try:
-            return await self._in_thread(ctx, lambda: act(self._bank_for(caller)))
+            view = await self._view(ctx)
+            return await self._in_thread(ctx, lambda: act(view(self._bank_for(caller))))
         except NotFound as error:
             raise MCPError(missing, sentence(error), about) from None
         except InvalidInput as error:
             raise MCPError(types.INVALID_PARAMS, sentence(error)) from None
         except BankError as error:
             raise MCPError(types.INTERNAL_ERROR, sentence(error)) from None
+
+    async def _view(
+        self, ctx: Context, tool: str | None = None, arguments: Mapping[str, Any] | None = None
+    ) -> Callable[[Bank], Bank]:
+        """How the bank is seen from the project of a request. Raises InvalidInput where a tool would have to guess."""
+        if self._project_of is None:
+            return lambda bank: bank
+        project = await self._project_of(ctx)
+        # Whoever has a tenant of his own has no project of the server's before him.
+        if project is None and tool in tools.BY_NAME and self._caller_of(ctx).tenant == DEFAULT_TENANT:
+            refuse_to_guess(tools.BY_NAME[tool].inputs["properties"], arguments or {})
+        return lambda bank: bank.for_tenant(bank.tenant, namespace=project or DEFAULT_NAMESPACE)
 
     async def _in_thread(self, ctx: Context, act: Callable[[], T]) -> T:
         in_lane = self._lane_of(ctx)

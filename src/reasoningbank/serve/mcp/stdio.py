@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NoReturn
 
 from reasoningbank.core.errors import MissingExtra
+from reasoningbank.serve.mcp.greeting import instructions_for
 from reasoningbank.serve.mcp.line import StdioLine
 from reasoningbank.serve.mcp.pipe import claim_standard_streams
 
@@ -32,7 +33,8 @@ def serve(bank: Bank, *, workers: bool = True) -> None:
     require_sdk()
     # Until the SDK's loop takes over nothing has been begun, so there is nothing to finish.
     signal.signal(signal.SIGTERM, _leave)
-    line = StdioLine(*claim_standard_streams(), search=bank.settings.search)
+    told = instructions_for(bank.learning.distiller)
+    line = StdioLine(*claim_standard_streams(), search=bank.settings.search, instructions=told)
     line.listen()
     from reasoningbank.serve.mcp.conversation import talk
 

@@ -19,6 +19,7 @@ from reasoningbank.core.types import Step
 from reasoningbank.core.wording import counted
 from reasoningbank.guard.envelope import envelope, for_prompt
 from reasoningbank.guard.quotes import as_one_line, is_report
+from reasoningbank.learn.jobs import HOST
 from reasoningbank.serve.mcp import schemas
 from reasoningbank.serve.mcp.caller import Caller, admitted_origin, may, source_of
 from reasoningbank.serve.mcp.checking import validate
@@ -37,8 +38,6 @@ HIT_FIELDS = (
     "scope",
     "origin",
 )
-HOST = "host"
-"""The distiller that is whoever asks."""
 MOST_TOLD = 20
 """Of each kind that a consolidation tells; the counts are whole."""
 ALSO_SHOWN = ("trust", "warnings", "conflicts", "see_also")

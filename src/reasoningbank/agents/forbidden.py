@@ -1,0 +1,178 @@
+"""Tells whether a tool call does what a rule forbids, or harm of a kind that somebody warned of.
+
+A rule forbids in words (“never push to main”), a call does in others (`git push origin main`). A call is described by
+what it does and by what it does it to; a rule applies when all that it forbids is in that description. Harm is what
+cannot be taken back: deleting, forcing, discarding, getting past a check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reasoningbank.core.commands import ShellCommand, commands_in
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.patterns import pattern
+from reasoningbank.core.stem import stem
+from reasoningbank.learn.offline.wish_words import ANY_WORD, FRAME
+
+DELETE, FORCE, DISCARD, BYPASS, DROP, DISABLE = "delete", "force", "discard", "bypass", "drop", "disable"
+_DOES: dict[str, str] = {
+    DELETE: "delete remove erase wipe rm touch change file data",
+    FORCE: "force force-push overwrite rewrite history push",
+    DISCARD: "discard reset revert throw lose change work uncommitted hard",
+    BYPASS: "bypass skip disable ignore hook check pre-commit verify no-verify",
+    DROP: "drop delete remove truncate table database data db",
+    DISABLE: "disable skip ignore test",
+}
+"""What each kind of harm is called in rules."""
+_ALSO: dict[str, str] = {
+    "push": "publish", "deploy": "ship release", "apply": "deploy change", "publish": "release",
+    "install": "add dependency package", "add": "install dependency package", "sed": "edit change touch modify",
+    "mv": "move rename touch", "tee": "write touch", "migrate": "migration database db", "sudo": "root",
+    "amend": "rewrite history",
+}  # fmt: skip
+"""What a word of a command is called otherwise."""
+_EDITS = "edit touch change modify write rewrite file"
+_PROHIBITS = pattern(
+    r"(?i)\b(?:never(?: ever)?|do not(?: ever)?|don['’]?t(?: ever)?|must(?: not|n['’]t)|should(?: not|n['’]t)|may not"
+    r"|avoid|no|not to|refrain from|stop|nobody|under no circumstances|ask (?:me |us )?(?:first )?before(?: you)?"
+    r"|(?:check|confirm) with (?:me|us) before(?: you)?|wait for me before(?: you)?)\s+(?P<what>[^,;:.!?\n]+)"
+)
+_ONLY = pattern(
+    r"(?i)\b(?:we|you|please)?\s*(?P<what>[^,;:.!?\n]*?)\bonly (?:after|when|if|with|once|on)\b"
+    r"|\bonly (?P<then>[^,;:.!?\n]*?)\b(?:after|when|if|with|once)\b"
+)
+_CONDITION = pattern(
+    r"(?i)\b(?:without|unless|until|before|after|if|when|while|because|since|except"
+    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?|by hand|manually|directly|yourself|again|anymore|use)\b"
+)
+_EMPTY = FRAME | frozenset({
+    "folder", "folders", "directory", "dir", "branch", "branches", "anything", "everything", "something", "files",
+    "code", "repo", "repository", "project", "shared", "new", "published", "run", "running", "execute", "call", "doing",
+    "anymore", "let", "under", "into", "onto", "off", "there",
+})  # fmt: skip
+"""Words that name nothing by which a call could be told from another."""
+_SQL = pattern(r"(?i)\b(?:drop\s+(?:table|database|schema|index|view)|truncate\s+table|delete\s+from)\b")
+_BROAD = pattern(r"-[a-zA-Z]*[rRf][a-zA-Z]*|--recursive|--force")
+_SKIPS_TESTS = pattern(
+    r"-D(?:maven\.test\.)?skip\S*|-DskipTests\S*|--passWithNoTests|--deselect\S*|--exclude-?tests?\S*|--no-?tests?\S*"
+    r"|--ignore=\S*test\S*"
+)
+_PASSES_CHECKS = pattern(r"--no-?verify|--no-?gpg-?sign|--no-?check\S*|--skip-?checks?\S*|--no-?hooks?")
+_PARTS = pattern(r"[\w+-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallWords:
+    """A tool call in words, by their stems."""
+
+    acts: frozenset[str]
+    """What it does: programs, their verbs and options, and what those are called."""
+    things: frozenset[str]
+    """What it does it to."""
+    harm: frozenset[str]
+
+
+def call_words(command: str, path: str, branch: str | None) -> CallWords:
+    """`branch` is the one that is checked out, which a push that names none is about."""
+    if not command:
+        return CallWords(acts=_stems(_EDITS), things=_stems(" ".join(_PARTS.findall(path))), harm=frozenset())
+    harm = harm_in(command)
+    acts = [_DOES[kind] for kind in sorted(harm)]
+    things: list[str] = []
+    for one in commands_in(command):
+        verbs, rest = _verbs(one)
+        acts += [*verbs, *(_ALSO.get(verb, "") for verb in verbs), *(word for word in one.around if word == "sudo")]
+        things += rest
+        if one.words[:2] == ("git", "push") and len([word for word in rest if not word.startswith("-")]) < 2 and branch:
+            things.append(branch)
+    return CallWords(acts=_stems(" ".join(acts)), things=_stems(" ".join(things)), harm=harm)
+
+
+def _verbs(command: ShellCommand) -> tuple[list[str], list[str]]:
+    """The program with its options and the verb behind it, and what is left."""
+    program = command.words[0].rsplit("/", 1)[-1]
+    acts, things = [program, program.split(".")[0]], []
+    for number, word in enumerate(command.words[1:], 1):
+        if word.startswith("-"):
+            acts += [word, word.lstrip("-")]
+        elif number <= 2 and word.isalpha():
+            acts.append(word)
+            things.append(word)
+        else:
+            things += [word, *_PARTS.findall(word)]
+    return acts, things
+
+
+def harm_in(command: str) -> frozenset[str]:
+    """The kinds of harm that a command may do."""
+    return frozenset(kind for one in commands_in(command) for kind in _harm(one.words, one.around)) | (
+        frozenset({DROP}) if _SQL.search(command) else frozenset()
+    )
+
+
+def _harm(words: tuple[str, ...], around: frozenset[str]) -> Iterator[str]:
+    program, options = words[0].rsplit("/", 1)[-1], [word for word in words[1:] if word.startswith("-")]
+    verb = next((word for word in words[1:] if not word.startswith("-")), "")
+    if program in ("rm", "shred", "rmdir", "unlink") and (program != "rm" or any(map(_BROAD.fullmatch, options))):
+        yield DELETE
+    if program == "find" and "-delete" in options:
+        yield DELETE
+    if program == "git":
+        yield from _harm_of_git(verb, words, options)
+    if any(map(_PASSES_CHECKS.fullmatch, options)) or around & {"HUSKY=", "SKIP=", "PRE_COMMIT_ALLOW_NO_CONFIG="}:
+        yield BYPASS
+    if any(map(_SKIPS_TESTS.fullmatch, options)):
+        yield DISABLE
+    if (program, verb) in (("terraform", "destroy"), ("kubectl", "delete"), ("docker", "prune"), ("dropdb", verb)):
+        yield DELETE
+
+
+def _harm_of_git(verb: str, words: tuple[str, ...], options: list[str]) -> Iterator[str]:
+    forced = any(option in ("-f", "--force", "--force-with-lease", "--mirror", "--delete", "-d") for option in options)
+    if verb == "push" and (forced or any(word.startswith("+") for word in words)):
+        yield FORCE
+    if verb == "clean" or (verb == "branch" and {"-D", "--delete"} & set(options)):
+        yield DELETE
+    if (verb == "reset" and "--hard" in options) or (verb == "stash" and {"drop", "clear"} & set(words)):
+        yield DISCARD
+    if verb in ("checkout", "restore") and {".", "--"} & set(words):
+        yield DISCARD
+    if verb == "commit" and "-n" in options:
+        yield BYPASS
+
+
+def forbids(rule: str, call: CallWords) -> bool:
+    """Whether a call does all that a clause of the rule forbids."""
+    known = call.acts | call.things
+    return any(clause <= known and clause & call.acts for clause in _forbidden(rule))
+
+
+def has_prohibition(text: str) -> bool:
+    return next(_forbidden(text), None) is not None
+
+
+def _forbidden(rule: str) -> Iterator[frozenset[str]]:
+    """What each clause forbids, or ties to a condition, in words without those that any rule has."""
+    for said in (*_PROHIBITS.finditer(rule), *_ONLY.finditer(rule)):
+        clause = next(filter(None, said.groupdict().values()), "")
+        words = [part.casefold() for word in ANY_WORD.findall(_before(clause)) for part in _parts(word)]
+        options = [word for word in clause.replace("`", " ").split() if word.startswith("-")]
+        found = _stems(" ".join((*options, *(word for word in words if word not in _EMPTY))))
+        if found:
+            yield found
+
+
+def _parts(word: str) -> list[str]:
+    """A path by its names; any other word as it is."""
+    return _PARTS.findall(word) if "/" in word else [word.strip("`'\"")]
+
+
+def _before(clause: str) -> str:
+    condition = _CONDITION.search(clause)
+    # What comes first is what is forbidden: “use” may open it.
+    return clause[: condition.start()] if condition and condition.start() > 0 else clause
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word.casefold()) for word in text.split() if word)

@@ -1,0 +1,121 @@
+"""Finds what stands against a tool call before it runs: a known failure, a rule of the user, harm of a known kind.
+
+Reads the view of known failures only; what is found are ids, and the records say what may be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reasoningbank.agents.forbidden import CallWords, call_words, forbids, harm_in
+from reasoningbank.agents.known_failures_file import Trouble
+from reasoningbank.agents.matching import before_command, before_edit, command_parts, same_command
+from reasoningbank.agents.user_rules import replaces
+from reasoningbank.core.commands import plain_command
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.patterns import pattern
+from reasoningbank.core.stem import stem
+
+LEAST_SAME_GOAL = 0.6
+_WORD = pattern(r"[^\W\d_]{2,}")
+_EMPTY = frozenset(
+    {"the", "all", "and", "for", "with", "to", "of", "in", "on", "my", "our", "this", "that", "again", "please"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntendedCall:
+    """A call that is about to be made."""
+
+    command: str = ""
+    path: str = ""
+    """Of the file that it changes, where it is no command."""
+    goal: str = ""
+    """What the agent says that it is for."""
+    cwd: str = ""
+    branch: str | None = None
+
+    @property
+    def plain(self) -> str:
+        """The same however it is dressed."""
+        return plain_command(self.command) or self.command or self.path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objections:
+    """Ids of the memories against a call."""
+
+    known: tuple[str, ...] = ()
+    """It failed before, as it is."""
+    forbidden: tuple[str, ...] = ()
+    """The user has said so, or it does harm of the kind that they warn of."""
+    like: tuple[str, ...] = ()
+    """A call like it failed, or one for the same goal."""
+    harmful: bool = False
+
+    @property
+    def ids(self) -> list[str]:
+        return list(dict.fromkeys((*self.forbidden, *self.known, *self.like)))
+
+
+def objections_to(call: IntendedCall, troubles: Sequence[Trouble]) -> Objections:
+    words = call_words(call.command, call.path, call.branch)
+    rules = [trouble for trouble in troubles if trouble.rule]
+    failures = [trouble for trouble in troubles if trouble.action or trouble.files or trouble.signature]
+    like = (
+        [*before_command(call.command, failures, call.cwd), *_for_the_same_goal(call, failures)]
+        if call.command
+        else before_edit(call.path, call.cwd, failures)
+    )
+    return Objections(
+        known=tuple(same_command(call.command, failures, call.cwd) if call.command else ()),
+        forbidden=(*_against(rules, words), *_harmful_like(words, failures)),
+        like=tuple(like),
+        harmful=bool(words.harm),
+    )
+
+
+def _against(rules: Sequence[Trouble], words: CallWords) -> list[str]:
+    """The newest rule comes first; one that it replaces forbids nothing any more."""
+    return [
+        rule.memory_id
+        for number, rule in enumerate(rules)
+        if forbids(rule.rule, words) and not any(replaces(newer.rule, rule.rule) for newer in rules[:number])
+    ]
+
+
+def _harmful_like(words: CallWords, failures: Sequence[Trouble]) -> list[str]:
+    if not words.harm:
+        return []
+    return [
+        trouble.memory_id
+        for trouble in failures
+        if trouble.action and words.harm & (harm_in(trouble.action) - harm_in(trouble.worked))
+    ]
+
+
+def _for_the_same_goal(call: IntendedCall, failures: Sequence[Trouble]) -> list[str]:
+    goal = _goal_words(call.goal)
+    if not goal:
+        return []
+    parts = command_parts(call.command)
+    return [
+        trouble.memory_id
+        for trouble in failures
+        if _is_alike(goal, _goal_words(trouble.goal)) and not _follows(parts, trouble)
+    ][:1]
+
+
+def _goal_words(goal: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in _WORD.findall(goal.casefold()) if word not in _EMPTY)
+
+
+def _is_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= LEAST_SAME_GOAL * len(one | other) if one and other else False
+
+
+def _follows(parts: Sequence[Sequence[str]], trouble: Trouble) -> bool:
+    """Whether the call has what the failing one lacked."""
+    missing = {word for part in command_parts(trouble.worked) for word in part}
+    missing -= {word for part in command_parts(trouble.action) for word in part}
+    return bool(missing) and any(missing <= set(part) for part in parts)

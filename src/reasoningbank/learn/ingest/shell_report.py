@@ -1,0 +1,49 @@
+r"""Parses what a shell tool of a coding agent reports: the output of the command, and its exit code.
+
+    Output: …\nExit Code: 1\nProcess Group PGID: 42     Gemini CLI; Qwen Code, with the command before
+    …\n<shellId: 0 completed with exit code 1>          Copilot CLI
+    [Command exited with code 1]\n\n[stderr]\n…         Cline
+
+Knows these forms and nothing else, so that importing it costs a hook nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from reasoningbank.core.patterns import pattern
+
+_ENVELOPE = pattern(r"</?untrusted_context>\n?")
+_HOOK_WORDS = pattern(r"<hook_context\b[^>]*>.*?</hook_context>", re.DOTALL)
+_BEFORE = pattern(r"\s*(?:Command: .*?\nDirectory: [^\n]*\n)?(?:Output|Stdout): ", re.DOTALL)
+_AFTER = pattern(r"(Error|Exit Code|Signal|Background PIDs|Process Group PGID): ?(.*)")
+_SHELL_ID = pattern(r"\n?<(?:shellId|command with shellId): ?[^>]*?exit(?:ed)? (?:with )?(?:exit )?code (-?\d+)>\s*\Z")
+_EXITED = pattern(r"\[Command exited with code (-?\d+)\]\s*(?:\[stderr\]\s*)?")
+_EMPTY = "(empty)"
+
+
+def shell_report(text: str) -> tuple[str, int | None]:
+    """The output alone, and the exit code; None where the text does not say one."""
+    said = _ENVELOPE.sub("", _HOOK_WORDS.sub("", text))
+    for form in (_SHELL_ID, _EXITED):
+        found = form.search(said)
+        if found is not None:
+            return (said[: found.start()] + said[found.end() :]).strip(), int(found[1])
+    begun = _BEFORE.match(said)
+    return _listed(said[begun.end() :]) if begun is not None else (said.strip(), None)
+
+
+def _listed(text: str) -> tuple[str, int | None]:
+    """Without the lines about the process at its end."""
+    lines = text.rstrip().splitlines()
+    told: dict[str, str] = {}
+    while lines and (found := _AFTER.fullmatch(lines[-1].strip())) is not None:
+        told[found[1]] = found[2]
+        lines.pop()
+    output = "\n".join(lines).strip()
+    problem = told.get("Error", "(none)")
+    if problem != "(none)":
+        output = f"{output}\n{problem}".strip()
+    # Where a list is given at all, a code that is left out is 0.
+    code = told.get("Exit Code", "0")
+    return "" if output == _EMPTY else output, int(code) if code.lstrip("-").isdecimal() else None

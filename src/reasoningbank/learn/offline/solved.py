@@ -1,0 +1,165 @@
+"""Keeps how a task was solved: the task in general words, the steps that mattered, and the check that proved it.
+
+The last action stands as it was, so that the same task gets its solution; what it took over from the task is marked in
+the task with braces, so that a like one sees what to change. Calls with arguments stand by the names of these: their
+values belonged to one case. What was looked up on the way is told by the facts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from reasoningbank.core.learning import (
+    ANSWER,
+    LONGEST_LESSON_DESCRIPTION_CHARS,
+    LONGEST_LESSON_TITLE_CHARS,
+    SOLVED,
+    Episode,
+    EpisodeStep,
+    Lesson,
+    Verdict,
+    VerdictOutcome,
+)
+from reasoningbank.core.types import Memory, Outcome
+from reasoningbank.learn.offline.failure_kind import is_failure
+from reasoningbank.learn.offline.flow import Flow, values_in
+from reasoningbank.learn.offline.general import general_call, general_task, without_contacts
+from reasoningbank.learn.offline.survey import is_told_in_words
+from reasoningbank.learn.offline.words import arguments, called_tool, clip_line, digest, head, one_line
+
+LONGEST_ACTION_CHARS = 1_500
+LONGEST_EARLIER_CHARS = 240
+LONGEST_WRITTEN_CHARS = 160
+"""An argument as long as this is a text that somebody wrote: what it changed cannot be told in a line."""
+LONGEST_ANSWER_CHARS = 100
+MOST_BEFORE = 4
+LEAST_CERTAIN = 0.7
+_FIRST = "First: "
+_CHECK = "Check: "
+_ENDS = re.compile(r"\s*(?:submit|finish|done|exit|quit|stop|end)\W*", re.IGNORECASE)
+
+
+def solution(episode: Episode, verdict: Verdict, told: Collection[int]) -> Lesson | None:
+    """`told` are the steps whose results the facts tell."""
+    if verdict.outcome is not VerdictOutcome.SUCCESS or verdict.certainty < LEAST_CERTAIN or not episode.task.strip():
+        return None
+    steps = episode.steps
+    end = _solving_step(episode, verdict)
+    if end is None or end in told or _is_written(steps[end].action) or is_told_in_words(steps[end].action):
+        return None
+    before = _before(episode, end, told)
+    if any(_is_written(steps[number].action) for number in before):
+        return None
+    lines = _told_as_calls(steps, [*before, end], episode.task) or _told_as_they_were(steps, before, end)
+    check = _check_of(verdict, steps, end)
+    content = "\n".join([*lines, *([check] if check else [])])
+    task = _task(episode, steps[end].action)
+    return Lesson(
+        title=clip_line(task, LONGEST_LESSON_TITLE_CHARS),
+        description=task,
+        content=content,
+        outcome=Outcome.SUCCESS,
+        tags=(SOLVED,),
+        evidence=clip_line(verdict.evidence or verdict.reason, 160),
+        kind=SOLVED,
+        key=f"{SOLVED} {digest(content if called_tool(steps[end].action) else one_line(episode.task).casefold())}",
+    )
+
+
+def merge(known: Memory, lesson: Lesson) -> Lesson | None:
+    """The shorter of two solutions of one task; None when it is the known one, which this session confirms."""
+    return lesson if len(lesson.content) < len(known.content) else None
+
+
+def _solving_step(episode: Episode, verdict: Verdict) -> int | None:
+    """The last action that did something: neither one that failed, nor the check, nor a bare word that ends the run.
+
+    A command with which a run ended that got the whole reward has solved it, whatever else it complained of.
+    """
+    steps, proving = episode.steps, _proving(verdict, episode.steps)
+    acted = [number for number, step in enumerate(steps) if step.action.strip()]
+    doing = [number for number in acted if number not in proving and not _ends_only(steps[number].action)]
+    if not doing:
+        return None
+    if episode.reward == 1.0 and not called_tool(steps[doing[-1]].action):
+        return doing[-1]
+    return next((number for number in reversed(doing) if not is_failure(steps[number])), None)
+
+
+def _ends_only(action: str) -> bool:
+    """Whether an action only ends a run: with a bare word, or with a report instead of an answer."""
+    is_report = action.startswith(ANSWER) and len(action) > LONGEST_ANSWER_CHARS
+    return is_report or _ENDS.fullmatch(action) is not None
+
+
+def _proving(verdict: Verdict, steps: Sequence[EpisodeStep]) -> list[int]:
+    proof = verdict.evidence.strip()
+    return [number for number, step in enumerate(steps) if proof and proof in step.result][-1:]
+
+
+def _check_of(verdict: Verdict, steps: Sequence[EpisodeStep], end: int) -> str:
+    checks = [number for number in _proving(verdict, steps) if number != end and not called_tool(steps[number].action)]
+    return f"{_CHECK}`{clip_line(steps[checks[0]].action, LONGEST_EARLIER_CHARS)}`" if checks else ""
+
+
+def _before(episode: Episode, end: int, told: Collection[int]) -> list[int]:
+    steps = episode.steps
+    flow = Flow(steps[: end + 1], episode.task, is_failure)
+    found = set(flow.before(end, told))
+    if called_tool(steps[end].action):
+        # Of calls that changed something there may be several: those of tools that never only told something.
+        sources = {called_tool(steps[number].action) for number in range(end) if flow.is_source(number)}
+        deeds = [number for number in range(end) if (tool := called_tool(steps[number].action)) and tool not in sources
+                 and not is_failure(steps[number]) and number not in told]  # fmt: skip
+        for deed in deeds:
+            found |= {deed, *flow.before(deed, told)}
+    if not found and steps[end].action.startswith(ANSWER):
+        # The answer alone tells nobody how it was found.
+        found = {number for number in range(end) if steps[number].action.strip() and not is_failure(steps[number])}
+        found = {max(found)} if found else found
+    return sorted(found - {end})[-MOST_BEFORE:]
+
+
+def _told_as_calls(steps: Sequence[EpisodeStep], numbers: Sequence[int], task: str) -> list[str]:
+    if not called_tool(steps[numbers[-1]].action):
+        return []
+    known = set(values_in(task))
+    for step in steps[: numbers[-1]]:
+        known |= values_in(step.result)
+    ways = dict.fromkeys(general_call(steps[number].action, known) for number in numbers)
+    return [" → ".join(f"`{clip_line(way, LONGEST_EARLIER_CHARS)}`" for way in ways)]
+
+
+def _told_as_they_were(steps: Sequence[EpisodeStep], before: Sequence[int], end: int) -> list[str]:
+    earlier = dict.fromkeys(
+        clip_line(without_contacts(steps[number].action), LONGEST_EARLIER_CHARS) for number in before
+    )
+    first = [f"{_FIRST}{'; '.join(f'`{one}`' for one in earlier)}"] if earlier else []
+    action = without_contacts(steps[end].action.strip())
+    if len(action) > LONGEST_ACTION_CHARS:
+        action = clip_line(action, LONGEST_ACTION_CHARS)
+    return [*first, action if "\n" in action or "`" in action else f"`{action}`"]
+
+
+def _is_written(action: str) -> bool:
+    """Whether a call carries a text that was written for this one case."""
+    given = arguments(action)
+    if given is None:
+        return bool(called_tool(action)) and len(action) > LONGEST_WRITTEN_CHARS
+    return any(isinstance(value, str) and len(value) > LONGEST_WRITTEN_CHARS for value in given.values())
+
+
+def _task(episode: Episode, action: str) -> str:
+    """In general words, with braces around what the action took over from it."""
+    task = general_task(episode.task, episode.steps, LONGEST_LESSON_DESCRIPTION_CHARS - 20)
+    if called_tool(action):
+        return task
+    words = [_mark(word, action) for word in task.split(" ")]
+    return clip_line(" ".join(words), LONGEST_LESSON_DESCRIPTION_CHARS)
+
+
+def _mark(word: str, action: str) -> str:
+    bare = word.strip("\"'`.,;:?!()“”‘’")
+    is_value = len(bare) > 2 and (bare != word.rstrip(".,;:?!") or not bare.isalpha())
+    return word.replace(bare, f"{{{bare}}}", 1) if is_value and bare in action and head(action) != bare else word

@@ -1,0 +1,96 @@
+"""The plugin that `install opencode` writes, run by Node as OpenCode runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import reasoningbank
+from reasoningbank import ReasoningBank
+from reasoningbank.cli.main import main
+
+NODE = shutil.which("node")
+SOURCE = str(Path(reasoningbank.__file__).parents[1])
+NAMESPACE = "example.com/team/app"
+ASKED = "Run the test suite of the parser module, please"
+SESSION = """
+import { pathToFileURL } from "node:url"
+const [, , file, directory] = process.argv
+const { ReasoningBank } = await import(pathToFileURL(file))
+const hooks = await ReasoningBank({ client: {}, directory })
+const sessionID = "ses_1"
+await hooks.event({ event: { type: "session.created", properties: { sessionID, info: { id: sessionID } } } })
+const message = { message: { id: "msg_1" }, parts: [{ id: "prt_1", type: "text", text: process.env.ASKED }] }
+await hooks["chat.message"]({ sessionID }, message)
+const said = { parts: message.parts, ran: [] }
+for (const [number, command] of ["make deploy", "make deploy"].entries()) {
+  const called = { tool: "bash", sessionID, callID: `call_${number}` }
+  try {
+    await hooks["tool.execute.before"](called, { args: { command } })
+    const result = { output: "Deployed.", metadata: { exit: 0 } }
+    await hooks["tool.execute.after"]({ ...called, args: { command } }, result)
+    said.ran.push(result.output)
+  } catch (error) {
+    said.ran.push(`refused: ${error.message}`)
+  }
+}
+await hooks.event({ event: { type: "session.idle", properties: { sessionID } } })
+await hooks.dispose()
+console.log(JSON.stringify(said))
+"""
+
+pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node")
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    for name in ("XDG_CONFIG_HOME", "OPENCODE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "bank"))
+    monkeypatch.setenv("REASONINGBANK_EMBEDDER", "hash")
+    monkeypatch.setenv("REASONINGBANK_HOOKS", "deadline_ms=4500")
+    monkeypatch.setenv("PYTHONPATH", SOURCE)
+    assert main(["install", "opencode"]) == 0
+    return tmp_path / ".config" / "opencode" / "plugin" / "reasoningbank.js"
+
+
+@pytest.fixture
+def work(tmp_path):
+    folder = tmp_path / "work"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "config").write_text(f'[remote "origin"]\n  url = https://{NAMESPACE}\n')
+    return folder
+
+
+def session(plugin, work) -> dict:
+    driver = work / "driver.mjs"
+    driver.write_text(SESSION)
+    done = subprocess.run(
+        [NODE, driver, plugin, work], env={**os.environ, "ASKED": ASKED}, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_lesson_follows_the_prompt_as_a_part_of_its_own(plugin, work):
+    with ReasoningBank.open(namespace=NAMESPACE) as bank:
+        bank.record(title="Test suite of the parser", content="The parser's test suite needs --db sqlite to run.")
+    said = session(plugin, work)
+    asked, ours = said["parts"]
+    assert asked["text"] == ASKED
+    assert "--db sqlite" in ours["text"]
+    assert (ours["synthetic"], ours["messageID"], ours["id"] > asked["id"]) == (True, "msg_1", True)
+    assert said["ran"] == ["Deployed.", "Deployed."]
+
+
+def test_a_program_that_is_gone_costs_nothing_but_the_advice(plugin, work):
+    plugin.write_text(plugin.read_text().replace("const COMMAND = [", 'const COMMAND = ["/gone/program", '))
+    said = session(plugin, work)
+    assert len(said["parts"]) == 1
+    assert said["ran"] == ["Deployed.", "Deployed."]
