@@ -138,5 +138,5 @@ def test_a_solved_task_that_is_asked_again_is_counted_by_what_is_offered(tmp_pat
     write_lines(tmp_path / "work" / "run.jsonl", [{"task": "paint it red", "steps": FIX, "reward": 1}])
     told = report(Plan(data=tmp_path, parts=("again",)), lambda _: None)["again"]["work"]
     assert (told["sessions"], told["solved_tasks"]) == (1, 1)
-    assert told["lessons"]["kept"] >= 1
+    assert {"kept", "remedy", "thing", "parses", "usable"} <= set(told["lessons"])
     assert told["tokens"]["mean"] >= 0

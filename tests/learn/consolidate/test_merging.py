@@ -95,7 +95,7 @@ def test_one_task_is_counted_once_however_many_copies_it_used(bank):
     bank.consolidate()
     after = bank.get(first)
     assert after.usage_count == before.usage_count == 1
-    assert after.confidence.mean == pytest.approx(before.confidence.mean, abs=1e-9)
+    assert after.confidence.mean == pytest.approx(before.confidence.mean, abs=1e-6)
 
 
 def test_a_use_in_a_task_where_the_other_was_only_shown_still_counts(bank):

@@ -54,9 +54,12 @@ def _run(args: Namespace, terminal: Terminal) -> int:
         terminal.json(told)
         return 0
     _arms(told, terminal)
+    terminal.say(f"Worlds {args.first_seed} to {args.first_seed + args.seeds - 1}; 95 % intervals over the worlds.")
     if told["varied"]:
         terminal.say()
         _varied(told["varied"], terminal)
+    for name, why in told["not_run"].items():
+        terminal.say(f"not run: {name} ({why})")
     terminal.tell(f"{told['seconds']['processor']} s of processor time, {told['seconds']['clock']} s by the clock.")
     return 0
 

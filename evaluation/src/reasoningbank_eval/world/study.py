@@ -55,6 +55,7 @@ def report(rules: Rules, seeds: Sequence[int], tell: Tell, *, varied_seeds: int 
     told = {"machine": machine(), **study(rules, seeds, tell)}
     arms = [arm for arm in ARMS if arm.name in VARIED_ARMS]
     told["varied"] = {}
+    told["not_run"] = {} if varied_seeds else {"varied": "not asked for"}
     for what, changed in VARIED.items() if varied_seeds else ():
         tell(what)
         told["varied"][what] = study(replace(rules, **changed), seeds[:varied_seeds], lambda _: None, arms)

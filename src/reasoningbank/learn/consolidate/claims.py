@@ -49,6 +49,8 @@ class Claim:
     """What comes before what, where it says so."""
     universal: bool
     """It says always or never."""
+    verb: str
+    """What it tells to do, where it begins with that; else ""."""
 
 
 def claims_of(title: str, content: str, *, failed: bool) -> tuple[Claim, ...]:
@@ -115,7 +117,16 @@ def _claim(text: str, *, failed: bool) -> Iterator[Claim]:
         numbers=tuple(numbers),
         order=((then, first) if swapped else (first, then)) if split and then else None,
         universal=not vocabulary.UNIVERSAL.isdisjoint(words),
+        verb=_leading_verb(tokens),
     )
+
+
+def _leading_verb(tokens: Sequence[str]) -> str:
+    for token in tokens:
+        name, _ = _named(token)
+        if name:
+            return name if stem(token.casefold()) in vocabulary.IMPERATIVES else ""
+    return ""
 
 
 def _advises_against(words: Sequence[str], place: int) -> bool:
@@ -132,7 +143,7 @@ def _named(token: str) -> tuple[str, bool]:
     if is_literal(token):
         bare = token.strip("-").casefold()
         return (bare, False) if not bare.isalpha() else _named(bare)
-    stemmed = stem(token.casefold())
+    stemmed = vocabulary.base(token.casefold())
     if stemmed in vocabulary.OPPOSITE_OF:
         return vocabulary.OPPOSITE_OF[stemmed], True
     if stemmed in vocabulary.EMPTY or stemmed in vocabulary.EMPHATIC:

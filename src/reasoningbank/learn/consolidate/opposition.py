@@ -69,6 +69,9 @@ def _turned(one: Claim, other: Claim) -> Contradiction | None:
     common = (denied.terms & advised.terms) - vocabulary.LIGHT
     if left or not _enough(common, left, right) or _is_reversed(one, other):
         return None
+    # To split what is to be avoided is not to do it.
+    if advised.verb in right:
+        return None
     # What is done in tests and not otherwise is an exception, unless it is never to be done.
     if right & vocabulary.PLACES and not denied.universal:
         return None

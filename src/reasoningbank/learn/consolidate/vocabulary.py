@@ -9,6 +9,14 @@ from __future__ import annotations
 from reasoningbank.core.stem import stem
 
 
+def base(word: str) -> str:
+    """The stem of a lower-case word, but for those that their stem would make another word."""
+    return word if word in _NO_PLURALS else stem(word)
+
+
+_NO_PLURALS = frozenset(("https",))
+
+
 def _words(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
@@ -159,13 +167,13 @@ IMPERATIVES = _stems(
 ADDING = _stems("support accept add also test handle include cover document learn know check parse try either both")
 """Where one of these stands, two choices can stand side by side."""
 CHOICES = {
-    stem(word): number
+    base(word): number
     for number, group in enumerate(
         _groups(
             "tab/space single/double camelcase/snake_case/kebabcase/pascalcase utc/localtime "
             "npm/yarn/pnpm/bun pip/poetry/conda/uv/pipenv postgres/mysql/mariadb/sqlite/mongodb/oracle "
             "pytest/unittest/nose jest/vitest/mocha http/https tcp/udp rest/graphql/grpc/soap "
-            "json/yaml/toml/xml/ini rebase/merge squash/rebase "
+            "json/yaml/toml/xml/ini rebase/merge/squash "
             "monday/tuesday/wednesday/thursday/friday/saturday/sunday "
             "january/february/march/april/june/july/august/september/october/november/december "
             "english/german/french/spanish/italian/dutch/portuguese/japanese/chinese/korean/russian/polish "
@@ -177,4 +185,4 @@ CHOICES = {
     )
     for word in group
 }
-"""Names of one kind, of which one purpose takes one; a word in two groups counts in the last."""
+"""Names of one kind, of which one purpose takes one. No word stands in two groups."""

@@ -112,7 +112,7 @@ def _kind(token: str) -> tuple[str, bool]:
     word = token.casefold()
     if word in vocabulary.DENIALS or word in vocabulary.ADVISED_AGAINST:
         return "", False
-    stemmed = stem(word)
+    stemmed = vocabulary.base(word)
     if stemmed in vocabulary.EMPTY:
         return "", False
     return vocabulary.SAME.get(stemmed, stemmed), False
