@@ -28,6 +28,7 @@ from reasoningbank.core.learning import (
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.quotes import quote
 from reasoningbank.learn.offline import facts, failure_kind, fixes, solved, warnings
+from reasoningbank.learn.offline.edits import edits_in
 from reasoningbank.learn.offline.failure_kind import is_failure, message
 from reasoningbank.learn.offline.mending import find_mendings
 from reasoningbank.learn.offline.places import read
@@ -56,7 +57,8 @@ class OfflineDistiller:
             fact = facts.with_guesses(fact, [quote(message(step.result), step.action, 100) for step in guesses])
         mended = find_mendings(steps, names, episode.task)
         told = [number for number in surveyed.numbers if not called_tool(steps[number].action)] if surveyed else []
-        way = solved.solution(episode, verdict, told)
+        # Which files were edited, and how often, is nobody's way to do it again.
+        way = None if any(map(edits_in, steps)) else solved.solution(episode, verdict, told)
         found: list[Lesson] = [*([fact] if fact else []), *([way] if way else []), *mended.lessons]
         if verdict.outcome is not VerdictOutcome.SUCCESS:
             repeated = warnings.repeated_failures(steps, mended.kinds, names)
