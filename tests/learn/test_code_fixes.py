@@ -153,3 +153,13 @@ def test_what_was_taught_of_the_code_is_told_when_the_error_comes_again_and_not_
     [lesson] = taught(ran("pytest -q", error + FAILED, ok=False), edit, ran("pytest -q"))
     assert lesson.metadata["trouble"]["names"] == ["user"]
     assert lesson.metadata["trouble"]["signature"] == "keyerror: _"
+
+
+def test_a_session_that_taught_nothing_says_why_for_each_candidate(bank) -> None:
+    error, edit = NOTHING["a wrong sum"]
+    steps = (ran("pytest -q", error + FAILED, ok=False), edit, ran("pytest -q", "ok"))
+    bank.keep(Episode(task="mend the sum", namespace="n", steps=steps, outcome="failure"))
+    [attempt] = bank.distill().attempts
+    assert [reason.why for reason in attempt.left_out] == ["a bug that was mended once"]
+    [queued] = bank.jobs.list()
+    assert queued.job.metadata["left_out"][0]["why"] == "a bug that was mended once"

@@ -138,12 +138,15 @@ def _at_prompt(event: Event, house: House, spaces: Spaces) -> Advice | None:
 
 
 def _before_tool(event: Event, house: House, spaces: Spaces) -> str:
-    command, path = _command(event), _edited_file(event)
-    troubles = _troubles(house, spaces) if (command or path) and house.policy.warn != OFF else []
+    command, paths = _command(event), _edited_files(event)
+    troubles = _troubles(house, spaces) if (command or paths) and house.policy.warn != OFF else []
     if not troubles:
         return _output(event, None, house, spaces)
+    from reasoningbank.agents.matching import before_edit
     from reasoningbank.agents.objections import IntendedCall, objections_to
 
+    # A patch edits several files: the one that something is known about counts.
+    path = next((path for path in paths if before_edit(path, event.cwd, troubles)), paths[0] if paths else "")
     goal = event.tool_input.get("description")
     call = IntendedCall(
         command=command,
@@ -276,12 +279,15 @@ def _command(event: Event) -> str:
     return ""
 
 
-def _edited_file(event: Event) -> str:
-    """The file that a tool is about to change; reading one is never a mistake."""
+def _edited_files(event: Event) -> list[str]:
+    """The files that a tool is about to change; reading one is never a mistake."""
     if not _CHANGES_FILES.search(event.tool):
-        return ""
+        return []
+    several = event.tool_input.get("file_paths")
+    if isinstance(several, list):
+        return [path for path in several if isinstance(path, str)]
     given = (event.tool_input.get(name) for name in ("file_path", "notebook_path", "path", "target_file"))
-    return next((path for path in given if isinstance(path, str)), "")
+    return [path for path in given if isinstance(path, str)][:1]
 
 
 # ---------------------------------------------------------------- listening

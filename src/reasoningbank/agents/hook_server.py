@@ -38,6 +38,7 @@ LONGEST_EVENT_BYTES = 8_000_000
 LONGEST_ADDRESS_BYTES = 100
 LONGEST_LOADING_S = 20.0
 """That an event waits for the bank; a hook that waits no longer finds its answer kept for the next event."""
+LOADING = {"loading": True}
 NEED_THE_INDEX = frozenset({"UserPromptSubmit", "PostToolUseFailure"})
 
 
@@ -81,6 +82,9 @@ class HookServer:
             # A hook that goes away, or talks nonsense, costs itself.
             with connection, suppress(OSError, ValueError, KeyError, TypeError):
                 if _is_this_user(connection):
+                    if not self._loaded:
+                        # At once, before anything is imported for it: whoever hears nothing does not wait.
+                        _send(connection, LOADING)
                     self._talk(connection)
 
     def _talk(self, connection: socket.socket) -> None:
@@ -97,7 +101,6 @@ class HookServer:
             return
         if self._bank is None or (event.kind in NEED_THE_INDEX and not self._loaded):
             self.load()
-            _send(connection, {"loading": True})
             self._tried.wait(LONGEST_LOADING_S)
         delivery = Delivery(str(asked.get("turn") or ""))
         if not _send(connection, self._answer(event, asked, delivery)):

@@ -11,7 +11,7 @@ from reasoningbank.agents.forbidden import CallWords, call_words, forbids, harm_
 from reasoningbank.agents.known_failures_file import Trouble
 from reasoningbank.agents.matching import before_command, before_edit, command_parts, same_command
 from reasoningbank.agents.user_rules import replaces
-from reasoningbank.core.commands import plain_command
+from reasoningbank.core.commands import commands_in, plain_command
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.stem import stem
@@ -63,12 +63,12 @@ def objections_to(call: IntendedCall, troubles: Sequence[Trouble]) -> Objections
     rules = [trouble for trouble in troubles if trouble.rule]
     failures = [trouble for trouble in troubles if trouble.action or trouble.files or trouble.signature]
     like = (
-        [*before_command(call.command, failures, call.cwd), *_for_the_same_goal(call, failures)]
+        [*before_command(call.command, _not_yet_heeded(call, failures), call.cwd), *_for_the_same_goal(call, failures)]
         if call.command
         else before_edit(call.path, call.cwd, failures)
     )
     return Objections(
-        known=tuple(same_command(call.command, failures, call.cwd) if call.command else ()),
+        known=tuple(same_command(call.command, _wrong_in_themselves(failures), call.cwd) if call.command else ()),
         forbidden=(*_against(rules, words), *_harmful_like(words, failures)),
         like=tuple(like),
         harmful=bool(words.harm),
@@ -91,6 +91,21 @@ def _harmful_like(words: CallWords, failures: Sequence[Trouble]) -> list[str]:
         trouble.memory_id
         for trouble in failures
         if trouble.action and words.harm & (harm_in(trouble.action) - harm_in(trouble.worked))
+    ]
+
+
+def _not_yet_heeded(call: IntendedCall, failures: Sequence[Trouble]) -> list[Trouble]:
+    """Without those whose way that worked is the very call."""
+    given = set(commands_in(call.command))
+    return [trouble for trouble in failures if not trouble.worked or not set(commands_in(trouble.worked)) <= given]
+
+
+def _wrong_in_themselves(failures: Sequence[Trouble]) -> list[Trouble]:
+    """Those whose command is not a part of what worked: that one only had to wait for something else."""
+    return [
+        trouble
+        for trouble in failures
+        if not trouble.worked or not set(commands_in(trouble.action)) <= set(commands_in(trouble.worked))
     ]
 
 

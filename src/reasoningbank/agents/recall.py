@@ -10,7 +10,7 @@ Knows which memories are worth showing when. How much is said, and that nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from reasoningbank.agents.known_failures import trouble_in
 from reasoningbank.agents.lesson_line import is_rule
@@ -19,6 +19,8 @@ from reasoningbank.agents.refusal import has_earned_it
 from reasoningbank.agents.user_rules import rules_in_force
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.origins import Trust
+from reasoningbank.core.patterns import pattern
+from reasoningbank.core.program_names import program_of
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, Signal, State
 from reasoningbank.guard.envelope import TROUBLE
@@ -47,6 +49,8 @@ LEAST_RELEVANCE = 0.25
 CATCH_UP_S = 0.1
 """A bank that has grown by much is searched as far as it is indexed: an agent waits for its hooks."""
 _SHARED = (Scope.ORG, Scope.TEAM)
+_NAME = pattern(r"\b(?:[A-Z]\w*[A-Z_]\w*|\w+[_./]\w[\w./]*|[A-Z]+\d+)\b")
+"""What an error calls by its name: an exception, a variable, a file, a code."""
 USED_WORTH = 0.05
 MOST_USES = 6
 
@@ -138,7 +142,15 @@ def for_failure(bank: Bank, spaces: Spaces, action: str, error: str) -> list[Rem
     asked = f"{clip_line(action, LONGEST_ACTION_CHARS)} fails with: {message(error)}"
     hits = found_in(bank, spaces, _namespaces_with_memories(bank, spaces.read[:-1]), asked)
     telling: list[Remembered] = [hit for hit in hits if FIX in hit.tags or hit.outcome is Outcome.FAILURE]
-    return telling[:MOST_AFTER_FAILURE]
+    return [hit for hit in telling if _is_of(hit, action, error)][:MOST_AFTER_FAILURE]
+
+
+def _is_of(hit: Remembered, action: str, error: str) -> bool:
+    """Whether a lesson that knows its failure is of this program, or of an error that names the same."""
+    trouble = hit.memory.metadata.get(TROUBLE)
+    if not isinstance(trouble, Mapping) or trouble.get("program") == program_of(action):
+        return True
+    return not set(_NAME.findall(message(error))).isdisjoint(_NAME.findall(str(trouble.get("error", ""))))
 
 
 def found_in(bank: Bank, spaces: Spaces, namespaces: Sequence[str], text: str) -> Sequence[Recalled]:

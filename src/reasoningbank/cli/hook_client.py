@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Mapping
 
 TYPE_CHECKING = False  # as `typing` has it
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 SOCKET_ENDING = ".sock"
 LONGEST_ANSWER_BYTES = 1_000_000
 MOST_TRIED = 4
+YOUNG_S = 5.0
+"""A server that has just been started may need so long for its first word."""
 LATE = ("", None)
 """What is said when a server is at work on it and the deadline comes first: it is kept for the next event."""
 _CAPTURES = ("stop", "precompact", "sessionend", "subagentstop")
@@ -77,7 +80,10 @@ def _ask(path: str, request: bytes, within_s: float, loading_s: float) -> dict[s
 
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        connection.settimeout(within_s)
+        until = time.monotonic() + loading_s
+        # What a server has just been started for, it will see to.
+        is_young = abs(time.time() - os.stat(path).st_mtime) < YOUNG_S
+        connection.settimeout(min(YOUNG_S, max(within_s, loading_s)) if is_young else within_s)
         try:
             connection.connect(_short(path))
         except ConnectionRefusedError:
@@ -88,17 +94,16 @@ def _ask(path: str, request: bytes, within_s: float, loading_s: float) -> dict[s
         while left:
             left = left[connection.send(left) :]
         connection.shutdown(_socket.SHUT_WR)
-        return _heard(connection, loading_s)
+        return _heard(connection, until, {"loading": True} if is_young and loading_s <= YOUNG_S else None)
     except (OSError, ValueError):
         return None
     finally:
         connection.close()
 
 
-def _heard(connection: socket, loading_s: float) -> dict[str, object] | None:
-    """What a server says, a line each: that it is loading, perhaps, and then the answer."""
+def _heard(connection: socket, until: float, told: dict[str, object] | None) -> dict[str, object] | None:
+    """What a server says, a line each: that it is loading, perhaps, and then the answer; `told` if it says nothing."""
     answer = b""
-    told = None
     while len(answer) < LONGEST_ANSWER_BYTES:
         try:
             more = connection.recv(65_536)
@@ -110,7 +115,7 @@ def _heard(connection: socket, loading_s: float) -> dict[str, object] | None:
             told = json.loads(line)
             if not isinstance(told, dict) or not told.get("loading"):
                 return told if isinstance(told, dict) else None
-            connection.settimeout(max(0.001, loading_s))
+            connection.settimeout(max(0.001, until - time.monotonic()))
         if not more:
             break
     return None

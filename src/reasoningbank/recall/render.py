@@ -27,8 +27,10 @@ H = TypeVar("H", bound=Remembered)
 HEADING = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
 LEADING_ODDS = 0.15
 """Of the odds of the best: what is less likely than that to be of use is left out. More is worse in a prompt."""
-LEAST_ALIKE_TASK = 0.8
+LEAST_ALIKE_TASK = 0.6
 """From here on the way in which another task was solved is worth its room."""
+LEAST_ALIKE_BESIDE_FACTS = 0.95
+"""Where facts are known that serve any task there, only the way of the same task, or a twin of it, is."""
 SHARED_WITH_FAILURE = 0.5
 """Of the words in which a failure is known again, that a question about it has."""
 FACT = "fact"
@@ -58,10 +60,11 @@ def leading(hits: Sequence[Recalled], floor: float | None, asked: str | None = N
     """
     if floor is not None or not hits:
         return hits
-    ways = [hit for hit in hits if SOLVED in hit.tags and hit.relevance >= LEAST_ALIKE_TASK][:1]
     others = [hit for hit in hits if SOLVED not in hit.tags and (asked is None or is_called_for(hit.memory, asked))]
     # How one task was solved is no measure for what is known: were it one, a twin of the task would hide the facts.
     known = [hit for hit in others if FACT in hit.tags]
+    alike = LEAST_ALIKE_BESIDE_FACTS if known else LEAST_ALIKE_TASK
+    ways = [hit for hit in hits if SOLVED in hit.tags and hit.relevance >= alike][:1]
     least = LEADING_ODDS * max((_odds(hit.relevance) for hit in others), default=0.0)
     least_beside = LEADING_ODDS * max((_odds(hit.relevance) for hit in (*others, *ways)), default=0.0)
     kept = {hit.id for hit in others if _odds(hit.relevance) >= least_beside}

@@ -81,3 +81,17 @@ def test_a_patch_is_an_edit_of_its_files():
     event = after(PATCH, "Exit code: 0\nOutput:\nSuccess.\n", tool="apply_patch")
     assert event.tool_input == {"file_path": "src/api.py", "file_paths": ["src/api.py", "src/b.py"]}
     assert event.failure is None
+
+
+def test_a_patch_is_warned_of_whichever_of_its_files_something_is_known_about(desktop):
+    with desktop.bank() as bank:
+        bank.record(
+            title="src/b.py is generated",
+            description="When src/b.py is edited",
+            content="Do not edit src/b.py by hand: make overwrites it. Edit src/b.template instead.",
+            outcome="failure",
+        )
+    desktop.hook("SessionStart", agent="codex", source="startup")
+    desktop.read()
+    given = {"tool_name": "apply_patch", "tool_input": {"command": PATCH}, "tool_use_id": "call_1"}
+    assert "b.template" in desktop.hook("PreToolUse", "s2", agent="codex", **given).out

@@ -47,6 +47,3 @@ def test_a_wrong_sum_that_was_mended_is_nobody_elses_business(desktop) -> None:
     teach(desktop, "E       assert 2 == 3\n\n1 failed in 0.04s", edit)
     with desktop.bank() as bank:
         assert [memory for memory in bank.list() if FIX in memory.tags] == []
-        [job] = bank.jobs.list()
-    [reason] = job.job.metadata["left_out"]
-    assert reason["why"] == "a bug that was mended once"

@@ -220,3 +220,23 @@ def test_a_lesson_is_known_again_by_what_a_call_is_for(desktop) -> None:
     assert said.refusal == ""
     assert desktop.hook("PreToolUse", "s3", **bash(WORKS, description="Run unit tests")).out == ""
     assert desktop.hook("PreToolUse", "s4", **bash("make docs", description="Build the docs")).out == ""
+
+
+def test_a_command_that_only_had_to_wait_for_another_is_not_held_back_and_the_way_that_worked_is_not_warned_of(
+    desktop,
+) -> None:
+    told = desktop.transcript()
+    told.says("Build the image")
+    told.runs("docker build .", 'ERROR: failed to compute cache key: "/dist" not found', failed=True)
+    told.runs("npm run build && docker build .", "Successfully built 1234")
+    desktop.hook("SessionEnd")
+    desktop.read()
+    said = desktop.hook("PreToolUse", "s2", **bash("docker build ."))
+    assert said.refusal == ""
+    assert "npm run build" in said.context
+    assert desktop.hook("PreToolUse", "s3", **bash("npm run build && docker build .")).out == ""
+
+
+def test_a_failure_that_nothing_is_known_of_is_left_alone(taught) -> None:
+    error = "Exit code 101\nerror[E0433]: failed to resolve: use of undeclared crate"
+    assert taught.hook("PostToolUseFailure", "s2", **bash("cargo build"), error=error).out == ""

@@ -124,6 +124,34 @@ def test_what_a_command_printed_is_neither_the_task_nor_a_users_word(tmp_path: P
     assert steps(bare) == [("make", "make: *** No rule"), ("make all", "ok")]
 
 
+def test_a_game_in_text_is_a_session_and_a_quotation_is_none(tmp_path: Path) -> None:
+    text = """You are in a kitchen. You see a shelf 1.
+Your task is to: put a clean cup on the shelf.
+> go to sink 1
+On the sink 1, you see a cup 1.
+> clean cup 1 with sink 1
+You clean the cup 1.
+> put cup 1 on shelf 1
+You put the cup 1 on the shelf 1."""
+    [episode] = read(tmp_path, text)
+    assert episode.task == "put a clean cup on the shelf."
+    assert steps(episode)[0] == ("go to sink 1", "On the sink 1, you see a cup 1.")
+    assert len(episode.steps) == 3
+    [quoting] = read(tmp_path, "# Notes\n> a quoted line\n> and its end\n\n> another\n\n$ make\nok")
+    assert steps(quoting) == [("make", "ok")]
+
+
+def test_examples_in_the_users_first_words_are_not_the_task(tmp_path: Path) -> None:
+    prompt = "Answer with steps. Here are two examples.\nQuestion: Which river?\nAnswer: Seine\nQuestion: Which lamp is blue?\nThought:"
+    chat = [
+        {"role": "user", "content": prompt},
+        {"role": "assistant", "content": "I look.\nAction: find[lamp]"},
+        {"role": "user", "content": "Observation: L-2"},
+    ]
+    [episode] = read(tmp_path, chat)
+    assert (episode.task, steps(episode)) == ("Which lamp is blue?", [("find[lamp]", "L-2")])
+
+
 def test_names_before_the_words_may_be_those_of_tools(tmp_path: Path) -> None:
     text = 'User: How many?\nAssistant: {"name": "stock", "arguments": {"sku": "L-2"}}\nTool: 17 left\nAssistant: 17.'
     [episode] = read(tmp_path, text)

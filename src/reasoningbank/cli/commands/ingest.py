@@ -15,7 +15,11 @@ from reasoningbank.cli.terminal import Terminal
 from reasoningbank.learn.ingest.take import Ingested
 
 FORMATS = (
+    "qwen-code",
     "claude-code",
+    "gemini-cli",
+    "copilot-cli",
+    "cline",
     "codex",
     "tau-bench",
     "tau2",

@@ -34,6 +34,10 @@ _FRAMED = pattern(
     re.DOTALL | re.MULTILINE,
 )
 """A request between what a program wrote around it."""
+_EXAMPLES_FOLLOW = pattern(r"\bexamples?\b[^\n]{0,60}[:.]", re.IGNORECASE)
+_ASKED_LAST = pattern(
+    r"\A.*^[ \t]*(?:Question|Task|Instruction|Input)(?: ?\d+)?:[ \t]*(\S[^\n]*)", re.DOTALL | re.MULTILINE
+)
 _INSTRUCTS = pattern(r"\s*(?:You are|You're|Act as|Your role is)\b", re.IGNORECASE)
 
 
@@ -112,7 +116,11 @@ class Conversation:
             asked = asked[1:]
         first = next((text for text in asked if not _GREETING.fullmatch(text)), asked[0] if asked else "")
         framed = _FRAMED.search(first)
-        return (framed[2] or framed[3]).strip() if framed else first
+        if framed:
+            return (framed[2] or framed[3]).strip()
+        # Examples come before the question that is meant.
+        last = _ASKED_LAST.match(first) if _EXAMPLES_FOLLOW.search(first) else None
+        return last[1].strip() if last else first
 
     @property
     def answer(self) -> str:

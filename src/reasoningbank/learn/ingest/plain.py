@@ -6,7 +6,7 @@ What a command printed belongs to the command, whoever spoke before it. Text tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from reasoningbank.core.learning import Episode
@@ -16,6 +16,9 @@ from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
 
 LONGEST_TASK_CHARS = 2_000
 _PROMPT = re.compile(r"(?:[\w.@~:/\\-]*\$|[\w.@~:/\\-]+[#%]|>>>|In \[\d+\]:|mysql>|sqlite>|[\w-]+=[#>])[ \t]+(\S.*)")
+_GAME_PROMPT = re.compile(r">[ \t]*(\S.*)")
+"""How games in text ask; a mark of quotations as well, so only where each is answered in the line after it."""
+_TASK = re.compile(r"^.*\b[Yy]our task is to:?[ \t]*(\S.*)$", re.MULTILINE)
 _SPEAKER = re.compile(
     r"(?i)(?:\*\*)?(user|human|you|me|assistant|agent|ai|bot|model|system|tool(?: (?:result|output))?|function|result)"
     r"(?:\*\*)?:(?:\*\*)?[ \t]*(.*)"
@@ -27,7 +30,8 @@ _COMMAND = "command"
 
 def notes_in(text: str, namespace: str) -> Iterator[Episode]:
     talk = Conversation()
-    first = ""
+    asked = _TASK.search(text)
+    first = asked[1].strip() if asked else ""
     for speaker, words in _blocks(text.splitlines()):
         if speaker in _USERS:
             take_user_words(words, talk)
@@ -52,11 +56,17 @@ def _first_line(words: str) -> str:
     return next((line.strip().lstrip("#").strip() for line in words.splitlines() if line.strip(" #")), "")
 
 
-def _blocks(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _is_game(lines: Sequence[str]) -> bool:
+    asked = [number for number, line in enumerate(lines[:-1]) if _GAME_PROMPT.match(line)]
+    return len(asked) > 1 and all(lines[n + 1].strip() and not _GAME_PROMPT.match(lines[n + 1]) for n in asked)
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Who speaks, and what; a command with what it printed; what stands before all of them under no name."""
     speaker, words = "", list[str]()
+    asks = _GAME_PROMPT if _is_game(lines) else _PROMPT
     for line in lines:
-        prompt, named = _PROMPT.match(line), _SPEAKER.match(line)
+        prompt, named = asks.match(line), _SPEAKER.match(line)
         if prompt is None and named is None:
             words.append(line)
             continue

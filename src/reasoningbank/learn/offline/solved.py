@@ -22,6 +22,8 @@ from reasoningbank.core.learning import (
     VerdictOutcome,
 )
 from reasoningbank.core.types import Memory, Outcome
+from reasoningbank.learn.offline.bypasses import bypass_in
+from reasoningbank.learn.offline.edits import edits_in
 from reasoningbank.learn.offline.failure_kind import is_failure
 from reasoningbank.learn.offline.flow import Flow, values_in
 from reasoningbank.learn.offline.general import general_call, general_task, without_contacts
@@ -46,10 +48,10 @@ def solution(episode: Episode, verdict: Verdict, told: Collection[int]) -> Lesso
         return None
     steps = episode.steps
     end = _solving_step(episode, verdict)
-    if end is None or end in told or _is_written(steps[end].action) or is_told_in_words(steps[end].action):
+    if end is None or end in told or _is_written(steps[end]) or is_told_in_words(steps[end].action):
         return None
     before = _before(episode, end, told)
-    if any(_is_written(steps[number].action) for number in before):
+    if any(_is_written(steps[number]) for number in before) or _got_past(steps, end):
         return None
     lines = _told_as_calls(steps, [*before, end], episode.task) or _told_as_they_were(steps, before, end)
     check = _check_of(verdict, steps, end)
@@ -142,8 +144,18 @@ def _told_as_they_were(steps: Sequence[EpisodeStep], before: Sequence[int], end:
     return [*first, action if "\n" in action or "`" in action else f"`{action}`"]
 
 
-def _is_written(action: str) -> bool:
-    """Whether a call carries a text that was written for this one case."""
+def _got_past(steps: Sequence[EpisodeStep], end: int) -> bool:
+    """Whether the way that worked only got past what stopped the same program before."""
+    action = steps[end].action
+    failed = (step.action for step in steps[:end] if is_failure(step) and head(step.action) == head(action))
+    return any(bypass_in(failing, action) for failing in failed)
+
+
+def _is_written(step: EpisodeStep) -> bool:
+    """Whether a call carries a text that was written for this one case, or is an edit of a file."""
+    action = step.action
+    if edits_in(step):
+        return True
     given = arguments(action)
     if given is None:
         return bool(called_tool(action)) and len(action) > LONGEST_WRITTEN_CHARS
