@@ -73,18 +73,19 @@ def leading(hits: Sequence[Recalled], floor: float | None, asked: str | None = N
 
 
 def is_called_for(memory: Memory, asked: str) -> bool:
-    """Whether what helps against a failure is asked for: the failure's words are there, or the program's name.
+    """Whether what helps against a failure is asked for: the failure's words are there, the program's name or its verb
+    (`git push`), or what it was run for.
 
-    Whoever meets the failure finds it by what went wrong; the words of a task say little about that.
+    Whoever meets the failure finds it by what went wrong; the other words of a task say little about that.
     """
     trouble = memory.metadata.get("trouble")
     if not isinstance(trouble, Mapping):
         return True
     words = frozenset(_WORD.findall(asked.casefold()))
-    program = _WORD.search(str(trouble.get("action", "")).casefold())
-    said = frozenset(_WORD.findall(str(trouble.get("signature", "")).casefold()))
-    names_it = program is not None and program.group() in words
-    return names_it or (bool(said) and len(words & said) >= SHARED_WITH_FAILURE * len(said))
+    if words.intersection(_WORD.findall(str(trouble.get("action", "")).casefold())[:2]):
+        return True
+    told = (frozenset(_WORD.findall(str(trouble.get(name, "")).casefold())) for name in ("signature", "goal"))
+    return any(said and len(words & said) >= SHARED_WITH_FAILURE * len(said) for said in told)
 
 
 def _odds(relevance: float) -> float:

@@ -43,7 +43,10 @@ def silence(found: SearchResult, namespace: str, max_tokens: int | None = None) 
     if not found.abstained:
         budget = f"max_tokens {max_tokens:,}" if max_tokens is not None else "the budget"
         kept = counted(found.total_found, "memory fits", "memories fit")
-        return f"{kept}, but not within {budget}, or was kept back to learn what it is worth."
+        return (
+            f"{kept}, but not within {budget}, or helps against a failure that was not asked about (floor 0 shows it), "
+            "or was kept back to learn what it is worth."
+        )
     if found.not_yet_indexed:
         return f"Nothing found yet in {where}: {counted(found.not_yet_indexed, 'change')} not indexed."
     return _left_out_entirely(found, where) if found.filtered_out else f"There is nothing to be found in {where} yet."
