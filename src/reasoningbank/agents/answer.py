@@ -133,7 +133,11 @@ def _at_prompt(event: Event, house: House, spaces: Spaces) -> Advice | None:
         return None
     from reasoningbank.agents import recall
 
-    hits = _each_once([*recall.for_prompt(bank, spaces, event.prompt), *_lost(event, house, bank, spaces)])
+    # The rules too: where the session's start was answered too late, nobody has said them yet.
+    said = [trouble.memory_id for trouble in _troubles(house, spaces) if trouble.rule]
+    rules = recall.rules_among(bank, spaces, said)
+    found = recall.for_prompt(bank, spaces, event.prompt)
+    hits = _each_once([*rules, *found, *_lost(event, house, bank, spaces)])
     return _advice(event, house, bank, FOR_PROMPT, hits, _digest(event.prompt))
 
 

@@ -75,6 +75,11 @@ def for_start(bank: Bank, spaces: Spaces, rules: Sequence[str] = ()) -> list[Rem
     return [*rules_in_force(said), *[*commands, *rest][:MOST_AT_START]]
 
 
+def rules_among(bank: Bank, spaces: Spaces, ids: Sequence[str]) -> list[Remembered]:
+    """Those of the memories that are rules of the user and in force."""
+    return rules_in_force([hit for hit in by_ids(bank, spaces, ids) if is_rule(hit)]) if ids else []
+
+
 def _waits_for_its_moment(hit: Remembered) -> bool:
     """What warns of a command or a file and has not earned belief is kept for when that is about to be used."""
     trouble = trouble_in(hit.memory)

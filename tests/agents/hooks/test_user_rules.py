@@ -34,6 +34,13 @@ def test_plain_rules_open_every_session_under_what_the_user_said(desktop) -> Non
     assert "confidence" not in said.context
 
 
+def test_where_nothing_was_said_at_the_start_the_first_prompt_brings_the_rules_once(desktop) -> None:
+    say(desktop, "From now on always answer me in German.")
+    first = desktop.hook("UserPromptSubmit", "s2", prompt="What is the capital of Norway?")
+    assert "The user said:\n- From now on always answer me in German." in first.context
+    assert "German" not in desktop.hook("UserPromptSubmit", "s2", prompt="And the capital of Sweden?").context
+
+
 def test_a_rule_does_not_sink_by_tasks_that_it_had_no_part_in(desktop) -> None:
     say(desktop, "Never push to main without asking me")
     for number in range(4):
