@@ -21,7 +21,6 @@ from reasoningbank.config import locate
 from reasoningbank.files import hold
 
 PATIENCE_S = 120.0
-LEARNING_S = 60.0
 NAMESPACE = "example.com/acme/app"
 
 
@@ -72,7 +71,7 @@ class Desk:
     def session(self, *prompts: str, turns: Sequence[Step], aside: Mapping[str, list[Step]] | None = None) -> Session:
         """A session of the client from its start to its end, and until the bank has read it."""
         session = self.unread_session(*prompts, turns=turns, aside=aside)
-        self._settle()
+        self.settle()
         return session
 
     def unread_session(
@@ -83,9 +82,12 @@ class Desk:
         self._model.script = script
         known = len(calls_in(self.home))
         printed = self.client.talk(self._around, prompts)
+        if script.problems:
+            raise script.problems[0]
         return Session(script, calls_in(self.home)[known:], printed)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Until what was noted is read, and the process that did it has ended."""
         place = place_of(locate(self.bank_path))
         until = time.monotonic() + PATIENCE_S
         while waiting(place) and time.monotonic() < until:
@@ -119,15 +121,6 @@ class Desk:
             return []
         with self.bank(namespace) as bank:
             return [f"{memory.title}\n{memory.description}\n{memory.content}" for memory in bank.list()]
-
-    def comes_to_know(self, words: str) -> bool:
-        """Whether a lesson with these words is there within a bounded time, while a session goes on."""
-        until = time.monotonic() + LEARNING_S
-        while time.monotonic() < until:
-            if any(words in lesson for lesson in self.lessons()):
-                return True
-            time.sleep(0.2)
-        return False
 
     def confidence(self, words: str) -> float:
         """Of the lesson that holds these words; 0 where there is none."""

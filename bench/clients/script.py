@@ -72,6 +72,8 @@ class Script:
     turns: list[Step]
     aside: Mapping[str, list[Step]] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
+    problems: list[Exception] = field(default_factory=list)
+    """What went wrong in turns that are functions."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, request: Request) -> Turn:
@@ -81,7 +83,14 @@ class Script:
                 return Turn("ok")
             turns = next((turns for word, turns in self.aside.items() if word in request.opening), self.turns)
             step = turns.pop(0) if turns else Turn("Done.")
-        return step if isinstance(step, Turn) else step(request)
+        if isinstance(step, Turn):
+            return step
+        try:
+            return step(request)
+        except Exception as error:
+            # The client would only see a connection that breaks off: whoever wrote the script is to be told.
+            self.problems.append(error)
+            raise
 
     @property
     def main(self) -> list[Request]:
