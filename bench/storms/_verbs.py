@@ -63,7 +63,12 @@ def prepared(folder: Path) -> Known:
         known = Known(folder, ids, gone, session)
         bank.backup(known.backup)
         known.lines.write_text("\n".join(bank.export_lines()) + "\n", "utf-8")
-    said = [{"role": "user", "content": "fix the build"}, {"role": "assistant", "content": "ran make, it works"}]
+    call = {"id": "1", "function": {"name": "shell", "arguments": "make"}}
+    said = [
+        {"role": "user", "content": "fix the build"},
+        {"role": "assistant", "content": "it works", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "done"},
+    ]
     known.transcript.write_text(json.dumps(said), "utf-8")
     return known
 

@@ -243,8 +243,7 @@ def _outputs(bank: ReasoningBank, folder: Path, number: int, asked: str) -> Iter
         event = event_from("claude-code", data, named=None, cwd=str(folder))
         assert event is not None
         said = answer_event(event, house)
-        context = json.loads(said)["hookSpecificOutput"]["additionalContext"] if said else ""
-        yield f"hook {name}", context
+        yield f"hook {name}", _strings(json.loads(said)) if said else ""
 
 
 def _strings(values: object) -> str:

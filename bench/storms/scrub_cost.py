@@ -160,7 +160,12 @@ def _doors(weather: Weather, units: list[str], speed: float) -> Promise:
 def _doors_of(bank: ReasoningBank, folder: Path) -> list[tuple[str, Pass]]:
     def ingested(text: str) -> object:
         file = folder / "chat.jsonl"
-        said = [{"role": "user", "content": text[:400_000]}, {"role": "assistant", "content": text[400_000:]}]
+        call = {"id": "1", "function": {"name": "shell", "arguments": "make"}}
+        said = [
+            {"role": "user", "content": text[:400_000]},
+            {"role": "assistant", "content": text[400_000:], "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "1", "content": "done"},
+        ]
         file.write_text("\n".join(map(json.dumps, said)), "utf-8")
         return bank.ingest(file)
 

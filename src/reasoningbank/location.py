@@ -49,6 +49,15 @@ class Location:
         is_path = self._state is not None and "://" not in self.url
         return _absolute(self.url) if is_path else self.url
 
+    def file_number(self) -> int | None:
+        """Which file the bank is, where it is one: another one in its place has another number."""
+        import os
+
+        try:
+            return os.stat(self.url).st_ino if self.scheme == FILES else None
+        except OSError:
+            return None
+
     def path_of(self, what: str) -> str | None:
         """Where something that goes with the bank is kept, such as its index."""
         if self._state is None:

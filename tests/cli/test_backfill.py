@@ -204,7 +204,7 @@ def test_a_repository_that_the_transcript_names_is_known_also_when_its_folder_is
     assert counts(rb("backfill", "--json")) == {"example.com/team/gone": (1, 1)}
 
 
-def test_a_torn_last_line_and_the_runs_of_subagents_are_left_alone(rb, user, repository):
+def test_a_torn_last_line_is_left_alone_and_the_run_of_a_subagent_is_a_task_of_its_own(rb, user, repository):
     root = repository("one")
     path = claude_code(user, "s1", root)
     with path.open("a") as file:
@@ -214,7 +214,7 @@ def test_a_torn_last_line_and_the_runs_of_subagents_are_left_alone(rb, user, rep
     inner.parent.mkdir(parents=True)
     inner.write_bytes(path.read_bytes())
     path.with_name("agent-8.jsonl").write_bytes(path.read_bytes())
-    assert counts(rb("backfill", "--json")) == {"example.com/team/one": (1, 1)}
+    assert counts(rb("backfill", "--json")) == {"example.com/team/one": (1, 2)}
 
 
 def test_a_session_that_goes_on_is_not_ended(rb, user, repository):

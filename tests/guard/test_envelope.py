@@ -124,6 +124,6 @@ def test_a_model_never_sees_the_raw_words_that_a_failure_is_matched_by(bank: Rea
     )
     bank.keep(Episode(task="build it", namespace="n", steps=steps, outcome="success"))
     bank.distill()
-    [lesson] = bank.list()
+    [lesson] = bank.list(tags=["fix"])
     assert "fitekoge.example" in str(lesson.memory.metadata), "hooks know the failure again by it"
     assert "fitekoge.example" not in str(for_prompt(remembered_json(lesson)))

@@ -104,7 +104,9 @@ def test_a_patch_is_an_edit_of_each_of_its_files_in_the_form_of_other_agents():
 
 
 def test_a_patch_that_does_not_fit_has_failed():
-    told = "apply_patch verification failed: Failed to find expected lines in /home/me/shop/src/prices.py:\nresult = price"
+    told = (
+        "apply_patch verification failed: Failed to find expected lines in /home/me/shop/src/prices.py:\nresult = price"
+    )
     assert {ok for _, _, ok in steps(*patched(PATCH, told))} == {False}
 
 

@@ -192,7 +192,8 @@ def test_a_server_killed_at_work_loses_no_job_and_doubles_no_lesson(start, path)
     process.communicate(timeout=60)
     assert process.returncode == 0
     with ReasoningBank.open(path, namespace="n") as bank:
-        [learned] = bank.list(limit=1000)
+        [learned] = bank.list(tags=["fix"], limit=1000)
+        assert len(bank.list(tags=["solved"], limit=1000)) == 150, "and each task how it was solved"
         heard = [
             signal.trajectory_id
             for signal in (point.signal for point in bank.history(learned.id).points)

@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reasoningbank.agents.detached import start_detached
 from reasoningbank.agents.state_dir import make_room, place_of
 from reasoningbank.files import hold
-from reasoningbank.location import FILES
 
 if TYPE_CHECKING:
     from reasoningbank.location import Location
@@ -46,7 +44,9 @@ def start_helper(location: Location, stay_s: int) -> bool:
     """Whether there is one now, or will be in a moment. It stays so long after the last event that it heard."""
     if sys.platform == "win32" or stay_s <= 0 or location.state is None:
         return False
-    if location.scheme == FILES and not Path(location.url).exists():
+    from reasoningbank.wiring.backends import backend_of
+
+    if not backend_of(location).exists(location):
         return False
     from reasoningbank.agents.hook_server import bind
 

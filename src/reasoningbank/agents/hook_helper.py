@@ -76,10 +76,9 @@ def _end(server: HookServer, location: Location, place: StateDir, stay_s: float)
     return is_over
 
 
-def _stamps(location: Location) -> list[tuple[int, ...] | None]:
+def _stamps(location: Location) -> list[object]:
     """Which file the bank is, and when the settings were written."""
-    bank = _stamp(location.url) if Path(location.url).is_absolute() else None
-    return [bank and bank[:1], *map(_stamp, config_files(location, from_environment()))]
+    return [location.file_number(), *map(_stamp, config_files(location, from_environment()))]
 
 
 def _stamp(path: str | Path) -> tuple[int, ...] | None:

@@ -39,7 +39,7 @@ MOST_BEFORE = 4
 LEAST_CERTAIN = 0.7
 _FIRST = "First: "
 _CHECK = "Check: "
-_ENDS = re.compile(r"\s*(?:submit|finish|done|exit|quit|stop|end)\W*", re.IGNORECASE)
+_ENDS = re.compile(r"\s*(?:submit|finish|done|exit|quit|stop|end|answered)\W*", re.IGNORECASE)
 
 
 def solution(episode: Episode, verdict: Verdict, told: Collection[int]) -> Lesson | None:

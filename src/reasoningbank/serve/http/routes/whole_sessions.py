@@ -107,7 +107,12 @@ ENDPOINTS = (
             layout=schemas.one_of(FORMATS),
             dry_run={**schemas.FLAG, "default": False},
         ),
-        example={"text": '{"messages": [{"role": "user", "content": "fix the build"}]}', "dry_run": True},
+        example={
+            "text": '{"messages": [{"role": "user", "content": "fix the build"}, {"role": "assistant", "tool_calls": '
+            '[{"id": "1", "function": {"name": "shell", "arguments": "make"}}]}, '
+            '{"role": "tool", "tool_call_id": "1", "content": "done"}]}',
+            "dry_run": True,
+        },
         reply=schemas.ref("Ingested"),
         lane="slow",
         apart=always,
