@@ -58,6 +58,8 @@ def user(tmp_path, monkeypatch) -> Path:
     folder.mkdir()
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
         monkeypatch.delenv(name)
+    # `doctor` starts hooks, which would leave a warm process behind for as long as a session may need it.
+    monkeypatch.setenv("REASONINGBANK_HOOKS", "helper=0")
     return folder
 
 
