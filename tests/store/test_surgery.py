@@ -13,6 +13,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankUnavailable
+from reasoningbank.store.sqlite.stamps import Log
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="elsewhere an open file cannot be replaced")
 
@@ -274,3 +275,16 @@ def test_a_bank_from_before_the_stamps_crashed_and_opens(path: Path, monkeypatch
         bank.record(title="stamped", content="x")
     with opened(path) as bank:
         assert len(bank.list()) == 6
+
+
+def test_a_log_that_is_cut_while_it_is_read_is_none_that_begins_whole(tmp_path: Path) -> None:
+    with ReasoningBank.open(tmp_path / "bank.db", embedder="hash", namespace="n") as bank:
+        bank.record(title="kept", content="advice")
+        copy = tmp_path / "copy-wal"
+        copy.write_bytes((tmp_path / "bank.db-wal").read_bytes())
+    with copy.open("r+b") as file:
+        log = Log(lambda size, at: os.pread(file.fileno(), size, at))
+        log.look()
+        assert log.begins_whole()
+        file.truncate(log.frame_at(1) + 10)
+        assert not log.begins_whole()

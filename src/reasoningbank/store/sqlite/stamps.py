@@ -152,6 +152,9 @@ class Log:
             return False
         for number in range(1, self.first_commit + 1):
             frame = self._read(self.frame_bytes, self.frame_at(number))
+            if len(frame) < self.frame_bytes:
+                # Another process has begun the log anew, or cut it, since it was looked at.
+                return False
             sums = _checksum(order, frame[:8] + frame[FRAME_HEADER_BYTES:], sums)
             if sums != struct.unpack(">II", frame[16:24]):
                 return False
