@@ -13,6 +13,9 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import BankUnavailable
+from reasoningbank.ports import Damage
+from reasoningbank.recall import mending
+from reasoningbank.recall.index_follower import Follower
 from reasoningbank.store.sqlite.stamps import Log
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="elsewhere an open file cannot be replaced")
@@ -288,3 +291,21 @@ def test_a_log_that_is_cut_while_it_is_read_is_none_that_begins_whole(tmp_path: 
         assert log.begins_whole()
         file.truncate(log.frame_at(1) + 10)
         assert not log.begins_whole()
+
+
+def test_an_index_that_another_process_removes_while_it_is_verified_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ReasoningBank.open(tmp_path / "bank.db", embedder="hash", namespace="n") as bank:
+        bank.record(title="kept", content="advice")
+        bank.search("advice")
+        look = mending.find_damage
+
+        def removed_first(follower: Follower) -> list[Damage]:
+            shutil.rmtree(tmp_path / "bank.db.index", ignore_errors=True)
+            return look(follower)
+
+        monkeypatch.setattr(mending, "find_damage", removed_first)
+        assert bank.verify() == []
+        monkeypatch.undo()
+        assert len(bank.search("advice").memories) == 1

@@ -39,6 +39,7 @@ P = ParamSpec("P")
 
 INDEX = "index"
 MOST_RENEWALS = 20
+LOOKS_AT_A_BUILD = 3
 REINDEX_WAIT_S = 86_400.0
 
 
@@ -298,18 +299,25 @@ class IndexEngine:
         ]
 
     def _damage_of(self, name: str, identity: EmbedderIdentity, kind: type[Follower]) -> list[Damage]:
+        """Looked at again where it cannot be: another process may have removed this build, to begin it anew."""
+        found: list[Damage] = []
+        for _ in range(LOOKS_AT_A_BUILD):
+            try:
+                return self._damage_seen(name, identity, kind)
+            except BankUnavailable as error:
+                found = [Damage(kind="index", id="", problem=str(error))]
+            except BankDamaged as error:
+                return [Damage(kind="index", id="", problem=str(error))]
+        return found
+
+    def _damage_seen(self, name: str, identity: EmbedderIdentity, kind: type[Follower]) -> list[Damage]:
         from reasoningbank.recall.mending import find_damage
 
-        try:
-            index = self._builds.inspect(name, identity, kind.facet)
-            if index is None:
-                return []
-            with closing(index):
-                return find_damage(
-                    kind(self._store, index, lambda: make_embedder(identity, self._config), self._policy)
-                )
-        except (BankUnavailable, BankDamaged) as error:
-            return [Damage(kind="index", id="", problem=str(error))]
+        index = self._builds.inspect(name, identity, kind.facet)
+        if index is None:
+            return []
+        with closing(index):
+            return find_damage(kind(self._store, index, lambda: make_embedder(identity, self._config), self._policy))
 
     # ------------------------------------------------------------ changing
 
