@@ -17,12 +17,14 @@ from reasoningbank.core.teams import TeamReach
 from reasoningbank.core.types import (
     AccessToken,
     Change,
+    Edge,
     EmbedderIdentity,
     Exposure,
     Gap,
     KeptReply,
     Lease,
     Memory,
+    Node,
     Outcome,
     Record,
     Scope,
@@ -248,7 +250,25 @@ class TrustQueries(Protocol):
         ...
 
 
-class Reader(RecordQueries, SideRecordQueries, EvidenceQueries, TrustQueries, Protocol):
+class GraphQueries(Protocol):
+    """What a walk over the memory graph asks, at a cost that does not grow with the edges of a vertex."""
+
+    def strongest_edges(self, ids: Sequence[str], limit: int, field: str = "source_id") -> dict[str, list[Edge]]:
+        """For each vertex the strongest edges that begin at it, or with the field `target_id` end at it: at most
+        `limit`, the strongest first, the newest of equals first. A vertex without any is left out.
+        """
+        ...
+
+    def degrees(self, ids: Sequence[str], most: int = ...) -> dict[str, int]:
+        """How many edges begin or end at each vertex, counted up to `most` each way; of those that have any."""
+        ...
+
+    def nodes_between(self, since: float, until: float, limit: int | None = None) -> list[Node]:
+        """Nodes with a window that has a moment in common with this one, the earliest beginning first."""
+        ...
+
+
+class Reader(RecordQueries, SideRecordQueries, EvidenceQueries, TrustQueries, GraphQueries, Protocol):
     """Everything that can be read of one tenant, as of one moment. `store.records` has it for every back end."""
 
 
@@ -272,7 +292,9 @@ class RecordChanges(Protocol):
         ...
 
     def remove(self, kind: type[R], record_id: str) -> None:
-        """Really remove a record, and for a memory its revisions, vectors, log lines, signals and edges with it."""
+        """Really remove a record with its revisions, for a memory also its vectors, log lines, signals and edges, for
+        a node its edges.
+        """
         ...
 
     def claim(self, owner: str, *, now: float, latest: float, limit: int) -> list[Lease]:

@@ -33,6 +33,8 @@ class Selection(NamedTuple):
     limit: int | None = None
     latest: int = 0
     """Of each value that the first condition asks for, only so many rows, those with the greatest last key."""
+    latest_by: str = ""
+    """The column that is to be greatest instead; the newest of equal rows."""
     without: Join | None = None
     """Only those for which the other table has no such row."""
     by_index: str = ""

@@ -261,6 +261,7 @@ _EDGE = {
     "tags": NAMES,
     "evidence": TEXT,
     "created_at": NULL_TEXT,
+    "name": TEXT,
 }
 _STEP = {"id": TEXT, "trajectory_id": TEXT, "number": COUNT, "action": TEXT, "result": TEXT, "metadata": METADATA}
 _SESSION = {
@@ -472,6 +473,7 @@ COMPONENTS: dict[str, Schema] = {
         namespaces=COUNTS,
         signals=COUNT,
         sessions=COUNT,
+        nodes=COUNTS,
         edges=COUNT,
         jobs=COUNTS,
     ),

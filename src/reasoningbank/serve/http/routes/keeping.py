@@ -25,6 +25,7 @@ def _status(call: Call) -> Reply:
             "namespaces": dict(status.namespaces),
             "signals": status.signals,
             "sessions": status.trajectories,
+            "nodes": dict(status.nodes),
             "edges": status.edges,
             "jobs": dict(status.jobs),
         }

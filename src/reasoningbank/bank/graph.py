@@ -1,0 +1,75 @@
+"""`bank.graph`: conversations as nodes and sentences as edges, in one graph with the memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reasoningbank.bank.search_engine import SearchEngine
+from reasoningbank.context import BankContext
+from reasoningbank.core.drafts import clean_name
+from reasoningbank.core.errors import NotFound
+from reasoningbank.core.origins import USER
+from reasoningbank.core.types import Memory, Node
+from reasoningbank.graph import conversation
+from reasoningbank.graph.add import Added, add
+from reasoningbank.graph.subgraph import Subgraph, Vertex
+from reasoningbank.graph.vertices import find_record, make_vertices
+from reasoningbank.ports import Writer
+
+if TYPE_CHECKING:
+    from reasoningbank.learn.jobs import Learning
+
+
+class GraphMemory:
+    """`bank.graph`: keeps nodes and edges, and finds them again."""
+
+    def __init__(self, context: BankContext, engine: SearchEngine, learning: Learning) -> None:
+        self._context, self._engine, self._learning = context, engine, learning
+
+    def add(
+        self,
+        nodes: Sequence[Mapping[str, Any]] = (),
+        edges: Sequence[Mapping[str, Any]] = (),
+        *,
+        namespace: str | None = None,
+        origin: str = USER,
+        source: str | None = None,
+    ) -> Added:
+        """Keep nodes and edges, all or none. A name that is there already is revised where something differs.
+
+        A node has `id`, `label`, `conv_id`, `text`, `tags`, `reasoning_pointer_ids`, `ingestion_time`, `update_time`
+        and the special fields of its label; an edge `id`, `source`, `target`, `text`, `weight`, `tags`, `kind`,
+        `created_time`, `evidence`. Ends are names or ids of nodes, or keys or ids of memories.
+        """
+        return add(self._context, nodes=nodes, edges=edges, namespace=namespace, origin=origin, source=source)
+
+    def node(self, reference: str, *, namespace: str | None = None) -> Vertex:
+        """A node by its name or id, or a lesson by its key or id."""
+        with self._context.read_for_output() as reader:
+            record = find_record(self._context, reader, reference, namespace)
+            found = make_vertices(reader, [record])
+        if not found:
+            raise NotFound(f"{reference!r} is not to be shown: its origin was revoked, or it is not active.")
+        return found[0]
+
+    def conversation(self, conv_id: str, *, namespace: str | None = None) -> Subgraph:
+        """The nodes of one conversation, as they came, with the edges among them and the lessons learned from them."""
+        wanted = clean_name(conv_id, "conv_id")
+        return conversation.snapshot(self._context, wanted, namespace)
+
+    def remove(self, reference: str, *, namespace: str | None = None) -> Node:
+        """Really erase a node with its edges. There is no undo; a lesson is erased by `bank.erase`."""
+
+        def change(writer: Writer) -> Node:
+            record = find_record(self._context, writer, reference, namespace)
+            if isinstance(record, Memory):
+                raise NotFound(f"{reference!r} is a lesson, not a node: `erase` removes it.")
+            writer.remove(Node, record.id)
+            return self._context.scrub_for_output(record)
+
+        return self._context.store.write(self._context.tenant, change)
+
+    def remove_conversation(self, conv_id: str, *, namespace: str | None = None) -> int:
+        """Really erase every node of a conversation with its edges; says how many nodes there were."""
+        return conversation.erase(self._context, clean_name(conv_id, "conv_id"), namespace)
