@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.bank.graph_add import Entries, add_to_graph
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
 class GraphMemory:
     """`bank.graph`: keeps nodes and edges, and finds them again."""
 
-    def __init__(self, context: BankContext, engine: SearchEngine, learning: Learning) -> None:
+    def __init__(
+        self, context: BankContext, engine: SearchEngine, learning: Learning, follow_erasures: Callable[[], None]
+    ) -> None:
         self._context, self._engine, self._learning = context, engine, learning
+        self._follow_erasures = follow_erasures
 
     def add(self, nodes: Entries = (), edges: Entries = (), lessons: Entries = (), **how: Any) -> Added:
         """Keep nodes, edges and lessons, all or none. A name that is there is revised where something differs.
@@ -82,8 +86,12 @@ class GraphMemory:
             writer.remove(Node, record.id)
             return self._context.scrub_for_output(record)
 
-        return self._context.store.write(self._context.tenant, change)
+        removed = self._context.store.write(self._context.tenant, change)
+        self._follow_erasures()
+        return removed
 
     def remove_conversation(self, conv_id: str, *, namespace: str | None = None) -> int:
         """Really erase every node of a conversation with its edges; says how many nodes there were."""
-        return conversation.erase(self._context, clean_name(conv_id, "conv_id"), namespace)
+        number = conversation.erase(self._context, clean_name(conv_id, "conv_id"), namespace)
+        self._follow_erasures()
+        return number
