@@ -113,6 +113,7 @@ NOT_OVER_HTTP: dict[str, str] = {
     "flush_shown": "done by the server before a session ends",
     "settings": "of whoever runs the bank; what was set is in the status",
     "injection": "inject's own route gives its text and its reason",
+    "graph": "a noun of its own, with doors of its own",
     "holdout": "a setting of whoever runs the bank; what came of it is in the report",
     "candidates": "raw columns for evaluation in the same process",
     "session": "a block of Python; its three parts have routes",
