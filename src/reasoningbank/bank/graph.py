@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reasoningbank.bank.graph_add import Entries, add_to_graph
 from reasoningbank.bank.search_engine import SearchEngine
 from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_name
 from reasoningbank.core.errors import NotFound
-from reasoningbank.core.origins import USER
 from reasoningbank.core.types import Memory, Node
 from reasoningbank.graph import conversation
-from reasoningbank.graph.add import Added, add
+from reasoningbank.graph.add import Added
+from reasoningbank.graph.check import check_graph
+from reasoningbank.graph.seed_view import lessons_of, subgraph_view, vertex_views
 from reasoningbank.graph.subgraph import Subgraph, Vertex, Walk
 from reasoningbank.graph.vertices import find_record, make_vertices
-from reasoningbank.ports import Writer
+from reasoningbank.ports import Damage, Writer
 
 if TYPE_CHECKING:
     from reasoningbank.bank.graph_import import ImportedGraph
@@ -29,22 +31,16 @@ class GraphMemory:
     def __init__(self, context: BankContext, engine: SearchEngine, learning: Learning) -> None:
         self._context, self._engine, self._learning = context, engine, learning
 
-    def add(
-        self,
-        nodes: Sequence[Mapping[str, Any]] = (),
-        edges: Sequence[Mapping[str, Any]] = (),
-        *,
-        namespace: str | None = None,
-        origin: str = USER,
-        source: str | None = None,
-    ) -> Added:
-        """Keep nodes and edges, all or none. A name that is there already is revised where something differs.
+    def add(self, nodes: Entries = (), edges: Entries = (), lessons: Entries = (), **how: Any) -> Added:
+        """Keep nodes, edges and lessons, all or none. A name that is there is revised where something differs.
 
         A node has `id`, `label`, `conv_id`, `text`, `tags`, `reasoning_pointer_ids`, `ingestion_time`, `update_time`
         and the special fields of its label; an edge `id`, `source`, `target`, `text`, `weight`, `tags`, `kind`,
-        `created_time`, `evidence`. Ends are names or ids of nodes, or keys or ids of memories.
+        `created_time`, `evidence`; a lesson, which is a memory, `rb_id`, `key_lesson`, `context_to_prefer`, `tags`,
+        `link_nodes`. Ends are names or ids of nodes, or keys or ids of memories. `namespace`, `origin` (who says so)
+        and `source` (a session) hold for all of them.
         """
-        return add(self._context, nodes=nodes, edges=edges, namespace=namespace, origin=origin, source=source)
+        return add_to_graph(self._context, nodes, edges, lessons, **how)
 
     def node(self, reference: str, *, namespace: str | None = None) -> Vertex:
         """A node by its name or id, or a lesson by its key or id."""
@@ -59,6 +55,25 @@ class GraphMemory:
         """The nodes of one conversation, as they came, with the edges among them and the lessons learned from them."""
         wanted = clean_name(conv_id, "conv_id")
         return conversation.snapshot(self._context, wanted, namespace)
+
+    def lessons(self, *, namespace: str | None = None) -> list[dict[str, Any]]:
+        """The lessons that nodes taught, by their keys: `rb_id`, `key_lesson`, `context_to_prefer`, `tags`,
+        `link_nodes`.
+        """
+        return lessons_of(self._context, namespace)
+
+    def seed_fields(self, shown: Subgraph | Vertex) -> dict[str, Any]:
+        """Nodes, edges and lessons in the field names that `add` takes; of one vertex, its fields."""
+        with self._context.read_for_output() as reader:
+            if isinstance(shown, Vertex):
+                return vertex_views(reader, [shown])[0]
+            return subgraph_view(reader, shown)
+
+    def check(self) -> list[Damage]:
+        """What is wrong with the graph: ends and pointers that lead to nothing, fields that are not those of a label,
+        names that stand twice, windows that end before they begin. Empty when all is well.
+        """
+        return check_graph(self._context)
 
     def remove(self, reference: str, *, namespace: str | None = None) -> Node:
         """Really erase a node with its edges. There is no undo; a lesson is erased by `bank.erase`."""
