@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 class GraphMemory:
     """`bank.graph`: keeps nodes and edges, and finds them again."""
 
-    def __init__(self, context: BankContext, engine: SearchEngine, learning: Learning) -> None:
+    def __init__(
+        self, context: BankContext, engine: SearchEngine, learning: Learning, follow_erasures: Callable[[], None]
+    ) -> None:
         self._context, self._engine, self._learning = context, engine, learning
+        self._follow_erasures = follow_erasures
 
     def add(self, nodes: Entries = (), edges: Entries = (), lessons: Entries = (), **how: Any) -> Added:
         """Keep nodes, edges and lessons, all or none. A name that is there is revised where something differs.
@@ -85,11 +88,15 @@ class GraphMemory:
             writer.remove(Node, record.id)
             return self._context.scrub_for_output(record)
 
-        return self._context.store.write(self._context.tenant, change)
+        removed = self._context.store.write(self._context.tenant, change)
+        self._follow_erasures()
+        return removed
 
     def remove_conversation(self, conv_id: str, *, namespace: str | None = None) -> int:
         """Really erase every node of a conversation with its edges; says how many nodes there were."""
-        return conversation.erase(self._context, clean_name(conv_id, "conv_id"), namespace)
+        number = conversation.erase(self._context, clean_name(conv_id, "conv_id"), namespace)
+        self._follow_erasures()
+        return number
 
     # ------------------------------------------------------------ files
 

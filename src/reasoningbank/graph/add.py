@@ -16,7 +16,7 @@ from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.ids import is_own
 from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Node
-from reasoningbank.graph.drafts import EdgeDraft, NodeDraft
+from reasoningbank.graph.drafts import EdgeDraft, NodeDraft, refuse_twice
 from reasoningbank.graph.vertices import find_records
 from reasoningbank.graph.weights import CORE
 from reasoningbank.guard.trust import check_may_revise, levels_of, trust_of
@@ -64,6 +64,8 @@ class Added:
 def add(context: BankContext, additions: Additions) -> Added:
     now = context.clock()
     coming = [context.clean(_node(context, draft, additions, now))[0] for draft in additions.nodes]
+    # Two names may differ by a secret alone.
+    refuse_twice(additions.nodes, [(node.name,) for node in coming], "id")
 
     def change(writer: Writer) -> Added:
         unit = _Unit(context, writer, additions, now)

@@ -77,6 +77,7 @@ def _in_force(endpoint: Endpoint, settings: Settings) -> Any:
         "limit": {**asked["limit"], "maximum": most, "default": min(search.default_limit, most)},
         "min_confidence": {**asked["min_confidence"], "default": least},
         "profile": {**asked["profile"], "default": search.profile},
+        "links": {**asked["links"], "default": search.links},
     }
     return {**endpoint.body, "properties": {**asked, **changed}}
 
