@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.bank.graph_add import Entries, add_to_graph
@@ -15,11 +16,12 @@ from reasoningbank.graph import conversation
 from reasoningbank.graph.add import Added
 from reasoningbank.graph.check import check_graph
 from reasoningbank.graph.seed_view import lessons_of, subgraph_view, vertex_views
-from reasoningbank.graph.subgraph import Subgraph, Vertex
+from reasoningbank.graph.subgraph import Subgraph, Vertex, Walk
 from reasoningbank.graph.vertices import find_record, make_vertices
 from reasoningbank.ports import Damage, Writer
 
 if TYPE_CHECKING:
+    from reasoningbank.bank.graph_import import ImportedGraph
     from reasoningbank.learn.jobs import Learning
 
 
@@ -95,3 +97,37 @@ class GraphMemory:
         number = conversation.erase(self._context, clean_name(conv_id, "conv_id"), namespace)
         self._follow_erasures()
         return number
+
+    # ------------------------------------------------------------ files
+
+    def conversations(self, *, namespace: str | None = None) -> dict[str, int]:
+        """The conversations of a namespace, with how many nodes each has."""
+        return conversation.tally(self._context, namespace)
+
+    def export(
+        self,
+        form: str = "graphml",
+        *,
+        part: Subgraph | Walk | None = None,
+        conv_id: str | None = None,
+        namespace: str | None = None,
+    ) -> Generator[str, None, None]:
+        """Lines of GraphML, `cypher`, or `json` nodes and links: of one conversation, of a `part` (what a walk found, a
+        selection), or of a whole namespace, "*" being all. All of one moment, which `close` ends.
+        """
+        from reasoningbank.exchange.graph_files.graph_export import export_graph, export_part
+        from reasoningbank.graph.graph_entries import walk_subgraph
+
+        if conv_id is not None:
+            part = self.conversation(conv_id, namespace=namespace)
+        if part is None:
+            return export_graph(self._context, form, namespace)
+        return export_part(walk_subgraph(part) if isinstance(part, Walk) else part, form)
+
+    def import_file(self, path: str | Path, **options: Any) -> ImportedGraph:
+        """Take over GraphML, or JSON of Cypher, APOC, D3 or NetworkX: all of it or nothing. `layout`, `namespace`,
+        `dry_run`, `name` (of its origin, import:NAME), and `restore` for a graph that is the user's own.
+        """
+        from reasoningbank.bank.graph_import import import_graph
+
+        return import_graph(self._context, Path(path), **options)
