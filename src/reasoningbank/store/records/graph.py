@@ -52,7 +52,7 @@ class GraphRows(RecordRows):
         for field in ("source_id", "target_id") if ids else ():
             asked = Selection(EDGES, (field, "count"), any_of(field, ids), latest=most, latest_by="weight")
             counted.update(pairs(self._rows.scan(asked)))
-        return dict(counted)
+        return {one: number for one, number in counted.items() if number}
 
     def nodes_between(self, since: float, until: float, limit: int | None = None) -> list[Node]:
         coding = table_of(Node)
