@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.bank import memories
+from reasoningbank.bank.graph_add import add_to_graph
 from reasoningbank.bank.transaction import TransactionStore
 from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_namespace
@@ -18,7 +19,8 @@ from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.origins import USER, clean_origin
 from reasoningbank.core.types import Draft, Outcome
-from reasoningbank.exchange.coerce import clip_title, moment_of
+from reasoningbank.core.wording import clip_title
+from reasoningbank.exchange.coerce import moment_of
 from reasoningbank.exchange.graph_files.entries import IncomingGraph
 from reasoningbank.exchange.graph_files.graph_import import (
     find_graph_layout,
@@ -26,7 +28,6 @@ from reasoningbank.exchange.graph_files.graph_import import (
     read_graph_file,
     sort_edges,
 )
-from reasoningbank.graph.add import add
 from reasoningbank.graph.vertices import find_records
 from reasoningbank.ports import Writer
 
@@ -106,13 +107,8 @@ def _take(context: BankContext, writer: Writer, found: IncomingGraph, wish: Grap
         edges, refused = sorted_edges.allowed, sorted_edges.refused
         counts["edges unchanged"] = sorted_edges.there
     try:
-        added = add(
-            context,
-            nodes=[node for _, node in found.nodes],
-            edges=[edge for _, edge in edges],
-            namespace=wish.namespace,
-            origin=wish.origin,
-        )
+        nodes, lines = [node for _, node in found.nodes], [edge for _, edge in edges]
+        added = add_to_graph(context, nodes, lines, namespace=wish.namespace, origin=wish.origin)
     except InvalidInput as error:
         raise in_places_of_the_file(error, found, edges) from None
     return counts + Counter(added.counts), refused

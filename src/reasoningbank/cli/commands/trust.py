@@ -46,8 +46,11 @@ def _list(args: Namespace, terminal: Terminal) -> int:
         Column(name="TRUST"),
         Column(name="MEMORIES", right=True),
         Column(name="QUARANTINED", right=True),
+        Column(name="NODES", right=True),
     ]
-    rows = [[s.origin, _standing(source_json(s)), f"{s.memories:,}", f"{s.quarantined:,}"] for s in sources]
+    rows = [
+        [s.origin, _standing(source_json(s)), f"{s.memories:,}", f"{s.quarantined:,}", f"{s.nodes:,}"] for s in sources
+    ]
     show(terminal, columns, rows)
     return 0
 

@@ -19,11 +19,11 @@ from reasoningbank.exchange.graph_files.entries import FileEdge, FileNode, Incom
 from reasoningbank.exchange.graph_files.fields import LESSON_LABEL
 from reasoningbank.exchange.graph_files.graph_json_reader import read_graph_json
 from reasoningbank.exchange.graph_files.graphml_reader import read_graphml
-from reasoningbank.graph.add import TEACHES_WEIGHT
 from reasoningbank.graph.graph_entries import reason_in_words
 from reasoningbank.graph.link import DEFAULT_WEIGHT
 from reasoningbank.graph.node_fields import FIELDS
 from reasoningbank.graph.vertices import find_records, make_vertices
+from reasoningbank.graph.weights import CORE
 from reasoningbank.ports import Reader
 
 GRAPH_LAYOUTS: Mapping[str, Callable[[Path], Iterator[FileNode | FileEdge]]] = {
@@ -94,7 +94,7 @@ def _settle_pointers(found: IncomingGraph) -> None:
 
 def _teaches(node: str, lesson: str) -> dict[str, Any]:
     kind = EdgeKind.TEACHES.value
-    return {"source": node, "target": lesson, "kind": kind, "text": "This taught the lesson.", "weight": TEACHES_WEIGHT}
+    return {"source": node, "target": lesson, "kind": kind, "text": "This taught the lesson.", "weight": CORE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
