@@ -69,6 +69,11 @@ def test_a_conversation_is_shown_as_nodes_and_edges(rb, graph):
     assert "There is no conversation 'x'" in rb("graph", "conversation", "x").err
 
 
+def test_a_graph_that_holds_together_says_so(rb, graph):
+    assert rb("graph", "check").out.startswith("Every edge and every pointer leads somewhere")
+    assert rb("graph", "check", "--json").json == {"intact": True, "damage": []}
+
+
 def test_an_empty_graph_says_how_to_fill_it(rb):
     assert "graph add FILE" in rb("graph", "conversation").err
 

@@ -387,7 +387,7 @@ CLI = {
             "demo", "doctor", "install", "uninstall", "query", "inject", "list", "get", "gaps", "status", "config",
             "history", "report", "track", "session start", "session step", "session end", "session show",
             "session list", "decay", "jobs list", "jobs retry", "jobs discard", "jobs next", "jobs spending", "link",
-            "unlink", "graph neighbours", "graph edges", "graph conversation", "graph export", "team list", "trust list", "trust show", "export",
+            "unlink", "graph neighbours", "graph edges", "graph conversation", "graph check", "graph export", "team list", "trust list", "trust show", "export",
             "export agents-md", "export claude-md", "export skill", "backup", "recover", "verify", "scrub", "reindex", "off",
             "on", "pause", "serve", "token list", "token revoke", "completion", "eval learning", "eval world",
             "eval retrieval", "bench", "help",

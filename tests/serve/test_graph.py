@@ -32,6 +32,15 @@ def test_a_node_and_a_conversation_are_read(graph):
     assert graph("GET", "/v1/graph/conversations?namespace=graph").json == {"conversations": {"budget": 2}}
 
 
+def test_the_graph_is_checked_and_its_lessons_are_listed(graph):
+    assert graph("GET", "/v1/graph/check").json == {"intact": True, "damage": []}
+    key = graph.record("Adjust", "Adjust by rundown first.", key="RB-01", namespace="taught")["key"]
+    node = {**NODES[0], "reasoning_pointer_ids": [key]}
+    assert graph("POST", "/v1/graph?namespace=taught", {"nodes": [node]}).status == 201
+    [lesson] = graph("GET", "/v1/graph/lessons?namespace=taught").json["lessons"]
+    assert (lesson["rb_id"], lesson["link_nodes"]) == ("RB-01", ["N1001"])
+
+
 def test_a_bad_graph_is_refused_with_the_field_and_leaves_nothing(graph):
     for body, complaint in (
         ({"nodes": [*NODES, {**NODES[0], "id": "X", "user_role": None}]}, "nodes[2].user_role"),

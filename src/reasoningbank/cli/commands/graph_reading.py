@@ -1,4 +1,4 @@
-"""`graph conversation`: reading the memory graph."""
+"""`graph conversation` and `graph check`: reading the memory graph."""
 
 from __future__ import annotations
 
@@ -76,6 +76,27 @@ def _show_part(part: Subgraph, terminal: Terminal) -> None:
     show(terminal, columns, rows)
 
 
+def _no_options(parser: ArgumentParser) -> None:
+    del parser
+
+
+def _check(args: Namespace, terminal: Terminal) -> int:
+    with open_bank(args) as found:
+        damage = found.bank.graph.check()
+    if terminal.as_json:
+        listed = [{"kind": item.kind, "id": item.id, "problem": item.problem} for item in damage]
+        terminal.json({"intact": not damage, "damage": listed})
+    elif not damage:
+        terminal.say("Every edge and every pointer leads somewhere, and every node is as its label has it.")
+    else:
+        columns = [Column(name="KIND"), Column(name="ID"), Column(name="PROBLEM", elastic=True)]
+        show(terminal, columns, [[item.kind, item.id, item.problem] for item in damage])
+    return 1 if damage else 0
+
+
 COMMANDS = {
     "graph conversation": Command(run=_conversation, options=_conversation_options),
+    "graph check": Command(
+        run=_check, options=_no_options, about="Of every namespace; ends with 1 if something is wrong."
+    ),
 }

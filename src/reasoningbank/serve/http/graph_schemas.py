@@ -86,6 +86,7 @@ COMPONENTS: dict[str, Schema] = {
     "GraphNode": out(**_NODE_OUT, record_id=TEXT),
     "GraphLink": out(**_LINK_OUT),
     "GraphPart": out(**_DRAWN),
+    "GraphLesson": out(rb_id=TEXT, key_lesson=TEXT, context_to_prefer=TEXT, tags=NAMES, link_nodes=NAMES),
     "GraphAdded": out(nodes=NAMES, edges=NAMES, counts=COUNTS),
     "GraphImported": out(layout=TEXT, origin=TEXT, counts=COUNTS, left_out=COUNTS, refused_edges=COUNT),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from reasoningbank.bank.graph_view import (
     added_json,
@@ -18,6 +19,7 @@ from reasoningbank.guard.trust import check_may_revise
 from reasoningbank.serve.http import graph_schemas, schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply, always
 from reasoningbank.serve.http.problems import Problem
+from reasoningbank.serve.http.routes.keeping import DAMAGE
 from reasoningbank.serve.identity import origin_for
 from reasoningbank.serve.staging import passing_bytes
 
@@ -70,6 +72,15 @@ def _conversation(call: Call) -> Reply:
 def _remove_conversation(call: Call) -> Reply:
     _check_standing(call, call.bank.graph.conversation(call.path["id"]).vertices)
     return Reply(body={"nodes": call.bank.graph.remove_conversation(call.path["id"])})
+
+
+def _lessons(call: Call) -> Reply:
+    return Reply(body={"lessons": call.bank.graph.lessons()})
+
+
+def _check(call: Call) -> Reply:
+    damage = call.bank.graph.check()
+    return Reply(body={"intact": not damage, "damage": [asdict(item) for item in damage]})
 
 
 def _import(call: Call) -> Reply:
@@ -147,6 +158,25 @@ ENDPOINTS = (
         reply=schemas.out(nodes=schemas.COUNT),
         lane="writing",
         errors=(409,),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/graph/lessons",
+        scope="read",
+        group="graph",
+        summary="The lessons that nodes taught, with the nodes",
+        handle=_lessons,
+        reply=schemas.out(lessons={"type": "array", "items": schemas.ref("GraphLesson")}),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/graph/check",
+        scope="read",
+        group="graph",
+        summary="What of the graph leads to nothing, or is not as its label has it",
+        handle=_check,
+        reply=schemas.out(intact=schemas.FLAG, damage={"type": "array", "items": DAMAGE}),
+        lane="slow",
     ),
     Endpoint(
         method="POST",
