@@ -134,6 +134,7 @@ NOT_OVER_HTTP: dict[str, str] = {
     "mend_index": "a search that comes across damage does it, and the server when it is idle; reindex builds all anew",
     "index_lag": "in the status, as what the index has of the changes",
     "has_open_index": "about the process of whoever asks",
+    "graph.asked_often": "search takes roles; a count of their tags is the caller's",
     "graph.seed_fields": "a conversation's route and the export give nodes and edges in these names",
     "teams.now": "a value of Python to ask; teams.list says the same",
     "teams.team_of": "teams.list says it of all",
