@@ -376,6 +376,16 @@ def test_a_stranger_may_not_change_what_is_believed_more_than_it(graph: Bank, fo
     assert graph.context.store.head() == head
 
 
+def test_an_agent_may_join_what_the_user_said_and_not_change_how_the_user_joined_it(graph: Bank) -> None:
+    graph.graph.add(edges=[{**EDGE, "id": "E8", "source": "N3", "target": "N1"}], origin="agent")
+    head = graph.context.store.head()
+    with pytest.raises(Conflict, match=r"E1 joins N1 and N2|E1 joins N2 and N1"):
+        graph.graph.add(edges=[{**EDGE, "text": "They do not."}], origin="agent")
+    with pytest.raises(Conflict, match=r"nodes\[0\]: N1, .* agent may not change it"):
+        graph.graph.add([{**REQUEST, "text": "They do not."}], origin="agent")
+    assert graph.context.store.head() == head
+
+
 def test_another_tenant_sees_and_reaches_none_of_it(graph: Bank) -> None:
     other = graph.for_tenant("other")
     node = graph.graph.node("N1")
