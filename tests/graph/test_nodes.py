@@ -349,6 +349,12 @@ def test_a_strangers_node_is_marked_and_a_revoked_strangers_is_not_shown(graph: 
     assert graph.graph.node("N6").trusted
     assert not graph.graph.node("W1").trusted
     assert "W1" in {vertex.name for vertex in graph.graph.conversation("c2").vertices}
+    assert [(one.origin, one.nodes, one.memories) for one in graph.trust.origins()] == [
+        ("tool:web", 1, 0),
+        ("user", 6, 1),
+    ]
+    with pytest.raises(InvalidInput, match="Only nodes of the memory graph came from 'tool:web'"):
+        graph.trust.approve("tool:web")
     ruling = graph.trust.revoke("tool:web")
     assert "W1" not in {vertex.name for vertex in graph.graph.conversation("c2").vertices}
     with pytest.raises(NotFound, match="origin was revoked"):

@@ -145,6 +145,11 @@ def _memories_meant(context: BankContext, reader: Reader, target: str) -> Sequen
         if kind_of(target) not in LEVELS:
             raise
     memories = reader.select(Memory, {"origin": clean_origin(target)})
+    if not memories and reader.count(Node, {"origin": clean_origin(target)}):
+        raise InvalidInput(
+            f"Only nodes of the memory graph came from {target!r}: whoever vouches for them adds them again "
+            "(`graph add`, or `graph import --restore`)."
+        )
     if not memories:
         raise NotFound(f"Nothing here came from {target!r}.")
     if kind_of(target) == USER:

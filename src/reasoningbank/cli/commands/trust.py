@@ -190,7 +190,8 @@ COMMANDS = {
     "trust revoke": Command(
         run=_deciding(lambda b, a: b.trust.revoke(a.target, **_as_user(a, "revoke an origin")), "quarantined"),
         options=_decision_options("ORIGIN", "such as tool:web, peer:KEY or import:NAME"),
-        about="Everything that was made from it goes too, and what it brings later is quarantined.",
+        about="Everything that was made from it goes too, and what it brings later is quarantined. Its nodes in the "
+        "memory graph are no longer shown.",
     ),
     "trust undo": Command(
         run=_deciding(lambda b, a: b.trust.undo(a.target, **_as_user(a, "undo a decision")), "put back"),
