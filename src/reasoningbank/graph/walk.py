@@ -12,11 +12,12 @@ from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_fraction, clean_tags, one_of
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.recency import position_of
-from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind, Memory, State
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind, Memory, Node, State
 from reasoningbank.ports import Reader
 
 MOST_NEIGHBOURS = 1_000
 _EDGES_PER_PAGE = 500
+_NODE_CHARS = 80
 DIRECTIONS = ("out", "in", "both")
 
 
@@ -97,7 +98,7 @@ def _edges_of(reader: Reader, ids: list[str], kind: EdgeKind | None, direction: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
-    """An edge with the titles of its two ends."""
+    """An edge with the titles of its two ends; of a node, its label and how its text begins."""
 
     edge: Edge
     source: str
@@ -127,8 +128,12 @@ def edges(
             before = position_of(page[-1])
         found = found[:limit]
         ends = {end for edge in found for end in (edge.source_id, edge.target_id)}
-        there = reader.get(Memory, sorted(ends)) if ends else {}
-    titles = {memory_id: memory.title for memory_id, memory in there.items()}
+        memories = reader.get(Memory, sorted(ends)) if ends else {}
+        nodes = reader.get(Node, sorted(ends - memories.keys()))
+    titles = {
+        **{memory_id: memory.title for memory_id, memory in memories.items()},
+        **{node_id: f"{node.label.value}: {node.text[:_NODE_CHARS]}" for node_id, node in nodes.items()},
+    }
     return [
         Joined(
             edge=edge,

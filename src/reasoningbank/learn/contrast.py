@@ -59,7 +59,7 @@ class Contrasting:
         others = self._distiller.contrast(episodes)
         return [*([lesson] if lesson else []), *others][:MOST_CONTRAST_LESSONS]
 
-    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson | None:
         return self._distiller.settle(reader, namespace, lesson)
 
     def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:
