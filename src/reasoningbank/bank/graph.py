@@ -17,6 +17,7 @@ from reasoningbank.core.types import Memory, Node
 from reasoningbank.graph import conversation, questions
 from reasoningbank.graph.activation import DEFAULT_BOUNDS
 from reasoningbank.graph.add import Added
+from reasoningbank.graph.asked_often import AskedTopic, asked_often
 from reasoningbank.graph.check import check_graph
 from reasoningbank.graph.graph_query import GraphQuery
 from reasoningbank.graph.seed_view import lessons_of, subgraph_view, vertex_views
@@ -139,6 +140,12 @@ class GraphMemory:
         `link_nodes`.
         """
         return lessons_of(self._context, namespace)
+
+    def asked_often(
+        self, role: str | None = None, *, limit: int = 10, namespace: str | None = None
+    ) -> list[AskedTopic]:
+        """What somebody asks often, by `user_role`: topics with their requests, the most frequent first."""
+        return asked_often(self._context, role, namespace, limit)
 
     def seed_fields(self, shown: Subgraph | Vertex) -> dict[str, Any]:
         """Nodes, edges and lessons in the field names that `add` takes; of one vertex, its fields."""

@@ -14,7 +14,7 @@ from typing import Any
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.tokens import count_tokens
-from reasoningbank.core.types import Memory, Node, Outcome
+from reasoningbank.core.types import EdgeKind, Memory, Node, Outcome
 from reasoningbank.core.wording import counted, occasion
 from reasoningbank.graph.subgraph import GraphHit, GraphPath, Hop, Vertex, Walk
 from reasoningbank.guard.envelope import envelope
@@ -149,7 +149,9 @@ class _Page:
     def _hop_lines(self, at: Vertex, hop: Hop, chars: int, told: bool) -> Iterable[str]:
         arrow = "→" if hop.forward else "←"
         sentence = clip(plain_line(hop.edge.text or hop.edge.evidence), _SENTENCE_CHARS)
-        strength = f"{hop.edge.kind.value}, {hop.edge.weight:.2f}"
+        # That it relates the two says no more than that it is there.
+        kind = "" if hop.edge.kind is EdgeKind.RELATES and sentence else f"{hop.edge.kind.value}, "
+        strength = f"{kind}{hop.edge.weight:.2f}"
         if at.trusted and hop.vertex.trusted:
             yield f"  {arrow} “{sentence}” ({strength})" if sentence else f"  {arrow} {strength}"
         else:

@@ -25,7 +25,7 @@ from reasoningbank.graph.vertices import find_vertices
 from reasoningbank.graph.visible import Visible
 from reasoningbank.ports import Candidates, Filter, Probe, Reader, VertexRow
 from reasoningbank.recall.graph_index import INDEXED, make_mark
-from reasoningbank.recall.owed import is_told_by_words
+from reasoningbank.recall.owed import WORDS_ENOUGH
 from reasoningbank.recall.relevance import (
     calibration_for,
     cosine_of,
@@ -132,7 +132,8 @@ def _score_rows(
     fits = (found.keyword > 0.0) | (cosine_of(found) > 0.0)
     if asked.floor is None:
         floor = floor_among(calibration, found.considered)
-        fits &= passes_floor(relevance, found, floor) | is_told_by_words(found)
+        # What says about half of the question's words is a place to begin at, whatever a model makes of it.
+        fits &= passes_floor(relevance, found, floor) | (words_met(found) >= WORDS_ENOUGH)
     else:
         fits &= relevance >= asked.floor
     columns = (relevance.tolist(), cosine_of(found).tolist(), words_met(found).tolist(), fits.tolist())
