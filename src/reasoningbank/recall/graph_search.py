@@ -20,7 +20,7 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import EVERY_NAMESPACE, Edge, Memory, Node
 from reasoningbank.graph.graph_query import EDGE, LABELS, GraphQuery
 from reasoningbank.graph.subgraph import LESSON, GraphHit, Vertex
-from reasoningbank.graph.time_words import Window, find_time_words
+from reasoningbank.graph.time_words import TimeWindow, find_time_words
 from reasoningbank.graph.vertices import find_vertices
 from reasoningbank.graph.visible import Visible
 from reasoningbank.ports import Candidates, Filter, Probe, Reader, VertexRow
@@ -52,7 +52,7 @@ class GraphHits(list[GraphHit]):
 
     not_yet_indexed: int = 0
     """Changes and vectors that the indexes still owe; 0 means that everything stored could be found."""
-    window: Window | None = None
+    window: TimeWindow | None = None
     """The time that was asked about, and whether..."""
     words_of_time: str = ""
     """...it was said in the question, as these words."""
@@ -64,7 +64,7 @@ class Score(NamedTuple):
 
 
 class InTime(NamedTuple):
-    window: Window
+    window: TimeWindow
     words: str
     strict: bool
     """Said as a filter, not in the words of the question."""
@@ -179,7 +179,7 @@ def _time_asked(reader: Reader, asked: GraphQuery, now: float) -> InTime | None:
     if asked.since is not None or asked.until is not None:
         since = float("-inf") if asked.since is None else asked.since
         until = float("inf") if asked.until is None else asked.until
-        return InTime(Window(since, until), "", strict=True)
+        return InTime(TimeWindow(since, until), "", strict=True)
     named = find_time_words(asked.text, now)
     if named is None:
         return None
@@ -187,7 +187,7 @@ def _time_asked(reader: Reader, asked: GraphQuery, now: float) -> InTime | None:
     return InTime(next(known, named.windows[0]), named.words, strict=False)
 
 
-def _last(window: Window) -> float:
+def _last(window: TimeWindow) -> float:
     """The last moment of a window, by the clock of events."""
     return window.until - 0.001
 
