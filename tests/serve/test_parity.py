@@ -91,6 +91,12 @@ ROUTES: dict[str, str] = {
     "graph.remove_conversation": "DELETE /v1/graph/conversations/{id}",
     "graph.lessons": "GET /v1/graph/lessons",
     "graph.check": "GET /v1/graph/check",
+    "graph.search": "POST /v1/graph/search",
+    "graph.walk": "POST /v1/graph/walk",
+    "graph.path": "POST /v1/graph/path",
+    **dict.fromkeys(
+        ("graph.led_to", "graph.rests_on", "graph.contradicting", "graph.bridges"), "POST /v1/graph/questions"
+    ),
     "graph.export": "GET /v1/graph/export",
     "graph.import_file": "POST /v1/graph/import",
     "export_lines": "GET /v1/export",

@@ -398,7 +398,12 @@ COMPONENTS: dict[str, Schema] = {
     "Edge": out(**_EDGE),
     "Joined": out(**_EDGE, source_title=TEXT, target_title=TEXT),
     "Neighbour": out(
-        memory=ref("Revision"), edge=ref("Edge"), direction=one_of(("in", "out")), steps=COUNT, strength=NUMBER
+        memory={"anyOf": [ref("Revision"), {"type": "null"}]},
+        node={"type": ["object", "null"]},
+        edge=ref("Edge"),
+        direction=one_of(("in", "out")),
+        steps=COUNT,
+        strength=NUMBER,
     ),
     "History": out(
         **_MEMORY,
