@@ -863,8 +863,9 @@ class Distiller(Protocol):
         """What several runs of one task teach when they are compared: at most `MOST_CONTRAST_LESSONS`."""
         ...
 
-    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson | None:
         """The lesson under the key of what it is about, where only the records can tell; else the lesson as it is.
+        None when they show that nobody can tell: it is not kept.
 
         Called inside the transaction that keeps the lesson, so it must be quick and may be called again.
         """

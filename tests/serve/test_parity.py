@@ -9,6 +9,7 @@ import pytest
 
 from reasoningbank.bank.bank import Bank
 from reasoningbank.bank.gaps import KnowledgeGaps
+from reasoningbank.bank.graph import GraphMemory
 from reasoningbank.bank.secrets import Secrets
 from reasoningbank.bank.teams import TeamRoster
 from reasoningbank.bank.trust import TrustDecisions
@@ -24,6 +25,7 @@ NOUNS: dict[str, type] = {
     "upkeep": Upkeep,
     "secrets": Secrets,
     "teams": TeamRoster,
+    "graph": GraphMemory,
 }
 """What a bank is reached by beside its verbs."""
 
@@ -81,6 +83,14 @@ ROUTES: dict[str, str] = {
     "teams.list": "GET /v1/teams",
     "teams.add": "POST /v1/teams",
     "teams.remove": "POST /v1/teams",
+    "graph.add": "POST /v1/graph",
+    "graph.node": "GET /v1/graph/nodes/{id}",
+    "graph.remove": "DELETE /v1/graph/nodes/{id}",
+    "graph.conversations": "GET /v1/graph/conversations",
+    "graph.conversation": "GET /v1/graph/conversations/{id}",
+    "graph.remove_conversation": "DELETE /v1/graph/conversations/{id}",
+    "graph.export": "GET /v1/graph/export",
+    "graph.import_file": "POST /v1/graph/import",
     "export_lines": "GET /v1/export",
     "import_from": "POST /v1/import",
     "secrets.found_in": "POST /v1/secrets",
@@ -113,6 +123,7 @@ NOT_OVER_HTTP: dict[str, str] = {
     "flush_shown": "done by the server before a session ends",
     "settings": "of whoever runs the bank; what was set is in the status",
     "injection": "inject's own route gives its text and its reason",
+    "graph": "a noun of its own, with doors of its own",
     "holdout": "a setting of whoever runs the bank; what came of it is in the report",
     "candidates": "raw columns for evaluation in the same process",
     "session": "a block of Python; its three parts have routes",

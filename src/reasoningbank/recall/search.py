@@ -22,11 +22,9 @@ from reasoningbank.core.confidence import ALONE, Context
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.frozen import replace
-from reasoningbank.core.origins import Trust
 from reasoningbank.core.ranking import Parts, Weights, iterate_ranked, profile_named
-from reasoningbank.core.settings import DEFAULTS, SearchSettings
-from reasoningbank.core.tokens import count_tokens
-from reasoningbank.core.types import Confidence, Edge, Exposure, Memory, Standing
+from reasoningbank.core.settings import DEFAULTS, FOLLOWED, OFF, REQUIRED, SearchSettings
+from reasoningbank.core.types import Edge, Exposure, Memory
 from reasoningbank.ports import Candidates, Filter, Index, Probe, Reader
 from reasoningbank.recall.candidates import find_candidates, vectors_of
 from reasoningbank.recall.current import Current
@@ -36,12 +34,22 @@ from reasoningbank.recall.holdout import divide, on_trial
 from reasoningbank.recall.index_follower import Follower, GiveWay
 from reasoningbank.recall.index_progress import Progress
 from reasoningbank.recall.known_empty import Absence
-from reasoningbank.recall.links import with_links
+from reasoningbank.recall.links import Bonds, name_links
 from reasoningbank.recall.match import Match, items_of, match_candidates, passing
 from reasoningbank.recall.mending import mend
 from reasoningbank.recall.owed import is_told_by_words
 from reasoningbank.recall.plan import plan_query
-from reasoningbank.recall.query import Query, Recalled, SearchResult, filter_for, validate
+from reasoningbank.recall.pulled_in import PullConditions, pull_in
+from reasoningbank.recall.query import (
+    Query,
+    Recalled,
+    SearchResult,
+    filter_for,
+    make_recalled,
+    tokens_of,
+    validate,
+    without_orphans,
+)
 from reasoningbank.recall.quota import Quota
 from reasoningbank.recall.reach import KnownTeams, is_allowed
 from reasoningbank.recall.relevance import calibration_for, floor_among, passes_floor
@@ -144,8 +152,12 @@ class Searcher:
                 joined = with_way(found.hits, ways.hits, query)
                 found = Findings(joined, found.passed + bool(ways.passed), found.reasons)
             hits, passed, reasons = found
-            if hits and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0):
-                hits = with_links(reader, hits, where)
+            if (
+                hits
+                and query.links != OFF
+                and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0)
+            ):
+                hits = self._linked(reader, hits, asked._replace(query=query), where)
         if noted:
             hits = self.show(query, hits, tenant, choice)
             self._shown.note_gap(query, where, now, vain=seen is not None and not passed)
@@ -178,6 +190,26 @@ class Searcher:
             raise BankDamaged("What the index says of a memory does not match its checksum.")
         reasons += Counter({why: number for why, number in candidates.filtered_out.items() if why != "without_tags"})
         return Findings(hits, len(passed), reasons)
+
+    def _linked(self, reader: Reader, hits: Sequence[Recalled], asked: Asked, where: Filter) -> Sequence[Recalled]:
+        """The hits, what they pull in, and the names of what else they are linked with."""
+        bonds = Bonds(reader)
+        bonds.look_up(hits)
+
+        def cosines(ids: Sequence[str]) -> Sequence[float]:
+            if not ids or asked.probe.vector is None:
+                return [0.0] * len(ids)
+            found: list[float] = np.vecdot(self.vectors_of(ids), asked.probe.vector).tolist()
+            return found
+
+        if asked.query.links in (REQUIRED, FOLLOWED):
+            company = self._company(reader, where)
+            hits = pull_in(
+                hits,
+                bonds,
+                PullConditions(reader, asked.query, where, self._policy, company, asked.weights, asked.now, cosines),
+            )
+        return name_links(hits, bonds, where)
 
     def catch_up(
         self,
@@ -333,7 +365,7 @@ class Searcher:
                 memory = rows.get(candidates.ids[row])
                 if memory is None or not is_allowed(memory, where):
                     continue
-                tokens = count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}")
+                tokens = tokens_of(memory)
                 if query.max_tokens is not None and tokens_used + tokens > query.max_tokens:
                     continue
                 trust = quota.seated(memory, reasons)
@@ -342,7 +374,7 @@ class Searcher:
                 tokens_used += tokens
                 standing = candidates.standings[row]
                 believed = self._policy.confidence(standing, now, replace(company, context_match=parts.relevance))
-                hits.append(_make_recalled(memory, standing, believed, parts, tokens, trust))
+                hits.append(make_recalled(memory, standing, believed, parts, tokens, trust))
         return hits
 
     def _company(self, reader: Reader, where: Filter) -> Context:
@@ -357,7 +389,8 @@ class Searcher:
 
         `search` does so by itself, unless it is told not to.
         """
-        shown, withheld = divide(choice(hits), query.session, self._holdout)
+        chosen, withheld = divide(choice(hits), query.session, self._holdout)
+        shown = without_orphans(chosen)
         now = self._clock()
         digest = blake2b(query.text.encode("utf-8", "replace"), digest_size=8).hexdigest()
         held_out = 0.0 if query.session is None else self._holdout
@@ -393,24 +426,6 @@ def _note_taken(rows: Iterable[tuple[int, Parts]], taken: list[int]) -> Iterator
     for row, parts in rows:
         taken.append(row)
         yield row, parts
-
-
-def _make_recalled(
-    memory: Memory, standing: Standing, confidence: Confidence, parts: Parts, tokens: int, trust: Trust
-) -> Recalled:
-    return Recalled(
-        memory=memory,
-        confidence=confidence,
-        usage_count=standing.used,
-        succeeded=standing.succeeded,
-        last_used_at=standing.last_used_at or None,
-        last_success=standing.last_succeeded_at or None,
-        last_failure=standing.last_failed_at or None,
-        relevance=parts.relevance,
-        parts=parts,
-        tokens=tokens,
-        trust=trust,
-    )
 
 
 def _excluded_ids(reader: Reader, query: Query) -> frozenset[str]:

@@ -16,6 +16,7 @@ from reasoningbank.core.drafts import (
     MAX_TAGS,
     MAX_TITLE_CHARS,
 )
+from reasoningbank.core.settings import LINKS, NAMED
 from reasoningbank.core.types import (
     ConsolidationKind,
     EdgeKind,
@@ -149,6 +150,10 @@ _ASKED: dict[str, Schema] = {
     "agent": NULL_NAME,
     "task_type": NULL_NAME,
     "floor": {**FRACTION, "type": ["number", "null"]},
+    "links": {
+        **one_of(LINKS, default=NAMED),
+        "description": "required: what a hit requires is pulled in; followed: and what its other strong links lead to",
+    },
     "session": NULL_NAME,
     "exclude": {"type": "array", "items": NAME, "maxItems": 1000},
 }
@@ -314,7 +319,16 @@ COMPONENTS: dict[str, Schema] = {
         conflicts={"type": "array", "items": out(id=TEXT, title=TEXT)},
         see_also={
             "type": "array",
-            "items": out(id=TEXT, title=TEXT, namespace=TEXT, kind=one_of(EdgeKind), weight=FRACTION),
+            "items": out(
+                id=TEXT, title=TEXT, namespace=TEXT, kind=one_of(EdgeKind), relation=TEXT, weight=FRACTION, text=TEXT
+            ),
+        },
+        pulled_in={
+            "anyOf": [
+                out(id=TEXT, title=TEXT, kind=one_of(EdgeKind), relation=TEXT, weight=FRACTION),
+                {"type": "null"},
+            ],
+            "description": "the hit whose link led here; null: found by itself",
         },
     ),
     "Found": out(

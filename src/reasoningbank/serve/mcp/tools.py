@@ -40,7 +40,7 @@ HIT_FIELDS = (
 )
 MOST_TOLD = 20
 """Of each kind that a consolidation tells; the counts are whole."""
-ALSO_SHOWN = ("trust", "warnings", "conflicts", "see_also")
+ALSO_SHOWN = ("trust", "warnings", "conflicts", "see_also", "pulled_in")
 """Carried on when the bank tells them."""
 
 
