@@ -72,7 +72,8 @@ def read(path: Path) -> IncomingGraph:
 
 
 def plain(found: IncomingGraph) -> tuple[list[Any], list[Any]]:
-    nodes = sorted((node for _, node in [*found.nodes, *found.lessons]), key=lambda node: node["id"])
+    lessons = [{"id": lesson.pop("rb_id"), "label": "Lesson", **lesson} for _, lesson in found.lessons]
+    nodes = sorted([*(node for _, node in found.nodes), *lessons], key=lambda node: node["id"])
     return nodes, [edge for _, edge in found.edges]
 
 

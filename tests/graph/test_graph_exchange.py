@@ -55,7 +55,10 @@ def filled(tmp_path_factory: pytest.TempPathFactory):
 def drawn(bank: ReasoningBank) -> tuple[list[dict], list[dict]]:
     """The whole graph without what an import decides anew: origins, ids that nobody chose, times of writing."""
     graph = json.loads("".join(bank.graph.export("json")))
-    nodes = [{k: v for k, v in node.items() if k not in ("origin", "update_time")} for node in graph["nodes"]]
+    anew = ("origin", "update_time")
+    nodes = [{k: v for k, v in node.items() if k not in anew} for node in graph["nodes"]]
+    for lesson in (node for node in nodes if node["label"] == "Lesson"):
+        del lesson["ingestion_time"]
     links = [{k: v for k, v in link.items() if k not in ("id", "created_time")} for link in graph["links"]]
     return sorted(nodes, key=lambda node: node["id"]), sorted(links, key=lambda link: link["text"])
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reasoningbank.bank import graph_finding
 from reasoningbank.bank.graph_add import Entries, add_to_graph
 from reasoningbank.bank.search_engine import SearchEngine
 from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_name
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.types import Memory, Node
-from reasoningbank.graph import conversation
+from reasoningbank.graph import conversation, questions
+from reasoningbank.graph.activation import DEFAULT_BOUNDS
 from reasoningbank.graph.add import Added
+from reasoningbank.graph.asked_often import AskedTopic, asked_often
 from reasoningbank.graph.check import check_graph
+from reasoningbank.graph.graph_query import GraphQuery
 from reasoningbank.graph.seed_view import lessons_of, subgraph_view, vertex_views
-from reasoningbank.graph.subgraph import Subgraph, Vertex, Walk
+from reasoningbank.graph.spreading import DEFAULT_PATHS, check_bounds, check_limit
+from reasoningbank.graph.subgraph import GraphPath, Subgraph, Vertex, Walk
 from reasoningbank.graph.vertices import find_record, make_vertices
 from reasoningbank.ports import Damage, Writer
 
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     from reasoningbank.bank.graph_import import ImportedGraph
     from reasoningbank.learn.graph.keep import IngestedConversation
     from reasoningbank.learn.jobs import Learning
+    from reasoningbank.recall.graph_search import GraphHits
 
 
 class GraphMemory:
@@ -94,6 +100,12 @@ class GraphMemory:
         """
         return lessons_of(self._context, namespace)
 
+    def asked_often(
+        self, role: str | None = None, *, limit: int = 10, namespace: str | None = None
+    ) -> list[AskedTopic]:
+        """What somebody asks often, by `user_role`: topics with their requests, the most frequent first."""
+        return asked_often(self._context, role, namespace, limit)
+
     def seed_fields(self, shown: Subgraph | Vertex) -> dict[str, Any]:
         """Nodes, edges and lessons in the field names that `add` takes; of one vertex, its fields."""
         with self._context.read_for_output() as reader:
@@ -126,6 +138,59 @@ class GraphMemory:
         number = conversation.erase(self._context, clean_name(conv_id, "conv_id"), namespace)
         self._follow_erasures()
         return number
+
+    # ------------------------------------------------------------ finding
+
+    def search(self, question: str | GraphQuery, **filters: Any) -> GraphHits:
+        """`search("why did …", labels=("Event",), tags=(), roles=(), conv_id=None, since="2025-07-01", limit=10)`.
+
+        Nodes, edges and lessons that answer, the best first; `not_yet_indexed` says what the index still owes. Words
+        such as "in July" bind events by their windows.
+        """
+        return graph_finding.search(self._context, self._engine, question, filters)
+
+    def walk(
+        self,
+        question: str | GraphQuery = "",
+        *,
+        seeds: Sequence[str] = (),
+        depth: int = DEFAULT_BOUNDS.depth,
+        branching: int = DEFAULT_BOUNDS.branching,
+        faintest: float = DEFAULT_BOUNDS.faintest,
+        limit: int = DEFAULT_PATHS,
+        **filters: Any,
+    ) -> Walk:
+        """Paths from what a search finds, or from named nodes and lessons: spreading activation along weighted edges.
+
+        Filters are those of `search` and say where to begin; `limit` is how many paths are told.
+        """
+        bounds = check_bounds(depth, branching, faintest)
+        paths = check_limit(limit)
+        if seeds:
+            return graph_finding.walk_from_named(self._context, seeds, str(question), bounds, paths, filters)
+        return graph_finding.walk(self._context, self._engine, question, bounds, paths, filters)
+
+    def path(
+        self, source: str, target: str, *, by: str = "strongest", depth: int = 8, namespace: str | None = None
+    ) -> GraphPath | None:
+        """The strongest or the shortest path between two nodes or lessons; None where there is none."""
+        return graph_finding.path_between(self._context, source, target, by, depth, namespace)
+
+    def led_to(self, reference: str, *, limit: int = DEFAULT_PATHS, namespace: str | None = None) -> Walk:
+        """What led to a node or lesson: backwards over causal edges."""
+        return graph_finding.ask(self._context, questions.led_to, reference, limit, namespace)
+
+    def rests_on(self, reference: str, *, limit: int = DEFAULT_PATHS, namespace: str | None = None) -> Walk:
+        """The sources that a node or lesson rests on: its own, and those of what led to it."""
+        return graph_finding.ask(self._context, questions.rests_on, reference, limit, namespace)
+
+    def contradicting(self, reference: str, *, limit: int = DEFAULT_PATHS, namespace: str | None = None) -> Walk:
+        """What contradicts a node or lesson, or what led to it."""
+        return graph_finding.ask(self._context, questions.contradicting, reference, limit, namespace)
+
+    def bridges(self, tag: str, *, limit: int = DEFAULT_PATHS, namespace: str | None = None) -> Walk:
+        """Every edge with a tag, such as `solution`, the strongest first."""
+        return graph_finding.bridges(self._context, tag, limit, namespace)
 
     # ------------------------------------------------------------ files
 

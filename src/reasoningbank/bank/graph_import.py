@@ -8,17 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from reasoningbank.bank import memories
+from reasoningbank.bank.graph_add import add_to_graph
 from reasoningbank.bank.transaction import TransactionStore
 from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_namespace
-from reasoningbank.core.errors import ImportRejected, InvalidInput
+from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.origins import USER, clean_origin
-from reasoningbank.core.types import Draft, Outcome
-from reasoningbank.exchange.coerce import clip_title, moment_of
 from reasoningbank.exchange.graph_files.entries import IncomingGraph
 from reasoningbank.exchange.graph_files.graph_import import (
     find_graph_layout,
@@ -26,8 +23,6 @@ from reasoningbank.exchange.graph_files.graph_import import (
     read_graph_file,
     sort_edges,
 )
-from reasoningbank.graph.add import add
-from reasoningbank.graph.vertices import find_records
 from reasoningbank.ports import Writer
 
 
@@ -99,54 +94,21 @@ def import_graph(
 
 
 def _take(context: BankContext, writer: Writer, found: IncomingGraph, wish: GraphImport) -> tuple[Counter[str], int]:
-    counts = _take_lessons(context, writer, found, wish)
+    counts: Counter[str] = Counter()
     edges, refused = found.edges, 0
     if not wish.restore:
         sorted_edges = sort_edges(context, writer, found, wish.namespace)
         edges, refused = sorted_edges.allowed, sorted_edges.refused
         counts["edges unchanged"] = sorted_edges.there
     try:
-        added = add(
+        added = add_to_graph(
             context,
-            nodes=[node for _, node in found.nodes],
-            edges=[edge for _, edge in edges],
+            [node for _, node in found.nodes],
+            [edge for _, edge in edges],
+            [lesson for _, lesson in found.lessons],
             namespace=wish.namespace,
             origin=wish.origin,
         )
     except InvalidInput as error:
         raise in_places_of_the_file(error, found, edges) from None
     return counts + Counter(added.counts), refused
-
-
-def _take_lessons(context: BankContext, writer: Writer, found: IncomingGraph, wish: GraphImport) -> Counter[str]:
-    there = find_records(context, writer, [lesson["id"] for _, lesson in found.lessons], wish.namespace)
-    counts: Counter[str] = Counter()
-    for where, lesson in found.lessons:
-        if lesson["id"] in there:
-            counts["lessons unchanged"] += 1
-            continue
-        try:
-            memories.record(context, _draft(lesson, wish))
-        except InvalidInput as error:
-            raise ImportRejected(f"{where}: {_in_seed_words(str(error))}") from None
-        counts["lessons added"] += 1
-    return counts
-
-
-def _draft(lesson: Mapping[str, Any], wish: GraphImport) -> Draft:
-    content = lesson.get("key_lesson", "")
-    return Draft(
-        title=lesson.get("title") or (clip_title(content) if isinstance(content, str) else ""),
-        description=lesson.get("context_to_prefer", ""),
-        content=content,
-        outcome=lesson.get("outcome", Outcome.SUCCESS),
-        key=lesson["id"],
-        namespace=wish.namespace,
-        tags=lesson.get("tags", ()),
-        origin=wish.origin,
-        created_at=moment_of(lesson.get("ingestion_time")),
-    )
-
-
-def _in_seed_words(said: str) -> str:
-    return said.replace("content", "key_lesson").replace("description", "context_to_prefer")

@@ -133,7 +133,10 @@ class _Unit:
         if _says_the_same(there, after) and level_of(after.origin) <= level_of(there.origin):
             self.counts["nodes unchanged"] += 1
             return there
-        check_may_revise(there, level_of(there.origin), after.origin)
+        try:
+            check_may_revise(there, level_of(there.origin), after.origin)
+        except Conflict as error:
+            raise Conflict(f"{draft.place}: {there.name}, {error}") from None
         self._writer.revise(after)
         self.counts["nodes revised"] += 1
         return after
@@ -221,19 +224,30 @@ class _Unit:
     def _check_ends(self, coming: Sequence[Edge]) -> None:
         """An edge is believed as far as its less believed end, so a stranger's must hang on something of a stranger."""
         origin = self._additions.origin
-        if level_of(origin) > Trust.UNTRUSTED or not coming:
+        if level_of(origin) > Trust.UNTRUSTED:
             return
         records = {record.id: record for record in self._records.values()}
-        levels = levels_of(self._writer, [one for one in records.values() if isinstance(one, Memory)])
-        believed = {
-            one.id
-            for one in records.values()
-            if (level_of(one.origin) if isinstance(one, Node) else trust_of(one, levels)) > Trust.UNTRUSTED
-        }
+        believed = self._levels(records.values())
         for edge in coming:
-            if edge.source_id in believed and edge.target_id in believed:
+            if min(believed[edge.source_id], believed[edge.target_id]) > Trust.UNTRUSTED:
                 ends = " and ".join(_name_of(records[end]) for end in (edge.source_id, edge.target_id))
                 raise Conflict(f"{origin} may not join {ends}, which are both believed more than it.")
+
+    def _levels(self, records: Iterable[Node | Memory]) -> dict[str, Trust]:
+        found = list(records)
+        levels = levels_of(self._writer, [one for one in found if isinstance(one, Memory)])
+        return {one.id: level_of(one.origin) if isinstance(one, Node) else trust_of(one, levels) for one in found}
+
+    def _check_may_change(self, before: Edge) -> None:
+        """What joins two that are believed more than the speaker stays as it is."""
+        ends = [before.source_id, before.target_id]
+        joined: list[Node | Memory] = [*self._writer.get(Node, ends).values(), *self._writer.get(Memory, ends).values()]
+        if level_of(self._additions.origin) < min(self._levels(joined).values(), default=Trust.UNTRUSTED):
+            named = " and ".join(map(_name_of, joined))
+            raise Conflict(
+                f"The edge {before.name or before.id} joins {named}, which are both believed more than "
+                f"{self._additions.origin}: it may not change it. Name another."
+            )
 
     def _edges_there(self, coming: Sequence[Edge]) -> dict[tuple[str, ...], Edge]:
         """Edges that are here already under the names or ids, or between the ends, of those that come."""
@@ -271,6 +285,7 @@ class _Unit:
         if after == before:
             self.counts["edges unchanged"] += 1
             return before.id
+        self._check_may_change(before)
         self._writer.revise(replace(after, revision=before.revision + 1))
         self.counts["edges revised"] += 1
         return before.id

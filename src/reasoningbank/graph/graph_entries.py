@@ -1,9 +1,6 @@
-"""Nodes, lessons and edges of the memory graph in the field names in which callers write them down.
+"""Nodes, lessons and edges of the memory graph as entries of one list of nodes and one of edges.
 
-    node     id label conv_id text tags reasoning_pointer_ids ingestion_time update_time origin + those of its label
-    lesson   id label key_lesson context_to_prefer title outcome tags link_nodes ingestion_time update_time origin
-    edge     id source target kind text weight tags evidence created_time
-
+The field names are those of `graph.seed_view`. A lesson is a node here, with the label Lesson and its `rb_id` as `id`;
 `reasoning_pointer_ids` and `link_nodes` are read off the `teaches` edges.
 """
 
@@ -12,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reasoningbank.core.types import Edge, EdgeKind, Memory, Node
+from reasoningbank.core.types import Edge, EdgeKind, Memory
 from reasoningbank.graph.moments import iso_time
+from reasoningbank.graph.seed_view import edge_view, lesson_view, node_view
 from reasoningbank.graph.subgraph import GraphPath, Subgraph, Vertex, Walk
 
 SeedEntry = dict[str, Any]
@@ -22,50 +20,20 @@ SeedEntry = dict[str, Any]
 def vertex_entry(vertex: Vertex, joined: Iterable[str] = ()) -> SeedEntry:
     """`joined` names the lessons that a node taught, or the nodes that a lesson was learned from."""
     record = vertex.record
-    entry = {"id": vertex.name, "label": vertex.label}
-    entry |= _lesson_fields(record, joined) if isinstance(record, Memory) else _node_fields(record, joined)
+    view = lesson_view(record, joined) if isinstance(record, Memory) else node_view(record, joined)
     return {
-        **entry,
+        "id": vertex.name,
+        "label": vertex.label,
+        **{name: value for name, value in view.items() if name not in ("rb_id", "embedding_id")},
         "ingestion_time": iso_time(record.created_at),
         "update_time": iso_time(record.updated_at),
         "origin": record.origin,
     }
 
 
-def _node_fields(node: Node, lessons: Iterable[str]) -> SeedEntry:
-    return {
-        "conv_id": node.conv_id,
-        "text": node.text,
-        "tags": list(node.tags),
-        "reasoning_pointer_ids": list(lessons),
-        **node.fields,
-    }
-
-
-def _lesson_fields(memory: Memory, nodes: Iterable[str]) -> SeedEntry:
-    return {
-        "key_lesson": memory.content,
-        "context_to_prefer": memory.description,
-        "title": memory.title,
-        "outcome": memory.outcome.value,
-        "tags": list(memory.tags),
-        "link_nodes": list(nodes),
-    }
-
-
 def edge_entry(edge: Edge, names: Mapping[str, str]) -> SeedEntry:
     """`names` has the names of the vertices by their ids."""
-    return {
-        "id": edge.name or edge.id,
-        "source": names.get(edge.source_id, edge.source_id),
-        "target": names.get(edge.target_id, edge.target_id),
-        "kind": edge.kind.value,
-        "text": edge.text or reason_in_words(edge.kind.value, edge.evidence),
-        "weight": edge.weight,
-        "tags": list(edge.tags),
-        "evidence": edge.evidence,
-        "created_time": iso_time(edge.created_at),
-    }
+    return {**edge_view(edge, names), "text": edge.text or reason_in_words(edge.kind.value, edge.evidence)}
 
 
 def reason_in_words(kind: str, evidence: str) -> str:

@@ -69,7 +69,7 @@ def validate(lessons: Sequence[Lesson], most: int, maker: str) -> tuple[Lesson, 
 
 def keep(context: BankContext, writer: Writer, lecture: LessonSource, lessons: Sequence[Lesson]) -> list[str]:
     """The ids of the memories that now hold these lessons, new ones and revised ones."""
-    kept = (_keep(context, writer, lecture, number, lesson) for number, lesson in enumerate(lessons, 1))
+    kept = [_keep(context, writer, lecture, number, lesson) for number, lesson in enumerate(lessons, 1)]
     ids = [memory_id for memory_id in kept if memory_id is not None]
     teach_distilled(context, writer, lecture.episode.source, ids)
     return ids

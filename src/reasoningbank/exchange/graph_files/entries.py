@@ -76,11 +76,20 @@ def incoming_graph(entries: Iterable[FileNode | FileEdge], fields_of: Mapping[st
         else:
             node = _node(entry, fields_of, found.left_out)
             _note_name(entry, node["id"], names, places)
-            (found.lessons if node["label"] == LESSON_LABEL else found.nodes).append((entry.where, node))
+            if node["label"] == LESSON_LABEL:
+                found.lessons.append((entry.where, _as_lesson(node)))
+            else:
+                found.nodes.append((entry.where, node))
         if len(places) + len(edges) > _MOST_ENTRIES:
             raise ImportRejected(f"More than {_MOST_ENTRIES:,} nodes and edges: import them in parts.")
     found.edges = [(edge.where, _edge(edge, names, found.left_out)) for edge in edges]
     return found
+
+
+def _as_lesson(node: dict[str, Any]) -> dict[str, Any]:
+    """As `graph.lesson_drafts` reads it. Like any memory it is as old as it is here."""
+    dropped = ("id", "label", "ingestion_time", "update_time")
+    return {"rb_id": node["id"], **{name: value for name, value in node.items() if name not in dropped}}
 
 
 def _note_name(entry: FileNode, name: str, names: dict[str, str], places: dict[str, str]) -> None:

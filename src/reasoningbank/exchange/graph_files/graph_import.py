@@ -14,12 +14,11 @@ from typing import Any
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.types import Edge, EdgeKind, NodeLabel
+from reasoningbank.core.types import Edge, NodeLabel
 from reasoningbank.exchange.graph_files.entries import FileEdge, FileNode, IncomingGraph, incoming_graph
 from reasoningbank.exchange.graph_files.fields import LESSON_LABEL
 from reasoningbank.exchange.graph_files.graph_json_reader import read_graph_json
 from reasoningbank.exchange.graph_files.graphml_reader import read_graphml
-from reasoningbank.graph.add import TEACHES_WEIGHT
 from reasoningbank.graph.graph_entries import reason_in_words
 from reasoningbank.graph.link import DEFAULT_WEIGHT
 from reasoningbank.graph.node_fields import FIELDS
@@ -42,7 +41,7 @@ _OF_A_LESSON = (
     "ingestion_time",
     "update_time",
 )
-_PLACE = re.compile(r"(nodes|edges)\[(\d+)\]\.?")
+_PLACE = re.compile(r"(nodes|edges|lessons)\[(\d+)\]\.?")
 
 
 def read_graph_file(context: BankContext, path: Path, layout: str) -> IncomingGraph:
@@ -54,7 +53,6 @@ def read_graph_file(context: BankContext, path: Path, layout: str) -> IncomingGr
     for _, edge in found.edges:
         edge.setdefault("weight", DEFAULT_WEIGHT)
         edge["text"] = edge.get("text") or reason_in_words(edge["kind"], edge.get("evidence", ""))
-    _settle_pointers(found)
     return found
 
 
@@ -76,25 +74,6 @@ def find_graph_layout(path: Path, layout: str | None = None) -> str:
     if first not in (b"<", b"{", b"["):
         raise ImportRejected(f"{path} is neither GraphML nor JSON. Cypher is written only: export it as JSON instead.")
     return "graphml" if first == b"<" else "json"
-
-
-def _settle_pointers(found: IncomingGraph) -> None:
-    """Each `teaches` once, however often a file says it: as an edge, a pointer of the node, a link of the lesson."""
-    told = {(edge["source"], edge["target"]) for _, edge in found.edges if edge["kind"] == EdgeKind.TEACHES.value}
-    for _, node in found.nodes:
-        if isinstance(pointers := node.get("reasoning_pointer_ids"), list):
-            node["reasoning_pointer_ids"] = [one for one in pointers if (node["id"], one) not in told]
-            told |= {(node["id"], one) for one in pointers if isinstance(one, str)}
-    for where, lesson in found.lessons:
-        linked = lesson.pop("link_nodes", ())
-        if not isinstance(linked, (list, tuple)) or not all(isinstance(one, str) for one in linked):
-            raise ImportRejected(f"{where}: link_nodes must be a list of ids of nodes.")
-        found.edges += [(where, _teaches(one, lesson["id"])) for one in linked if (one, lesson["id"]) not in told]
-
-
-def _teaches(node: str, lesson: str) -> dict[str, Any]:
-    kind = EdgeKind.TEACHES.value
-    return {"source": node, "target": lesson, "kind": kind, "text": "This taught the lesson.", "weight": TEACHES_WEIGHT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +107,6 @@ def in_places_of_the_file(error: InvalidInput, found: IncomingGraph, edges: list
     match = _PLACE.match(said)
     if match is None:
         return ImportRejected(said)
-    listed = found.nodes if match[1] == "nodes" else edges
+    listed = {"nodes": found.nodes, "lessons": found.lessons, "edges": edges}[match[1]]
     where = listed[int(match[2])][0] if int(match[2]) < len(listed) else match[0]
     return ImportRejected(f"{where}: {said[match.end() :].lstrip(': ')}")
