@@ -33,6 +33,7 @@ from reasoningbank.learn.offline.words import (
     describe_action,
     digest,
     head,
+    is_talk,
 )
 
 FURTHEST_STEPS = 6
@@ -88,7 +89,7 @@ def find_fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix 
     """
     found: dict[str, Fix | LeftOut] = {}
     for number, step in enumerate(steps):
-        if not is_failure(step) or guessed_name(step, names):
+        if not is_failure(step) or guessed_name(step, names) or is_talk(step.action):
             continue
         later = None if _worked_again(steps, number) else _success_of(steps, number)
         if later is None:
