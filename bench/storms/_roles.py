@@ -11,6 +11,7 @@ import json
 import os
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,8 +59,12 @@ class Place:
         return self.folder / "imports" / f"{number}.jsonl"
 
     def backups(self) -> list[Path]:
-        """Oldest first."""
-        return sorted((self.folder / "backups").glob("backup-*.db"), key=lambda path: path.stat().st_mtime_ns)
+        """Oldest first; one that is dropped while they are looked at is none."""
+        moments: dict[Path, int] = {}
+        for path in (self.folder / "backups").glob("backup-*.db"):
+            with suppress(FileNotFoundError):
+                moments[path] = path.stat().st_mtime_ns
+        return sorted(moments, key=moments.__getitem__)
 
     def open(self) -> ReasoningBank:
         return ReasoningBank.open(self.bank, embedder="hash", namespace=NAMESPACE, config="none")

@@ -40,7 +40,7 @@ SLICE = 42
 ROUNDS_PER_BANK = 40
 NAMESPACE = "storm"
 _CLAIMS = ("user", "user:me", "user:root", " user", "uѕer", "User", "agent:other", "import:notes", "peer:k", "root", "")
-_QUOTED = re.compile("the program's words “[^“”]*”|keeps failing: “[^“”]*”|: “[^“”]*”")
+_QUOTED = re.compile("(?:the program's words|it says) “[^“”]*”|keeps failing: “[^“”]*”|: “[^“”]*”")
 _LESSON = (
     "## Memory 1\n**Title**: Lesson of the build\n**Description**: When the build is run\n**Content**: {}\n"
     "**Tags**: build\n**Outcome**: success"

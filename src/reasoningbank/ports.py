@@ -10,19 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.teams import TeamReach
 from reasoningbank.core.types import (
     AccessToken,
     Change,
+    Edge,
     EmbedderIdentity,
     Exposure,
     Gap,
     KeptReply,
     Lease,
     Memory,
+    Node,
     Outcome,
     Record,
     Scope,
@@ -248,7 +250,58 @@ class TrustQueries(Protocol):
         ...
 
 
-class Reader(RecordQueries, SideRecordQueries, EvidenceQueries, TrustQueries, Protocol):
+class Tie(NamedTuple):
+    """An edge as it is seen from one of its ends."""
+
+    edge_id: str
+    far: str
+    weight: float
+    forward: bool
+    """Whether it points away from the near end."""
+    kind: str
+    tags: str
+    """As JSON."""
+
+
+class VertexRow(NamedTuple):
+    """What decides whether a walk may come to a vertex."""
+
+    namespace: str
+    origin: str
+    label: str
+    """"" of a memory, as is the conversation."""
+    conv_id: str
+    state: State = State.ACTIVE
+    scope: Scope = Scope.PROJECT
+
+
+class GraphQueries(Protocol):
+    """What a walk over the memory graph asks, at a cost that does not grow with the edges of a vertex."""
+
+    def strongest_edges(self, ids: Sequence[str], limit: int, field: str = "source_id") -> dict[str, list[Edge]]:
+        """For each vertex the strongest edges that begin at it, or with the field `target_id` end at it: at most
+        `limit`, the strongest first, the newest of equals first. A vertex without any is left out.
+        """
+        ...
+
+    def strongest_ties(self, ids: Sequence[str], limit: int) -> dict[str, list[Tie]]:
+        """For each vertex its strongest edges each way, at most `limit` of either, without a look at their texts."""
+        ...
+
+    def vertex_rows(self, ids: Sequence[str]) -> dict[str, VertexRow]:
+        """What is known of vertices without a look at their texts."""
+        ...
+
+    def degrees(self, ids: Sequence[str], most: int = ...) -> dict[str, int]:
+        """How many edges begin or end at each vertex, counted up to `most` each way; of those that have any."""
+        ...
+
+    def nodes_between(self, since: float, until: float, limit: int | None = None) -> list[Node]:
+        """Nodes with a window that has a moment in common with this one, the earliest beginning first."""
+        ...
+
+
+class Reader(RecordQueries, SideRecordQueries, EvidenceQueries, TrustQueries, GraphQueries, Protocol):
     """Everything that can be read of one tenant, as of one moment. `store.records` has it for every back end."""
 
 
@@ -272,7 +325,9 @@ class RecordChanges(Protocol):
         ...
 
     def remove(self, kind: type[R], record_id: str) -> None:
-        """Really remove a record, and for a memory its revisions, vectors, log lines, signals and edges with it."""
+        """Really remove a record with its revisions, for a memory also its vectors, log lines, signals and edges, for
+        a node its edges.
+        """
         ...
 
     def claim(self, owner: str, *, now: float, latest: float, limit: int) -> list[Lease]:
@@ -731,7 +786,8 @@ class Index(Protocol):
 class IndexBuilds(Protocol):
     """Where the indexes of a bank lie. `name` says the build, the embedder and the policy, and begins with "BUILD-".
 
-    The index of past tasks lies under the same name with "-tasks" behind it. `facet` says what vectors are made from.
+    The indexes of other records than memories lie under the same name with what they are of behind it, as in "-tasks".
+    `facet` says what vectors are made from.
     """
 
     def place(self, name: str) -> str:
@@ -744,7 +800,9 @@ class IndexBuilds(Protocol):
         """The index, made where there is none, and anew where it is damaged. A server is asked for nothing yet."""
         ...
 
-    def open_tasks(self, name: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> Index | Halves: ...
+    def open_beside(self, name: str, of: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> Index | Halves:
+        """The index of other records, such as `tasks`; `anew` where the one that is there cannot be mended."""
+        ...
 
     def inspect(self, name: str, identity: EmbedderIdentity, facet: str) -> Index | None:
         """To look for damage in; None where there is none that could be looked for. Makes and mends nothing."""

@@ -74,7 +74,7 @@ def test_a_hit_says_where_its_strong_links_lead(rb):
     other = rb("store", "components", "Split the page into components", "--namespace", "frontend").id
     rb("link", "services", other, "--kind", "architectural_analogy", "--weight", "0.82", "--namespace", "backend")
     said = rb("query", "split the backend into services", "--namespace", "backend")
-    assert f"see also: components (architectural analogy 0.82, in frontend) {other}" in said.out
+    assert f"is built like: components (0.82, in frontend) {other}" in said.out
     hit = rb("query", "split the backend into services", "--namespace", "backend", "--json").json["memories"][0]
     assert [linked["kind"] for linked in hit["see_also"]] == ["architectural_analogy"]
 
@@ -93,3 +93,18 @@ def test_an_edge_is_removed_by_the_two_memories_that_only_it_joins(rb):
 
 def test_another_spelling_of_neighbours_is_understood(rb):
     assert "Did you mean `graph neighbours`?" in rb("graph", "neighbors", "one").err
+
+
+def test_getting_a_memory_shows_every_link_of_it_from_its_own_end(rb, chain):
+    rb("link", "b", "a", "--kind", "enhances")
+    rb("link", "a", "b", "--kind", "analogy")
+    said = rb("get", "b").out
+    for told in ("is required by: a (0.9)", "improves: a (0.5)", "is analogous to: a (0.5)", "leads to: c (0.5)"):
+        assert told in said
+    assert "· b first" in said
+    links = rb("get", "a", "--json").json["links"]
+    assert {(link["relation"], link["title"]) for link in links} == {
+        ("requires", "b"),
+        ("is improved by", "b"),
+        ("is analogous to", "b"),
+    }

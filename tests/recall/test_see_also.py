@@ -37,12 +37,27 @@ def test_what_is_weak_or_only_tells_of_descent_is_not_named(bank, pair, kind, we
     assert found(bank) == ()
 
 
-def test_the_strongest_three_are_named_and_each_memory_once(bank, pair):
+def test_the_strongest_three_memories_are_named_each_with_all_its_links(bank, pair):
     others = [bank.record(title=f"Other {n}", content=f"note {n}", namespace="frontend").id for n in range(4)]
     for number, other in enumerate(others):
         bank.link(pair[0], other, "relates", weight=0.6 + number / 10)
-        bank.link(pair[0], other, "requires", weight=0.6)
-    assert [linked.id for linked in found(bank)] == [others[3], others[2], others[1]]
+        bank.link(other, pair[0], "requires", weight=0.6)
+    assert [(linked.id, linked.relation) for linked in found(bank)] == [
+        (other, told) for other in (others[3], others[2], others[1]) for told in ("relates to", "is required by")
+    ]
+
+
+def test_a_link_is_told_from_the_end_at_which_the_hit_stands(bank, pair):
+    bank.link(*pair, "causes", weight=0.6, text="Small services want small components.")
+    (linked,) = found(bank)
+    assert (linked.relation, linked.text) == ("leads to", "Small services want small components.")
+    (back,) = bank.search("split the frontend into components", namespace="frontend", limit=1)
+    assert [linked.relation for linked in back.see_also] == ["is caused by"]
+
+
+def test_links_can_be_left_out(bank, pair):
+    bank.link(*pair, "analogy", weight=0.8)
+    assert found(bank, links="off") == ()
 
 
 def test_another_team_is_not_referred_to(bank, pair):

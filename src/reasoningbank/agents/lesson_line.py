@@ -21,7 +21,7 @@ from reasoningbank.guard.hidden import visible
 from reasoningbank.guard.quotes import CLOSING, OPENING
 from reasoningbank.learn.offline.wishes import PREFERENCE
 from reasoningbank.learn.offline.words import clip_line, head, one_line
-from reasoningbank.recall.render import FACT, clashes_of, entry_of
+from reasoningbank.recall.render import FACT, entry_of, links_of
 
 LONGEST_CHANGE_CHARS = 160
 LONGEST_ERROR_CHARS = 100
@@ -61,7 +61,7 @@ def trouble_line(hit: Remembered, trouble: Mapping[str, Any]) -> str:
     quoted = f"else: it says {OPENING}{clip_line(error, LONGEST_ERROR_CHARS)}{CLOSING}" if error else ""
     opening = f"{program}: " if program and not change.casefold().startswith(program.casefold()) else ""
     avoid = "avoid: " if hit.outcome is Outcome.FAILURE and not trouble.get("change") else ""
-    return _show(f"{opening}{avoid}{change}{_in_brackets(quoted, standing_of(hit), *clashes_of(hit))}")
+    return _show(f"{opening}{avoid}{change}{_in_brackets(quoted, standing_of(hit), *links_of(hit))}")
 
 
 def _plain_line(hit: Remembered) -> str:
@@ -74,7 +74,7 @@ def _plain_line(hit: Remembered) -> str:
     repeats = said[: len(_WORDS.findall(title))] == _WORDS.findall(title.casefold())
     told = first if repeats or not title else f"{title.rstrip('.:')}: {one_line(first)}" if first else title
     lines = [
-        f"{told}{_in_brackets(standing_of(hit), *clashes_of(hit))}",
+        f"{told}{_in_brackets(standing_of(hit), *links_of(hit))}",
         *(f"  {line}" for line in rest.splitlines() if line.strip()),
     ]
     return _show("\n".join(lines))

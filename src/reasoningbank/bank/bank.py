@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from reasoningbank.bank.gaps import KnowledgeGaps
+    from reasoningbank.bank.graph import GraphMemory
     from reasoningbank.bank.search import Injection
     from reasoningbank.bank.secrets import Secrets
     from reasoningbank.bank.session import Session
@@ -215,6 +216,13 @@ class Bank:
         from reasoningbank.bank.teams import TeamRoster
 
         return TeamRoster(self._context)
+
+    @property
+    def graph(self) -> GraphMemory:
+        """Conversations as nodes and sentences as edges, in one graph with the memories: add, find, walk, remove."""
+        from reasoningbank.bank.graph import GraphMemory
+
+        return GraphMemory(self._context, self._engine, self.learning, self.follow_erasures)
 
     # ------------------------------------------------------------ storing
 
@@ -534,7 +542,7 @@ class Bank:
         evidence: str = "",
         tags: Sequence[str] = (),
     ) -> Edge:
-        """Join two memories; `text` is the sentence that says why. The same pair and kind again revises it."""
+        """Join two memories or nodes; `text` is the sentence that says why. The same pair and kind again revises it."""
         return link(self._context, source, target, kind, weight=weight, text=text, evidence=evidence, tags=tags)
 
     def unlink(self, edge_id: str) -> Edge:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.core.frozen import fields
+from reasoningbank.core.link_meaning import relation
 from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Ruling, Signal, Step, Trajectory
 from reasoningbank.guard.trust import warnings_of
 
@@ -92,7 +93,11 @@ def recalled_json(hit: Recalled, *, explain: bool = True) -> dict[str, Any]:
     shown = {**remembered_json(hit), "relevance": round(hit.relevance, 6), "tokens": hit.tokens}
     shown["conflicts"] = [{"id": clash.id, "title": clash.title} for clash in hit.conflicts]
     shown["see_also"] = [_plain(linked) for linked in hit.see_also]
+    shown["pulled_in"] = None if hit.pulled_in is None else _plain(hit.pulled_in)
     del shown["shown"], shown["set_aside"]
+    if not explain:
+        for linked in shown["see_also"]:
+            del linked["text"]
     if explain:
         shown["why"] = {f.name: round(float(getattr(hit.parts, f.name)), 6) for f in fields(hit.parts)}
     return shown
@@ -230,11 +235,28 @@ def edge_json(edge: Edge) -> dict[str, Any]:
 
 def neighbour_json(neighbour: Neighbour) -> dict[str, Any]:
     return {
-        "memory": memory_json(neighbour.memory),
+        "memory": None if neighbour.memory is None else memory_json(neighbour.memory),
+        "node": None if neighbour.memory is not None else _plain(neighbour.record),
         "edge": edge_json(neighbour.edge),
         "direction": "out" if neighbour.outward else "in",
         "steps": neighbour.steps,
         "strength": round(neighbour.strength, 6),
+    }
+
+
+def link_json(neighbour: Neighbour) -> dict[str, Any]:
+    """A link of a memory as it is read from there."""
+    edge, record = neighbour.edge, neighbour.record
+    return {
+        "edge": edge.id,
+        "kind": edge.kind.value,
+        "relation": relation(edge.kind, outward=neighbour.outward),
+        "weight": edge.weight,
+        "text": edge.text,
+        "evidence": edge.evidence,
+        "id": record.id,
+        "title": neighbour.title,
+        "namespace": record.namespace,
     }
 
 

@@ -58,6 +58,7 @@ def _defaults(settings: Settings, *, injects: bool) -> dict[str, Any]:
         "limit": search.default_limit if search.max_limit is None else min(search.default_limit, search.max_limit),
         "min_confidence": settings.injection_threshold if injects else search.min_confidence,
         "profile": search.profile,
+        "links": search.links,
     }
 
 
@@ -133,8 +134,11 @@ def injection(
 def _shown_hit(context: BankContext, hit: Recalled) -> Recalled:
     memory, conflicts = context.scrub_for_output(hit.memory), tuple(map(context.scrub_for_output, hit.conflicts))
     see_also = tuple(map(context.scrub_for_output, hit.see_also))
-    unchanged = memory is hit.memory and conflicts == hit.conflicts and see_also == hit.see_also
-    return hit if unchanged else replace(hit, memory=memory, conflicts=conflicts, see_also=see_also)
+    pulled_in = None if hit.pulled_in is None else context.scrub_for_output(hit.pulled_in)
+    told = (memory, conflicts, see_also, pulled_in)
+    if memory is hit.memory and told[1:] == (hit.conflicts, hit.see_also, hit.pulled_in):
+        return hit
+    return replace(hit, memory=memory, conflicts=conflicts, see_also=see_also, pulled_in=pulled_in)
 
 
 def candidates(context: BankContext, engine: SearchEngine, query: Query, depth: int) -> Candidates:

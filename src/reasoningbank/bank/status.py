@@ -10,7 +10,7 @@ from reasoningbank.context import BankContext
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.settings import Choice
 from reasoningbank.core.teams import fold_memberships
-from reasoningbank.core.types import Edge, EmbedderIdentity, Membership, Memory, Signal, State, Trajectory
+from reasoningbank.core.types import Edge, EmbedderIdentity, Membership, Memory, Node, Signal, State, Trajectory
 from reasoningbank.ports import IndexInfo, StoreInfo
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Status:
     """The namespaces of each team; those in none are together the default team."""
     signals: int
     trajectories: int
+    nodes: Mapping[str, int]
+    """By label."""
     edges: int
 
 
@@ -77,5 +79,6 @@ def status_of(context: BankContext, engine: SearchEngine, learning: Learning) ->
             teams={name: teams.namespaces_of(name) for name in teams.names()},
             signals=reader.count(Signal, {}),
             trajectories=reader.count(Trajectory, {}),
+            nodes=reader.tally(Node, "label"),
             edges=reader.count(Edge, {}),
         )

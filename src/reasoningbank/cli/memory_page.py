@@ -9,10 +9,13 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.command import PROGRAM
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import track_record
+from reasoningbank.core.link_meaning import relation
 from reasoningbank.core.types import Memory, Remembered, Scope, Step
 from reasoningbank.core.wording import headline, occasion, shown_key
+from reasoningbank.graph.walk import Neighbour
 from reasoningbank.guard.trust import warnings_of
 
+_MOST_LINKS = 20
 _MOST_STEPS = 20
 
 
@@ -82,6 +85,20 @@ def show_track(terminal: Terminal, steps: Sequence[Step]) -> None:
     for step in steps[-_MOST_STEPS:]:
         result = f" → {plain.one_line(step.result)}" if step.result else ""
         terminal.paragraph(f"{step.number}. {plain.one_line(step.action)}{result}", "  ", 3)
+
+
+def show_links(terminal: Terminal, near: Sequence[Neighbour]) -> None:
+    """Every link of a memory, read from its end, with the reason."""
+    if not near:
+        return
+    terminal.say()
+    left = f" (the strongest {_MOST_LINKS} of {len(near):,}; `graph neighbours` shows all)"
+    terminal.say(f"Links{left if len(near) > _MOST_LINKS else ''}:", bold=True)
+    for item in near[:_MOST_LINKS]:
+        bond = relation(item.edge.kind, outward=item.outward)
+        why = f" · {plain.one_line(item.edge.text)}" if item.edge.text else ""
+        strength = f"({figures.short(item.edge.weight)}) {item.record.id}"
+        terminal.paragraph(f"{bond}: {plain.one_line(item.title)} {strength}{why}", "  ", 3)
 
 
 def _facts(terminal: Terminal, facts: list[str]) -> None:

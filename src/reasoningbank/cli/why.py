@@ -58,10 +58,14 @@ def show_hit(terminal: Terminal, number: int, hit: Recalled) -> None:
     if hit.conflicts:
         titles = ", ".join(f"{plain.one_line(clash.title)} ({terminal.short(clash.id)})" for clash in hit.conflicts)
         terminal.paragraph(f"conflicts with {titles}", indent)
+    if hit.pulled_in is not None:
+        puller = f"{plain.one_line(hit.pulled_in.title)} ({terminal.short(hit.pulled_in.id)})"
+        terminal.paragraph(f"here because it {hit.pulled_in.relation} {puller}", indent)
     for linked in hit.see_also:
         place = "" if linked.namespace == hit.namespace else f", in {linked.namespace}"
-        bond = f"{linked.kind.replace('_', ' ')} {figures.short(linked.weight)}{place}"
-        terminal.paragraph(f"see also: {plain.one_line(linked.title)} ({bond}) {linked.id}", indent)
+        bond = f"{linked.relation}: {plain.one_line(linked.title)} ({figures.short(linked.weight)}{place}) {linked.id}"
+        why = f" · {plain.one_line(linked.text)}" if linked.text else ""
+        terminal.paragraph(f"{bond}{why}", indent, 2)
     reasons = [
         f"{_SHORT_NAMES.get(name, name)} {figures.short(value)}"
         for name, value in _parts(hit).items()

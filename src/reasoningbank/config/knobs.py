@@ -13,7 +13,7 @@ from typing import Any
 from reasoningbank.core.confidence import policies
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.settings import DEFAULTS, WAYS_TO_WARN, Settings
+from reasoningbank.core.settings import DEFAULTS, LINKS, WAYS_TO_WARN, Settings
 
 TEXT, CHOICE, WHOLE, NUMBER, FLAG, LENGTH = (
     "text",
@@ -130,6 +130,12 @@ KNOBS: tuple[Knob, ...] = (
         about="memories that are believed less are not found",
     ),
     Knob(name="search.profile", kind=CHOICE, choices=PROFILES, about="how hits are ranked"),
+    Knob(
+        name="search.links",
+        kind=CHOICE,
+        choices=LINKS,
+        about="links of hits: off, named, what is required pulled in, or all strong ones followed",
+    ),
     Knob(
         name="search.floor",
         kind=NUMBER,

@@ -21,6 +21,12 @@ from reasoningbank.core.confidence import (
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import EmbedderIdentity
 
+OFF, NAMED, REQUIRED, FOLLOWED = "off", "named", "required", "followed"
+LINKS = (OFF, NAMED, REQUIRED, FOLLOWED)
+"""What a search makes of the links of its hits: nothing; it names them; it pulls in what a hit requires, too; and
+whatever its other strong links lead to.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingSettings:
@@ -63,6 +69,8 @@ class SearchSettings:
     profile: str = "balanced"
     floor: float | None = None
     """None is the calibrated one."""
+    links: str = NAMED
+    """What is made of the links of hits: one of `LINKS`."""
     holdout: float = 0.0
     scope_weights: ScopeWeights = ScopeWeights()
 

@@ -1,4 +1,4 @@
-"""Records of a bank as frozen values: memories, signals, rulings, trajectories, steps, edges, jobs and more.
+"""Records of a bank as frozen values: memories, signals, rulings, trajectories, steps, nodes, edges, jobs and more.
 
 Knows the fields of every record and nothing about where they are kept, how they are found or what they are worth.
 Times are seconds since 1970 in UTC, as floats.
@@ -69,6 +69,23 @@ class EdgeKind(StrEnum):
     DERIVED_FROM = "derived_from"
     TEACHES = "teaches"
     RELATES = "relates"
+
+
+class NodeLabel(StrEnum):
+    """What a node of the memory graph is; each has exactly one. `core.node_fields` has the fields of each."""
+
+    USER_REQUEST = "UserRequest"
+    """What a user asked, in the user's own words."""
+    USER_PREFERENCE = "UserPreference"
+    """How somebody wants things to be done or shown."""
+    AGENT_ANSWER = "AgentAnswer"
+    """A conclusion, recommendation or summary that was delivered."""
+    AGENT_ACTION = "AgentAction"
+    """A step that an agent took, with its exact parameters."""
+    EVENT = "Event"
+    """Something that happened, with its window in time."""
+    DATA_SOURCE = "DataSource"
+    """A document, file or dashboard that something rests on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +192,37 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One piece of a conversation, kept as a vertex of the memory graph. The lessons in it are memories."""
+
+    id: str
+    tenant: str
+    namespace: str
+    label: NodeLabel
+    name: str
+    """The caller's own id, such as N1001; one node of a namespace has it. Its own id where none was given."""
+    conv_id: str
+    """The conversation that it is a part of."""
+    text: str
+    tags: tuple[str, ...]
+    fields: Mapping[str, Any]
+    """The special fields of its label."""
+    start_at: float | None
+    """The window of an event, from its dates."""
+    end_at: float | None
+    """When the window is over: the first moment that is no longer in it."""
+    origin: str
+    source: str | None
+    """The session that it came from."""
+    created_at: float
+    updated_at: float
+    revision: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
+    """Joins two vertices of the graph, memories or nodes in any mix; `text` is the sentence that says why."""
+
     id: str
     tenant: str
     source_id: str
@@ -187,6 +234,8 @@ class Edge:
     evidence: str
     created_at: float
     revision: int = 1
+    name: str = ""
+    """The caller's own id, such as E3001. Edges of one kind between the same two ends differ by it."""
 
 
 class JobState(StrEnum):
@@ -407,7 +456,7 @@ class KeptReply:
     at: float
 
 
-Record = Memory | Signal | Trajectory | Step | Edge | Ruling | Job | Spending | Consolidation | Membership
+Record = Memory | Signal | Trajectory | Step | Node | Edge | Ruling | Job | Spending | Consolidation | Membership
 """The truth: hashed, numbered in the feed."""
 SideRecord = Exposure | KeptVector | Tombstone
 """Kept beside the records, without hash or feed number."""

@@ -12,13 +12,14 @@ from typing import Any
 
 from reasoningbank.core.errors import Conflict
 from reasoningbank.core.frozen import dataclass, replace
-from reasoningbank.core.origins import AGENT, Trust
+from reasoningbank.core.origins import AGENT, Trust, level_of
 from reasoningbank.core.types import (
     Consolidation,
     Exposure,
     KeptVector,
     Membership,
     Memory,
+    Node,
     Record,
     Ruling,
     SideRecord,
@@ -61,7 +62,7 @@ def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideReco
     if claims.restore:
         return item
     match item:
-        case Memory():
+        case Memory() | Node():
             origin = stamp(claims, item.origin)
             return item if origin == item.origin else replace(item, origin=origin)
         case Trajectory():
@@ -79,12 +80,20 @@ def settle(claims: ImportTrust, there: Record, coming: Record) -> Record:
     """What comes in again, with what was decided about it when it first came in."""
     if claims.restore:
         return coming
-    if isinstance(there, Trajectory) and isinstance(coming, Trajectory):
-        return replace(coming, metadata=_with_origin_of(there, coming))
-    if isinstance(there, Signal) and isinstance(coming, Signal):
-        return replace(coming, source=there.source)
-    if not isinstance(there, Memory) or not isinstance(coming, Memory):
-        return coming
+    match there, coming:
+        case Trajectory(), Trajectory():
+            return replace(coming, metadata=_with_origin_of(there, coming))
+        case Node(), Node():
+            return replace(coming, origin=there.origin)
+        case Signal(), Signal():
+            return replace(coming, source=there.source)
+        case Memory(), Memory():
+            return _settle_memory(there, coming)
+        case _:
+            return coming
+
+
+def _settle_memory(there: Memory, coming: Memory) -> Memory:
     coming = replace(coming, origin=there.origin, parents=there.parents)
     if coming.revision == there.revision:
         for same in (coming, examine(coming)):
@@ -113,8 +122,10 @@ def add(claims: ImportTrust, writer: Writer, record: Record) -> Memory | None:
 def revise(claims: ImportTrust, writer: Writer, there: Record, record: Record) -> None:
     if isinstance(there, Memory) and isinstance(record, Memory) and not claims.restore:
         readmit(writer, there, record, stamp(claims, there.origin))
-    else:
-        writer.revise(record)
+        return
+    if isinstance(there, Node) and not claims.restore:
+        check_may_revise(there, level_of(there.origin), stamp(claims, there.origin))
+    writer.revise(record)
 
 
 def add_earlier(claims: ImportTrust, writer: Writer, current: Record, revision: Record) -> None:
@@ -128,6 +139,8 @@ def add_earlier(claims: ImportTrust, writer: Writer, current: Record, revision: 
 
 
 def _origin(record: Record) -> Any:
+    if isinstance(record, Node):
+        return record.origin
     return record.metadata.get(ORIGIN) if isinstance(record, Trajectory) else None
 
 

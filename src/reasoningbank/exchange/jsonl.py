@@ -30,9 +30,10 @@ from reasoningbank.core.drafts import (
 )
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.record_kinds import BY_NOUN, RecordKind, kind_of
-from reasoningbank.core.types import EVERY_NAMESPACE, Consolidation, Edge, Record, SideRecord, State
+from reasoningbank.core.types import EVERY_NAMESPACE, Consolidation, Edge, Node, Record, SideRecord, State
 from reasoningbank.exchange.items import IncomingMemory, SkippedItem
 from reasoningbank.exchange.plain_memory import is_lesson, is_memory, item_from, make_storable
+from reasoningbank.graph.node_fields import valid_node
 
 FORMAT = "reasoningbank"
 VERSION = 1
@@ -134,7 +135,8 @@ def _record(kind: RecordKind, values: dict[str, Any]) -> Record | SideRecord:
                 continue
             raise ValueError(f"{name} is missing")
         made[name] = read(values[name])
-    return kind.record_type(**made)
+    record = kind.record_type(**made)
+    return valid_node(record) if isinstance(record, Node) else record
 
 
 @cache
@@ -156,6 +158,8 @@ def _reading(entry: RecordKind, name: str) -> Reading:
         return partial(clean_fraction, name=name) if kind is Edge else _weight
     if name == "namespace":
         return _namespace_or_all if kind is Consolidation else clean_namespace
+    if name == "name" and kind is Edge:
+        return lambda value: clean_name(value, name) if value else ""
     return _BY_NAME.get(name) or partial(clean_name, name=name)
 
 
@@ -200,6 +204,7 @@ def _metadata(value: Any) -> Any:
     return make_storable(value)
 
 
+_TIMES = ("created_at", "updated_at", "at", "started_at", "ended_at", "start_at", "end_at")
 _BY_NAME: dict[str, Reading] = {
     "title": partial(required_text, name="title", limit_chars=MAX_TITLE_CHARS),
     "description": partial(clean_text, name="description", limit_chars=MAX_DESCRIPTION_CHARS),
@@ -209,7 +214,7 @@ _BY_NAME: dict[str, Reading] = {
         name: partial(clean_text, name=name, limit_chars=MAX_CONTENT_CHARS)
         for name in ("task", "action", "result", "text", "evidence", "comment")
     },
-    **{name: partial(clean_time, name=name) for name in ("created_at", "updated_at", "at", "started_at", "ended_at")},
+    **{name: partial(clean_time, name=name) for name in _TIMES},
     **{name: partial(clean_fraction, name=name) for name in ("initial_confidence", "holdout")},
     **{name: partial(_whole, name=name) for name in ("revision", "number", "rank")},
     **{name: partial(_flag, name=name) for name in ("positive", "used", "withheld")},
@@ -217,6 +222,7 @@ _BY_NAME: dict[str, Reading] = {
     "tags": clean_tags,
     "parents": _parents,
     "metadata": _metadata,
+    "fields": _metadata,
     "changes": _metadata,
     "memories": _states,
     "vector": _bytes,

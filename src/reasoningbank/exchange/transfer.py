@@ -19,7 +19,7 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.ids import is_own
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.record_kinds import RecordKind, kind_of
-from reasoningbank.core.types import Edge, Memory, Record, SideRecord, State, Step, Tombstone, Trajectory
+from reasoningbank.core.types import Edge, Memory, Node, Record, SideRecord, State, Step, Tombstone, Trajectory
 from reasoningbank.exchange.existing import Existing
 from reasoningbank.exchange.foreign import records_of
 from reasoningbank.exchange.import_trust import (
@@ -31,6 +31,7 @@ from reasoningbank.exchange.import_trust import (
 )
 from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, SkippedItem
 from reasoningbank.exchange.jsonl import ExportLine
+from reasoningbank.exchange.link_nodes import link_edges
 from reasoningbank.guard.admission import refold_among
 from reasoningbank.guard.trust import trust_in
 from reasoningbank.ports import Reader, Writer
@@ -228,6 +229,8 @@ def _take(here: Existing, item: ExportLine | Item, records: Sequence[Record | Si
             first, *rest = cast("Sequence[Record]", records)
             if _add_once(here, first, item, tally):
                 tally.left_out.update(item.left_out if isinstance(item, IncomingMemory) else ())
+                for edge in link_edges(here.writer, first):
+                    _add_once(here, edge, item, tally)
                 for record in rest:
                     # The file's own evidence about what it brings: it counts for confidence, never for trust.
                     _add_once(here, record, item, tally)
@@ -276,7 +279,7 @@ def _take_again(here: Existing, there: Record, record: Record, line: ExportLine,
 
 def _is_later(there: Record, record: Record, *, restore: bool) -> bool:
     match there, record:
-        case Memory(), Memory():
+        case ((Memory() | Node()), (Memory() | Node())):
             return record.revision > there.revision
         case Trajectory(), Trajectory():
             ends = there.ended_at is None and record.ended_at is not None
@@ -312,6 +315,8 @@ def _reason_against(here: Existing, record: Record) -> str | None:
         return "one of its ends is not here" if one_of_several else f"its {_first_noun(entry)} is not here"
     if isinstance(record, Memory) and _key_taken(here.writer, record):
         return f"the key {record.key!r} belongs to another memory in namespace {record.namespace!r}"
+    if isinstance(record, Node) and _name_taken(here.writer, record):
+        return f"the name {record.name!r} belongs to another node in namespace {record.namespace!r}"
     return _reason_against_track(here, record) if isinstance(record, Step) else None
 
 
@@ -336,6 +341,10 @@ def _key_taken(writer: Writer, memory: Memory) -> bool:
         return False
     where = {"namespace": memory.namespace, "key": memory.key, "state": LIVE_STATES}
     return bool(writer.select(Memory, where, limit=1))
+
+
+def _name_taken(writer: Writer, node: Node) -> bool:
+    return bool(writer.select(Node, {"namespace": node.namespace, "name": node.name}, limit=1))
 
 
 def _add_once(here: Existing, record: Record, item: Item, tally: Imported) -> bool:

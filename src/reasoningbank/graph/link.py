@@ -1,4 +1,4 @@
-"""Makes and removes edges between memories.
+"""Makes and removes edges between memories and nodes.
 
 Knows what an edge needs: two ends that exist, one edge per pair and kind. An edge made again takes the new strength.
 """
@@ -13,7 +13,8 @@ from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_fraction, cle
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import Edge, EdgeKind
-from reasoningbank.ports import Writer
+from reasoningbank.graph.vertices import find_records
+from reasoningbank.ports import Reader, Writer
 
 DEFAULT_WEIGHT = 0.5
 
@@ -36,10 +37,12 @@ def link(
     labels = clean_tags(tags)
 
     def change(writer: Writer) -> Edge:
-        ends = (context.memory(writer, source).id, context.memory(writer, target).id)
+        ends = tuple(_end(context, writer, end) for end in (source, target))
         if ends[0] == ends[1]:
-            raise InvalidInput("A memory cannot be linked to itself.")
-        there = writer.select(Edge, {"source_id": ends[0], "target_id": ends[1], "kind": wanted.value}, limit=1)
+            raise InvalidInput("A memory or node cannot be linked to itself.")
+        there = writer.select(
+            Edge, {"source_id": ends[0], "target_id": ends[1], "kind": wanted.value, "name": ""}, limit=1
+        )
         if there:
             said: dict[str, Any] = {"weight": strength, "text": sentence, "evidence": proof, "tags": labels}
             edge = replace(there[0], revision=there[0].revision + 1, **said)
@@ -61,6 +64,12 @@ def link(
         return context.scrub_for_output(edge)
 
     return context.store.write(context.tenant, change)
+
+
+def _end(context: BankContext, reader: Reader, reference: str) -> str:
+    """The id of a node, by its name or id; else of a memory."""
+    named = find_records(context, reader, [reference], context.namespace) if isinstance(reference, str) else {}
+    return named[reference].id if reference in named else context.memory(reader, reference).id
 
 
 def unlink(context: BankContext, edge_id: str) -> Edge:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from reasoningbank.core.errors import Conflict
 from reasoningbank.core.origins import USER, Trust, kind_of, level_of
-from reasoningbank.core.types import Memory, Ruling, RulingKind
+from reasoningbank.core.types import Memory, Node, Ruling, RulingKind
 from reasoningbank.ports import Reader, Writer
 
 WARNINGS = "warnings"
@@ -45,13 +45,13 @@ def trust_in(reader: Reader, memory: Memory) -> Trust:
     return trust_of(memory, levels_of(reader, [memory]))
 
 
-def check_may_revise(memory: Memory, level: Trust, editor: str) -> None:
+def check_may_revise(memory: Memory | Node, level: Trust, editor: str) -> None:
     """A text may be changed by whoever is believed more than it, or by its own origin while nobody vouched for it."""
     own = level_of(editor)
     if kind_of(editor) == USER or own > level or (own == level and editor == memory.origin):
         return
     raise Conflict(
-        f"{memory.id} comes from {memory.origin} and is {level}: {editor} may not change it. Store a memory of its own."
+        f"{memory.id} comes from {memory.origin} and is {level}: {editor} may not change it. Store one of its own."
     )
 
 

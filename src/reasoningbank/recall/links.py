@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
-from typing import TypeVar
+from typing import NamedTuple
 
 from reasoningbank.core.frozen import replace
+from reasoningbank.core.link_meaning import relation
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Scope, State
 from reasoningbank.guard.trust import levels_of, trust_of
@@ -19,68 +20,122 @@ from reasoningbank.ports import Filter, Reader
 from reasoningbank.recall.query import Clash, Recalled, SeeAlso
 from reasoningbank.recall.reach import is_in_reach, is_referred_to
 
-T = TypeVar("T")
-
 MOST_NAMED = 3
+"""Memories, each with all its links."""
 STRONG_FROM = 0.55
 """The weight from which a link is a strong bridge; below it is of the same topic at best."""
+NEEDED_FROM = 0.5
+"""The same for what is required: the strength of a link of which nobody says how strong it is."""
 _MOST_LOOKED_UP = 60
-"""Other ends that one search reads, the strongest links first."""
+"""Links of one search whose other ends are read, the strongest first."""
 _LINEAGE = (EdgeKind.SUPERSEDES, EdgeKind.DERIVED_FROM)
 """Lead to what a memory was made from, which says the same."""
 
 
-def with_links(reader: Reader, hits: Sequence[Recalled], where: Filter) -> list[Recalled]:
-    ids = [hit.id for hit in hits]
-    edges = [*reader.select(Edge, {"source_id": ids}), *reader.select(Edge, {"target_id": ids})] if ids else []
-    told = [edge for edge in edges if edge.kind is EdgeKind.CONFLICTS or _is_strong(edge)]
-    if not told:
-        return list(hits)
-    # Contradictions first: they are named however weak they are.
-    told = nlargest(_MOST_LOOKED_UP, told, key=lambda edge: (edge.kind is EdgeKind.CONFLICTS, edge.weight, edge.id))
-    by_hit: dict[str, dict[str, Edge]] = {memory_id: {} for memory_id in ids}
-    for edge in told:
-        for one, other in ((edge.source_id, edge.target_id), (edge.target_id, edge.source_id)):
-            if one in by_hit:
-                by_hit[one].setdefault(other, edge)
-    others = _known_memories(reader, hits, {other for found in by_hit.values() for other in found})
-    return _side_by_side([_with_links(hit, by_hit[hit.id], others, where) for hit in hits])
+class Bond(NamedTuple):
+    """A link of a hit, and the memory at its other end."""
+
+    edge: Edge
+    memory: Memory
+    trust: Trust
+    outward: bool
+    """The link points away from the hit."""
+
+    @property
+    def relation(self) -> str:
+        """What the hit has to do with the other."""
+        return relation(self.edge.kind, outward=self.outward)
 
 
-def _is_strong(edge: Edge) -> bool:
-    return edge.weight >= STRONG_FROM and edge.kind not in _LINEAGE
+class Bonds:
+    """The links of hits that are worth telling, the contradictions first and then the strongest; each hit is looked up
+    once.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._known: dict[str, list[Bond]] = {}
+
+    def of(self, hit: Recalled) -> Sequence[Bond]:
+        return self._known.get(hit.id, ())
+
+    def look_up(self, hits: Sequence[Recalled]) -> None:
+        ids = [hit.id for hit in hits if hit.id not in self._known]
+        if not ids:
+            return
+        found: dict[str, list[Bond]] = {memory_id: [] for memory_id in ids}
+        self._known |= found
+        leaving, coming = self._reader.select_either(Edge, ("source_id", "target_id"), ids, {})
+        told = {edge.id: edge for edge in (*leaving, *coming) if _is_told(edge)}
+        if not told:
+            return
+        # Contradictions first: they are named however weak they are.
+        strongest = nlargest(
+            _MOST_LOOKED_UP, told.values(), key=lambda edge: (edge.kind is EdgeKind.CONFLICTS, edge.weight, edge.id)
+        )
+        others = self._other_ends(hits, {end for edge in strongest for end in (edge.source_id, edge.target_id)})
+        for edge in strongest:
+            for one, other, outward in (
+                (edge.source_id, edge.target_id, True),
+                (edge.target_id, edge.source_id, False),
+            ):
+                if one in found and other in others:
+                    memory, trust = others[other]
+                    found[one].append(Bond(edge, memory, trust, outward))
+
+    def _other_ends(self, hits: Sequence[Recalled], ids: set[str]) -> Mapping[str, tuple[Memory, Trust]]:
+        """Those that are in force and believed by somebody."""
+        there = {hit.id: (hit.memory, hit.trust) for hit in hits if hit.id in ids}
+        unseen = sorted(ids - there.keys())
+        rest = self._reader.get(Memory, unseen) if unseen else {}
+        levels = levels_of(self._reader, rest.values())
+        known = there | {i: (m, trust_of(m, levels)) for i, m in rest.items() if m.state is State.ACTIVE}
+        return {i: end for i, end in known.items() if end[1] > Trust.UNTRUSTED}
 
 
-def _with_links(hit: Recalled, edges: Mapping[str, Edge], others: Mapping[str, Memory], where: Filter) -> Recalled:
-    there = [(edge, others[other]) for other, edge in edges.items() if other in others]
-    clashes = (memory for edge, memory in there if edge.kind is EdgeKind.CONFLICTS and _concerns(memory, hit, where))
-    bonds = (pair for pair in there if pair[0].kind is not EdgeKind.CONFLICTS and is_referred_to(pair[1], where))
+def _is_told(edge: Edge) -> bool:
+    if edge.kind is EdgeKind.CONFLICTS:
+        return True
+    least = NEEDED_FROM if edge.kind is EdgeKind.REQUIRES else STRONG_FROM
+    return edge.weight >= least and edge.kind not in _LINEAGE
+
+
+def name_links(hits: Sequence[Recalled], bonds: Bonds, where: Filter) -> list[Recalled]:
+    """The hits with what their links lead to, those that contradict each other side by side."""
+    return _side_by_side([_with_names(hit, bonds.of(hit), where) for hit in hits])
+
+
+def _with_names(hit: Recalled, bonds: Sequence[Bond], where: Filter) -> Recalled:
+    if not bonds:
+        return hit
+    against = (b for b in bonds if b.edge.kind is EdgeKind.CONFLICTS and _concerns(b.memory, hit, where))
+    others = (b for b in bonds if b.edge.kind is not EdgeKind.CONFLICTS and is_referred_to(b.memory, where))
+    clashing = [joining[0].memory for joining in _by_memory(against)]
     return replace(
         hit,
-        conflicts=tuple(Clash(id=memory.id, title=memory.title) for memory in _first(clashes)),
-        see_also=tuple(
-            SeeAlso(
-                id=memory.id,
-                title=memory.title,
-                namespace=memory.namespace,
-                kind=edge.kind.value,
-                weight=edge.weight,
-            )
-            for edge, memory in _first(bonds)
-        ),
+        conflicts=tuple(Clash(id=memory.id, title=memory.title) for memory in clashing),
+        see_also=tuple(_reference(bond) for joining in _by_memory(others) for bond in joining),
     )
 
 
-def _first(found: Iterable[T]) -> list[T]:
-    return list(found)[:MOST_NAMED]
+def _by_memory(bonds: Iterable[Bond]) -> list[list[Bond]]:
+    """The links to each of the first few memories, all of them: two may need each other and be alike."""
+    found: dict[str, list[Bond]] = {}
+    for bond in bonds:
+        found.setdefault(bond.memory.id, []).append(bond)
+    return list(found.values())[:MOST_NAMED]
 
 
-def _known_memories(reader: Reader, hits: Sequence[Recalled], ids: set[str]) -> Mapping[str, Memory]:
-    there = {hit.id: hit.memory for hit in hits if hit.id in ids and hit.trust > Trust.UNTRUSTED}
-    unseen = ids - {hit.id for hit in hits}
-    rest = reader.get(Memory, sorted(unseen)) if unseen else {}
-    levels = levels_of(reader, rest.values())
-    return there | {i: m for i, m in rest.items() if m.state is State.ACTIVE and trust_of(m, levels) > Trust.UNTRUSTED}
+def _reference(bond: Bond) -> SeeAlso:
+    return SeeAlso(
+        id=bond.memory.id,
+        title=bond.memory.title,
+        namespace=bond.memory.namespace,
+        kind=bond.edge.kind.value,
+        relation=bond.relation,
+        weight=bond.edge.weight,
+        text=bond.edge.text,
+    )
 
 
 def _concerns(other: Memory, hit: Recalled, where: Filter) -> bool:

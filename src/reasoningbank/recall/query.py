@@ -5,8 +5,8 @@ Knows the shape of a question and of an answer, and which questions make no sens
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from reasoningbank.core.confidence import LEAST_SHOWN
 from reasoningbank.core.drafts import (
@@ -21,11 +21,17 @@ from reasoningbank.core.drafts import (
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.origins import trust_named
+from reasoningbank.core.settings import LINKS, NAMED
+from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Remembered, Scope, State
 from reasoningbank.ports import Filter
 
 if TYPE_CHECKING:
+    from reasoningbank.core.origins import Trust
     from reasoningbank.core.ranking import Parts
+    from reasoningbank.core.types import Confidence, Memory, Standing
+
+H = TypeVar("H", bound=Remembered)
 
 MAX_QUERY_CHARS = 200_000
 MAX_LIMIT = 1_000
@@ -64,6 +70,8 @@ class Query:
     """Whether past tasks like this one may speak for what they taught."""
     catch_up_s: float | None = None
     """How long the index may catch up with the records before it answers; None is as long as it usually may."""
+    links: str = NAMED
+    """What is made of the links of hits: one of `core.settings.LINKS`."""
     noted: bool = True
     """Whether it leaves a line in the log of what was shown, or of what was asked in vain."""
     exclude: tuple[str, ...] = ()
@@ -80,12 +88,28 @@ class Clash:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeeAlso:
-    """A memory that a strong link leads to."""
+    """A strong link of a hit and the memory that it leads to."""
 
     id: str
     title: str
     namespace: str
     kind: str
+    relation: str
+    """What the hit has to do with it: requires, is required by …"""
+    weight: float
+    text: str
+    """The sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PulledIn:
+    """The hit whose link pulled a memory in."""
+
+    id: str
+    title: str
+    kind: str
+    relation: str
+    """What the memory has to do with that hit: is required by …"""
     weight: float
 
 
@@ -98,6 +122,8 @@ class Recalled(Remembered):
     """Those that contradict it, whether they were found too or not."""
     see_also: tuple[SeeAlso, ...] = ()
     """Where its strongest links lead, of other projects of the team too; the strongest first."""
+    pulled_in: PulledIn | None = None
+    """None: it was found by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +150,43 @@ class SearchResult:
         return len(self.memories)
 
 
+def make_recalled(
+    memory: Memory, standing: Standing, confidence: Confidence, parts: Parts, tokens: int, trust: Trust
+) -> Recalled:
+    return Recalled(
+        memory=memory,
+        confidence=confidence,
+        usage_count=standing.used,
+        succeeded=standing.succeeded,
+        last_used_at=standing.last_used_at or None,
+        last_success=standing.last_succeeded_at or None,
+        last_failure=standing.last_failed_at or None,
+        relevance=parts.relevance,
+        parts=parts,
+        tokens=tokens,
+        trust=trust,
+    )
+
+
+def without_orphans(hits: Sequence[H]) -> list[H]:
+    """Without those that were pulled in for the sake of a hit that is not among them."""
+    kept: set[str] = set()
+    left = list(hits)
+    # Not in one pass: those that contradict each other stand together, so a hit may stand behind what it pulled in.
+    while fresh := {hit.id for hit in left if _pulled_by(hit) is None or _pulled_by(hit) in kept}:
+        kept |= fresh
+        left = [hit for hit in left if hit.id not in kept]
+    return [hit for hit in hits if hit.id in kept]
+
+
+def _pulled_by(hit: Remembered) -> str | None:
+    return hit.pulled_in.id if isinstance(hit, Recalled) and hit.pulled_in is not None else None
+
+
+def tokens_of(memory: Memory) -> int:
+    return count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}")
+
+
 def validate(query: Query) -> Query:
     text = clean_text(query.text, "query", MAX_QUERY_CHARS)
     if not text.strip():
@@ -139,6 +202,8 @@ def validate(query: Query) -> Query:
     exclude = tuple(clean_name(entry, "an id or source to exclude") for entry in query.exclude)
     if query.trust != ANY:
         trust_named(query.trust)
+    if query.links not in LINKS:
+        raise InvalidInput(f"links {query.links!r} is unknown: use one of {', '.join(LINKS)}.")
     if not isinstance(query.experience, bool):
         raise InvalidInput(f"experience must be true or false, not {query.experience!r}.")
     clean_fraction(query.min_confidence, "min_confidence")

@@ -19,7 +19,7 @@ from reasoningbank.core.types import Memory, Outcome, Remembered
 from reasoningbank.core.wording import avoid_title, occasion
 from reasoningbank.guard.envelope import envelope, is_unmarked, plain_origin
 from reasoningbank.guard.hidden import visible
-from reasoningbank.recall.query import Recalled
+from reasoningbank.recall.query import Recalled, without_orphans
 
 _WORD = re.compile(r"\w+")
 H = TypeVar("H", bound=Remembered)
@@ -46,14 +46,14 @@ def render(hits: Sequence[Remembered], *, heading: str = HEADING) -> str:
 
 def fitting(hits: Sequence[H], max_tokens: int, *, heading: str = HEADING) -> list[H]:
     """Those that `render` gets into the budget, the first ones first."""
-    kept = []
+    kept: list[H] = []
     spent = count_tokens(heading)
     for hit in hits:
         cost = count_tokens(entry_of(hit)) + 1
         if spent + cost <= max_tokens:
             kept.append(hit)
             spent += cost
-    return kept
+    return without_orphans(kept)
 
 
 def leading(hits: Sequence[Recalled], floor: float | None, asked: str | None = None) -> Sequence[Recalled]:
@@ -71,7 +71,7 @@ def leading(hits: Sequence[Recalled], floor: float | None, asked: str | None = N
     least_beside = LEADING_ODDS * max((_odds(hit.relevance) for hit in (*others, *ways)), default=0.0)
     kept = {hit.id for hit in others if _odds(hit.relevance) >= least_beside}
     kept |= {hit.id for hit in known if _odds(hit.relevance) >= least} | {hit.id for hit in ways}
-    return [hit for hit in hits if hit.id in kept]
+    return without_orphans([hit for hit in hits if hit.id in kept])
 
 
 def is_called_for(memory: Memory, asked: str) -> bool:
@@ -105,7 +105,7 @@ def entry_of(hit: Remembered) -> str:
             hit.title,
             *([f"When: {occasion(hit.description)}"] if hit.description else []),
             hit.content,
-            *clashes_of(hit),
+            *links_of(hit),
         ]
         return envelope("\n".join(lines), hit.memory.origin, f"{kind}, {confidence}")
     # Comments and hidden elements stay where the words are believed: here they hide nothing.
@@ -114,21 +114,27 @@ def entry_of(hit: Remembered) -> str:
         return f"[KNOWN] {confidence}, from {plain_origin(hit.memory.origin)}{told}\n{_show(hit.content)}"
     if SOLVED in hit.tags and hit.description:
         return "\n".join(
-            [f"[SOLVED BEFORE] {_show(hit.description)} ({confidence})", _show(hit.content), *clashes_of(hit)]
+            [f"[SOLVED BEFORE] {_show(hit.description)} ({confidence})", _show(hit.content), *links_of(hit)]
         )
     lines = [f"[{advice}] {_show(title)} ({confidence}, from {plain_origin(hit.memory.origin)})"]
     if hit.description:
         lines.append(f"When: {_show(occasion(hit.description))}")
-    lines += [_show(hit.content), *clashes_of(hit)]
+    lines += [_show(hit.content), *links_of(hit)]
     return "\n".join(lines)
 
 
-def clashes_of(hit: Remembered) -> list[str]:
-    """A sentence about what it contradicts, where it does."""
-    if not isinstance(hit, Recalled) or not hit.conflicts:
+def links_of(hit: Remembered) -> list[str]:
+    """A sentence about what pulled it in, where something did, and one about what it contradicts, where it does."""
+    if not isinstance(hit, Recalled):
         return []
-    titles = ", ".join(f"“{_show(clash.title)}”" for clash in hit.conflicts)
-    return [f"Conflicts with {titles}: weigh them against each other."]
+    told = []
+    if hit.pulled_in is not None:
+        why = hit.pulled_in.relation.removeprefix("is ")
+        told.append(f"{why[:1].upper()}{why[1:]} “{_show(hit.pulled_in.title)}”.")
+    if hit.conflicts:
+        titles = ", ".join(f"“{_show(clash.title)}”" for clash in hit.conflicts)
+        told.append(f"Conflicts with {titles}: weigh them against each other.")
+    return told
 
 
 def _show(text: str) -> str:

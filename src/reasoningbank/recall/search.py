@@ -22,11 +22,9 @@ from reasoningbank.core.confidence import ALONE, Context
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.frozen import replace
-from reasoningbank.core.origins import Trust
 from reasoningbank.core.ranking import Parts, Weights, iterate_ranked, profile_named
-from reasoningbank.core.settings import DEFAULTS, SearchSettings
-from reasoningbank.core.tokens import count_tokens
-from reasoningbank.core.types import Confidence, Edge, Exposure, Memory, Standing
+from reasoningbank.core.settings import DEFAULTS, FOLLOWED, OFF, REQUIRED, SearchSettings
+from reasoningbank.core.types import Edge, Exposure, Memory
 from reasoningbank.ports import Candidates, Filter, Index, Probe, Reader
 from reasoningbank.recall.candidates import find_candidates, vectors_of
 from reasoningbank.recall.current import Current
@@ -36,15 +34,27 @@ from reasoningbank.recall.holdout import divide, on_trial
 from reasoningbank.recall.index_follower import Follower, GiveWay
 from reasoningbank.recall.index_progress import Progress
 from reasoningbank.recall.known_empty import Absence
-from reasoningbank.recall.links import with_links
+from reasoningbank.recall.lesson_facets import LessonFacets
+from reasoningbank.recall.links import Bonds, name_links
 from reasoningbank.recall.match import Match, items_of, match_candidates, passing
 from reasoningbank.recall.mending import mend
 from reasoningbank.recall.owed import is_told_by_words
 from reasoningbank.recall.plan import plan_query
-from reasoningbank.recall.query import Query, Recalled, SearchResult, filter_for, validate
+from reasoningbank.recall.pulled_in import PullConditions, pull_in
+from reasoningbank.recall.query import (
+    Query,
+    Recalled,
+    SearchResult,
+    filter_for,
+    make_recalled,
+    tokens_of,
+    validate,
+    without_orphans,
+)
 from reasoningbank.recall.quota import Quota
 from reasoningbank.recall.reach import KnownTeams, is_allowed
 from reasoningbank.recall.relevance import calibration_for, floor_among, passes_floor
+from reasoningbank.recall.side_index import SideFound, SideIndex
 from reasoningbank.recall.solutions import has_solutions, solutions_only, with_way, without_solutions
 
 if TYPE_CHECKING:
@@ -87,6 +97,7 @@ class Searcher:
         clock: Callable[[], float],
         experience: Experience | None = None,
         settings: SearchSettings = DEFAULTS.search,
+        graph: SideIndex | None = None,
     ) -> None:
         self.follower = follower
         self._store = follower.store
@@ -96,6 +107,10 @@ class Searcher:
         self._shown = shown
         self._clock = clock
         self._experience = experience
+        self.graph = graph
+        """The index of nodes and edges, beside that of the memories."""
+        tasks = None if experience is None else experience.tasks
+        self._beside = [index for index in (tasks, graph) if index is not None]
         self._holdout = settings.holdout
         self._scope_weights = settings.scope_weights
         self._floor = settings.floor
@@ -103,6 +118,7 @@ class Searcher:
         self._no_solution = Absence()
         self._teams = KnownTeams(follower.store)
         self._current = Current(follower)
+        self.facets = LessonFacets(follower.embedder)
 
     def search(
         self,
@@ -123,7 +139,7 @@ class Searcher:
         index, seen = view.index, view.seen
         where = self._teams.narrow(where, query.asked_from, seen)
         now = self._clock()
-        probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
+        probe = self.probe(query.text, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
         # Before the records are read: past tasks have an index of their own, which may have to catch up.
         similar = NO_SIMILAR_TASKS
         if self._experience is not None and query.experience:
@@ -144,8 +160,12 @@ class Searcher:
                 joined = with_way(found.hits, ways.hits, query)
                 found = Findings(joined, found.passed + bool(ways.passed), found.reasons)
             hits, passed, reasons = found
-            if hits and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0):
-                hits = with_links(reader, hits, where)
+            if (
+                hits
+                and query.links != OFF
+                and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0)
+            ):
+                hits = self._linked(reader, hits, asked._replace(query=query), where)
         if noted:
             hits = self.show(query, hits, tenant, choice)
             self._shown.note_gap(query, where, now, vain=seen is not None and not passed)
@@ -179,6 +199,26 @@ class Searcher:
         reasons += Counter({why: number for why, number in candidates.filtered_out.items() if why != "without_tags"})
         return Findings(hits, len(passed), reasons)
 
+    def _linked(self, reader: Reader, hits: Sequence[Recalled], asked: Asked, where: Filter) -> Sequence[Recalled]:
+        """The hits, what they pull in, and the names of what else they are linked with."""
+        bonds = Bonds(reader)
+        bonds.look_up(hits)
+
+        def cosines(ids: Sequence[str]) -> Sequence[float]:
+            if not ids or asked.probe.vector is None:
+                return [0.0] * len(ids)
+            found: list[float] = np.vecdot(self.vectors_of(ids), asked.probe.vector).tolist()
+            return found
+
+        if asked.query.links in (REQUIRED, FOLLOWED):
+            company = self._company(reader, where)
+            hits = pull_in(
+                hits,
+                bonds,
+                PullConditions(reader, asked.query, where, self._policy, company, asked.weights, asked.now, cosines),
+            )
+        return name_links(hits, bonds, where)
+
     def catch_up(
         self,
         tenant: str,
@@ -188,24 +228,25 @@ class Searcher:
         progress: Progress | None = None,
         give_way: GiveWay | None = None,
     ) -> bool:
-        """Bring the indexes of memories and of past tasks up to date; True when nothing is owed then."""
+        """Bring the indexes of memories, past tasks and the graph up to date; True when nothing is owed then."""
         until = time.monotonic() + budget_s
         owed = self.follower.lag() if progress is not None else 0
         if not self.follower.catch_up(budget_s=budget_s, wait_s=wait_s, progress=progress, give_way=give_way):
             return False
-        if self._experience is None:
-            return True
 
         def go_on(done: int, total: int) -> None:
             assert progress is not None
             progress(owed + done, owed + total)
 
-        return self._experience.catch_up(
-            tenant,
-            budget_s=max(0.0, until - time.monotonic()),
-            wait_s=wait_s,
-            progress=None if progress is None else go_on,
-            give_way=give_way,
+        return all(
+            index.catch_up(
+                tenant,
+                budget_s=max(0.0, until - time.monotonic()),
+                wait_s=wait_s,
+                progress=None if progress is None else go_on,
+                give_way=give_way,
+            )
+            for index in self._beside
         )
 
     def embed(self, texts: Sequence[str]) -> Floats:
@@ -214,9 +255,18 @@ class Searcher:
     def candidates(self, query: Query, *, tenant: str, namespace: str, depth: int) -> Candidates:
         """What each side finds on its own, before anything is fused, judged or left out."""
         query = validate(query)
-        view = self._current.view(CATCH_UP_BUDGET_S)
-        where = self._teams.narrow(filter_for(query, tenant, namespace), query.asked_from, view.seen)
-        return find_candidates(view.index, self._probe(query, where, depth), self.follower)
+        where = filter_for(query, tenant, namespace)
+        return self.look(self.probe(query.text, where, depth), CATCH_UP_BUDGET_S, query.asked_from).candidates
+
+    def look(self, probe: Probe, budget_s: float, asked_from: str | None = None) -> SideFound:
+        """What the index of memories has for a probe, and what it owes."""
+        view = self._current.view(budget_s)
+        where = self._teams.narrow(probe.where, asked_from, view.seen)
+        return SideFound(find_candidates(view.index, replace(probe, where=where), self.follower), view.owed)
+
+    @property
+    def index(self) -> Index:
+        return self._index
 
     def vectors_of(self, ids: Sequence[str]) -> Floats:
         """The vectors that the index keeps of memories, a row for each id; zeros where it has none."""
@@ -244,12 +294,12 @@ class Searcher:
     def mend_all(self, tenant: str) -> bool:
         """Build again whatever of the indexes differs from the records; whether something did."""
         mended = mend(self.follower, MEND_WAIT_S, thorough=True)
-        return (self._experience is not None and self._experience.mend(tenant)) or mended
+        return sum(index.mend(tenant) for index in self._beside) > 0 or mended
 
     def close(self) -> None:
         self._index.close()
-        if self._experience is not None:
-            self._experience.close()
+        for index in self._beside:
+            index.close()
 
     # ------------------------------------------------------------ candidates
 
@@ -305,9 +355,9 @@ class Searcher:
         fits |= match.vouched & (match.relevance >= least_likeness(candidates.considered))
         return fits | is_told_by_words(candidates) if owing else fits
 
-    def _probe(self, query: Query, where: Filter, depth: int) -> Probe:
-        """What to look for: the part of the query that asks, and its vector."""
-        asked = plan_query(query.text)
+    def probe(self, text: str, where: Filter, depth: int) -> Probe:
+        """What to look for: the part of a text that asks, and its vector."""
+        asked = plan_query(text)
         return Probe(vector=self._embedder().embed([asked])[0], text=asked, where=where, depth=depth)
 
     # ------------------------------------------------------------ rows
@@ -333,7 +383,7 @@ class Searcher:
                 memory = rows.get(candidates.ids[row])
                 if memory is None or not is_allowed(memory, where):
                     continue
-                tokens = count_tokens(f"{memory.title}\n{memory.description}\n{memory.content}")
+                tokens = tokens_of(memory)
                 if query.max_tokens is not None and tokens_used + tokens > query.max_tokens:
                     continue
                 trust = quota.seated(memory, reasons)
@@ -342,7 +392,7 @@ class Searcher:
                 tokens_used += tokens
                 standing = candidates.standings[row]
                 believed = self._policy.confidence(standing, now, replace(company, context_match=parts.relevance))
-                hits.append(_make_recalled(memory, standing, believed, parts, tokens, trust))
+                hits.append(make_recalled(memory, standing, believed, parts, tokens, trust))
         return hits
 
     def _company(self, reader: Reader, where: Filter) -> Context:
@@ -357,7 +407,8 @@ class Searcher:
 
         `search` does so by itself, unless it is told not to.
         """
-        shown, withheld = divide(choice(hits), query.session, self._holdout)
+        chosen, withheld = divide(choice(hits), query.session, self._holdout)
+        shown = without_orphans(chosen)
         now = self._clock()
         digest = blake2b(query.text.encode("utf-8", "replace"), digest_size=8).hexdigest()
         held_out = 0.0 if query.session is None else self._holdout
@@ -393,24 +444,6 @@ def _note_taken(rows: Iterable[tuple[int, Parts]], taken: list[int]) -> Iterator
     for row, parts in rows:
         taken.append(row)
         yield row, parts
-
-
-def _make_recalled(
-    memory: Memory, standing: Standing, confidence: Confidence, parts: Parts, tokens: int, trust: Trust
-) -> Recalled:
-    return Recalled(
-        memory=memory,
-        confidence=confidence,
-        usage_count=standing.used,
-        succeeded=standing.succeeded,
-        last_used_at=standing.last_used_at or None,
-        last_success=standing.last_succeeded_at or None,
-        last_failure=standing.last_failed_at or None,
-        relevance=parts.relevance,
-        parts=parts,
-        tokens=tokens,
-        trust=trust,
-    )
 
 
 def _excluded_ids(reader: Reader, query: Query) -> frozenset[str]:

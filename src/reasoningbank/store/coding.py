@@ -59,19 +59,21 @@ _ENCODERS: dict[str, Callable[[Any], Any]] = {
     "parents": lambda parents: _to_json(parents) if parents else "[]",
     "results": lambda results: _to_json(results) if results else "[]",
     "metadata": lambda metadata: _to_json(dict(metadata)) if metadata else "{}",
+    "fields": lambda fields: _to_json(dict(fields)),
     "memories": lambda memories: _to_json(dict(memories)),
     "changes": lambda changes: _to_json(dict(changes)),
     "positive": int,
     "used": int,
     # SQLite keeps −0.0 as 0.0, so it must be hashed as that too.
     **dict.fromkeys(("initial_confidence", "created_at", "updated_at", "weight", "at", "started_at"), (0.0).__add__),
-    "ended_at": lambda at: None if at is None else at + 0.0,
+    **dict.fromkeys(("ended_at", "start_at", "end_at"), lambda at: None if at is None else at + 0.0),
 }
 _DECODERS: dict[str, Callable[[Any], Any]] = {
     "tags": _tuple_from_json,
     "parents": _tuple_from_json,
     "results": _tuple_from_json,
     "metadata": _mapping_from_json,
+    "fields": _mapping_from_json,
     "memories": _mapping_from_json,
     "changes": _mapping_from_json,
     "positive": bool,

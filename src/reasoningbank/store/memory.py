@@ -138,13 +138,13 @@ class MemoryTransaction:
         return self.tenant is None or not table.has_tenant or row["tenant"] == self.tenant
 
     def scan(self, selection: Selection) -> Iterable[Row]:
-        table, columns, where, joins, order, descending, after, limit, latest, without, _ = selection
+        table, columns, where, joins, order, descending, after, limit, latest, latest_by, without, _ = selection
         found = self._found(table, where)
         if without is not None:
             found = [row for row in found if not any(self._joined(row, *without))]
         if latest:
-            by, last = where[0][0], table.key[-1]
-            found.sort(key=lambda row: (row[by], -row[last]))
+            by, last = where[0][0], (latest_by, table.number) if latest_by else (table.key[-1],)
+            found.sort(key=lambda row: (row[by], [-row[column] for column in last]))
             found = [row for _, rows in groupby(found, key=lambda row: row[by]) for row in list(rows)[:latest]]
         for join in joins:
             found = [row for one in found for row in self._joined(one, join.table, join.on)]

@@ -199,6 +199,30 @@ STEPS = _record_table(
     },
     unique=("trajectory_id", "number"),
 )
+NODES = _record_table(
+    "nodes",
+    {
+        "namespace": "TEXT",
+        "label": "TEXT",
+        "name": "TEXT",
+        "conv_id": "TEXT",
+        "text": "TEXT",
+        "tags": "TEXT",
+        "fields": "TEXT",
+        "start_at": "REAL?",
+        "end_at": "REAL?",
+        "origin": "TEXT",
+        "source": "TEXT?",
+        "created_at": "REAL",
+        "updated_at": "REAL",
+        "revision": "INTEGER",
+    },
+    _index("nodes_by_conversation", "tenant conv_id created_at id"),
+    _index("nodes_by_label", "tenant label created_at id"),
+    _index("nodes_by_moment", "tenant namespace created_at id"),
+    _index("nodes_by_window", "tenant start_at end_at", ("start_at", "not", None)),
+    unique=("tenant", "namespace", "name"),
+)
 EDGES = _record_table(
     "edges",
     {
@@ -211,9 +235,12 @@ EDGES = _record_table(
         "evidence": "TEXT",
         "created_at": "REAL",
     },
-    _index("edges_by_target", "target_id"),
-    unique=("tenant", "source_id", "target_id", "kind"),
-    later=_REVISION,
+    # The strongest edges of a vertex lie together, so that a walk reads a few even where there are a million.
+    _index("edges_from", "tenant source_id weight"),
+    _index("edges_to", "tenant target_id weight"),
+    _index("edges_by_name", "tenant name"),
+    unique=("tenant", "source_id", "target_id", "kind", "name"),
+    later={**_REVISION, "name": "TEXT=''"},
 )
 RULINGS = _record_table(
     "rulings",
@@ -262,11 +289,16 @@ MEMBERSHIPS = _record_table(
     _index("memberships_by_namespace", "tenant namespace"),
 )
 RECORD_TABLES = (
-    MEMORIES, SIGNALS, TRAJECTORIES, STEPS, EDGES, RULINGS, JOBS, SPENDING, CONSOLIDATIONS, MEMBERSHIPS,
+    MEMORIES, SIGNALS, TRAJECTORIES, STEPS, NODES, EDGES, RULINGS, JOBS, SPENDING, CONSOLIDATIONS, MEMBERSHIPS,
 )  # fmt: skip
 EARLIER_TABLES = tuple(
     Table(name, table.columns, key=("id", "revision"), number=NUM, written=table.written)
-    for name, table in (("revisions", MEMORIES), ("trajectory_revisions", TRAJECTORIES), ("edge_revisions", EDGES))
+    for name, table in (
+        ("revisions", MEMORIES),
+        ("trajectory_revisions", TRAJECTORIES),
+        ("node_revisions", NODES),
+        ("edge_revisions", EDGES),
+    )
 )
 """What records said before they were revised."""
 FEED = Table(

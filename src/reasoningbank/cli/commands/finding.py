@@ -17,6 +17,7 @@ from reasoningbank.cli.indexing import index_before
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import LEAST_SHOWN
 from reasoningbank.core.origins import Trust
+from reasoningbank.core.settings import LINKS, NAMED
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EVERY_NAMESPACE, Outcome, Scope
 from reasoningbank.recall.query import ANY, DEFAULT_LIMIT, Query, SearchResult, validate
@@ -40,6 +41,7 @@ _ASKED = (
     "session",
     "trust",
     "rerank",
+    "links",
 )
 
 
@@ -85,6 +87,11 @@ def _add_filters(parser: ArgumentParser) -> None:
     parser.add_argument("--profile", choices=PROFILES, help=f"how to rank (default {PROFILES[0]}, or as configured)")
     parser.add_argument(
         "--floor", type=float, metavar="0..1", help="the least relevance; 0 shows anything that matches"
+    )
+    parser.add_argument(
+        "--links",
+        choices=LINKS,
+        help=f"what to make of a hit's links: pull in what it requires, or what they lead to (default {NAMED})",
     )
     parser.add_argument("--rerank", action="store_true", help="let the configured language model order the best hits")
     parser.add_argument("--all-namespaces", action="store_true", help="of every project")

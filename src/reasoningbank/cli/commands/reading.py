@@ -6,11 +6,11 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 
-from reasoningbank.bank.json_view import memory_json, remembered_json, step_json
+from reasoningbank.bank.json_view import link_json, memory_json, remembered_json, step_json
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import elsewhere, open_bank
 from reasoningbank.cli.command import Command, add_limit, add_reference
-from reasoningbank.cli.memory_page import show_memory, show_track
+from reasoningbank.cli.memory_page import show_links, show_memory, show_track
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import NotFound
@@ -111,12 +111,15 @@ def _get(args: Namespace, terminal: Terminal) -> int:
         if args.revision is None:
             item = found.bank.get(args.reference)
             team, steps = found.bank.teams.team_of(item.namespace), found.bank.track_of(item.id)
+            near = found.bank.neighbours(item.id)
             if terminal.as_json:
-                shown = {**remembered_json(item), "team": team}
+                links = [link_json(one) for one in near]
+                shown = {**remembered_json(item), "team": team, "links": links}
                 terminal.json({**shown, "steps": [step_json(step) for step in steps]})
             else:
                 show_memory(terminal, item.memory, item, team)
                 show_track(terminal, steps)
+                show_links(terminal, near)
             return 0
         history = found.bank.history(args.reference)
     by_number = {memory.revision: memory for memory in history.revisions}

@@ -68,8 +68,10 @@ def _page(status: Status, settings: Settings, terminal: Terminal) -> None:
         own = next((name for name, mates in status.teams.items() if status.namespace in mates), None)
         told = f"this project is in {plain.one_line(own)}" if own else "this project is in none"
         terminal.labelled("teams       ", f"{', '.join(listed)}; {told}")
-    counts = {"signal": status.signals, "session": status.trajectories, "edge": status.edges}
+    counts = {"signal": status.signals, "session": status.trajectories}
+    graph = {"node": sum(status.nodes.values()), "edge": status.edges}
     terminal.labelled("evidence    ", f"{', '.join(figures.counted(number, noun) for noun, number in counts.items())}")
+    terminal.labelled("graph       ", f"{', '.join(figures.counted(number, noun) for noun, number in graph.items())}")
     terminal.labelled("embedder    ", f"{status.embedder}{_wish(status, settings)}")
     terminal.labelled("index       ", f"{_index(status)}")
     others = ", ".join(name for name in policies() if name != status.policy)

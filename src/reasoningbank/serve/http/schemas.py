@@ -16,6 +16,7 @@ from reasoningbank.core.drafts import (
     MAX_TAGS,
     MAX_TITLE_CHARS,
 )
+from reasoningbank.core.settings import LINKS, NAMED
 from reasoningbank.core.types import (
     ConsolidationKind,
     EdgeKind,
@@ -149,6 +150,10 @@ _ASKED: dict[str, Schema] = {
     "agent": NULL_NAME,
     "task_type": NULL_NAME,
     "floor": {**FRACTION, "type": ["number", "null"]},
+    "links": {
+        **one_of(LINKS, default=NAMED),
+        "description": "required: what a hit requires is pulled in; followed: and what its other strong links lead to",
+    },
     "session": NULL_NAME,
     "exclude": {"type": "array", "items": NAME, "maxItems": 1000},
 }
@@ -261,6 +266,7 @@ _EDGE = {
     "tags": NAMES,
     "evidence": TEXT,
     "created_at": NULL_TEXT,
+    "name": TEXT,
 }
 _STEP = {"id": TEXT, "trajectory_id": TEXT, "number": COUNT, "action": TEXT, "result": TEXT, "metadata": METADATA}
 _SESSION = {
@@ -313,7 +319,16 @@ COMPONENTS: dict[str, Schema] = {
         conflicts={"type": "array", "items": out(id=TEXT, title=TEXT)},
         see_also={
             "type": "array",
-            "items": out(id=TEXT, title=TEXT, namespace=TEXT, kind=one_of(EdgeKind), weight=FRACTION),
+            "items": out(
+                id=TEXT, title=TEXT, namespace=TEXT, kind=one_of(EdgeKind), relation=TEXT, weight=FRACTION, text=TEXT
+            ),
+        },
+        pulled_in={
+            "anyOf": [
+                out(id=TEXT, title=TEXT, kind=one_of(EdgeKind), relation=TEXT, weight=FRACTION),
+                {"type": "null"},
+            ],
+            "description": "the hit whose link led here; null: found by itself",
         },
     ),
     "Found": out(
@@ -383,7 +398,12 @@ COMPONENTS: dict[str, Schema] = {
     "Edge": out(**_EDGE),
     "Joined": out(**_EDGE, source_title=TEXT, target_title=TEXT),
     "Neighbour": out(
-        memory=ref("Revision"), edge=ref("Edge"), direction=one_of(("in", "out")), steps=COUNT, strength=NUMBER
+        memory={"anyOf": [ref("Revision"), {"type": "null"}]},
+        node={"type": ["object", "null"]},
+        edge=ref("Edge"),
+        direction=one_of(("in", "out")),
+        steps=COUNT,
+        strength=NUMBER,
     ),
     "History": out(
         **_MEMORY,
@@ -440,7 +460,9 @@ COMPONENTS: dict[str, Schema] = {
         skipped={"type": "array", "items": out(what=TEXT, why=TEXT)},
         jobs=NAMES,
     ),
-    "Origin": out(origin=TEXT, trust=TEXT, memories=COUNT, quarantined=COUNT, approved=COUNT, revoked=FLAG),
+    "Origin": out(
+        origin=TEXT, trust=TEXT, memories=COUNT, quarantined=COUNT, approved=COUNT, revoked=FLAG, nodes=COUNT
+    ),
     "Ruling": out(**_RULING),
     "Provenance": out(
         **_MEMORY | {"parents": {"type": "array", "items": out(id=TEXT, title=TEXT, origin=TEXT, trust=TEXT)}},
@@ -472,6 +494,7 @@ COMPONENTS: dict[str, Schema] = {
         namespaces=COUNTS,
         signals=COUNT,
         sessions=COUNT,
+        nodes=COUNTS,
         edges=COUNT,
         jobs=COUNTS,
     ),

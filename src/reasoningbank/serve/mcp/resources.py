@@ -105,6 +105,7 @@ def _statistics(bank: Bank) -> dict[str, Any]:
         "namespaces": dict(status.namespaces),
         "signals": status.signals,
         "sessions": status.trajectories,
+        "nodes": dict(status.nodes),
         "links": status.edges,
         "embedder": str(status.embedder),
         "policy": status.policy,

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import replace
-from reasoningbank.core.types import EmbedderIdentity, KeptReply, Lease, Memory, Op, Record, SideRecord, Trajectory
+from reasoningbank.core.types import (
+    EmbedderIdentity,
+    KeptReply,
+    Lease,
+    Memory,
+    Node,
+    Op,
+    Record,
+    SideRecord,
+    Trajectory,
+)
 from reasoningbank.store.coding import RecordTable, table_of
 from reasoningbank.store.records.cascades import delete_records
 from reasoningbank.store.records.leases import change_lease, claim
@@ -111,7 +121,7 @@ class RecordWriter(RecordReader):
         self._read.clear()
         if not delete_records(self._rows, kind, [record_id], self._clock()):
             raise NotFound(f"There is no {table_of(kind).noun} {record_id!r} here.")
-        if kind in (Memory, Trajectory):
+        if kind in (Memory, Trajectory, Node):
             self._rows.leave_no_trace()
             drop_replies_about(self._rows, record_id)
 

@@ -370,9 +370,55 @@ _REVISIONS = (
   UNIQUE (id, revision))""",
 )
 
+_NODE_COLUMNS = """
+  tenant TEXT NOT NULL,
+  namespace TEXT NOT NULL,
+  label TEXT NOT NULL,
+  name TEXT NOT NULL,
+  conv_id TEXT NOT NULL,
+  text TEXT NOT NULL,
+  tags TEXT NOT NULL,
+  fields TEXT NOT NULL,
+  start_at REAL,
+  end_at REAL,
+  origin TEXT NOT NULL,
+  source TEXT,
+  created_at REAL NOT NULL,
+  updated_at REAL NOT NULL,
+  revision INTEGER NOT NULL,
+  hash BLOB NOT NULL"""
+
+# Nodes of the memory graph. Edges get names of their callers, by which several of a kind may join the same two ends:
+# what is unique of them changes, so their table is made anew.
+_NODES = (
+    f"""CREATE TABLE nodes (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,{_NODE_COLUMNS},
+  UNIQUE (tenant, namespace, name))""",
+    "CREATE INDEX nodes_by_conversation ON nodes (tenant, conv_id, created_at, id)",
+    "CREATE INDEX nodes_by_label ON nodes (tenant, label, created_at, id)",
+    "CREATE INDEX nodes_by_moment ON nodes (tenant, namespace, created_at, id)",
+    "CREATE INDEX nodes_by_window ON nodes (tenant, start_at, end_at) WHERE start_at IS NOT NULL",
+    f"CREATE TABLE node_revisions (num INTEGER PRIMARY KEY, id TEXT NOT NULL,{_NODE_COLUMNS}, UNIQUE (id, revision))",
+    "ALTER TABLE edges RENAME TO nameless_edges",
+    "DROP INDEX edges_by_target",
+    f"""CREATE TABLE edges (
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,{_EDGE_COLUMNS},
+  revision INTEGER NOT NULL DEFAULT 1,
+  name TEXT NOT NULL DEFAULT '',
+  UNIQUE (tenant, source_id, target_id, kind, name))""",
+    "INSERT INTO edges SELECT *, '' FROM nameless_edges",
+    "DROP TABLE nameless_edges",
+    "CREATE INDEX edges_from ON edges (tenant, source_id, weight)",
+    "CREATE INDEX edges_to ON edges (tenant, target_id, weight)",
+    "CREATE INDEX edges_by_name ON edges (tenant, name)",
+    "ALTER TABLE edge_revisions ADD COLUMN name TEXT NOT NULL DEFAULT ''",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _FIRST, _GAPS, _ACCESS, _TRUST, _JOBS, _BY_TASK, _CREDIT, _CONSOLIDATIONS, _SHORT_MARKS, _ADVICE, _TEAMS,
-    _BY_MOMENT, _STAMP, _TOKEN_HASHES, _REVISIONS,
+    _BY_MOMENT, _STAMP, _TOKEN_HASHES, _REVISIONS, _NODES,
 )  # fmt: skip
 SCHEMA_VERSION = len(MIGRATIONS)
 

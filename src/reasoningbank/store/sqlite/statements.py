@@ -26,12 +26,13 @@ _INSERTS: dict[tuple[Table, IfTaken], Insert] = {}
 
 
 def select(selection: Selection, tenant: str | None) -> Statement:
-    table, columns, where, joins, order, descending, after, limit, latest, without, by_index = selection
+    table, columns, where, joins, order, descending, after, limit, latest, latest_by, without, by_index = selection
     values: list[Any] = []
     shapes = tuple([_shape(condition, values) for condition in where])
     if tenant is not None:
         if table.has_tenant:
-            values.insert(0, tenant)
+            # Of the latest of each, the values that are asked for come first.
+            values.insert(1 if latest else 0, tenant)
         if joins:
             values += [tenant for join in joins if join.table.has_tenant]
     if after is not None:
@@ -39,7 +40,7 @@ def select(selection: Selection, tenant: str | None) -> Statement:
     if limit is not None:
         values.append(limit)
     scope = (tenant is not None, after is not None, limit is not None)
-    asked = (table, columns, shapes, joins, order, descending, latest, (without, by_index), scope)
+    asked = (table, columns, shapes, joins, order, descending, (latest, latest_by), (without, by_index), scope)
     text = _TEXTS.get(asked)
     if text is None:
         if len(_TEXTS) >= _MOST_TEXTS:
@@ -62,18 +63,20 @@ def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
     joins: tuple[Join, ...],
     ordered_by: tuple[str, ...],
     descending: bool,
-    latest: int,
+    each: tuple[int, str],
     hints: tuple[Join | None, str],
     scope: tuple[bool, bool, bool],
 ) -> str:
-    (without, index), (scoped, goes_on, limited) = hints, scope
+    (latest, latest_by), (without, index), (scoped, goes_on, limited) = each, hints, scope
+    if latest and asked == (shapes[0][0], "count") and len(shapes) == 1 and not joins:
+        return _count_of_each(table, shapes[0][0], latest, scoped=scoped)
     plain = [_column(column, table, joins) for column in asked if not _aggregate(column, table, joins)]
     columns = [_aggregate(column, table, joins) or _column(column, table, joins) for column in asked]
     conditions = [condition_of(shape, table, joins) for shape in shapes[1 if latest else 0 :]]
-    source = _latest(table, shapes[0][0], latest) if latest else table.name
+    source = _latest(table, shapes[0][0], latest, latest_by, scoped=scoped) if latest else table.name
     if index:
         source += f" INDEXED BY {index}"
-    if scoped and table.has_tenant:
+    if scoped and table.has_tenant and not latest:
         # The plus keeps SQLite from walking all ids of the tenant, which it takes for the shorter way.
         plus = "+" if any(column == "id" and test in ("in", "starts") for column, test, _ in shapes) else ""
         conditions.insert(0, f"{plus}{_column('tenant', table, joins)} = ?")
@@ -100,13 +103,24 @@ def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
     return f"SELECT {', '.join(columns)} FROM {source}{chosen}"
 
 
-def _latest(table: Table, column: str, latest: int) -> str:
-    """Of each value that is asked for, the rows with the greatest last key."""
-    name, number = table.name, table.key[-1]
+def _latest(table: Table, column: str, latest: int, by: str, *, scoped: bool) -> str:
+    """Of each value that is asked for, the rows with the greatest last key, or the greatest of another column."""
+    name, number = table.name, table.number if by else table.key[-1]
+    order = f"m.{by} DESC, m.{number} DESC" if by else f"m.{number} DESC"
+    own = "m.tenant = ? AND " if scoped and table.has_tenant else ""
+    among = f"SELECT m.{number} FROM {name} m WHERE {own}m.{column} = asked ORDER BY {order} LIMIT {latest}"
     return (
-        f"json_each(?) AS asked CROSS JOIN {name} ON {name}.{column} = asked.value AND {name}.{number} IN "
-        f"(SELECT m.{number} FROM {name} m WHERE m.{column} = asked.value ORDER BY m.{number} DESC LIMIT {latest})"
+        f"(SELECT value AS asked FROM json_each(?)) CROSS JOIN {name} "
+        f"ON {name}.{column} = asked AND {name}.{number} IN ({among})"
     )
+
+
+def _count_of_each(table: Table, column: str, most: int, *, scoped: bool) -> str:
+    """How many rows each value has that is asked for, counted up to a bound and in the index alone; 0 is told too."""
+    own = "tenant = ? AND " if scoped and table.has_tenant else ""
+    rows = f"SELECT 1 FROM {table.name} WHERE {own}{column} = asked LIMIT {most}"
+    named = "WITH named (asked) AS (SELECT value FROM json_each(?))"
+    return f"{named} SELECT asked, (SELECT count(*) FROM ({rows})) FROM named"
 
 
 def _column(column: str, table: Table, joins: tuple[Join, ...]) -> str:
