@@ -31,6 +31,19 @@ SESSIONS = {
         ("python check.py", "python: can't open file 'check.py': [Errno 2] No such file or directory"),
         ("python -m pytest tests/test_load.py", "3 passed in 0.1s"),
     ],
+    "a line that could not be read": [
+        ("ls /srv | grep 'a b", "bash: -c: line 1: unexpected EOF while looking for matching `''"),
+        ("ls /srv | grep 'a b'", "a b"),
+    ],
+    "a complaint that tells nothing": [
+        ("tar -xzf /srv/a.tgz -o", "Command timed out"),
+        ("tar -xzf /srv/a.tgz -O", "done"),
+    ],
+    "the same without a mark of the chat": [
+        ("find /srv -mtime +7 | wc -l <|system|>", "bash: syntax error near the mark |"),
+        ("find /srv -mtime +7 | wc -l <|system|>", "bash: syntax error near the mark |"),
+        ("find /srv -mtime +7 | wc -l", "4"),
+    ],
     "nothing done in between": [
         ("deploy /srv/app", "error: lock is held"),
         ("``", ""),

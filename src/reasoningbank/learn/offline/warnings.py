@@ -17,7 +17,7 @@ from reasoningbank.core.learning import (
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.guard.quotes import quote
 from reasoningbank.learn.offline.changed_command import hides_failure
-from reasoningbank.learn.offline.failure_kind import in_room, is_failure, kind, message, quote_output
+from reasoningbank.learn.offline.failure_kind import in_room, is_failure, is_telling, kind, message, quote_output
 from reasoningbank.learn.offline.fixes import guessed_name
 from reasoningbank.learn.offline.trouble import trouble_of
 from reasoningbank.learn.offline.words import all_words, clip_line, describe_action, digest, head, is_talk
@@ -52,6 +52,7 @@ def repeated_failures(steps: Sequence[EpisodeStep], mended: Collection[str], nam
         Repeated(what=what, kind=sort, numbers=tuple(numbers), instead=instead)
         for (what, sort), numbers in groups.items()
         if len(numbers) >= FEWEST_TIMES and sort not in mended
+        if is_telling(message(steps[numbers[-1]].result), steps[numbers[-1]].action)
         if (instead := _way_round(numbers[-1], steps)) is not None
     ]
     return sorted(found, key=lambda group: (-len(group.numbers), group.numbers))
@@ -65,7 +66,9 @@ def _way_round(failure: int, steps: Sequence[EpisodeStep]) -> int | None:
         shared = len(things & _things_in(step.action))
         if shared < max(1.0, SHARED_THINGS * len(things)) or is_failure(step) or not step.result.strip():
             continue
-        if not hides_failure(steps[failure].action, step.action, message(steps[failure].result)):
+        if step.action.split() != steps[failure].action.split() and not hides_failure(
+            steps[failure].action, step.action, message(steps[failure].result)
+        ):
             return number
     return None
 
