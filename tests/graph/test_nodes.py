@@ -325,7 +325,7 @@ def test_a_memory_and_a_node_can_be_linked_by_hand(graph: Bank) -> None:
     edge = graph.link("N6", "RB-01", "requires", text="The deck says which visits were bots.")
     assert edge.kind == "requires"
     listed = {(joined.source, joined.target) for joined in graph.edges(kind="requires")}
-    assert listed == {("DataSource: The July deck.", "Leave bot traffic out before a cost per lead is compared.")}
+    assert listed == {("N6 DataSource: The July deck.", "Leave bot traffic out before a cost per lead is compared.")}
     with pytest.raises(NotFound):
         graph.link("N6", "N77", "requires")
     with pytest.raises(InvalidInput, match="cannot be linked to itself"):
