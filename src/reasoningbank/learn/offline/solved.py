@@ -22,6 +22,7 @@ from reasoningbank.core.learning import (
     VerdictOutcome,
 )
 from reasoningbank.core.types import Memory, Outcome
+from reasoningbank.learn.offline.acted import steps_taken
 from reasoningbank.learn.offline.bypasses import bypass_in
 from reasoningbank.learn.offline.edits import edits_in
 from reasoningbank.learn.offline.failure_kind import is_failure
@@ -41,6 +42,7 @@ LONGEST_CALL_CHARS = 400
 LEAST_CERTAIN = 0.7
 _FIRST = "First: "
 _CHECK = "Check: "
+_HANDS_IN = re.compile(r"\s*(?:submit|finish|answer)\b[\s:(\[]*[^\s\])]", re.IGNORECASE)
 _ENDS = re.compile(r"\s*(?:submit|finish|done|exit|quit|stop|end|answered)\W*", re.IGNORECASE)
 
 
@@ -109,6 +111,9 @@ def _check_of(verdict: Verdict, steps: Sequence[EpisodeStep], end: int) -> str:
 
 def _before(episode: Episode, end: int, told: Collection[int]) -> list[int]:
     steps = episode.steps
+    taken = steps_taken(steps, end, is_failure)
+    if taken:
+        return taken
     flow = Flow(steps[: end + 1], episode.task, is_failure)
     found = set(flow.before(end, told))
     if called_tool(steps[end].action):
@@ -120,7 +125,7 @@ def _before(episode: Episode, end: int, told: Collection[int]) -> list[int]:
         for deed in deeds:
             found |= {deed, *flow.before(deed, told)}
         return sorted(found - {end})[-MOST_CALLS:]
-    if not found and steps[end].action.startswith(ANSWER):
+    if not found and (steps[end].action.startswith(ANSWER) or _HANDS_IN.match(steps[end].action)):
         # The answer alone tells nobody how it was found.
         found = {number for number in range(end) if steps[number].action.strip() and not is_failure(steps[number])}
         found = {max(found)} if found else found
@@ -138,10 +143,13 @@ def _told_as_calls(steps: Sequence[EpisodeStep], numbers: Sequence[int], task: s
 
 
 def _told_as_they_were(steps: Sequence[EpisodeStep], before: Sequence[int], end: int) -> list[str]:
-    earlier = dict.fromkeys(
-        clip_line(without_contacts(steps[number].action), LONGEST_EARLIER_CHARS) for number in before
-    )
-    first = [f"{_FIRST}{'; '.join(f'`{one}`' for one in earlier)}"] if earlier else []
+    done = [without_contacts(steps[number].action).strip() for number in before]
+    if any("\n" in one for one in done):
+        # Lines of code are no code in one line.
+        first = [_FIRST.strip(), *(one[:LONGEST_ACTION_CHARS] for one in dict.fromkeys(done))]
+    else:
+        earlier = dict.fromkeys(clip_line(one, LONGEST_EARLIER_CHARS) for one in done)
+        first = [f"{_FIRST}{'; '.join(f'`{one}`' for one in earlier)}"] if earlier else []
     action = without_contacts(steps[end].action.strip())
     if len(action) > LONGEST_ACTION_CHARS:
         action = clip_line(action, LONGEST_ACTION_CHARS)
