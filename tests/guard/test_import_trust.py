@@ -171,7 +171,7 @@ def started_with_metadata(api: Api, claimed: str | None) -> tuple[int, str | Non
 
 
 def kept_as_a_whole(api: Api, claimed: str | None) -> tuple[int, str | None]:
-    answer = api("POST", "/v1/episodes", said(claimed, task=f"as {claimed!r}"))
+    answer = api("POST", "/v1/episodes", said(claimed, task=f"as {claimed!r}", steps=[{"action": "ls"}]))
     if answer.status != 201:
         return answer.status, None
     return answer.status, api("GET", f"/v1/sessions/{answer.json['session']}").json["metadata"]["origin"]

@@ -145,6 +145,7 @@ NOT_OVER_HTTP: dict[str, str] = {
         ("graph.ingest_many", "graph.ingest_files", "graph.ingest_session"),
         "many calls in one process, files of the caller's machine; each conversation has its route",
     ),
+    "graph.asked_often": "search takes roles; a count of their tags is the caller's",
     "graph.seed_fields": "a conversation's route and the export give nodes and edges in these names",
     "teams.now": "a value of Python to ask; teams.list says the same",
     "teams.team_of": "teams.list says it of all",

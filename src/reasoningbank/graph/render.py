@@ -52,7 +52,7 @@ def render_walk(walk: Walk, max_tokens: int = DEFAULT_TOKENS) -> str:
     lonely = _seeds_beside(walk.seeds, paths)
     if not paths and not lonely:
         return ""
-    page = _Page(frozenset(hit.vertex.id for hit in walk.seeds if hit.vertex), max_tokens)
+    page = _Page(_seed_ids(walk), max_tokens)
     short = [path for path in paths if not page.add_path(path)]
     missing_seeds = [vertex for vertex in lonely if not page.add_lonely(vertex)]
     left = [vertex for path in short for vertex in vertices_of(path)] + missing_seeds
@@ -76,6 +76,12 @@ def _without_beginnings(paths: Sequence[GraphPath]) -> list[GraphPath]:
         for length in range(len(path.hops))
     }
     return [path for path in paths if (path.seed.id, *(hop.edge.id for hop in path.hops)) not in longer]
+
+
+def _seed_ids(walk: Walk) -> frozenset[str]:
+    """What matched the question, by itself or by the sentence of an edge."""
+    begun = {path.seed.id for path in walk.paths} if walk.seeds else set()
+    return frozenset(begun.union(hit.vertex.id for hit in walk.seeds if hit.vertex))
 
 
 def _seeds_beside(seeds: Iterable[GraphHit], paths: Iterable[GraphPath]) -> list[Vertex]:

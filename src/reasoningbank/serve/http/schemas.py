@@ -460,7 +460,9 @@ COMPONENTS: dict[str, Schema] = {
         skipped={"type": "array", "items": out(what=TEXT, why=TEXT)},
         jobs=NAMES,
     ),
-    "Origin": out(origin=TEXT, trust=TEXT, memories=COUNT, quarantined=COUNT, approved=COUNT, revoked=FLAG),
+    "Origin": out(
+        origin=TEXT, trust=TEXT, memories=COUNT, quarantined=COUNT, approved=COUNT, revoked=FLAG, nodes=COUNT
+    ),
     "Ruling": out(**_RULING),
     "Provenance": out(
         **_MEMORY | {"parents": {"type": "array", "items": out(id=TEXT, title=TEXT, origin=TEXT, trust=TEXT)}},
