@@ -9,7 +9,7 @@ from reasoningbank.core.types import Edge, Node, Scope, State
 from reasoningbank.ports import Tie, VertexRow
 from reasoningbank.store.coding import table_of
 from reasoningbank.store.records.reading import RecordRows, pairs
-from reasoningbank.store.selection import Selection, any_of
+from reasoningbank.store.selection import Selection, any_of, equal
 from reasoningbank.store.tables import EDGES, MEMORIES, NODES, NUM
 
 _COUNTED = 1_000
@@ -46,6 +46,10 @@ class GraphRows(RecordRows):
             for one, namespace, origin, state, scope in self._rows.scan(asked):
                 found[one] = VertexRow(namespace, origin, "", "", State(state), Scope(scope))
         return found
+
+    def node_ids(self, namespace: str, names: Sequence[str]) -> dict[str, str]:
+        where = (*equal(namespace=namespace), *any_of("name", names))
+        return pairs(self._rows.scan(Selection(NODES, ("name", "id"), where)))
 
     def degrees(self, ids: Sequence[str], most: int = _COUNTED) -> dict[str, int]:
         counted: Counter[str] = Counter()
