@@ -10,7 +10,7 @@ is a view and may be a moment old.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from reasoningbank.graph.vertices import find_vertices
 from reasoningbank.graph.visible import Visible
 from reasoningbank.ports import Candidates, Filter, Probe, Reader, VertexRow
 from reasoningbank.recall.graph_index import INDEXED, make_mark
+from reasoningbank.recall.owed import is_told_by_words
 from reasoningbank.recall.relevance import (
     calibration_for,
     cosine_of,
@@ -72,7 +73,9 @@ class InTime(NamedTuple):
 def search_graph(context: BankContext, searcher: Searcher, asked: GraphQuery) -> GraphHits:
     with context.bare_store.read(context.tenant) as reader:
         time = _time_asked(reader, asked, context.clock())
+        events = _events_in(reader, time)
     probe = searcher.probe(asked.text, _filter(context, asked, None), _depth(asked))
+    probe = replace(probe, also=events)
     scores: dict[str, Score] = {}
     owed = considered = 0
     if set(_labels(asked)) != {LESSON} and searcher.graph is not None and searcher.graph.has_any(context.tenant):
@@ -80,12 +83,12 @@ def search_graph(context: BankContext, searcher: Searcher, asked: GraphQuery) ->
             looked = searcher.graph.find(replace(probe, where=_filter(context, asked, role)), CATCH_UP_S)
             if looked is not None:
                 owed, considered = max(owed, looked.owed), considered + looked.candidates.considered
-                _score_rows(searcher, asked, looked.candidates, scores)
+                _score_rows(searcher, asked, looked.candidates, events, scores)
     with context.read_for_output() as reader:
         if LESSON in _labels(asked) and not asked.roles and asked.conv_id is None:
             owed += _score_lessons(context, searcher, reader, asked, probe, scores, considered)
-        if time is not None:
-            _score_events(reader, time, scores)
+        for event in events:
+            scores[event] = _raise(scores.get(event, Score(0.0, {})), IN_TIME)
         hits = GraphHits(_fetch_hits(reader, asked, time, scores))
     hits.not_yet_indexed = owed
     if time is not None:
@@ -120,18 +123,22 @@ def _filter(context: BankContext, asked: GraphQuery, role: str | None) -> Filter
 # ---------------------------------------------------------------- scores
 
 
-def _score_rows(searcher: Searcher, asked: GraphQuery, found: Candidates, scores: dict[str, Score]) -> None:
-    """Nodes and edges that the index brought, above the floor."""
+def _score_rows(
+    searcher: Searcher, asked: GraphQuery, found: Candidates, events: Sequence[str], scores: dict[str, Score]
+) -> None:
+    """Nodes and edges that the index brought, above the floor; events that are wanted for their time, in any case."""
     calibration = calibration_for(searcher.index.identity.name)
     relevance = relevance_of(found, calibration)
     fits = (found.keyword > 0.0) | (cosine_of(found) > 0.0)
     if asked.floor is None:
-        fits &= passes_floor(relevance, found, floor_among(calibration, found.considered)) | np.isnan(found.cosine)
+        floor = floor_among(calibration, found.considered)
+        fits &= passes_floor(relevance, found, floor) | is_told_by_words(found)
     else:
         fits &= relevance >= asked.floor
     columns = (relevance.tolist(), cosine_of(found).tolist(), words_met(found).tolist(), fits.tolist())
+    timely = frozenset(events)
     for one, wanted, cosine, words, fit in zip(found.ids, *columns, strict=True):
-        if fit:
+        if fit or one in timely:
             scores[one] = Score(wanted, {"meaning": cosine, "words": words})
 
 
@@ -184,11 +191,11 @@ def _last(window: Window) -> float:
     return window.until - 0.001
 
 
-def _score_events(reader: Reader, time: InTime, scores: dict[str, Score]) -> None:
-    """Events in a window are wanted for that alone, and the more so for what they say."""
-    for node in reader.nodes_between(time.window.since, _last(time.window), limit=MOST_EVENTS):
-        known = scores.get(node.id, Score(0.0, {}))
-        scores[node.id] = _raise(known, IN_TIME)
+def _events_in(reader: Reader, time: InTime | None) -> tuple[str, ...]:
+    """Events in a window: wanted for that alone, and the more so for what they say."""
+    if time is None:
+        return ()
+    return tuple(node.id for node in reader.nodes_between(time.window.since, _last(time.window), limit=MOST_EVENTS))
 
 
 def _raise(score: Score, by: float) -> Score:

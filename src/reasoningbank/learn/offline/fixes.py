@@ -22,7 +22,7 @@ from reasoningbank.core.learning import (
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.guard.quotes import quote
 from reasoningbank.learn.offline.changed_command import quoted_words, why_no_fix
-from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output
+from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, is_telling, kind, message, quote_output
 from reasoningbank.learn.offline.general import impersonal
 from reasoningbank.learn.offline.trouble import goal_of, trouble_of
 from reasoningbank.learn.offline.words import (
@@ -33,6 +33,7 @@ from reasoningbank.learn.offline.words import (
     describe_action,
     digest,
     head,
+    is_talk,
 )
 
 FURTHEST_STEPS = 6
@@ -88,7 +89,7 @@ def find_fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix 
     """
     found: dict[str, Fix | LeftOut] = {}
     for number, step in enumerate(steps):
-        if not is_failure(step) or guessed_name(step, names):
+        if not is_failure(step) or guessed_name(step, names) or is_talk(step.action):
             continue
         later = None if _worked_again(steps, number) else _success_of(steps, number)
         if later is None:
@@ -96,6 +97,8 @@ def find_fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix 
         said = message(step.result)
         change = _change(step.action, steps[later].action, said, names)
         why = why_no_fix(steps, number, later, said) or ("" if change else "what changed is too much, or only a name")
+        if not why and not is_telling(said, step.action):
+            why = "the complaint does not say what is wrong"
         if why:
             found.setdefault(kind(said), LeftOut(what=clip_line(step.action, _LONGEST_LEFT_OUT_CHARS), why=why))
             continue

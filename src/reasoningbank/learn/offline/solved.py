@@ -22,13 +22,14 @@ from reasoningbank.core.learning import (
     VerdictOutcome,
 )
 from reasoningbank.core.types import Memory, Outcome
+from reasoningbank.learn.offline.acted import steps_taken
 from reasoningbank.learn.offline.bypasses import bypass_in
 from reasoningbank.learn.offline.edits import edits_in
 from reasoningbank.learn.offline.failure_kind import is_failure
 from reasoningbank.learn.offline.flow import Flow, values_in
 from reasoningbank.learn.offline.general import general_call, general_task, without_contacts
 from reasoningbank.learn.offline.survey import is_told_in_words
-from reasoningbank.learn.offline.words import arguments, called_tool, clip_line, digest, head, one_line
+from reasoningbank.learn.offline.words import arguments, called_tool, clip_line, digest, head, is_prose, one_line
 
 LONGEST_ACTION_CHARS = 1_500
 LONGEST_EARLIER_CHARS = 240
@@ -36,9 +37,12 @@ LONGEST_WRITTEN_CHARS = 160
 """An argument as long as this is a text that somebody wrote: what it changed cannot be told in a line."""
 LONGEST_ANSWER_CHARS = 100
 MOST_BEFORE = 4
+MOST_CALLS = 8
+LONGEST_CALL_CHARS = 400
 LEAST_CERTAIN = 0.7
 _FIRST = "First: "
 _CHECK = "Check: "
+_HANDS_IN = re.compile(r"\s*(?:submit|finish|answer)\b[\s:(\[]*[^\s\])]", re.IGNORECASE)
 _ENDS = re.compile(r"\s*(?:submit|finish|done|exit|quit|stop|end|answered)\W*", re.IGNORECASE)
 
 
@@ -107,16 +111,21 @@ def _check_of(verdict: Verdict, steps: Sequence[EpisodeStep], end: int) -> str:
 
 def _before(episode: Episode, end: int, told: Collection[int]) -> list[int]:
     steps = episode.steps
+    taken = steps_taken(steps, end, is_failure)
+    if taken:
+        return taken
     flow = Flow(steps[: end + 1], episode.task, is_failure)
     found = set(flow.before(end, told))
     if called_tool(steps[end].action):
         # Of calls that changed something there may be several: those of tools that never only told something.
         sources = {called_tool(steps[number].action) for number in range(end) if flow.is_source(number)}
-        deeds = [number for number in range(end) if (tool := called_tool(steps[number].action)) and tool not in sources
-                 and not is_failure(steps[number]) and number not in told]  # fmt: skip
+        deeds = [number for number, step in enumerate(steps[:end]) if (tool := called_tool(step.action))
+                 and tool not in sources and number not in told
+                 and not is_failure(step) and not _is_thought(step)]  # fmt: skip
         for deed in deeds:
             found |= {deed, *flow.before(deed, told)}
-    if not found and steps[end].action.startswith(ANSWER):
+        return sorted(found - {end})[-MOST_CALLS:]
+    if not found and (steps[end].action.startswith(ANSWER) or _HANDS_IN.match(steps[end].action)):
         # The answer alone tells nobody how it was found.
         found = {number for number in range(end) if steps[number].action.strip() and not is_failure(steps[number])}
         found = {max(found)} if found else found
@@ -130,14 +139,17 @@ def _told_as_calls(steps: Sequence[EpisodeStep], numbers: Sequence[int], task: s
     for step in steps[: numbers[-1]]:
         known |= values_in(step.result)
     ways = dict.fromkeys(general_call(steps[number].action, known) for number in numbers)
-    return [" → ".join(f"`{clip_line(way, LONGEST_EARLIER_CHARS)}`" for way in ways)]
+    return [" → ".join(f"`{clip_line(way, LONGEST_CALL_CHARS)}`" for way in ways)]
 
 
 def _told_as_they_were(steps: Sequence[EpisodeStep], before: Sequence[int], end: int) -> list[str]:
-    earlier = dict.fromkeys(
-        clip_line(without_contacts(steps[number].action), LONGEST_EARLIER_CHARS) for number in before
-    )
-    first = [f"{_FIRST}{'; '.join(f'`{one}`' for one in earlier)}"] if earlier else []
+    done = [without_contacts(steps[number].action).strip() for number in before]
+    if any("\n" in one for one in done):
+        # Lines of code are no code in one line.
+        first = [_FIRST.strip(), *(one[:LONGEST_ACTION_CHARS] for one in dict.fromkeys(done))]
+    else:
+        earlier = dict.fromkeys(clip_line(one, LONGEST_EARLIER_CHARS) for one in done)
+        first = [f"{_FIRST}{'; '.join(f'`{one}`' for one in earlier)}"] if earlier else []
     action = without_contacts(steps[end].action.strip())
     if len(action) > LONGEST_ACTION_CHARS:
         action = clip_line(action, LONGEST_ACTION_CHARS)
@@ -152,14 +164,25 @@ def _got_past(steps: Sequence[EpisodeStep], end: int) -> bool:
 
 
 def _is_written(step: EpisodeStep) -> bool:
-    """Whether a call carries a text that was written for this one case, or is an edit of a file."""
+    """Whether a call carries a work that was written for this one case, or is an edit of a file. What somebody is told
+    in sentences is a parameter like any other.
+    """
     action = step.action
     if edits_in(step):
         return True
     given = arguments(action)
     if given is None:
         return bool(called_tool(action)) and len(action) > LONGEST_WRITTEN_CHARS
-    return any(isinstance(value, str) and len(value) > LONGEST_WRITTEN_CHARS for value in given.values())
+    return any(
+        isinstance(value, str) and len(value) > LONGEST_WRITTEN_CHARS and not is_prose(value)
+        for value in given.values()
+    )
+
+
+def _is_thought(step: EpisodeStep) -> bool:
+    """Whether a call took words, gave nothing back, and so did nothing."""
+    given = list((arguments(step.action) or {}).values())
+    return not step.result.strip() and bool(given) and all(isinstance(v, str) and is_prose(v) for v in given)
 
 
 def _task(episode: Episode, action: str) -> str:
