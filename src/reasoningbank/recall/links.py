@@ -29,7 +29,7 @@ NEEDED_FROM = 0.5
 _MOST_LOOKED_UP = 60
 """Links of one search whose other ends are read, the strongest first."""
 _LINEAGE = (EdgeKind.SUPERSEDES, EdgeKind.DERIVED_FROM)
-"""Lead to what a memory was made from, which says the same."""
+"""Lead from a memory to what it was made from, which says the same. What has replaced a memory is told."""
 
 
 class Bond(NamedTuple):
@@ -79,7 +79,7 @@ class Bonds:
                 (edge.source_id, edge.target_id, True),
                 (edge.target_id, edge.source_id, False),
             ):
-                if one in found and other in others:
+                if one in found and other in others and not (outward and edge.kind in _LINEAGE):
                     memory, trust = others[other]
                     found[one].append(Bond(edge, memory, trust, outward))
 
@@ -97,7 +97,7 @@ def _is_told(edge: Edge) -> bool:
     if edge.kind is EdgeKind.CONFLICTS:
         return True
     least = NEEDED_FROM if edge.kind is EdgeKind.REQUIRES else STRONG_FROM
-    return edge.weight >= least and edge.kind not in _LINEAGE
+    return edge.weight >= least and edge.kind is not EdgeKind.DERIVED_FROM
 
 
 def name_links(hits: Sequence[Recalled], bonds: Bonds, where: Filter) -> list[Recalled]:

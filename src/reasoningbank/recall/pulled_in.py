@@ -34,6 +34,7 @@ _KINDS: Mapping[str, Mapping[EdgeKind, Sequence[bool]]] = {
         EdgeKind.ENHANCES: (False,),
         EdgeKind.CAUSES: _EITHER,
         EdgeKind.ALTERNATIVE: _EITHER,
+        EdgeKind.SUPERSEDES: (False,),
         EdgeKind.ANALOGY: _EITHER,
         EdgeKind.ARCHITECTURAL_ANALOGY: _EITHER,
     },
