@@ -112,7 +112,7 @@ class Plan:
     @property
     def acts(self) -> tuple[Act, ...]:
         """In the order in which they are carried out."""
-        linking = (*self.conflicts, *self.unlinked, *self.reweighed, *self.links)
+        linking: tuple[Act, ...] = (*self.conflicts, *self.unlinked, *self.reweighed, *self.links)
         return (*self.merges, *linking, *self.archivals, *self.promotions)
 
 

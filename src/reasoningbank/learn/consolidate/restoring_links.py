@@ -19,12 +19,14 @@ from reasoningbank.ports import Writer
 
 def restore_links(context: BankContext, writer: Writer, unit: Consolidation, left: list[str]) -> int:
     """How many were put back."""
-    weighed = [_weigh_back(writer, i, *span, left) for i, span in unit.changes.get("reweighed", {}).items()]
+    spans: Mapping[str, tuple[int, int]] = unit.changes.get("reweighed", {})
+    weighed = [_weigh_back(writer, edge_id, span, left) for edge_id, span in spans.items()]
     gone = (act for act in unit.changes.get("acts", ()) if act["act"] == "unlink")
     return sum(weighed) + sum([_link_again(context, writer, act, left) for act in gone])
 
 
-def _weigh_back(writer: Writer, edge_id: str, before: int, after: int, left: list[str]) -> bool:
+def _weigh_back(writer: Writer, edge_id: str, span: tuple[int, int], left: list[str]) -> bool:
+    before, after = span
     now = writer.get(Edge, [edge_id]).get(edge_id)
     old = {edge.revision: edge for edge in writer.revisions(Edge, edge_id)}.get(before)
     if now is None or old is None or now.revision != after:
