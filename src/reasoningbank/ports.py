@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.teams import TeamReach
@@ -250,6 +250,31 @@ class TrustQueries(Protocol):
         ...
 
 
+class Tie(NamedTuple):
+    """An edge as it is seen from one of its ends."""
+
+    edge_id: str
+    far: str
+    weight: float
+    forward: bool
+    """Whether it points away from the near end."""
+    kind: str
+    tags: str
+    """As JSON."""
+
+
+class VertexRow(NamedTuple):
+    """What decides whether a walk may come to a vertex."""
+
+    namespace: str
+    origin: str
+    label: str
+    """"" of a memory, as is the conversation."""
+    conv_id: str
+    state: State = State.ACTIVE
+    scope: Scope = Scope.PROJECT
+
+
 class GraphQueries(Protocol):
     """What a walk over the memory graph asks, at a cost that does not grow with the edges of a vertex."""
 
@@ -257,6 +282,14 @@ class GraphQueries(Protocol):
         """For each vertex the strongest edges that begin at it, or with the field `target_id` end at it: at most
         `limit`, the strongest first, the newest of equals first. A vertex without any is left out.
         """
+        ...
+
+    def strongest_ties(self, ids: Sequence[str], limit: int) -> dict[str, list[Tie]]:
+        """For each vertex its strongest edges each way, at most `limit` of either, without a look at their texts."""
+        ...
+
+    def vertex_rows(self, ids: Sequence[str]) -> dict[str, VertexRow]:
+        """What is known of vertices without a look at their texts."""
         ...
 
     def degrees(self, ids: Sequence[str], most: int = ...) -> dict[str, int]:
@@ -753,7 +786,8 @@ class Index(Protocol):
 class IndexBuilds(Protocol):
     """Where the indexes of a bank lie. `name` says the build, the embedder and the policy, and begins with "BUILD-".
 
-    The index of past tasks lies under the same name with "-tasks" behind it. `facet` says what vectors are made from.
+    The indexes of other records than memories lie under the same name with what they are of behind it, as in "-tasks".
+    `facet` says what vectors are made from.
     """
 
     def place(self, name: str) -> str:
@@ -766,7 +800,9 @@ class IndexBuilds(Protocol):
         """The index, made where there is none, and anew where it is damaged. A server is asked for nothing yet."""
         ...
 
-    def open_tasks(self, name: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> Index | Halves: ...
+    def open_beside(self, name: str, of: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> Index | Halves:
+        """The index of other records, such as `tasks`; `anew` where the one that is there cannot be mended."""
+        ...
 
     def inspect(self, name: str, identity: EmbedderIdentity, facet: str) -> Index | None:
         """To look for damage in; None where there is none that could be looked for. Makes and mends nothing."""
@@ -863,8 +899,9 @@ class Distiller(Protocol):
         """What several runs of one task teach when they are compared: at most `MOST_CONTRAST_LESSONS`."""
         ...
 
-    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson | None:
         """The lesson under the key of what it is about, where only the records can tell; else the lesson as it is.
+        None when they show that nobody can tell: it is not kept.
 
         Called inside the transaction that keeps the lesson, so it must be quick and may be called again.
         """

@@ -19,7 +19,7 @@ EXAMPLES = {
     "memory_for_langgraph": ("langgraph", "found out\nas before: install libfoo-dev, then build the client\n"),
     "memory_for_openai_agents": ("agents", "I found out\nI knew it\n"),
     "memory_for_pydantic_ai": ("pydantic_ai", "I found out\nI knew it\n"),
-    "memory_for_claude_agent_sdk": ("claude_agent_sdk", "nothing yet\nLessons from earlier work."),
+    "memory_for_claude_agent_sdk": ("claude_agent_sdk", "nothing yet\nLessons from earlier work:"),
 }
 MODULES = {"langgraph": "langgraph", "openai_agents": "agents", "pydantic_ai": "pydantic_ai"}
 

@@ -59,7 +59,8 @@ def user(tmp_path, monkeypatch) -> Path:
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
         monkeypatch.delenv(name)
     # `doctor` starts hooks, which would leave a warm process behind for as long as a session may need it.
-    monkeypatch.setenv("REASONINGBANK_HOOKS", "helper=0")
+    # No hook is out of time because the machine is busy: how long one may take is measured, not asserted.
+    monkeypatch.setenv("REASONINGBANK_HOOKS", "helper=0,deadline_ms=60000")
     return folder
 
 

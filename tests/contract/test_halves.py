@@ -119,9 +119,9 @@ class PlainBuilds:
         del facet
         return self._kept.setdefault(name, plain_halves(identity))
 
-    def open_tasks(self, name: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> Halves:
+    def open_beside(self, name: str, of: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> Halves:
         del anew
-        return self.open(f"{name}-tasks", identity, facet)
+        return self.open(f"{name}-{of}", identity, facet)
 
     def inspect(self, name: str, identity: EmbedderIdentity, facet: str) -> None:
         """A dictionary is not damaged."""

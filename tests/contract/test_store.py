@@ -29,6 +29,8 @@ from reasoningbank.core.types import (
     KeptVector,
     Lease,
     Memory,
+    Node,
+    NodeLabel,
     Op,
     Outcome,
     Record,
@@ -131,6 +133,26 @@ def an_edge(number: int, source: str, target: str, *, tenant: str = "t", kind: E
         tags=("x",),
         evidence="",
         created_at=1.0,
+    )
+
+
+def a_node(number: int, *, tenant: str = "t", window: tuple[float, float] | None = None) -> Node:
+    return Node(
+        id=f"nod_{tenant}_{number}",
+        tenant=tenant,
+        namespace="n",
+        label=NodeLabel.USER_REQUEST if window is None else NodeLabel.EVENT,
+        name=f"N{number}",
+        conv_id="c",
+        text=f"text {number}",
+        tags=("x",),
+        fields={"user_role": "vp", "deep": [1, None, {"a": 2.5}]},
+        start_at=window and window[0],
+        end_at=window and window[1],
+        origin="user",
+        source=None,
+        created_at=float(number),
+        updated_at=float(number),
     )
 
 
@@ -453,6 +475,52 @@ def test_a_unit_that_catches_one_failure_does_not_lose_another(store: Store) -> 
         store.write("t", change)
     with store.read("t") as reader:
         assert reader.get(Trajectory, [trajectory.id]) == {trajectory.id: trajectory}
+
+
+def test_nodes_keep_their_revisions_and_take_their_edges_with_them(store: Store) -> None:
+    first, second = a_node(1), a_node(2, window=(10.0, 20.0))
+    add(store, first, second, a_memory(1), an_edge(1, first.id, second.id), an_edge(2, first.id, "mem_t_000001"))
+    revise(store, replace(first, text="now", revision=2, updated_at=9.0))
+    with store.read("t") as reader:
+        assert reader.get(Node, [first.id, second.id])[second.id] == second
+        assert reader.revisions(Node, first.id) == [first]
+    with pytest.raises(Conflict):
+        add(store, replace(a_node(3), name="N2"))
+    add(store, a_node(2, tenant="u"), tenant="u")
+    store.write("t", lambda w: w.remove(Node, first.id))
+    with store.read("t") as reader:
+        assert reader.select(Edge, {}) == reader.revisions(Node, first.id) == []
+        assert reader.count(Memory, {}) == reader.count(Node, {}) == 1
+        assert {t.id for t in reader.side_records(Tombstone)} == {first.id, "edg_t_1", "edg_t_2"}
+    assert store.verify() == []
+
+
+def test_edges_of_one_kind_between_the_same_ends_differ_by_their_names(store: Store) -> None:
+    add(store, a_node(1), a_node(2), an_edge(1, "nod_t_1", "nod_t_2"))
+    add(store, replace(an_edge(2, "nod_t_1", "nod_t_2"), name="E2"))
+    with pytest.raises(Conflict):
+        add(store, an_edge(3, "nod_t_1", "nod_t_2"))
+    with store.read("t") as reader:
+        assert [edge.name for edge in reader.select(Edge, {"source_id": "nod_t_1"})] == ["", "E2"]
+
+
+def test_a_walk_is_told_the_strongest_edges_the_degrees_and_the_windows(store: Store) -> None:
+    ring = [replace(an_edge(n, "nod_t_0", f"nod_t_{n}"), weight=n % 3 / 2) for n in range(1, 8)]
+    ring.append(replace(an_edge(9, "nod_t_3", "nod_t_0"), weight=0.1))
+    windows = [a_node(n, window=(10.0 * n, 10.0 * n + 5)) for n in range(8)]
+    add(store, *windows, *ring)
+    add(store, an_edge(1, "nod_t_0", "nod_t_1", tenant="u"), tenant="u")
+    with store.read("t") as reader:
+        strongest = reader.strongest_edges(["nod_t_0", "nod_t_3", "nod_t_5"], 3)
+        assert {one: [edge.id for edge in edges] for one, edges in strongest.items()} == {
+            "nod_t_0": ["edg_t_5", "edg_t_2", "edg_t_7"],
+            "nod_t_3": ["edg_t_9"],
+        }
+        assert [e.id for e in reader.strongest_edges(["nod_t_0"], 9, "target_id")["nod_t_0"]] == ["edg_t_9"]
+        assert reader.degrees(["nod_t_0", "nod_t_3", "nod_t_x"]) == {"nod_t_0": 8, "nod_t_3": 2}
+        assert reader.degrees(["nod_t_0"], 2) == {"nod_t_0": 3}
+        assert [node.id for node in reader.nodes_between(25.0, 40.0)] == ["nod_t_2", "nod_t_3", "nod_t_4"]
+        assert [node.id for node in reader.nodes_between(25.0, 40.0, limit=1)] == ["nod_t_2"]
 
 
 def test_removing_a_trajectory_takes_its_steps(store: Store) -> None:

@@ -65,6 +65,14 @@ def use_every_verb(bank: ReasoningBank, canary: Canaries) -> None:
         bank.outcome(kept.id, succeeded=False, comment=canary())
         other = bank.record(title="other", content=canary())
         bank.link(kept.id, other.id, "relates", text=canary(), evidence=canary(), tags=[canary()])
+        node = {"label": "AgentAction", "conv_id": canary()[:190], "text": canary(), "tags": [canary()]}
+        told = {"status": canary()[:190], "parameter_field": {"headers": {"token": canary()}}}
+        lesson = {"rb_id": f"rb {number} {canary()}", "key_lesson": canary(), "context_to_prefer": canary()}
+        bank.graph.add(
+            [{**node, **told, "id": f"{number} {canary()}"}, {**node, **told, "id": f"plain {number}"}],
+            [{"source": f"plain {number}", "target": kept.id, "text": canary(), "weight": 0.5, "id": canary()[:190]}],
+            [{**lesson, "link_nodes": [f"plain {number}"]}],
+        )
         with bank.session(canary(), agent=canary()[:190], metadata={canary(): canary()}) as run:
             run.search(f"title {canary()}", floor=0.0)
             run.inject(canary())

@@ -64,10 +64,14 @@ REST: dict[str, str] = {
     "POST /v1/episodes": CLAIMED,
     "POST /v1/sessions": CLAIMED,
     "POST /v1/import": CLAIMED,
+    "POST /v1/graph": CLAIMED,
+    "POST /v1/graph/import": SPOKEN,
     "PATCH /v1/memories/{id}": STANDING,
     "DELETE /v1/memories/{id}": STANDING,
     "POST /v1/memories/{id}/restore": STANDING,
     "POST /v1/rulings": STANDING,
+    "DELETE /v1/graph/nodes/{id}": STANDING,
+    "DELETE /v1/graph/conversations/{id}": STANDING,
     "POST /v1/memories/{id}/feedback": SPOKEN,
     "POST /v1/memories/{id}/outcome": SPOKEN,
     "POST /v1/memories/{id}/stability": SPOKEN,
@@ -171,7 +175,16 @@ def kept_as_a_whole(api: Api, claimed: str | None) -> tuple[int, str | None]:
     return answer.status, api("GET", f"/v1/sessions/{answer.json['session']}").json["metadata"]["origin"]
 
 
+def noted_in_the_graph(api: Api, claimed: str | None) -> tuple[int, str | None]:
+    node = {"label": "UserPreference", "conv_id": "c", "text": "Tables", "preference_type": "report_style"}
+    answer = api("POST", "/v1/graph", said(claimed, nodes=[node]))
+    if answer.status != 201:
+        return answer.status, None
+    return answer.status, api("GET", f"/v1/graph/nodes/{answer.json['nodes'][0]}").json["origin"]
+
+
 DOORS = {
+    "POST /v1/graph": noted_in_the_graph,
     "POST /v1/memories": recorded,
     "POST /v1/memories/bulk": recorded_in_bulk,
     "PUT /v1/keys/{key}": stored_under_a_key,
@@ -238,6 +251,16 @@ def test_an_agent_gets_no_standing_from_a_name(house: dict[str, Api]) -> None:
     for kind in ("reject", "revoke", "undo"):
         assert operator("POST", "/v1/rulings", {"kind": kind, "target": "tool:web"}).status == 403
     assert agent("POST", "/v1/rulings", {"kind": "approve", "target": foreign["id"]}).status == 403
+
+
+def test_an_agent_neither_changes_nor_erases_what_the_user_put_into_the_graph(house: dict[str, Api]) -> None:
+    user, agent = house["user, a token of the user"], house["agent, a token to write"]
+    node = {"id": "N1", "label": "UserPreference", "conv_id": "mine", "text": "Tables", "preference_type": "style"}
+    assert user("POST", "/v1/graph", {"nodes": [node]}).status == 201
+    assert agent("POST", "/v1/graph", {"nodes": [{**node, "text": "Pies"}]}).status == 409
+    assert agent("DELETE", "/v1/graph/nodes/N1").status == 409
+    assert agent("DELETE", "/v1/graph/conversations/mine").status == 409
+    assert user("DELETE", "/v1/graph/conversations/mine").json == {"nodes": 1}
 
 
 @pytest.mark.parametrize("caller", CALLERS)
@@ -353,8 +376,10 @@ def test_what_speaks_mcp_is_an_agent(bank: ReasoningBank, caller: LocalCaller, c
 AS_USER_ONLY = "only the user decides"
 CLI = {
     **dict.fromkeys(("store", "record", "feedback", "edit", "delete", "restore", "team add", "team remove"), SPOKEN),
+    "graph add": SPOKEN,
     **dict.fromkeys(("consolidate", "prune", "promote", "trust approve"), SPOKEN),
     **dict.fromkeys(("import", "ingest", "backfill", "distill", "jobs answer", "outcome", "watch-git", "hook"), STANDING),
+    "graph import": STANDING,
     **dict.fromkeys(("trust reject", "trust revoke", "trust undo"), AS_USER_ONLY),
     "token create": CLAIMED,
     **dict.fromkeys(
@@ -362,7 +387,7 @@ CLI = {
             "demo", "doctor", "install", "uninstall", "query", "inject", "list", "get", "gaps", "status", "config",
             "history", "report", "track", "session start", "session step", "session end", "session show",
             "session list", "decay", "jobs list", "jobs retry", "jobs discard", "jobs next", "jobs spending", "link",
-            "unlink", "graph neighbours", "graph edges", "team list", "trust list", "trust show", "export",
+            "unlink", "graph neighbours", "graph edges", "graph conversation", "graph check", "graph export", "team list", "trust list", "trust show", "export",
             "export agents-md", "export claude-md", "export skill", "backup", "recover", "verify", "scrub", "reindex", "off",
             "on", "pause", "serve", "token list", "token revoke", "completion", "eval learning", "eval world",
             "eval retrieval", "bench", "help",

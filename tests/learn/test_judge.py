@@ -14,8 +14,13 @@ from reasoningbank.llm.scripted import ScriptedLLM
 QUIET = Episode(task="t", namespace="n", steps=(EpisodeStep(action="look around", result="some files"),))
 
 
-def with_results(*results: str, action: str = "run it now") -> Episode:
-    return replace(QUIET, steps=tuple(EpisodeStep(action=f"{action} {n}", result=r) for n, r in enumerate(results)))
+def with_results(*results: str, action: str = "run it now", task: str = "t") -> Episode:
+    steps = tuple(EpisodeStep(action=f"{action} {n}", result=r) for n, r in enumerate(results))
+    return replace(QUIET, task=task, steps=steps)
+
+
+def episode_of(task: str, *steps: tuple[str, str]) -> Episode:
+    return replace(QUIET, task=task, steps=tuple(EpisodeStep(action=a, result=r) for a, r in steps))
 
 
 def chain(*lines: object) -> tuple[Judges, ScriptedLLM]:
@@ -53,14 +58,37 @@ TESTED = {
 
 @pytest.mark.parametrize(("result", "finding"), TESTED.values(), ids=TESTED)
 def test_a_test_run_in_the_trace_is_the_environment_speaking(result: str, finding: str) -> None:
-    verdict = EnvironmentJudge().judge(with_results("ok", result))
+    verdict = EnvironmentJudge().judge(with_results("ok", result, task="make the tests pass"))
     assert (verdict.outcome, verdict.source) == (finding, JudgedBy.ENVIRONMENT)
     assert verdict.evidence
 
 
 def test_the_last_test_run_counts() -> None:
-    mended = with_results("=== 1 failed, 4 passed in 0.3s ===", "edited", "=== 5 passed in 0.3s ===")
+    red, green = "=== 1 failed, 4 passed in 0.3s ===", "=== 5 passed in 0.3s ==="
+    mended = episode_of("mend the login", ("pytest -q", red), ("sed -i s/a/b/ app.py", ""), ("pytest -q", green))
     assert EnvironmentJudge().judge(mended).outcome is VerdictOutcome.SUCCESS
+
+
+PROVES_LITTLE = {
+    "old tests still pass": (("edit x.py", "done"), ("pytest tests/x.py", "5 passed in 0.3s"), ("submit", "ok")),
+    "old tests fail before and after": (("pytest -q", "2 failed, 5 passed in 1s"), ("submit", "the patch")),
+    "tests that the agent wrote": (
+        ("pytest test_own.py", "1 failed in 0.1s"),
+        ("create test_own.py", "done"),
+        ("pytest test_own.py", "1 passed in 0.1s"),
+    ),
+    "a log of another run": (("tail ci.log", "BUILD FAILED"), ("Answer: the disk is full", "")),
+}
+
+
+@pytest.mark.parametrize("steps", PROVES_LITTLE.values(), ids=PROVES_LITTLE)
+def test_a_test_run_that_tells_nothing_of_the_task_proves_nothing(steps: tuple[tuple[str, str], ...]) -> None:
+    assert RulesJudge().judge(episode_of("wrong totals on an empty frame", *steps)).outcome is VerdictOutcome.UNKNOWN
+
+
+def test_tests_that_passed_before_and_fail_in_the_end_are_a_failure() -> None:
+    broken = episode_of("rename it", ("pytest", "5 passed in 1s"), ("mv a b", ""), ("pytest", "1 failed in 1s"))
+    assert RulesJudge().judge(broken).outcome is VerdictOutcome.FAILURE
 
 
 # ---------------------------------------------------------------- a model
@@ -168,15 +196,44 @@ def test_a_failed_action_before_the_last_word_still_counts() -> None:
     assert RulesJudge().judge(replace(QUIET, steps=steps)).outcome is VerdictOutcome.FAILURE
 
 
-def test_giving_up_and_standing_still_are_failures_and_together_more_certain() -> None:
-    failed = EpisodeStep(action="get_order_details(7)", result="Error: timed out")
-    quit_ = EpisodeStep(action="I am unable to complete this.", result="")
-    still = [EpisodeStep(action="get_order_details(7)", result="{}")] * 2
-    for steps in ((failed, EpisodeStep(action="wait", result="ok"), quit_), still):
-        assert RulesJudge().judge(replace(QUIET, steps=tuple(steps))).outcome is VerdictOutcome.FAILURE
-    one = RulesJudge().judge(replace(QUIET, steps=(failed, EpisodeStep(action="wait", result="ok"), quit_)))
-    both = RulesJudge().judge(replace(QUIET, steps=(failed, failed)))
-    assert both.certainty > one.certainty
+def test_the_same_three_times_running_is_a_failure_and_twice_is_not() -> None:
+    look = EpisodeStep(action="look at shelf 1", result="Nothing happens.")
+    twice, thrice = replace(QUIET, steps=(look, look)), replace(QUIET, steps=(look, look, look))
+    assert RulesJudge().judge(twice).outcome is VerdictOutcome.UNKNOWN
+    assert RulesJudge().judge(thrice).outcome is VerdictOutcome.FAILURE
+    failing = EpisodeStep(action="make", result="Error: no rule")
+    failed, also = replace(QUIET, steps=(look, failing)), replace(QUIET, steps=(failing, failing, failing))
+    assert RulesJudge().judge(also).certainty > RulesJudge().judge(failed).certainty
+
+
+NO_FAILURES = {
+    "a log that was looked at": ("list the errors", ("ls", "app.log"), ("grep -i error app.log", "Error: timed out")),
+    "a diff": ("mend it", ("ls", "a"), ("submit", "diff --git a/x b/x\n+Error: x\n")),
+    "a failure that was to be seen": ("find out why it stops", ("ls", "a"), ("./run", "Error: no memory left")),
+    "a call that was refused before anything was changed": (
+        "return it",
+        ('get_order({"id": 7})', "{}"),
+        ('return_order({"id": 7})', "Error: it cannot be returned"),
+    ),
+    "an excuse after a failure that was mended": (
+        "cancel it",
+        ('cancel_order({"id": 7})', "Error: no such order"),
+        ('cancel_order({"id": 8})', "{}"),
+        ("It is cancelled. Unfortunately I cannot make the refund faster.", "ok"),
+    ),
+}
+
+
+@pytest.mark.parametrize("told", NO_FAILURES.values(), ids=NO_FAILURES)
+def test_what_only_looks_like_a_failure_is_unknown(told: tuple) -> None:
+    task, *steps = told
+    assert RulesJudge().judge(episode_of(task, *steps)).outcome is VerdictOutcome.UNKNOWN
+
+
+def test_a_call_that_is_refused_after_others_were_done_leaves_the_task_half_done() -> None:
+    done = ('modify_order({"id": 7})', '{"status": "modified"}')
+    refused = ('modify_address({"id": 7})', "Error: it can no longer be modified")
+    assert RulesJudge().judge(episode_of("change both", done, refused)).outcome is VerdictOutcome.FAILURE
 
 
 def test_to_refuse_what_must_not_be_done_is_no_failure() -> None:
@@ -201,10 +258,14 @@ def test_to_come_back_to_a_place_is_not_to_stand_still() -> None:
         ("Your score (min 0.0, max 1.0): 1.0", "success"),
         ("Task completed.", "success"),
         ("Answer is INCORRECT", "failure"),
-        ("1 passed", "success"),
+        ("You put the mug 1 in the sink. Task completed.", "success"),
+        ("Flag is correct!", "success"),
         ("2 failed, 1 passed", "failure"),
+        ("Your score (min 0.0, max 1.0): 0.4", "failure"),
         ("The reward for early birds is 10 points", "unknown"),
-        ("Your score (min 0.0, max 1.0): 0.4", "unknown"),
+        ("Task completed: buy milk", "unknown"),
+        ("Question 3: answer is incorrect", "unknown"),
+        ("episode 9, reward: 0", "unknown"),
     ],
 )
 def test_the_environments_own_words_prove_an_end(result: str, finding: str) -> None:
@@ -214,6 +275,13 @@ def test_the_environments_own_words_prove_an_end(result: str, finding: str) -> N
 def test_what_the_agent_put_there_itself_proves_nothing() -> None:
     steps = (EpisodeStep(action="ls", result="a"), EpisodeStep(action="echo 'Task completed'", result="Task completed"))
     assert RulesJudge().judge(replace(QUIET, steps=steps)).outcome is VerdictOutcome.UNKNOWN
+
+
+def test_words_that_the_task_is_about_are_no_verdict_on_it() -> None:
+    trained = episode_of("train it to a reward of one", ("ls", "a"), ("python train.py", "Reward: 1.0"))
+    ticked = episode_of("tick it off", ("ls", "a"), ('complete_task({"id": 4})', "Task completed."))
+    for told in (trained, ticked):
+        assert RulesJudge().judge(told).outcome is VerdictOutcome.UNKNOWN
 
 
 def test_rules_never_read_the_reward_or_the_end() -> None:

@@ -12,7 +12,7 @@ def test_failures_are_rendered_as_things_to_avoid(bank: ReasoningBank) -> None:
     bank.record(title="Not this", content="configure the retry policy without a cap", outcome="failure")
     text = bank.inject("configure the retry policy", max_tokens=500)
     assert text.startswith(HEADING)
-    assert "Reference, not rule" in text
+    assert "reference, not rule" in text
     assert "[DO] Do this (confidence 0.80, from user)\nWhen: always\n" in text
     assert "[AVOID] Not this" in text
 

@@ -9,6 +9,7 @@ import pytest
 
 from reasoningbank.bank.bank import Bank
 from reasoningbank.bank.gaps import KnowledgeGaps
+from reasoningbank.bank.graph import GraphMemory
 from reasoningbank.bank.secrets import Secrets
 from reasoningbank.bank.teams import TeamRoster
 from reasoningbank.bank.trust import TrustDecisions
@@ -24,6 +25,7 @@ NOUNS: dict[str, type] = {
     "upkeep": Upkeep,
     "secrets": Secrets,
     "teams": TeamRoster,
+    "graph": GraphMemory,
 }
 """What a bank is reached by beside its verbs."""
 
@@ -81,6 +83,16 @@ ROUTES: dict[str, str] = {
     "teams.list": "GET /v1/teams",
     "teams.add": "POST /v1/teams",
     "teams.remove": "POST /v1/teams",
+    "graph.add": "POST /v1/graph",
+    "graph.node": "GET /v1/graph/nodes/{id}",
+    "graph.remove": "DELETE /v1/graph/nodes/{id}",
+    "graph.conversations": "GET /v1/graph/conversations",
+    "graph.conversation": "GET /v1/graph/conversations/{id}",
+    "graph.remove_conversation": "DELETE /v1/graph/conversations/{id}",
+    "graph.lessons": "GET /v1/graph/lessons",
+    "graph.check": "GET /v1/graph/check",
+    "graph.export": "GET /v1/graph/export",
+    "graph.import_file": "POST /v1/graph/import",
     "export_lines": "GET /v1/export",
     "import_from": "POST /v1/import",
     "secrets.found_in": "POST /v1/secrets",
@@ -122,6 +134,7 @@ NOT_OVER_HTTP: dict[str, str] = {
     "mend_index": "a search that comes across damage does it, and the server when it is idle; reindex builds all anew",
     "index_lag": "in the status, as what the index has of the changes",
     "has_open_index": "about the process of whoever asks",
+    "graph.seed_fields": "a conversation's route and the export give nodes and edges in these names",
     "teams.now": "a value of Python to ask; teams.list says the same",
     "teams.team_of": "teams.list says it of all",
     "jobs.summary": "folds what a crew in the same process did",

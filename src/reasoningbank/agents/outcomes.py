@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 from reasoningbank.core.learning import Episode, EpisodeStep, JudgedBy, Verdict, VerdictOutcome
 from reasoningbank.learn import rules
+from reasoningbank.learn.environment_words import last_tests
 from reasoningbank.learn.ingest.replies import corrects, thanks
+from reasoningbank.learn.offline.failure_kind import is_failure
 
 _COMMIT = re.compile(r"\bgit\b[^|;&\n]*\bcommit\b")
 _COMMITTED = re.compile(r"(?m)^\[[^\]\n]{1,200} [0-9a-f]{7,40}\] ")
@@ -31,7 +33,7 @@ LEAST_CERTAIN_RULE = 0.8
 
 def verdict_on(episode: Episode, next_words: str | None) -> Verdict:
     """`next_words` are those of the prompt after it, if there is one."""
-    tested = rules.tests_in(episode.steps)
+    tested = last_tests(episode.steps)
     further = [str(said.get("content", "")) for said in episode.messages if said.get("role") == "user"][1:]
     worked_since = bool(episode.metadata.get("calls_since_words"))
     spoken = _verdict_in_words(next_words or "") or (
@@ -74,7 +76,7 @@ def last_commit(steps: Sequence[EpisodeStep]) -> EpisodeStep | None:
     """The last commit that worked, if nothing was taken back after it."""
     for step in reversed(steps):
         action = step.action[:_LONGEST_READ_CHARS]
-        if _TAKEN_BACK.search(action) and not rules.is_failure(step):
+        if _TAKEN_BACK.search(action) and not is_failure(step):
             return None
         if _COMMIT.search(action) and (_COMMITTED.search(step.result[:_LONGEST_READ_CHARS]) or step.ok is True):
             return step
@@ -88,7 +90,7 @@ def taken_back(steps: Sequence[EpisodeStep]) -> EpisodeStep | None:
     for step in steps:
         if step.metadata.get("tool") in _EDITS:
             edited, undone = True, None
-        elif edited and _TAKEN_BACK.search(step.action[:_LONGEST_READ_CHARS]) and not rules.is_failure(step):
+        elif edited and _TAKEN_BACK.search(step.action[:_LONGEST_READ_CHARS]) and not is_failure(step):
             undone = step
     return undone
 

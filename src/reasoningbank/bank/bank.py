@@ -222,7 +222,7 @@ class Bank:
         """Conversations as nodes and sentences as edges, in one graph with the memories: add, find, walk, remove."""
         from reasoningbank.bank.graph import GraphMemory
 
-        return GraphMemory(self._context, self._engine, self.learning)
+        return GraphMemory(self._context, self._engine, self.learning, self.follow_erasures)
 
     # ------------------------------------------------------------ storing
 

@@ -12,6 +12,7 @@ from reasoningbank.core.types import Memory, Outcome
 
 _AVOIDING = pattern(r"(?:avoid|never|do not|don['’]t)\b[\s:,–—-]*", re.IGNORECASE)
 _MADE_KEY = pattern(r"\w+ [0-9a-f]{16}")
+TITLE_CHARS = 80
 _OCCASION = pattern(r"(?:avoid(?:\s+(?:it|this))?\s+)?when(?:ever)?\b[\s:,–—-]*", re.IGNORECASE)
 
 
@@ -34,6 +35,15 @@ def size(count: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.1f} TB"
+
+
+def clip_title(text: str, limit: int = TITLE_CHARS) -> str:
+    """The first line, cut at a word when it is too long for a title."""
+    line = text.strip().splitlines()[0].strip() if text.strip() else ""
+    if len(line) <= limit:
+        return line
+    head = line[: limit - 1]
+    return (head.rsplit(" ", 1)[0] if " " in head else head).rstrip(" ,;:.-") + "…"
 
 
 def headline(title: str, outcome: str) -> str:

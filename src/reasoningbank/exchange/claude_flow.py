@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.errors import ImportRejected
+from reasoningbank.core.wording import clip_title
 from reasoningbank.exchange.claude_flow_fields import (
     Reading,
     Unreadable,
@@ -25,7 +26,7 @@ from reasoningbank.exchange.claude_flow_fields import (
 )
 from reasoningbank.exchange.claude_flow_steps import is_step_table, trajectory_of, trajectory_of_steps
 from reasoningbank.exchange.claude_flow_tables import VECTOR_COLUMNS, Database, Row, open_database
-from reasoningbank.exchange.coerce import clip_title, identity_of, text_of
+from reasoningbank.exchange.coerce import identity_of, text_of
 from reasoningbank.exchange.items import IncomingMemory, Item, SkippedItem
 
 _MEMORY_TABLES = ("patterns", "memory_entries")

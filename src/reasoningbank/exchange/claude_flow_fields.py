@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reasoningbank.core.types import Draft, EdgeKind, Outcome
+from reasoningbank.core.wording import clip_title
 from reasoningbank.exchange.coerce import (
-    clip_title,
     json_or_text,
     moment_of,
     number_of,

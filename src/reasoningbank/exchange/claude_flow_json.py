@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.core.errors import ImportRejected
+from reasoningbank.core.wording import clip_title
 from reasoningbank.exchange.claude_flow_fields import Reading, Unreadable, read_memory
-from reasoningbank.exchange.coerce import clip_title, digest, parse_json, text_of
+from reasoningbank.exchange.coerce import digest, parse_json, text_of
 from reasoningbank.exchange.items import IncomingMemory, Item, SkippedItem
 
 STORE_BYTES = 256_000_000

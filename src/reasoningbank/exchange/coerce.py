@@ -18,8 +18,8 @@ from typing import Any
 
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.types import Outcome
+from reasoningbank.core.wording import clip_title
 
-TITLE_CHARACTERS = 80
 TAG_CHARACTERS = 100
 TAGS = 64
 LINE_BYTES = 32_000_000
@@ -66,15 +66,6 @@ def _dump(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):
         return ""
-
-
-def clip_title(text: str, limit: int = TITLE_CHARACTERS) -> str:
-    """The first line, cut at a word when it is too long for a title."""
-    line = text.strip().splitlines()[0].strip() if text.strip() else ""
-    if len(line) <= limit:
-        return line
-    head = line[: limit - 1]
-    return (head.rsplit(" ", 1)[0] if " " in head else head).rstrip(" ,;:.-") + "…"
 
 
 def number_of(value: object) -> float | None:

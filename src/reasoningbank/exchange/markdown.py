@@ -15,7 +15,8 @@ from pathlib import Path
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import Draft, Outcome
-from reasoningbank.exchange.coerce import clip_title, moment_of, outcome_of, small, tags_of, text_of
+from reasoningbank.core.wording import clip_title
+from reasoningbank.exchange.coerce import moment_of, outcome_of, small, tags_of, text_of
 from reasoningbank.exchange.front_matter import Value, split_front_matter
 from reasoningbank.exchange.items import IncomingMemory, Item, SkippedItem
 from reasoningbank.exchange.memory_blocks import Blocks, MemoryBlock, parse_blocks

@@ -14,9 +14,8 @@ from typing import Any
 
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.types import Draft, Outcome
-from reasoningbank.core.wording import counted
+from reasoningbank.core.wording import clip_title, counted
 from reasoningbank.exchange.coerce import (
-    clip_title,
     digest,
     lines_of,
     object_of,

@@ -18,7 +18,8 @@ from reasoningbank.core.drafts import clean_text, memory_from
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.types import Draft, Outcome, Scope
-from reasoningbank.exchange.coerce import clip_title, identity_of, moment_of, outcome_of, share_of, text_of
+from reasoningbank.core.wording import clip_title
+from reasoningbank.exchange.coerce import identity_of, moment_of, outcome_of, share_of, text_of
 from reasoningbank.exchange.extra_fields import extra_fields, whole_tags
 from reasoningbank.exchange.items import IncomingMemory, SkippedItem
 

@@ -17,7 +17,7 @@ from reasoningbank.context import BankContext
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, State
-from reasoningbank.exchange.coerce import clip_title
+from reasoningbank.core.wording import clip_title
 from reasoningbank.exchange.plain_memory import LESSON, LESSON_ID, LESSON_TITLE_CHARS, WHEN
 from reasoningbank.guard.trust import WARNINGS
 

@@ -1,74 +1,87 @@
 """Adds nodes and edges to the memory graph in one transaction: all of them, or none.
 
 A name that is there already is the same node or edge: it is left as it is where nothing differs, and revised where
-something does. What a node points at as its lessons becomes `teaches` edges from the node to the memory.
+something does. What a node points at as its lessons, and a lesson as its nodes, becomes `teaches` edges from the node
+to the memory.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from reasoningbank.context import BankContext
-from reasoningbank.core.drafts import clean_namespace, optional_name
-from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.errors import Conflict, InvalidInput
 from reasoningbank.core.frozen import dataclass, replace
-from reasoningbank.core.origins import USER, clean_origin, level_of
+from reasoningbank.core.ids import is_own
+from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Node
-from reasoningbank.graph.drafts import EdgeDraft, NodeDraft, read_edges, read_nodes
+from reasoningbank.graph.drafts import EdgeDraft, NodeDraft, refuse_twice
 from reasoningbank.graph.vertices import find_records
-from reasoningbank.guard.trust import check_may_revise
+from reasoningbank.graph.weights import CORE
+from reasoningbank.guard.trust import check_may_revise, levels_of, trust_of
 from reasoningbank.ports import Writer
 
-TEACHES_WEIGHT = 0.85
-"""Of the edge from a node to a lesson that was learned from it: core logic."""
-_TEACHES_TEXT = "This taught the lesson."
+_ISO_S = 1e-5
+"""What a moment may lose when it is written down to the microsecond and read again."""
+_TEACHES = "This is where the lesson was learned."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointer:
+    """A lesson that was learned from a node, by their names, and where that was said."""
+
+    place: str
+    node: str
+    lesson: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Additions:
+    """What comes into the graph together, checked, and who says so."""
+
+    nodes: Sequence[NodeDraft]
+    edges: Sequence[EdgeDraft]
+    pointers: Sequence[Pointer]
+    """Those of lessons; those of nodes stand in the nodes."""
+    namespace: str
+    origin: str
+    source: str | None
+    """The session that the nodes came from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
-    """What became of everything that was handed over, by the names that it has now."""
-
     nodes: tuple[str, ...]
     """Ids of the nodes, in the order in which they were given."""
     edges: tuple[str, ...]
-    """Ids of the edges, in the order in which they were given; those to lessons after them."""
+    """Ids of the edges, in the order in which they were given; then those between nodes and lessons."""
     counts: Mapping[str, int]
     """How many were added, revised and unchanged: `nodes added`, `edges revised` …"""
+    lessons: tuple[str, ...] = ()
 
 
-def add(
-    context: BankContext,
-    *,
-    nodes: Sequence[Mapping[str, Any]] = (),
-    edges: Sequence[Mapping[str, Any]] = (),
-    namespace: str | None = None,
-    origin: str = USER,
-    source: str | None = None,
-) -> Added:
-    """`source` is the session that the nodes came from."""
-    drafts, lines = read_nodes(nodes), read_edges(edges)
-    where = context.namespace if namespace is None else context.scrubber.scrub(clean_namespace(namespace)).text
-    speaker, session = clean_origin(origin), optional_name(source, "source")
+def add(context: BankContext, additions: Additions) -> Added:
     now = context.clock()
-    coming = [context.clean(_node(context, draft, where, speaker, session, now))[0] for draft in drafts]
+    coming = [context.clean(_node(context, draft, additions, now))[0] for draft in additions.nodes]
+    # Two names may differ by a secret alone.
+    refuse_twice(additions.nodes, [(node.name,) for node in coming], "id")
 
     def change(writer: Writer) -> Added:
-        unit = _Unit(context, writer, where, speaker, now)
-        kept = unit.put_nodes(drafts, coming)
-        return Added(nodes=kept, edges=unit.put_edges(drafts, kept, lines), counts=dict(unit.counts))
+        unit = _Unit(context, writer, additions, now)
+        kept = unit.put_nodes(coming)
+        return Added(nodes=kept, edges=unit.put_edges(kept), counts=dict(unit.counts))
 
     return context.store.write(context.tenant, change)
 
 
-def _node(context: BankContext, draft: NodeDraft, namespace: str, origin: str, source: str | None, now: float) -> Node:
+def _node(context: BankContext, draft: NodeDraft, additions: Additions, now: float) -> Node:
     node_id = context.ids.new("nod")
     created = now if draft.created_at is None else draft.created_at
     return Node(
         id=node_id,
         tenant=context.tenant,
-        namespace=namespace,
+        namespace=additions.namespace,
         label=draft.label,
         name=draft.name or node_id,
         conv_id=draft.conv_id,
@@ -77,8 +90,8 @@ def _node(context: BankContext, draft: NodeDraft, namespace: str, origin: str, s
         fields=draft.fields,
         start_at=draft.start_at,
         end_at=draft.end_at,
-        origin=origin,
-        source=source,
+        origin=additions.origin,
+        source=additions.source,
         created_at=created,
         updated_at=max(created, draft.updated_at or created),
     )
@@ -87,122 +100,154 @@ def _node(context: BankContext, draft: NodeDraft, namespace: str, origin: str, s
 class _Unit:
     """One transaction that adds to the graph."""
 
-    def __init__(self, context: BankContext, writer: Writer, namespace: str, origin: str, now: float) -> None:
-        self._context, self._writer = context, writer
-        self._namespace, self._origin, self._now = namespace, origin, now
-        self._ends: dict[str, str] = {}
-        """Ids by the names under which edges may refer to them."""
+    def __init__(self, context: BankContext, writer: Writer, additions: Additions, now: float) -> None:
+        self._context, self._writer, self._additions, self._now = context, writer, additions, now
+        self._records: dict[str, Node | Memory] = {}
+        """What edges may join, by the names under which they refer to it."""
         self.counts: Counter[str] = Counter()
 
     # ------------------------------------------------------------ nodes
 
-    def put_nodes(self, drafts: Sequence[NodeDraft], coming: Sequence[Node]) -> tuple[str, ...]:
+    def put_nodes(self, coming: Sequence[Node]) -> tuple[str, ...]:
+        drafts = self._additions.nodes
         named = sorted(node.name for draft, node in zip(drafts, coming, strict=True) if draft.name)
-        where = {"namespace": self._namespace, "name": named}
+        where = {"namespace": self._additions.namespace, "name": named}
         there = {node.name: node for node in self._writer.select(Node, where)} if named else {}
-        kept = []
         for draft, node in zip(drafts, coming, strict=True):
-            kept.append(self._put_node(draft, there.get(node.name), node))
-            self._ends[draft.name or node.id] = kept[-1]
-        return tuple(kept)
+            self._records[draft.name or node.id] = self._put_node(draft, there.get(node.name), node)
+        return tuple(self._records[draft.name or node.id].id for draft, node in zip(drafts, coming, strict=True))
 
-    def _put_node(self, draft: NodeDraft, there: Node | None, node: Node) -> str:
+    def _put_node(self, draft: NodeDraft, there: Node | None, node: Node) -> Node:
         if there is None:
             self._writer.add(node)
             self.counts["nodes added"] += 1
-            return node.id
-        updated = max(there.updated_at, self._now if draft.updated_at is None else draft.updated_at)
+            return node
         after = replace(
             node,
             id=there.id,
             source=node.source or there.source,
-            created_at=there.created_at if draft.created_at is None else draft.created_at,
-            updated_at=updated,
+            created_at=_created_at(there, draft),
+            updated_at=max(there.updated_at, self._now if draft.updated_at is None else draft.updated_at),
             revision=there.revision + 1,
         )
-        if _says_the_same(there, after):
+        if _says_the_same(there, after) and level_of(after.origin) <= level_of(there.origin):
             self.counts["nodes unchanged"] += 1
-            return there.id
-        check_may_revise(there, level_of(there.origin), self._origin)
+            return there
+        check_may_revise(there, level_of(there.origin), after.origin)
         self._writer.revise(after)
         self.counts["nodes revised"] += 1
-        return there.id
+        return after
 
     # ------------------------------------------------------------ edges
 
-    def put_edges(
-        self, drafts: Sequence[NodeDraft], kept: Sequence[str], lines: Sequence[EdgeDraft]
-    ) -> tuple[str, ...]:
-        self._find_ends(drafts, lines)
-        coming = [self._edge(line) for line in lines]
-        for draft, node_id in zip(drafts, kept, strict=True):
-            coming += [self._pointer(draft, node_id, lesson) for lesson in draft.pointers]
+    def put_edges(self, kept: Sequence[str]) -> tuple[str, ...]:
+        drafts = self._additions.nodes
+        pointers = [
+            Pointer(place=f"{draft.place}.reasoning_pointer_ids", node=node_id, lesson=lesson)
+            for draft, node_id in zip(drafts, kept, strict=True)
+            for lesson in draft.pointers
+        ]
+        pointers += self._additions.pointers
+        self._records |= {record.id: record for record in self._records.values()}
+        self._find_ends(pointers)
+        coming = [self._edge(draft) for draft in self._additions.edges]
+        coming += self._pointer_edges(pointers, coming)
         coming = [self._context.clean(edge)[0] for edge in coming]
+        self._check_ends(coming)
         there = self._edges_there(coming)
         return tuple(self._put_edge(there, edge) for edge in coming)
 
-    def _find_ends(self, drafts: Sequence[NodeDraft], lines: Sequence[EdgeDraft]) -> None:
-        wanted = [end for line in lines for end in (line.source, line.target) if end not in self._ends]
-        wanted += [lesson for draft in drafts for lesson in draft.pointers]
-        found = find_records(self._context, self._writer, wanted, self._namespace) if wanted else {}
-        self._ends |= {name: record.id for name, record in found.items() if name not in self._ends}
-        self._lessons = {name: record.id for name, record in found.items() if isinstance(record, Memory)}
+    def _find_ends(self, pointers: Iterable[Pointer]) -> None:
+        named = [end for edge in self._additions.edges for end in (edge.source, edge.target)]
+        named += [end for pointer in pointers for end in (pointer.node, pointer.lesson)]
+        unknown = [end for end in dict.fromkeys(named) if end not in self._records]
+        if unknown:
+            self._records |= find_records(self._context, self._writer, unknown, self._additions.namespace)
 
-    def _edge(self, line: EdgeDraft) -> Edge:
-        for field, end in (("source", line.source), ("target", line.target)):
-            if end not in self._ends:
-                raise InvalidInput(
-                    f"{line.place}.{field}: there is no node or lesson {end!r} in namespace {self._namespace!r}."
-                )
-        source, target = self._ends[line.source], self._ends[line.target]
+    def _found(self, place: str, name: str, kind: type[Node | Memory] | None = None) -> str:
+        found = self._records.get(name)
+        if found is None or (kind is not None and not isinstance(found, kind)):
+            noun = {None: "node or lesson", Node: "node", Memory: "lesson"}[kind]
+            raise InvalidInput(f"{place}: there is no {noun} {name!r} in namespace {self._additions.namespace!r}.")
+        return found.id
+
+    def _edge(self, draft: EdgeDraft) -> Edge:
+        source = self._found(f"{draft.place}.source", draft.source)
+        target = self._found(f"{draft.place}.target", draft.target)
         if source == target:
-            raise InvalidInput(f"{line.place}.target: {line.target} cannot be joined to itself.")
+            raise InvalidInput(f"{draft.place}.target: {draft.target} cannot be joined to itself.")
         return Edge(
             id=self._context.ids.new("edg"),
             tenant=self._context.tenant,
             source_id=source,
             target_id=target,
-            kind=line.kind,
-            text=line.text,
-            weight=line.weight,
-            tags=line.tags,
-            evidence=line.evidence,
-            created_at=self._now if line.created_at is None else line.created_at,
-            name=line.name,
+            kind=draft.kind,
+            text=draft.text,
+            weight=draft.weight,
+            tags=draft.tags,
+            evidence=draft.evidence,
+            created_at=self._now if draft.created_at is None else draft.created_at,
+            name=draft.name,
         )
 
-    def _pointer(self, draft: NodeDraft, node_id: str, lesson: str) -> Edge:
-        if lesson not in self._lessons:
-            raise InvalidInput(
-                f"{draft.place}.reasoning_pointer_ids: there is no lesson {lesson!r} in namespace {self._namespace!r}."
+    def _pointer_edges(self, pointers: Sequence[Pointer], coming: Sequence[Edge]) -> list[Edge]:
+        """A `teaches` edge for each pointer that has none, whatever that one says."""
+        if not pointers:
+            return []
+        wanted = {
+            (self._found(one.place, one.node, Node), self._found(one.place, one.lesson, Memory)): None
+            for one in pointers
+        }
+        where = {"source_id": [node for node, _ in wanted], "kind": EdgeKind.TEACHES.value}
+        joined = {(edge.source_id, edge.target_id) for edge in self._writer.select(Edge, where)}
+        joined |= {(edge.source_id, edge.target_id) for edge in coming if edge.kind is EdgeKind.TEACHES}
+        return [
+            Edge(
+                id=self._context.ids.new("edg"),
+                tenant=self._context.tenant,
+                source_id=node_id,
+                target_id=lesson_id,
+                kind=EdgeKind.TEACHES,
+                text=_TEACHES,
+                weight=CORE,
+                tags=(),
+                evidence="",
+                created_at=self._now,
             )
-        return Edge(
-            id=self._context.ids.new("edg"),
-            tenant=self._context.tenant,
-            source_id=node_id,
-            target_id=self._lessons[lesson],
-            kind=EdgeKind.TEACHES,
-            text=_TEACHES_TEXT,
-            weight=TEACHES_WEIGHT,
-            tags=(),
-            evidence="",
-            created_at=self._now,
-        )
+            for node_id, lesson_id in wanted
+            if (node_id, lesson_id) not in joined
+        ]
+
+    def _check_ends(self, coming: Sequence[Edge]) -> None:
+        """An edge is believed as far as its less believed end, so a stranger's must hang on something of a stranger."""
+        origin = self._additions.origin
+        if level_of(origin) > Trust.UNTRUSTED or not coming:
+            return
+        records = {record.id: record for record in self._records.values()}
+        levels = levels_of(self._writer, [one for one in records.values() if isinstance(one, Memory)])
+        believed = {
+            one.id
+            for one in records.values()
+            if (level_of(one.origin) if isinstance(one, Node) else trust_of(one, levels)) > Trust.UNTRUSTED
+        }
+        for edge in coming:
+            if edge.source_id in believed and edge.target_id in believed:
+                ends = " and ".join(_name_of(records[end]) for end in (edge.source_id, edge.target_id))
+                raise Conflict(f"{origin} may not join {ends}, which are both believed more than it.")
 
     def _edges_there(self, coming: Sequence[Edge]) -> dict[tuple[str, ...], Edge]:
-        """Edges that are here already under the names, or between the ends, of those that come."""
+        """Edges that are here already under the names or ids, or between the ends, of those that come."""
         found: list[Edge] = []
-        if names := sorted({edge.name for edge in coming if edge.name}):
+        names = sorted({edge.name for edge in coming if edge.name})
+        if names:
             found += self._in_namespace(self._writer.select(Edge, {"name": names}))
-        unnamed = [edge for edge in coming if not edge.name]
-        if unnamed:
-            where = {
-                "source_id": sorted({edge.source_id for edge in unnamed}),
-                "target_id": sorted({edge.target_id for edge in unnamed}),
-                "name": "",
-            }
-            found += self._writer.select(Edge, where)
-        return {_identity(edge): edge for edge in found}
+        own_ids = [name for name in names if is_own(name)]
+        unnamed = self._writer.get(Edge, own_ids) if own_ids else {}
+        ends = [(edge.source_id, edge.target_id) for edge in coming if not edge.name]
+        if ends:
+            where = {"source_id": [source for source, _ in ends], "target_id": [target for _, target in ends]}
+            found += self._writer.select(Edge, {**where, "name": ""})
+        return {_identity(edge): edge for edge in found} | {(name,): edge for name, edge in unnamed.items()}
 
     def _in_namespace(self, edges: Sequence[Edge]) -> list[Edge]:
         """Names of edges belong to the namespace of what they come from."""
@@ -213,16 +258,16 @@ class _Unit:
             *self._writer.get(Node, ends).values(),
             *self._writer.get(Memory, ends).values(),
         ]
-        own = {record.id for record in sources if record.namespace == self._namespace}
+        own = {record.id for record in sources if record.namespace == self._additions.namespace}
         return [edge for edge in edges if edge.source_id in own]
 
-    def _put_edge(self, there: dict[tuple[str, ...], Edge], edge: Edge) -> str:
+    def _put_edge(self, there: Mapping[tuple[str, ...], Edge], edge: Edge) -> str:
         before = there.get(_identity(edge))
         if before is None:
             self._writer.add(edge)
             self.counts["edges added"] += 1
             return edge.id
-        after = replace(edge, id=before.id, created_at=before.created_at, revision=before.revision)
+        after = replace(edge, id=before.id, name=before.name, created_at=before.created_at, revision=before.revision)
         if after == before:
             self.counts["edges unchanged"] += 1
             return before.id
@@ -235,5 +280,17 @@ def _identity(edge: Edge) -> tuple[str, ...]:
     return (edge.name,) if edge.name else (edge.source_id, edge.target_id, edge.kind.value)
 
 
+def _created_at(there: Node, draft: NodeDraft) -> float:
+    """When it was made: as it is said to be, unless that is the kept moment as ISO writes it."""
+    if draft.created_at is None or abs(draft.created_at - there.created_at) < _ISO_S:
+        return there.created_at
+    return draft.created_at
+
+
+def _name_of(record: Node | Memory) -> str:
+    return record.name if isinstance(record, Node) else record.key or record.id
+
+
 def _says_the_same(there: Node, after: Node) -> bool:
-    return replace(after, revision=there.revision, updated_at=there.updated_at, origin=there.origin) == there
+    same = replace(after, revision=there.revision, updated_at=there.updated_at, origin=there.origin)
+    return same == there

@@ -35,6 +35,14 @@ def nodes_of(context: BankContext, reader: Reader, conv_id: str, namespace: str 
     return reader.select(Node, where)
 
 
+def tally(context: BankContext, namespace: str | None = None) -> dict[str, int]:
+    """How many nodes each conversation of a namespace has."""
+    where = {} if namespace == EVERY_NAMESPACE else {"namespace": namespace or context.namespace}
+    with context.read_for_output() as reader:
+        counts = reader.tally(Node, "conv_id", where)
+    return {str(conv_id): count for conv_id, count in sorted(counts.items())}
+
+
 def erase(context: BankContext, conv_id: str, namespace: str | None = None) -> int:
     def change(writer: Writer) -> int:
         nodes = nodes_of(context, writer, conv_id, namespace)

@@ -3,13 +3,14 @@
     node   id label conv_id text tags ingestion_time update_time embedding_id reasoning_pointer_ids + those of its label
     edge   id source target text weight tags created_time kind evidence
 
-An `embedding_id` is taken and not kept: vectors are a view of the text and found by the id of the node.
+An `embedding_id` is taken and not kept: vectors are a view of the text and found by the id of the node. Neither is the
+`band` of an edge, which follows from its weight.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from reasoningbank.core.drafts import (
     MAX_CONTENT_CHARS,
@@ -35,7 +36,14 @@ _COMMON = frozenset(
 )  # fmt: skip
 _SOURCE = ("source", "source_id", "from")
 _TARGET = ("target", "target_id", "to")
-_OF_AN_EDGE = frozenset({"id", "text", "weight", "tags", "created_time", "kind", "evidence", *_SOURCE, *_TARGET})
+_OF_AN_EDGE = frozenset(
+    {"id", "text", "weight", "tags", "band", "created_time", "kind", "evidence", *_SOURCE, *_TARGET}
+)
+
+
+class Placed(Protocol):
+    @property
+    def place(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,17 +52,17 @@ class NodeDraft:
     """Where it stands in what was handed over, such as nodes[3]."""
     name: str
     """"": it is named by the id that it gets."""
-    label: NodeLabel
     conv_id: str
+    label: NodeLabel
+    fields: Mapping[str, Any]
     text: str
     tags: tuple[str, ...]
-    fields: Mapping[str, Any]
+    pointers: tuple[str, ...]
+    """The lessons that it taught."""
     start_at: float | None
     end_at: float | None
     created_at: float | None
     updated_at: float | None
-    pointers: tuple[str, ...]
-    """The lessons that it taught."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,20 +80,20 @@ class EdgeDraft:
 
 
 def read_nodes(given: object) -> list[NodeDraft]:
-    drafts = [_node(place, values) for place, values in _entries("nodes", given)]
-    _refuse_twice(drafts, [(draft.name,) for draft in drafts], "id")
+    drafts = [_node(place, values) for place, values in read_entries("nodes", given)]
+    refuse_twice(drafts, [(draft.name,) for draft in drafts], "id")
     return drafts
 
 
 def read_edges(given: object) -> list[EdgeDraft]:
-    drafts = [_edge(place, values) for place, values in _entries("edges", given)]
-    _refuse_twice(drafts, [(draft.name,) for draft in drafts], "id")
+    drafts = [_edge(place, values) for place, values in read_entries("edges", given)]
+    refuse_twice(drafts, [(draft.name,) for draft in drafts], "id")
     unnamed = [draft for draft in drafts if not draft.name]
-    _refuse_twice(unnamed, [(draft.source, draft.target, draft.kind.value) for draft in unnamed], "source and target")
+    refuse_twice(unnamed, [(draft.source, draft.target, draft.kind.value) for draft in unnamed], "source and target")
     return drafts
 
 
-def _entries(noun: str, given: object) -> list[tuple[str, Mapping[str, Any]]]:
+def read_entries(noun: str, given: object) -> list[tuple[str, Mapping[str, Any]]]:
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise InvalidInput(f"{noun} must be a list of objects.")
     found = []
@@ -97,7 +105,7 @@ def _entries(noun: str, given: object) -> list[tuple[str, Mapping[str, Any]]]:
     return found
 
 
-def _refuse_twice(drafts: Sequence[NodeDraft | EdgeDraft], names: Sequence[tuple[str, ...]], field: str) -> None:
+def refuse_twice(drafts: Sequence[Placed], names: Sequence[tuple[str, ...]], field: str) -> None:
     seen: dict[tuple[str, ...], str] = {}
     for draft, name in zip(drafts, names, strict=True):
         if name == ("",):
@@ -116,15 +124,15 @@ def _node(place: str, values: Mapping[str, Any]) -> NodeDraft:
             place=place,
             name=_name(values),
             label=label,
-            conv_id=clean_name(_given(values, "conv_id"), "conv_id"),
-            text=required_text(_given(values, "text"), "text", MAX_CONTENT_CHARS),
-            tags=_tags(values),
+            conv_id=clean_name(required(values, "conv_id"), "conv_id"),
+            text=required_text(required(values, "text"), "text", MAX_CONTENT_CHARS),
+            tags=read_tags(values),
             fields=fields,
             start_at=start_at,
             end_at=end_at,
             created_at=_time(values, "ingestion_time"),
             updated_at=_time(values, "update_time"),
-            pointers=_pointers(values.get("reasoning_pointer_ids")),
+            pointers=read_names(values.get("reasoning_pointer_ids"), "reasoning_pointer_ids"),
         )
     except InvalidInput as error:
         raise InvalidInput(f"{place}.{error}") from None
@@ -139,9 +147,9 @@ def _edge(place: str, values: Mapping[str, Any]) -> EdgeDraft:
             source=source,
             target=target,
             kind=one_of(EdgeKind, values.get("kind", EdgeKind.RELATES), "kind"),
-            text=required_text(_given(values, "text"), "text", MAX_DESCRIPTION_CHARS),
-            weight=clean_fraction(_given(values, "weight"), "weight"),
-            tags=_tags(values),
+            text=required_text(required(values, "text"), "text", MAX_DESCRIPTION_CHARS),
+            weight=clean_fraction(required(values, "weight"), "weight"),
+            tags=read_tags(values),
             evidence=clean_text(values.get("evidence", ""), "evidence", MAX_DESCRIPTION_CHARS),
             created_at=_time(values, "created_time"),
         )
@@ -149,7 +157,7 @@ def _edge(place: str, values: Mapping[str, Any]) -> EdgeDraft:
         raise InvalidInput(f"{place}.{error}") from None
 
 
-def _given(values: Mapping[str, Any], name: str) -> Any:
+def required(values: Mapping[str, Any], name: str) -> Any:
     if values.get(name) is None:
         raise InvalidInput(f"{name} is missing.")
     return values[name]
@@ -177,7 +185,7 @@ def _checked_label(value: object) -> NodeLabel:
     return one_of(NodeLabel, value, "label")
 
 
-def _tags(values: Mapping[str, Any]) -> tuple[str, ...]:
+def read_tags(values: Mapping[str, Any]) -> tuple[str, ...]:
     given = values.get("tags")
     return () if given is None else clean_tags(given)
 
@@ -203,11 +211,11 @@ def _end(values: Mapping[str, Any], names: tuple[str, ...]) -> str:
     return clean_name(values[given[0]], given[0])
 
 
-def _pointers(given: object) -> tuple[str, ...]:
+def read_names(given: object, name: str) -> tuple[str, ...]:
+    """Ids of what something points at; that of a lesson may be a number (INT64) where it comes from."""
     if given is None:
         return ()
     if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
-        raise InvalidInput("reasoning_pointer_ids must be a list of ids of lessons.")
-    # An id of a lesson may be a number (INT64) where it comes from.
+        raise InvalidInput(f"{name} must be a list of ids.")
     said = [str(one) if isinstance(one, int) and not isinstance(one, bool) else one for one in given]
-    return tuple(dict.fromkeys(clean_name(one, "reasoning_pointer_ids") for one in said))
+    return tuple(dict.fromkeys(clean_name(one, name) for one in said))

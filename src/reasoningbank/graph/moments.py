@@ -16,7 +16,7 @@ _LAST_S = 0.001
 """How long before midnight a day is over."""
 
 
-class Moment(NamedTuple):
+class Instant(NamedTuple):
     """A date or a time as it is kept, with its first and its last second."""
 
     text: str
@@ -24,7 +24,7 @@ class Moment(NamedTuple):
     last: float
 
 
-def parse_moment(value: object, name: str) -> Moment:
+def parse_moment(value: object, name: str) -> Instant:
     """From ISO 8601 (`2025-07-01`, `2025-07-01T09:30:00Z`), from a date or datetime of Python, or from seconds."""
     if isinstance(value, str):
         value = _parse_iso(value.strip(), name)
@@ -32,9 +32,9 @@ def parse_moment(value: object, name: str) -> Moment:
         return _moment_of(value, name)
     if isinstance(value, date):
         midnight = datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
-        return Moment(value.isoformat(), midnight, midnight + _DAY_S - _LAST_S)
+        return Instant(value.isoformat(), midnight, midnight + _DAY_S - _LAST_S)
     seconds = _seconds(value, name)
-    return Moment(iso_time(seconds), seconds, seconds)
+    return Instant(iso_time(seconds), seconds, seconds)
 
 
 def _parse_iso(text: str, name: str) -> date:
@@ -46,12 +46,12 @@ def _parse_iso(text: str, name: str) -> date:
         ) from None
 
 
-def _moment_of(given: datetime, name: str) -> Moment:
+def _moment_of(given: datetime, name: str) -> Instant:
     try:
         seconds = (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()
     except (OverflowError, ValueError):
         raise InvalidInput(f"{name}: {given.isoformat()} cannot be told in UTC.") from None
-    return Moment(iso_time(seconds), seconds, seconds)
+    return Instant(iso_time(seconds), seconds, seconds)
 
 
 def _seconds(value: object, name: str) -> float:

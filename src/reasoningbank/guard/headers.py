@@ -121,7 +121,8 @@ def _signatures(text: str, _: str, position: int) -> Span | None:
 
 
 _COMMAND_PASSWORD = pattern(
-    r"(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|mysql\w{0,20}+\b[^\n|;]{0,120}?[ \t]-p"
+    r"(?:sshpass[ \t]{1,4}-p[ \t]{0,4}"
+    r"|(?:mysql|mariadb)[\w-]{0,20}+(?P<before>[ \t][^\n|;]{0,120}?|)[ \t](?:-p(?!rint|rune\b|ath\b|erm\b)|--password=)"
     r"|docker login\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
     r"|redis-cli\b[^\n|;]{0,120}?[ \t]-a[ \t]{1,4}"
     r"|mongo(?:sh|dump|restore|import|export)?\b[^\n|;]{0,120}?[ \t]-p[ \t]{1,4}"
@@ -134,16 +135,35 @@ _COMMAND_PASSWORD = pattern(
 )
 
 
+_OPTIONS = pattern(
+    r"(?:[ \t]{1,4}-[^\s]{1,80}(?:[ \t]{1,4}(?:\"[^\"]{0,120}\"|'[^']{0,120}'|[^\s-][^\s]{0,80}))?){0,12}"
+)
+_WORD_AND_NUMBER = pattern(r"(?!x+\d|your|my|example|sample|dummy)[a-z]{3,16}\d{1,6}[!.]?", re.IGNORECASE)
+
+
 def _command_password(text: str, lowered: str, position: int) -> Span | None:
     if lowered[position] in "mdr" and lowered.find(" -", position, position + 180) < 0:
         return None
     found = _COMMAND_PASSWORD.match(text, position)
-    if found is None or found["value"].startswith("[SECRET:") or stands_for_another(found["value"]):
+    if found is None or found["value"].startswith("[SECRET:"):
+        return None
+    # `secret123` may stand for another in a manual; who types it to a client logs in with it.
+    if stands_for_another(found["value"]) and _WORD_AND_NUMBER.fullmatch(found["value"]) is None:
+        return None
+    if found["before"] is not None and not _is_run(text, position, found["before"], found["value"]):
         return None
     if found["value"].strip(".,;:").isalpha() and (lowered[position] == "e" or text.startswith("identified", position)):
         # A sentence: a library identified by 'name', enable password input.
         return None
     return Span(found.start("value"), found.end("value"), "password")
+
+
+def _is_run(text: str, position: int, before: str, value: str) -> bool:
+    """Whether a client is run here, and not merely named among the operands of another command."""
+    ahead = text[max(0, position - 5) : position]
+    if ahead and (ahead[-1].isalnum() or ahead[-1] in "_.-" or (ahead[-1] == "/" and not ahead.endswith("bin/"))):
+        return False
+    return not value.isalpha() or _OPTIONS.fullmatch(before) is not None
 
 
 _HANDED_OVER = pattern(
@@ -183,6 +203,7 @@ _SEARCHES = (
     ("login(", _handed_over, 1),
     ("directoryentry(", _handed_over, 1),
     ("mysql", _command_password, 1),
+    ("mariadb", _command_password, 1),
     ("docker login", _command_password, 1),
     ("redis-cli", _command_password, 1),
     ("mongo", _command_password, 1),

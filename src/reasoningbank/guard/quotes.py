@@ -60,7 +60,7 @@ def quote(said: str, own: str = "", limit_chars: int = LONGEST_QUOTE_CHARS) -> s
     line = as_one_line(said)
     if not is_report(line, own):
         return ""
-    return f"{OPENING}{_clip(_ADDRESS.sub(ADDRESS, line).translate(_MARKS), limit_chars - 2)}{CLOSING}"
+    return f"{OPENING}{clip(_ADDRESS.sub(ADDRESS, line).translate(_MARKS), limit_chars - 2)}{CLOSING}"
 
 
 def as_one_line(text: str) -> str:
@@ -117,7 +117,8 @@ def _parts(text: str) -> list[str]:
     return _PARTS.findall(_HUMP.sub(" ", text))
 
 
-def _clip(text: str, limit_chars: int) -> str:
+def clip(text: str, limit_chars: int) -> str:
+    """At a word, with a mark where something is missing."""
     if len(text) <= limit_chars:
         return text
     cut = text[: limit_chars - 1]

@@ -91,6 +91,7 @@ class Scrubber:
         return (
             ("key" in lowered or "token" in lowered or "secret" in lowered or "pass" in lowered or "auth" in lowered)
             or ("pw" in lowered or "cred" in lowered or "cookie" in lowered or "mysql" in lowered or "psk" in lowered)
+            or ("mariadb" in lowered)
             or ("bearer" in lowered or "basic" in lowered or "identified by" in lowered)
             or ("-" in lowered and ("-u " in lowered or "-p " in lowered or "-a " in lowered or "--user" in lowered))
             or (":" in lowered and ("://" in lowered or ":5432:" in lowered))

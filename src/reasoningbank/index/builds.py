@@ -71,12 +71,12 @@ class EmbeddedBuilds:
             # A view, damaged or of an older build: folded again from the records.
             return EmbeddedIndex.renew(place, identity, facet)
 
-    def open_tasks(self, name: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> EmbeddedIndex:
+    def open_beside(self, name: str, of: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> EmbeddedIndex:
         from reasoningbank.index.embedded import EmbeddedIndex
 
         place = self._place(name)
         read_only = self._may_only_be_read(place)
-        place = place.with_name(f"{name}-tasks")
+        place = place.with_name(f"{name}-{of}")
         if anew and not read_only:
             return EmbeddedIndex.renew(place, identity, facet)
         return EmbeddedIndex.open(place, identity, facet, read_only=read_only)

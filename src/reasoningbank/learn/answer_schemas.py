@@ -5,6 +5,7 @@ In the strict form that they take: every property is required and no other is al
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from reasoningbank.core.learning import (
@@ -46,3 +47,13 @@ def lessons_schema(outcome: VerdictOutcome, most: int) -> dict[str, Any]:
         outcome={"type": "string", "enum": both if outcome is VerdictOutcome.UNKNOWN else [outcome.value]},
     )
     return _object(memories={"type": "array", "items": lesson, "maxItems": most})
+
+
+def graph_schema(labels: Sequence[str], special_fields: Sequence[str]) -> dict[str, Any]:
+    """For the nodes and edges that a model finds in a conversation."""
+    several = ("analysis_types", "metrics", "relevant_parts")
+    words = {"type": "array", "items": _text()}
+    fields = {name: words if name in several else _text() for name in special_fields}
+    node = _object(id=_text(), label={"type": "string", "enum": list(labels)}, quote=_text(), tags=words, **fields)
+    edge = _object(source=_text(), target=_text(), text=_text(), weight={"type": "number"}, tags=words)
+    return _object(nodes={"type": "array", "items": node}, edges={"type": "array", "items": edge})

@@ -25,11 +25,11 @@ from reasoningbank.core.learning import (
     VerdictOutcome,
 )
 from reasoningbank.core.types import Memory, Outcome
+from reasoningbank.learn.offline.failure_kind import is_failure
 from reasoningbank.learn.offline.flow import values_in
 from reasoningbank.learn.offline.general import general_call, general_task, impersonal
 from reasoningbank.learn.offline.spelling import plain_steps
 from reasoningbank.learn.offline.words import called_tool, clip_line, digest
-from reasoningbank.learn.rules import is_failure
 from reasoningbank.ports import Distiller, Explains, Reader
 
 _FOR = "For a task like: "
@@ -59,7 +59,7 @@ class Contrasting:
         others = self._distiller.contrast(episodes)
         return [*([lesson] if lesson else []), *others][:MOST_CONTRAST_LESSONS]
 
-    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson | None:
         return self._distiller.settle(reader, namespace, lesson)
 
     def merge(self, known: Memory, lesson: Lesson) -> Lesson | None:

@@ -158,10 +158,14 @@ def _metadata(episode: Episode) -> dict[str, Any]:
     return metadata
 
 
-def _fitting(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def _fitting(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """What was said, cut to what the metadata of a session may hold; the user's words before the agent's."""
-    said = [
-        {"role": str(m.get("role", "")), "content": _middle_cut(str(m["content"]), LONGEST_MESSAGE_CHARS)}
+    said: list[dict[str, Any]] = [
+        {
+            "role": str(m.get("role", "")),
+            "content": _middle_cut(str(m["content"]), LONGEST_MESSAGE_CHARS),
+            **({"steps": m["steps"]} if isinstance(m.get("steps"), int) else {}),
+        }
         for m in messages
         if isinstance(m.get("content"), str)
     ]

@@ -14,6 +14,7 @@ from reasoningbank.core.learning import Episode, JudgedBy, Message, Verdict, Ver
 from reasoningbank.learn import rules
 from reasoningbank.learn.answer_schemas import VERDICT_SCHEMA
 from reasoningbank.learn.answer_verdict import SaidVerdict, verdict_in
+from reasoningbank.learn.environment_words import proof_in
 from reasoningbank.learn.episodes import LONGEST_REASON_CHARS, kept_verdict
 from reasoningbank.learn.prompting import prompt
 from reasoningbank.learn.traces import TRACE_TOKENS, cut_middle, fence, trace_of
@@ -43,12 +44,8 @@ class EnvironmentJudge:
             return kept
         if episode.outcome in (VerdictOutcome.SUCCESS, VerdictOutcome.FAILURE):
             return _environment(good=episode.outcome == VerdictOutcome.SUCCESS, reason="The session was ended as this.")
-        return (
-            rules.tests_in(episode.steps)
-            or rules.said_by_environment(episode.steps)
-            or Verdict(
-                outcome=VerdictOutcome.UNKNOWN, reason="The environment said nothing.", source=JudgedBy.ENVIRONMENT
-            )
+        return proof_in(episode) or Verdict(
+            outcome=VerdictOutcome.UNKNOWN, reason="The environment said nothing.", source=JudgedBy.ENVIRONMENT
         )
 
 

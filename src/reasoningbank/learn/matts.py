@@ -21,8 +21,8 @@ from reasoningbank.learn.agent_runner import Agent, Called, call_all
 from reasoningbank.learn.judge import EnvironmentJudge, Judges, RulesJudge
 from reasoningbank.learn.llm_distiller import contrast_request
 from reasoningbank.learn.loop import ADVICE_TOKENS, Begun, Finished, Teachable, begin, fail, finish
+from reasoningbank.learn.offline.failure_kind import is_failure
 from reasoningbank.learn.prompting import prompt
-from reasoningbank.learn.rules import is_failure
 from reasoningbank.ports import LLM
 
 MOST_RUNS = 32

@@ -58,7 +58,7 @@ def gather_candidates(halves: Halves, probe: Probe, follower: Follower) -> Candi
     found = dict.fromkeys((*near, *by_words, *probe.also, *by_name, *by_text))
     # The halves may be a moment behind the records, and these are what is shown.
     rows = {i: memory for i, memory in follower.rows(list(found)).items() if is_allowed(memory, where)}
-    beside = turns_beside(follower.store, rows, where) if follower.kind == "memory" else {}
+    beside = turns_beside(follower.store, rows, where) if "memory" in follower.kinds else {}
     rows |= {turn.id: turn for pair in beside.values() for turn in pair if turn is not None}
     ids, memories = list(rows), list(rows.values())
     words = HeldWords(memories)

@@ -9,28 +9,22 @@ of the same feed; a bank without sessions opens none.
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from reasoningbank.core.confidence import ConfidencePolicy
-from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch, StoreError
-from reasoningbank.core.frozen import dataclass, replace
+from reasoningbank.core.frozen import replace
 from reasoningbank.core.learning import OF_A_SESSION, SOLVED
 from reasoningbank.core.task_confidence import Evidenced, TaskEvidence, gather
 from reasoningbank.core.task_kind import form_kind
-from reasoningbank.core.types import Change, Memory, Outcome, Scope, SignalKind, State, Trajectory
-from reasoningbank.ports import Candidates, Embedder, Filter, Index, Probe, Reader, Store
-from reasoningbank.recall.candidates import find_candidates
-from reasoningbank.recall.current import Current
-from reasoningbank.recall.index_follower import Follower, GiveWay
-from reasoningbank.recall.index_progress import Progress
+from reasoningbank.core.types import Memory, Outcome, Scope, SignalKind, State, Trajectory
+from reasoningbank.ports import Filter, Probe, Reader, Store
+from reasoningbank.recall.index_follower import Follower
 from reasoningbank.recall.known_empty import Absence
-from reasoningbank.recall.mending import mend
 from reasoningbank.recall.query import Query
 from reasoningbank.recall.relevance import Column, calibration_for, likeness_of
+from reasoningbank.recall.side_index import SideIndex, make_row
 
 TASKS_WEIGHED = 64
 """Near tasks whose evidence counts: enough that those of late are among them."""
@@ -43,50 +37,27 @@ SAME_FORM = 0.5
 """How alike two tasks of one form are at least."""
 MANY_TASKS = 1000
 LEAST_SHARE = 0.2
-CATCH_UP_BUDGET_S = 1.0
-MEND_WAIT_S = 0.25
 LONGEST_TASK_CHARS = 4_000
 WHOLE_SIGNAL = 0.5
 """The weight from which evidence ties a memory to a task as firmly as having been learned in it."""
 
 
-class OpenTasks(Protocol):
-    def __call__(self, *, anew: bool) -> Index: ...
-
-
 class TaskFollower(Follower):
     """Keeps the index of tasks in step: a session that has ended is a row whose words are its task."""
 
-    kind = "trajectory"
+    kinds = frozenset({"trajectory"})
     facet = "content"
+    weighs_evidence = False
 
     @staticmethod
     def rows_of(store: Store, ids: Sequence[str]) -> dict[str, Memory]:
         return {i: _as_row(t) for i, t in store.unscoped(Trajectory, ids).items() if t.ended_at is not None}
 
-    def _sorted_out(self, changes: Sequence[Change]) -> tuple[list[str], list[str], list[str], list[str]]:
-        added, revised, erased, _ = super()._sorted_out(changes)
-        return added, revised, erased, []
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedTasks:
-    index: Index
-    follower: TaskFollower
-    current: Current
-
 
 class Experience:
-    def __init__(
-        self, store: Store, open_tasks: OpenTasks, embedder: Callable[[], Embedder], policy: ConfidencePolicy
-    ) -> None:
-        self._store = store
-        self._open_tasks = open_tasks
-        self._embedder = embedder
-        self._policy = policy
-        self._lock = threading.Lock()
-        self._opened: OpenedTasks | None = None
-        self._anew = False
+    def __init__(self, tasks: SideIndex) -> None:
+        self.tasks = tasks
+        self._store = tasks.store
         self._no_task = Absence()
 
     def similar_tasks(self, query: Query, probe: Probe, now: float, as_of: int | None) -> SimilarTasks:
@@ -96,7 +67,7 @@ class Experience:
         """
         where = probe.where
         if Scope.PROJECT not in where.scopes or self._no_task.holds(
-            where.tenant, as_of, lambda: self._any(where.tenant)
+            where.tenant, as_of, lambda: self.tasks.has_any(where.tenant)
         ):
             return NO_SIMILAR_TASKS
         near = self._near(query, probe)
@@ -109,43 +80,14 @@ class Experience:
             heard = _nearest_tasks_with_lessons(reader, near[:TASKS_ASKED], evidence, solutions)
         return SimilarTasks(add_votes(votes_of_tasks(heard)), gather(evidence, dict(near), now), solutions)
 
-    def catch_up(
-        self, tenant: str, *, budget_s: float, wait_s: float, progress: Progress | None, give_way: GiveWay | None
-    ) -> bool:
-        """Bring the index of tasks up to date, where there are tasks; True when nothing is owed then."""
-        if self._opened is None and not self._any(tenant):
-            return True
-        for _ in range(2):
-            try:
-                return self._open().follower.catch_up(
-                    budget_s=budget_s, wait_s=wait_s, progress=progress, give_way=give_way
-                )
-            except (BankUnavailable, BankDamaged, EmbedderMismatch) as error:
-                self._let_go(error)
-        # Searches do without it: nothing is gained by trying for ever.
-        return True
-
-    def close(self) -> None:
-        with self._lock:
-            if self._opened is not None:
-                self._opened.index.close()
-                self._opened = None
-
-    def _any(self, tenant: str) -> bool:
-        with self._store.read(tenant) as reader:
-            return bool(reader.select(Trajectory, {}, limit=1))
-
     def _near(self, query: Query, probe: Probe) -> list[tuple[str, float]]:
         """Past tasks and how alike they are, the nearest first."""
         where = Filter(tenant=probe.where.tenant, namespace=probe.where.namespace)
-        try:
-            found = self._find(replace(probe, where=where, depth=TASKS_WEIGHED), query.catch_up_s)
-        except (BankUnavailable, BankDamaged, EmbedderMismatch) as error:
-            # Not built yet on a bank that may only be read, removed by a reindex, damaged, or of an older build. It is
-            # a view: this answer does without it, and the next search opens it again, anew in the latter two cases.
-            self._let_go(error)
+        looked = self.tasks.find(replace(probe, where=where, depth=TASKS_WEIGHED), query.catch_up_s)
+        if looked is None:
             return []
-        calibration = calibration_for(self._embedder().identity.name)
+        found = looked.candidates
+        calibration = calibration_for(self.tasks.embedder().identity.name)
         likeness = likeness_of(found, calibration)
         least = least_likeness(found.considered)
         order = np.argsort(-likeness, kind="stable").tolist()
@@ -156,39 +98,9 @@ class Experience:
             if likeness[row] >= least and found.ids[row] not in excluded
         ]
 
-    def _find(self, probe: Probe, budget_s: float | None) -> Candidates:
-        opened = self._open()
-        view = opened.current.view(CATCH_UP_BUDGET_S if budget_s is None else budget_s)
-        return find_candidates(view.index, probe, opened.follower)
 
-    def _open(self) -> OpenedTasks:
-        with self._lock:
-            if self._opened is None:
-                self._opened = self._fresh(anew=self._anew)
-                self._anew = False
-            return self._opened
-
-    def _let_go(self, error: Exception) -> None:
-        """Open the index again the next time. One that was there is mended, or built anew where it cannot be."""
-        with self._lock:
-            opened, self._opened = self._opened, None
-        if isinstance(error, BankUnavailable):
-            return
-        try:
-            self._anew = opened is None or not mend(opened.follower, MEND_WAIT_S)
-        except (StoreError, OSError):
-            self._anew = True
-
-    def mend(self, tenant: str) -> bool:
-        """Build again what of the index differs from the records, where there are tasks; whether something did."""
-        if self._opened is None and not self._any(tenant):
-            return False
-        return mend(self._open().follower, MEND_WAIT_S, thorough=True)
-
-    def _fresh(self, *, anew: bool) -> OpenedTasks:
-        index = self._open_tasks(anew=anew)
-        follower = TaskFollower(self._store, index, self._embedder, self._policy)
-        return OpenedTasks(index, follower, Current(follower))
+def has_tasks(reader: Reader) -> bool:
+    return bool(reader.select(Trajectory, {}, limit=1))
 
 
 def _circle(probe: Probe) -> tuple[str | None, str]:
@@ -318,28 +230,12 @@ def with_experience(relevance: Column, ids: Sequence[str], votes: Mapping[str, f
 
 
 def _as_row(trajectory: Trajectory) -> Memory:
-    task = trajectory.task[:LONGEST_TASK_CHARS]
-    return Memory(
-        id=trajectory.id,
-        tenant=trajectory.tenant,
-        namespace=trajectory.namespace,
-        scope=Scope.PROJECT,
-        title="",
-        description="",
-        content=task,
+    return make_row(
+        trajectory.id,
+        trajectory.tenant,
+        trajectory.namespace,
+        trajectory.task[:LONGEST_TASK_CHARS],
+        trajectory.started_at,
         outcome=Outcome.FAILURE if trajectory.outcome == "failure" else Outcome.SUCCESS,
-        key=None,
-        tags=(),
         agent=trajectory.agent,
-        task_type=None,
-        cognitive_pattern=None,
-        origin="agent",
-        parents=(),
-        source=None,
-        metadata={},
-        initial_confidence=0.5,
-        created_at=trajectory.started_at,
-        updated_at=trajectory.ended_at or trajectory.started_at,
-        revision=1,
-        state=State.ACTIVE,
     )

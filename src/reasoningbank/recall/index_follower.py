@@ -61,8 +61,10 @@ class FollowerPosition:
 
 
 class Follower:
-    kind = "memory"
-    """The kind of record that the index is of."""
+    kinds = frozenset({"memory"})
+    """The kinds of records that the index is of."""
+    weighs_evidence = True
+    """Whether signals say something about its rows."""
     facet = "text"
     """What a vector is made from, as the records call it that keep some: all that a memory says."""
 
@@ -238,7 +240,7 @@ class Follower:
 
     def take_as_they_are(self, changes: Sequence[Change]) -> None:
         """Apply what changed out of turn; when its turn comes, it changes nothing any more."""
-        if ids := list(dict.fromkeys(change.id for change in changes if change.kind == self.kind)):
+        if ids := list(dict.fromkeys(change.id for change in changes if change.kind in self.kinds)):
             self.index.apply(self.as_they_are(ids))
 
     def as_they_are(self, ids: Sequence[str]) -> IndexBatch:
@@ -259,9 +261,9 @@ class Follower:
         erased: dict[str, None] = {}
         signals: list[str] = []
         for change in changes:
-            if change.kind == "signal" and change.op is Op.ADD:
+            if change.kind == "signal" and change.op is Op.ADD and self.weighs_evidence:
                 signals.append(change.id)
-            elif change.kind != self.kind:
+            elif change.kind not in self.kinds:
                 continue
             elif change.op is Op.ADD:
                 added[change.id] = None

@@ -106,7 +106,7 @@ def ids_as_of(follower: Follower, applied: int) -> list[str]:
     after = 0
     while after < applied and (changes := follower.store.changes(after, CHANGES_PER_PAGE)):
         for change in changes:
-            if change.kind != follower.kind or change.seq > applied:
+            if change.kind not in follower.kinds or change.seq > applied:
                 continue
             if change.op is Op.REMOVE:
                 there.pop(change.id, None)
@@ -120,7 +120,7 @@ def _changed_since(follower: Follower, applied: int) -> set[str]:
     changed: set[str] = set()
     after = applied
     while changes := follower.store.changes(after, CHANGES_PER_PAGE):
-        changed.update(change.id for change in changes if change.kind == follower.kind)
+        changed.update(change.id for change in changes if change.kind in follower.kinds)
         signals = [change.id for change in changes if change.kind == "signal"]
         changed.update(signal.memory_id for signal in follower.store.unscoped(Signal, signals).values())
         after = changes[-1].seq

@@ -24,12 +24,14 @@ from reasoningbank.recall.query import Recalled, without_orphans
 _WORD = re.compile(r"\w+")
 H = TypeVar("H", bound=Remembered)
 
-HEADING = "Lessons from earlier work. Reference, not rule: use what fits, ignore the rest."
+HEADING = "Lessons from earlier work: reference, not rule."
+EARLIER_HEADINGS = ("Lessons from earlier work. Reference, not rule: use what fits, ignore the rest.",)
+"""As it stood in prompts of other versions, whose transcripts are still read."""
 LEADING_ODDS = 0.15
 """Of the odds of the best: what is less likely than that to be of use is left out. More is worse in a prompt."""
 LEAST_ALIKE_TASK = 0.6
 """From here on the way in which another task was solved is worth its room."""
-LEAST_ALIKE_BESIDE_FACTS = 0.95
+LEAST_ALIKE_BESIDE_FACTS = 0.985
 """Where facts are known that serve any task there, only the way of the same task, or a twin of it, is."""
 SHARED_WITH_FAILURE = 0.5
 """Of the words in which a failure is known again, that a question about it has."""

@@ -34,6 +34,7 @@ from reasoningbank.recall.holdout import divide, on_trial
 from reasoningbank.recall.index_follower import Follower, GiveWay
 from reasoningbank.recall.index_progress import Progress
 from reasoningbank.recall.known_empty import Absence
+from reasoningbank.recall.lesson_facets import LessonFacets
 from reasoningbank.recall.links import Bonds, name_links
 from reasoningbank.recall.match import Match, items_of, match_candidates, passing
 from reasoningbank.recall.mending import mend
@@ -53,6 +54,7 @@ from reasoningbank.recall.query import (
 from reasoningbank.recall.quota import Quota
 from reasoningbank.recall.reach import KnownTeams, is_allowed
 from reasoningbank.recall.relevance import calibration_for, floor_among, passes_floor
+from reasoningbank.recall.side_index import SideFound, SideIndex
 from reasoningbank.recall.solutions import has_solutions, solutions_only, with_way, without_solutions
 
 if TYPE_CHECKING:
@@ -95,6 +97,7 @@ class Searcher:
         clock: Callable[[], float],
         experience: Experience | None = None,
         settings: SearchSettings = DEFAULTS.search,
+        graph: SideIndex | None = None,
     ) -> None:
         self.follower = follower
         self._store = follower.store
@@ -104,6 +107,10 @@ class Searcher:
         self._shown = shown
         self._clock = clock
         self._experience = experience
+        self.graph = graph
+        """The index of nodes and edges, beside that of the memories."""
+        tasks = None if experience is None else experience.tasks
+        self._beside = [index for index in (tasks, graph) if index is not None]
         self._holdout = settings.holdout
         self._scope_weights = settings.scope_weights
         self._floor = settings.floor
@@ -111,6 +118,7 @@ class Searcher:
         self._no_solution = Absence()
         self._teams = KnownTeams(follower.store)
         self._current = Current(follower)
+        self.facets = LessonFacets(follower.embedder)
 
     def search(
         self,
@@ -131,7 +139,7 @@ class Searcher:
         index, seen = view.index, view.seen
         where = self._teams.narrow(where, query.asked_from, seen)
         now = self._clock()
-        probe = self._probe(query, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
+        probe = self.probe(query.text, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
         # Before the records are read: past tasks have an index of their own, which may have to catch up.
         similar = NO_SIMILAR_TASKS
         if self._experience is not None and query.experience:
@@ -220,24 +228,25 @@ class Searcher:
         progress: Progress | None = None,
         give_way: GiveWay | None = None,
     ) -> bool:
-        """Bring the indexes of memories and of past tasks up to date; True when nothing is owed then."""
+        """Bring the indexes of memories, past tasks and the graph up to date; True when nothing is owed then."""
         until = time.monotonic() + budget_s
         owed = self.follower.lag() if progress is not None else 0
         if not self.follower.catch_up(budget_s=budget_s, wait_s=wait_s, progress=progress, give_way=give_way):
             return False
-        if self._experience is None:
-            return True
 
         def go_on(done: int, total: int) -> None:
             assert progress is not None
             progress(owed + done, owed + total)
 
-        return self._experience.catch_up(
-            tenant,
-            budget_s=max(0.0, until - time.monotonic()),
-            wait_s=wait_s,
-            progress=None if progress is None else go_on,
-            give_way=give_way,
+        return all(
+            index.catch_up(
+                tenant,
+                budget_s=max(0.0, until - time.monotonic()),
+                wait_s=wait_s,
+                progress=None if progress is None else go_on,
+                give_way=give_way,
+            )
+            for index in self._beside
         )
 
     def embed(self, texts: Sequence[str]) -> Floats:
@@ -246,9 +255,18 @@ class Searcher:
     def candidates(self, query: Query, *, tenant: str, namespace: str, depth: int) -> Candidates:
         """What each side finds on its own, before anything is fused, judged or left out."""
         query = validate(query)
-        view = self._current.view(CATCH_UP_BUDGET_S)
-        where = self._teams.narrow(filter_for(query, tenant, namespace), query.asked_from, view.seen)
-        return find_candidates(view.index, self._probe(query, where, depth), self.follower)
+        where = filter_for(query, tenant, namespace)
+        return self.look(self.probe(query.text, where, depth), CATCH_UP_BUDGET_S, query.asked_from).candidates
+
+    def look(self, probe: Probe, budget_s: float, asked_from: str | None = None) -> SideFound:
+        """What the index of memories has for a probe, and what it owes."""
+        view = self._current.view(budget_s)
+        where = self._teams.narrow(probe.where, asked_from, view.seen)
+        return SideFound(find_candidates(view.index, replace(probe, where=where), self.follower), view.owed)
+
+    @property
+    def index(self) -> Index:
+        return self._index
 
     def vectors_of(self, ids: Sequence[str]) -> Floats:
         """The vectors that the index keeps of memories, a row for each id; zeros where it has none."""
@@ -276,12 +294,12 @@ class Searcher:
     def mend_all(self, tenant: str) -> bool:
         """Build again whatever of the indexes differs from the records; whether something did."""
         mended = mend(self.follower, MEND_WAIT_S, thorough=True)
-        return (self._experience is not None and self._experience.mend(tenant)) or mended
+        return sum(index.mend(tenant) for index in self._beside) > 0 or mended
 
     def close(self) -> None:
         self._index.close()
-        if self._experience is not None:
-            self._experience.close()
+        for index in self._beside:
+            index.close()
 
     # ------------------------------------------------------------ candidates
 
@@ -337,9 +355,9 @@ class Searcher:
         fits |= match.vouched & (match.relevance >= least_likeness(candidates.considered))
         return fits | is_told_by_words(candidates) if owing else fits
 
-    def _probe(self, query: Query, where: Filter, depth: int) -> Probe:
-        """What to look for: the part of the query that asks, and its vector."""
-        asked = plan_query(query.text)
+    def probe(self, text: str, where: Filter, depth: int) -> Probe:
+        """What to look for: the part of a text that asks, and its vector."""
+        asked = plan_query(text)
         return Probe(vector=self._embedder().embed([asked])[0], text=asked, where=where, depth=depth)
 
     # ------------------------------------------------------------ rows

@@ -98,7 +98,7 @@ class TwoHalves:
         ids: dict[str, None] = {}
         while reached.applied < upto and (changes := self._store.changes(reached.applied, CHANGES_PER_PAGE)):
             for change in changes:
-                is_owed = change.kind == self._kind.kind and change.op is not Op.REMOVE
+                is_owed = change.kind in self._kind.kinds and change.op is not Op.REMOVE
                 if change.seq > upto or (is_owed and len(ids) == limit and change.id not in ids):
                     return list(ids), reached
                 if is_owed:

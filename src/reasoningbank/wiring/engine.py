@@ -29,7 +29,7 @@ from reasoningbank.wiring.indexes import DEFAULT_INDEX, INDEXES
 
 if TYPE_CHECKING:
     from reasoningbank.location import Location
-    from reasoningbank.ports import Embedder, Index
+    from reasoningbank.ports import Embedder, Index, Reader
     from reasoningbank.recall.index_follower import Follower
     from reasoningbank.recall.index_progress import Progress
     from reasoningbank.recall.search import Searcher
@@ -38,6 +38,8 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 INDEX = "index"
+TASKS, GRAPH = "tasks", "graph"
+"""What lies beside the index of memories."""
 MOST_RENEWALS = 20
 LOOKS_AT_A_BUILD = 3
 REINDEX_WAIT_S = 86_400.0
@@ -244,10 +246,12 @@ class IndexEngine:
             )
 
     def _open(self, name: str, identity: EmbedderIdentity) -> Searcher:
-        from reasoningbank.recall.experience import Experience, TaskFollower
+        from reasoningbank.recall.experience import Experience, TaskFollower, has_tasks
         from reasoningbank.recall.exposure_log import ShownLog
+        from reasoningbank.recall.graph_index import GraphFollower, has_nodes
         from reasoningbank.recall.index_follower import Follower
         from reasoningbank.recall.search import Searcher
+        from reasoningbank.recall.side_index import SideIndex
 
         index = self._as_index(self._builds.open(name, identity, Follower.facet), Follower)
         if self._shown is None:
@@ -258,17 +262,19 @@ class IndexEngine:
                 self._embedders[identity] = make_embedder(identity, self._config)
             return self._embedders[identity]
 
-        def tasks(*, anew: bool) -> Index:
-            opened = self._builds.open_tasks(name, identity, TaskFollower.facet, anew=anew)
-            return self._as_index(opened, TaskFollower)
+        def beside(of: str, kind: type[Follower], has_any: Callable[[Reader], bool]) -> SideIndex:
+            def open_index(*, anew: bool) -> Index:
+                return self._as_index(self._builds.open_beside(name, of, identity, kind.facet, anew=anew), kind)
 
-        experience = Experience(self._store, tasks, embedder, self._policy)
+            return SideIndex(self._store, kind, open_index, embedder, self._policy, has_any)
+
         return Searcher(
             Follower(self._store, index, embedder, self._policy),
             self._shown,
             self._clock,
-            experience,
+            Experience(beside(TASKS, TaskFollower, has_tasks)),
             replace(self._settings.search, holdout=self._holdout),
+            beside(GRAPH, GraphFollower, has_nodes),
         )
 
     def _as_index(self, opened: Index | Halves, kind: type[Follower]) -> Index:
@@ -290,12 +296,14 @@ class IndexEngine:
     def index_damage(self) -> list[Damage]:
         """What of the index does not match its checksums or the records. Nothing is repaired, and none is built."""
         from reasoningbank.recall.experience import TaskFollower
+        from reasoningbank.recall.graph_index import GraphFollower
         from reasoningbank.recall.index_follower import Follower
 
         name, identity, _ = self._name_in_force()
         return [
             *self._damage_of(name, identity, Follower),
-            *self._damage_of(f"{name}-tasks", identity, TaskFollower),
+            *self._damage_of(f"{name}-{TASKS}", identity, TaskFollower),
+            *self._damage_of(f"{name}-{GRAPH}", identity, GraphFollower),
         ]
 
     def _damage_of(self, name: str, identity: EmbedderIdentity, kind: type[Follower]) -> list[Damage]:

@@ -18,7 +18,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest.sniff import FORMATS, episodes_in, reader_of
-from reasoningbank.recall.render import HEADING
+from reasoningbank.recall.render import EARLIER_HEADINGS, HEADING
 
 
 def lines(path: Path, records: Sequence[Any], torn: str = "") -> Path:
@@ -93,8 +93,12 @@ def test_what_is_no_turn_of_the_session_is_passed_over(tmp_path: Path, record: A
     assert replace(one(lines(tmp_path / "b.jsonl", [*CLAUDE, record])), metadata=plain.metadata) == plain
 
 
-def test_our_own_words_and_calls_do_not_come_back_as_new(tmp_path: Path) -> None:
-    injected = f"{HEADING}\n\n[DO] add `uv run` (confidence 0.70, from agent)\nWhen: pytest fails\nalways use uv\n\nNow fix it."
+@pytest.mark.parametrize("heading", [HEADING, *EARLIER_HEADINGS])
+def test_our_own_words_and_calls_do_not_come_back_as_new(tmp_path: Path, heading: str) -> None:
+    injected = (
+        f"{heading}\n\n[DO] add `uv run` (confidence 0.70, from agent)\nWhen: pytest fails\nalways use uv\n\n"
+        "[SOLVED BEFORE] count the logs (confidence 0.70)\n`ls | wc -l`\n\nNow fix it."
+    )
     own = [
         {"role": "user", "content": injected},
         {"role": "assistant", "tool_calls": [

@@ -25,7 +25,7 @@ _MOST_DEPTH = 200
 _DEFAULT_UNIT = "  "
 
 
-class Node(NamedTuple):
+class JsonNode(NamedTuple):
     start: int
     end: int
     value: Any
@@ -33,7 +33,7 @@ class Node(NamedTuple):
     """Of an object, in order; None for everything else."""
     starts: tuple[int, ...]
     """Where each member (with its key) or item begins."""
-    children: tuple[Node, ...]
+    children: tuple[JsonNode, ...]
 
 
 class _Broken(Exception):
@@ -96,7 +96,7 @@ def without_if_bare(text: str, path: Path) -> str:
 # ---------------------------------------------------------------- reading
 
 
-def _root(text: str) -> Node:
+def _root(text: str) -> JsonNode:
     try:
         return _whole(text)
     except _Broken as error:
@@ -105,7 +105,7 @@ def _root(text: str) -> Node:
         raise InvalidInput(f"it is not valid JSON: {error} at line {line}, column {column}") from error
 
 
-def _whole(text: str) -> Node:
+def _whole(text: str) -> JsonNode:
     at = _past(text, 0)
     if at == len(text):
         raise _Broken(at, "there is nothing in it")
@@ -116,7 +116,7 @@ def _whole(text: str) -> Node:
     return node
 
 
-def _value(text: str, at: int, depth: int) -> Node:
+def _value(text: str, at: int, depth: int) -> JsonNode:
     if depth > _MOST_DEPTH:
         raise _Broken(at, "it is nested too deeply")
     opening = text[at : at + 1]
@@ -126,17 +126,17 @@ def _value(text: str, at: int, depth: int) -> Node:
     if match is None:
         raise _Broken(at, "a value is missing or cut off")
     try:
-        return Node(at, match.end(), json.loads(match[0], strict=False), None, (), ())
+        return JsonNode(at, match.end(), json.loads(match[0], strict=False), None, (), ())
     except ValueError:
         raise _Broken(at, f"{match[0][:20]!r} is no value") from None
 
 
-def _container(text: str, at: int, depth: int) -> Node:
+def _container(text: str, at: int, depth: int) -> JsonNode:
     is_object = text[at] == "{"
     closing = "}" if is_object else "]"
     keys: list[str] = []
     starts: list[int] = []
-    children: list[Node] = []
+    children: list[JsonNode] = []
     position = at + 1
     while True:
         position = _past(text, position)
@@ -158,7 +158,7 @@ def _container(text: str, at: int, depth: int) -> Node:
         value = dict(zip(keys, value, strict=True))
         if len(value) != len(keys):
             raise _Broken(at, "an object names a key twice")
-    return Node(at, position + 1, value, tuple(keys) if is_object else None, tuple(starts), tuple(children))
+    return JsonNode(at, position + 1, value, tuple(keys) if is_object else None, tuple(starts), tuple(children))
 
 
 def _key(text: str, at: int) -> tuple[str, int]:
@@ -171,7 +171,7 @@ def _key(text: str, at: int) -> tuple[str, int]:
     return json.loads(match[0], strict=False), _past(text, colon + 1)
 
 
-def _nearest(text: str, path: Sequence[str]) -> tuple[Node, int]:
+def _nearest(text: str, path: Sequence[str]) -> tuple[JsonNode, int]:
     """The deepest node on the way that is there, and how much of the way that is."""
     node = _root(text)
     for depth, name in enumerate(path):
@@ -184,7 +184,7 @@ def _nearest(text: str, path: Sequence[str]) -> tuple[Node, int]:
     return node, len(path)
 
 
-def _found(node: Node, path: Path) -> Node:
+def _found(node: JsonNode, path: Path) -> JsonNode:
     for name in path:
         node = node.children[node.keys.index(str(name)) if node.keys is not None else int(name)]
     return node
@@ -205,7 +205,7 @@ def _validate(changed: str, expected: Any) -> str:
 # ---------------------------------------------------------------- changing
 
 
-def _insert(text: str, node: Node, label: str, value: object) -> str:
+def _insert(text: str, node: JsonNode, label: str, value: object) -> str:
     close = node.end - 1
     if not node.children:
         indent = _indent(text, node.start)
@@ -225,7 +225,7 @@ def _insert(text: str, node: Node, label: str, value: object) -> str:
     return f"{text[:last]}{missing}{text[last:rest]}{_newline(text)}{indent}{told}{text[rest:]}"
 
 
-def _cut(text: str, node: Node, index: int) -> str:
+def _cut(text: str, node: JsonNode, index: int) -> str:
     start, end, close = node.starts[index], node.children[index].end, node.end - 1
     last = index == len(node.children) - 1
     end += _after_comma(text[end : close if last else node.starts[index + 1]])

@@ -151,7 +151,7 @@ def _export(args: Namespace, terminal: Terminal) -> int:
                 terminal.verbatim_lines([line.rstrip("\n") for line in chunk])
             return 0
         with Bar(terminal, "exporting") as bar:
-            count = _write_whole(Path(args.path), lines, bar)
+            count = write_whole(Path(args.path), lines, bar)
     # Our own layout has a header besides.
     records = count if args.layout else count - 1
     if terminal.as_json:
@@ -161,7 +161,7 @@ def _export(args: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _write_whole(target: Path, lines: Iterable[str], bar: Bar) -> int:
+def write_whole(target: Path, lines: Iterable[str], bar: Bar) -> int:
     """Under its name only when it is whole; says how many lines it has."""
     if target.is_dir():
         raise InvalidInput(f"{target} is a folder. Name a file in it.")

@@ -16,7 +16,7 @@ from typing import Any
 from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.core.patterns import pattern
-from reasoningbank.recall.render import HEADING
+from reasoningbank.recall.render import EARLIER_HEADINGS, HEADING
 
 HELD_BACK = "Held back once"
 """Opens what a hook says when it refuses a call, and is all that is left of it: the call was never made."""
@@ -29,15 +29,15 @@ _ASKS_DATABASES = pattern(r"sql|database|(?:^|[_-])db(?:[_-]|$)", re.IGNORECASE)
 _STATEMENT = pattern(
     r"\s*(?:select|insert|update|delete|create|drop|alter|show|describe|pragma|explain|with)\b", re.IGNORECASE
 )
+_HEADINGS = (HEADING, *EARLIER_HEADINGS)
 _SHELLS = ("bash", "sh", "zsh", "powershell", "pwsh", "cmd")
 _OWN_TOOL = pattern(r"(?:^|_)reasoningbank|(?:^|__)memory_(?:search|record|feedback|outcome|get|consolidate)$")
 _OWN_COMMAND = pattern(r"\s*(?:\S*/)?(?:reasoningbank|rbank)\s")
 # Some agents write the marks of what a hook says as `&lt;reasoningbank&gt;`.
 _INJECTED = pattern(
     r"(?:<|&lt;)(system-reminder|system_reminder|hook_context|task-notification|reasoningbank|reasoningbank-memory)\b"
-    r"[^>]*?(?:>|&gt;).*?(?:<|&lt;)/\1(?:>|&gt;)|"
-    + re.escape(HEADING)
-    + r"(?:\s*\n\[[A-Z]+\][^\n]*(?:\n(?!\s*\n)[^\n]*)*)*",
+    r"[^>]*?(?:>|&gt;).*?(?:<|&lt;)/\1(?:>|&gt;)"
+    rf"|(?:{'|'.join(map(re.escape, _HEADINGS))})(?:\s*\n\[[A-Z ]+\][^\n]*(?:\n(?!\s*\n)[^\n]*)*)*",
     re.DOTALL,
 )
 
@@ -120,7 +120,7 @@ def injected_out(text: str) -> str:
 
     For what tools return and agents say: a file that only mentions the private mark has nothing to hide.
     """
-    if "<" not in text and "&lt;" not in text and HEADING not in text:
+    if "<" not in text and "&lt;" not in text and not any(heading in text for heading in _HEADINGS):
         return text.strip()
     return _INJECTED.sub(lambda ours: HELD_BACK if HELD_BACK in ours[0] else "", text).strip()
 

@@ -81,7 +81,7 @@ class OfflineDistiller:
                 found.setdefault(lesson.key or lesson.title, lesson)
         return list(found.values())[:MOST_CONTRAST_LESSONS]
 
-    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
+    def settle(self, reader: Reader, namespace: str, lesson: Lesson) -> Lesson | None:
         """The lesson under the key of what it is about, where only the records can tell which that is."""
         return facts.with_place_key(reader, namespace, lesson) if lesson.kind == facts.FACT else lesson
 

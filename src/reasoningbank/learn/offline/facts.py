@@ -24,6 +24,7 @@ from reasoningbank.learn.offline.places import (
     ListedPlace,
     adds_nothing,
     describe,
+    is_whole,
     join,
     kinship,
     read,
@@ -42,7 +43,8 @@ _MOST_PARTS = 60
 
 def fact(found: Survey) -> Lesson:
     """One lesson with everything that the session learned about its place."""
-    place = ListedPlace(things={name: parts[:_MOST_PARTS] for name, parts in found.things.items()})
+    things = {name: parts[:_MOST_PARTS] for name, parts in found.things.items()}
+    place = ListedPlace(things=things, called=found.place)
     said = clip_line(
         f"Use these names instead of guessing. Told by {'; '.join(found.ways)}.", LONGEST_LESSON_DESCRIPTION_CHARS
     )
@@ -85,10 +87,14 @@ def _fitting(place: ListedPlace) -> str:
 # ---------------------------------------------------------------- where it belongs
 
 
-def with_place_key(reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
-    """The lesson under the key of the place that it is about: a known one with room, or the next free number."""
+def with_place_key(reader: Reader, namespace: str, lesson: Lesson) -> Lesson | None:
+    """The lesson under the key of the place that it is about: a known one with room, or the next free number. None
+    when it is about one of several, and nothing tells which.
+    """
     seen = read(lesson.content)
     known = {memory.key or "": read(memory.content) for memory in _places(reader, namespace)}
+    if _is_of_several(known, seen):
+        return None
     free = next(f"{KEY} {number}" for number in count(1) if f"{KEY} {number}" not in known)
     first, pages = _pages(known, seen)
     if first is None:
@@ -102,7 +108,7 @@ def with_place_key(reader: Reader, namespace: str, lesson: Lesson) -> Lesson:
         # Everything is said already: the lesson confirms it.
         return replace(lesson, key=first, content=describe(known[first]))
     # Full, all of them: what they do not say yet begins another page.
-    page = ListedPlace(things=rest.things, notes=(_more_of(first),))
+    page = replace(rest, notes=(_more_of(first),))
     return lesson_of(page, description=lesson.description, evidence=lesson.evidence, key=free)
 
 
@@ -120,6 +126,15 @@ def _pages(known: Mapping[str, ListedPlace], seen: ListedPlace) -> tuple[str | N
     return first, {key: known[key] for key in sorted(book, key=lambda key: key != nearest)}
 
 
+def _is_of_several(known: Mapping[str, ListedPlace], seen: ListedPlace) -> bool:
+    """Whether names that were only used fit into places that are not one: each tells all of a thing of that name."""
+    if seen.called or any(parts and is_whole(parts) for parts in seen.things.values()):
+        return False
+    fitting = [place for place in known.values() if kinship(place, seen) > 0.0]
+    told = [name for place in fitting for name, parts in place.things.items() if parts and is_whole(parts)]
+    return any(told.count(name) > 1 for name in seen.things)
+
+
 def _share_of(key: str, pages: Mapping[str, ListedPlace], seen: ListedPlace) -> ListedPlace:
     """What a page may take: what it describes itself, and what no page speaks of yet."""
     things = {}
@@ -128,7 +143,7 @@ def _share_of(key: str, pages: Mapping[str, ListedPlace], seen: ListedPlace) -> 
         listed = any(name in place.things for place in pages.values())
         if homes[0] == key if homes else parts or not listed:
             things[name] = parts
-    return ListedPlace(things=things)
+    return ListedPlace(things=things, called=seen.called)
 
 
 def _more_of(key: str) -> str:

@@ -21,6 +21,9 @@ FEWEST_SHARE = 0.8
 """Of the entries of a list, that must look like names before it is taken for a list of names."""
 
 
+FEW_LINES = 5
+_SENTENCE = re.compile(r"(?:^|\s)[A-Z]?[a-z']+(?: [a-z']+){3,}")
+_ROWS = ("[(", "[[", "[{", "((")
 _NEVER_LAST = (".", ":", ";", "!", "?", ",")
 """No name ends so; a sentence does, and so does the heading of a list."""
 
@@ -54,6 +57,17 @@ def listings_of(result: str) -> list[Listing]:
         if found:
             return found
     return []
+
+
+def gives_rows(result: str) -> bool:
+    """Whether a result is data, as a query gets it back, and no words about one."""
+    text = result.strip()
+    if not text or len(text) > LONGEST_RESULT_CHARS:
+        return False
+    if text[0] in "[({":
+        # A driver prints some values (dates, decimals) in words that only it can read.
+        return bool(_literal(text)) or text.startswith(_ROWS)
+    return not any(map(_SENTENCE.search, text.splitlines()[:FEW_LINES]))
 
 
 def _literal(text: str) -> Any:

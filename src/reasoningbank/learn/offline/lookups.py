@@ -17,7 +17,7 @@ _LOOK = frozenset({
     "readlink", "realpath", "basename", "dirname", "jq", "yq", "sort", "uniq", "cut", "awk", "nl", "bat", "man",
     "lsof", "netstat", "ss", "ping", "dig", "nslookup", "pgrep", "strings", "xxd", "od", "md5sum", "sha256sum",
     "column", "ldd", "nm", "objdump", "sleep", "wait", "true", "false", "cd", "pushd", "popd", "clear", "Get-Content",
-    "Get-ChildItem", "Select-String", "Test-Path", "command -v",
+    "Get-ChildItem", "Select-String", "Test-Path", "command -v", "journalctl", "dmesg",
 })  # fmt: skip
 _LOOK_VERBS = frozenset({
     "git status", "git log", "git show", "git diff", "git branch", "git ls-files", "git blame", "git rev-parse",

@@ -15,7 +15,9 @@ from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.guard.quotes import are_plain_names, is_plain_name
 from reasoningbank.learn.offline.failure_kind import is_failure
-from reasoningbank.learn.offline.listing import Listing, listings_of
+from reasoningbank.learn.offline.listing import Listing, gives_rows, listings_of
+from reasoningbank.learn.offline.places import MORE
+from reasoningbank.learn.offline.query_names import names_in_query
 from reasoningbank.learn.offline.words import all_words, bare_words, called_tool, clip_line, describe_action
 
 MOST_WORDS = 4
@@ -46,6 +48,8 @@ class Survey:
     numbers: tuple[int, ...]
     """Of the steps that told."""
     evidence: str
+    place: str = ""
+    """What a program called the place where it looked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,16 +81,73 @@ def survey(steps: Sequence[EpisodeStep]) -> Survey | None:
     versions = {n: v for n, step in enumerate(islice(steps, MOST_STEPS)) if (v := _version_of(step)) is not None}
     things |= {name: (told_version,) for name, told_version in versions.values() if name not in things}
     numbers = [*(look.number for look in ways), *versions]
+    used = _used_in_queries(steps)
+    place = _place_named(steps)
     if not numbers:
-        return None
+        return _of_queries(used, place) if used else None
+    things = _with_the_rest(things, wholes, last_used)
     return Survey(
-        things=_with_the_rest(things, wholes, last_used),
+        things=_with_used(things, used),
         ways=tuple(dict.fromkeys(describe_action(steps[number].action, LONGEST_WAY_CHARS) for number in numbers))[
             :MOST_WAYS
         ],
         numbers=tuple(numbers),
         evidence=f"{clip_line(steps[numbers[0]].action, 80)} → {clip_line(_seen_first(ways, versions), 160)}",
+        place=place,
     )
+
+
+def _used_in_queries(steps: Sequence[EpisodeStep]) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Tables with the columns that queries named and rows came back for, and a query that did."""
+    found: dict[str, tuple[tuple[str, ...], str]] = {}
+    for step in islice(steps, MOST_STEPS):
+        if not step.result.strip() or is_failure(step) or not gives_rows(step.result):
+            continue
+        for table, columns in names_in_query(step.action).items():
+            known, action = found.get(table, ((), step.action))
+            found[table] = (tuple(dict.fromkeys((*known, *columns))), action)
+    return {table: told for table, told in found.items() if told[0] and are_plain_names((table, *told[0]))}
+
+
+def _place_named(steps: Sequence[EpisodeStep]) -> str:
+    """The place in which a program looked for the table of a query, where its complaint says so: `Table 'shop.clints'
+    doesn't exist`. Nothing when the query itself said it, or when there were several.
+    """
+    found = {
+        match.group(1)
+        for step in islice(steps, MOST_STEPS)
+        if is_failure(step)
+        for table in names_in_query(step.action)
+        if (match := re.search(rf"(?<![\w.])(\w+)\.{re.escape(table)}(?!\w)", step.result[:LONGEST_READ_CHARS]))
+        and match.group(1).casefold() not in all_words(step.action)
+    }
+    place = found.pop() if len(found) == 1 else ""
+    return place if place and is_plain_name(place) else ""
+
+
+def _of_queries(used: Mapping[str, tuple[tuple[str, ...], str]], place: str) -> Survey:
+    """What was never listed and yet is known: it was asked for by name, and was there."""
+    columns, action = next(iter(used.values()))
+    return Survey(
+        things=_with_used({}, used),
+        ways=tuple(dict.fromkeys(clip_line(action, LONGEST_WAY_CHARS) for _, action in used.values()))[:MOST_WAYS],
+        numbers=(),
+        evidence=f"{clip_line(action, 80)} → {clip_line(', '.join(columns), 160)}",
+        place=place,
+    )
+
+
+def _with_used(
+    things: Mapping[str, tuple[str, ...]], used: Mapping[str, tuple[tuple[str, ...], str]]
+) -> dict[str, tuple[str, ...]]:
+    """With the parts of those that were not described."""
+    names = {name.casefold(): name for name in things}
+    found = dict(things)
+    for table, (columns, _) in used.items():
+        name = names.get(table.casefold(), table)
+        if not found.get(name):
+            found[name] = (*columns, MORE)
+    return found
 
 
 def _seen_first(ways: Sequence[_Look], versions: Mapping[int, tuple[str, str]]) -> str:

@@ -8,7 +8,8 @@ from reasoningbank import __version__
 from reasoningbank.core.drafts import MAX_TITLE_CHARS
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.settings import DEFAULTS, Settings
-from reasoningbank.serve.http import schemas
+from reasoningbank.exchange.graph_files.graph_export import GRAPH_FORMATS
+from reasoningbank.serve.http import graph_schemas, schemas
 from reasoningbank.serve.http.endpoint import Endpoint, Parameter
 from reasoningbank.serve.http.problems import CODES, MEDIA_TYPE
 from reasoningbank.serve.http.request import NAMESPACE
@@ -52,7 +53,7 @@ def document(public_url: str | None = None, settings: Settings = DEFAULTS) -> di
         "security": [{}, {"bearer": []}],
         "paths": paths,
         "components": {
-            "schemas": schemas.COMPONENTS,
+            "schemas": {**schemas.COMPONENTS, **graph_schemas.COMPONENTS},
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
             "responses": {
                 str(status): {
@@ -172,6 +173,12 @@ EXPORTED_AS = Parameter(
     schema=schemas.one_of(("lessons", "memories")),
     about="only active memories, in the field names of other systems",
 )
+GRAPH_FORM = Parameter(
+    name="format",
+    schema=schemas.one_of(GRAPH_FORMATS, default="graphml"),
+    about="for NetworkX, Gephi and yEd; for Neo4j; nodes and links for a drawing",
+)
+GRAPH_CONVERSATION = Parameter(name="conv_id", schema=schemas.NAME, about="only this conversation")
 
 _IMPORT = {
     **_stream_operation(
@@ -216,6 +223,15 @@ _BY_HAND: dict[str, dict[str, Any]] = {
     "/v1/export": {
         "get": _stream_operation(
             "get_export", "Every record of the tenant as JSON Lines", LINES, "read", (EXPORTED, EXPORTED_AS)
+        )
+    },
+    "/v1/graph/export": {
+        "get": _stream_operation(
+            "get_graph_export",
+            "The memory graph of a namespace as GraphML, Cypher or JSON",
+            "text/plain",
+            "read",
+            (GRAPH_FORM, GRAPH_CONVERSATION, EXPORTED),
         )
     },
     "/v1/import": {"post": _IMPORT},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -57,12 +57,24 @@ class ImportOptions:
 
 
 async def send_export(call: Call, way: Way, namespace: str | None, layout: str | None = None) -> None:
-    lines, lane = call.bank.export_lines(namespace=namespace, layout=layout), way.lane
+    await _send_lines(call.bank.export_lines(namespace=namespace, layout=layout), way, LINES, "bank.jsonl")
+
+
+async def send_graph(call: Call, way: Way, form: str, conv_id: str | None) -> None:
+    def begin() -> Generator[str, None, None]:
+        return call.bank.graph.export(form, conv_id=conv_id)
+
+    # Begun in the lane: a conversation is read at once.
+    lines = await way.lane.submit(begin, tenant=way.tenant)
+    await _send_lines(lines, way, "text/plain", f"graph.{form}")
+
+
+async def _send_lines(lines: Generator[str, None, None], way: Way, media_type: str, name: str) -> None:
     try:
-        await _send_pieces(_pieces(lines), way, LINES, "bank.jsonl")
+        await _send_pieces(_pieces(lines), way, media_type, name)
     finally:
         # Closed in the lane: it ends the read transaction that the lines come from.
-        await lane.submit(lines.close)
+        await way.lane.submit(lines.close)
 
 
 def _pieces(lines: Iterator[str]) -> Iterator[bytes]:

@@ -44,6 +44,7 @@ class Special:
         apps: dict[str, App] = {
             "/v1/changes/stream": Only("/v1/changes/stream", "GET", self._stream),
             "/v1/export": Only("/v1/export", "GET", self._export),
+            "/v1/graph/export": Only("/v1/graph/export", "GET", self._export_graph),
             "/v1/import": Only("/v1/import", "POST", self._import),
             "/v1/backup": Only("/v1/backup", "GET", self._backup),
             "/metrics": Only("/metrics", "GET", self._metrics_page),
@@ -80,6 +81,14 @@ class Special:
         asked = parameters((openapi.EXPORTED, openapi.EXPORTED_AS), scope["query_string"])
         way = self._way(request, receive, send)
         await streams.send_export(self._call(request), way, asked.get("namespace"), asked.get("as"))
+
+    async def _export_graph(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = _authorise(scope, "read")
+        wanted = (openapi.GRAPH_FORM, openapi.GRAPH_CONVERSATION, openapi.EXPORTED)
+        asked = parameters(wanted, scope["query_string"])
+        call = self._call(request, asked.get("namespace"))
+        way = self._way(request, receive, send)
+        await streams.send_graph(call, way, asked.get("format", "graphml"), asked.get("conv_id"))
 
     async def _import(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _authorise(scope, "write")

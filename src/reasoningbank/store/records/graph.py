@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from reasoningbank.core.types import Edge, Node
+from reasoningbank.core.types import Edge, Node, Scope, State
+from reasoningbank.ports import Tie, VertexRow
 from reasoningbank.store.coding import table_of
 from reasoningbank.store.records.reading import RecordRows, pairs
 from reasoningbank.store.selection import Selection, any_of
-from reasoningbank.store.tables import EDGES, NODES, NUM
+from reasoningbank.store.tables import EDGES, MEMORIES, NODES, NUM
 
 _COUNTED = 1_000
 """Edges of a vertex that are counted each way: beyond that, one more makes no difference to a walk."""
@@ -26,12 +27,32 @@ class GraphRows(RecordRows):
         strongest = {one: sorted(edges, key=lambda pair: (-pair[1].weight, -pair[0])) for one, edges in found.items()}
         return {one: [edge for _, edge in edges] for one, edges in strongest.items()}
 
+    def strongest_ties(self, ids: Sequence[str], limit: int) -> dict[str, list[Tie]]:
+        found: dict[str, list[Tie]] = {}
+        for near, far in (("source_id", "target_id"), ("target_id", "source_id")) if ids else ():
+            columns = (near, "id", far, "weight", "kind", "tags")
+            asked = Selection(EDGES, columns, any_of(near, ids), latest=limit, latest_by="weight")
+            for one, edge_id, other, weight, kind, tags in self._rows.scan(asked):
+                found.setdefault(one, []).append(Tie(edge_id, other, weight, near == "source_id", kind, tags))
+        return found
+
+    def vertex_rows(self, ids: Sequence[str]) -> dict[str, VertexRow]:
+        found = {}
+        if nodes := [one for one in ids if not one.startswith("mem_")]:
+            asked = Selection(NODES, ("id", "namespace", "origin", "label", "conv_id"), any_of("id", nodes))
+            found = {one: VertexRow(*rest) for one, *rest in self._rows.scan(asked)}
+        if memories := [one for one in ids if one not in found]:
+            asked = Selection(MEMORIES, ("id", "namespace", "origin", "state", "scope"), any_of("id", memories))
+            for one, namespace, origin, state, scope in self._rows.scan(asked):
+                found[one] = VertexRow(namespace, origin, "", "", State(state), Scope(scope))
+        return found
+
     def degrees(self, ids: Sequence[str], most: int = _COUNTED) -> dict[str, int]:
         counted: Counter[str] = Counter()
         for field in ("source_id", "target_id") if ids else ():
             asked = Selection(EDGES, (field, "count"), any_of(field, ids), latest=most, latest_by="weight")
             counted.update(pairs(self._rows.scan(asked)))
-        return dict(counted)
+        return {one: number for one, number in counted.items() if number}
 
     def nodes_between(self, since: float, until: float, limit: int | None = None) -> list[Node]:
         coding = table_of(Node)

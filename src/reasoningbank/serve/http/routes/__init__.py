@@ -8,6 +8,7 @@ from reasoningbank.serve.http.routes import (
     feed,
     finding,
     gaps,
+    graph,
     jobs,
     keeping,
     links,
@@ -39,5 +40,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *upkeep.ENDPOINTS,
     *teams.ENDPOINTS,
     *tracks.ENDPOINTS,
+    *graph.ENDPOINTS,
 )
 """The busiest first: that is also the order in which paths are tried."""

@@ -42,7 +42,7 @@ def _reindex(call: Call) -> Reply:
     return Reply(body={"embedder": str(identity)})
 
 
-_DAMAGE = schemas.out(kind=schemas.TEXT, id=schemas.TEXT, problem=schemas.TEXT)
+DAMAGE = schemas.out(kind=schemas.TEXT, id=schemas.TEXT, problem=schemas.TEXT)
 
 ENDPOINTS = (
     Endpoint(
@@ -61,7 +61,7 @@ ENDPOINTS = (
         group="keeping",
         summary="Check every row of the bank against its checksum",
         handle=_verify,
-        reply=schemas.out(intact=schemas.FLAG, damage={"type": "array", "items": _DAMAGE}),
+        reply=schemas.out(intact=schemas.FLAG, damage={"type": "array", "items": DAMAGE}),
         lane="slow",
     ),
     Endpoint(

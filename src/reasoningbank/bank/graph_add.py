@@ -1,0 +1,88 @@
+"""`bank.graph.add`: nodes, edges and lessons in the field names of the memory graph, kept in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reasoningbank.bank import memories
+from reasoningbank.bank.transaction import TransactionStore
+from reasoningbank.context import BankContext
+from reasoningbank.core.drafts import clean_namespace, optional_name
+from reasoningbank.core.frozen import replace
+from reasoningbank.core.origins import USER, clean_origin
+from reasoningbank.core.types import Memory
+from reasoningbank.graph.add import Added, Additions, Pointer, add
+from reasoningbank.graph.drafts import read_edges, read_nodes
+from reasoningbank.graph.lesson_drafts import LessonDraft, read_lessons
+from reasoningbank.graph.vertices import find_records
+from reasoningbank.ports import Writer
+
+Entries = Sequence[Mapping[str, Any]]
+
+
+def add_to_graph(
+    context: BankContext,
+    nodes: Entries,
+    edges: Entries,
+    lessons: Entries = (),
+    *,
+    namespace: str | None = None,
+    origin: str = USER,
+    source: str | None = None,
+) -> Added:
+    where = context.namespace if namespace is None else context.scrubber.scrub(clean_namespace(namespace)).text
+    drafts = read_lessons(lessons)
+    additions = Additions(
+        nodes=read_nodes(nodes),
+        edges=read_edges(edges),
+        pointers=(),
+        namespace=where,
+        origin=clean_origin(origin),
+        source=optional_name(source, "source"),
+    )
+    if not drafts:
+        return add(context, additions)
+
+    def change(writer: Writer) -> Added:
+        within = replace(context, bare_store=TransactionStore(context.bare_store, writer))
+        kept = [_keep_lesson(within, draft, additions) for draft in drafts]
+        pointers = [
+            Pointer(place=f"{draft.place}.link_nodes", node=node, lesson=memory.id)
+            for draft, (memory, _) in zip(drafts, kept, strict=True)
+            for node in draft.links
+        ]
+        added = add(within, replace(additions, pointers=pointers))
+        counts = dict(added.counts)
+        for _, what in kept:
+            counts[f"lessons {what}"] = counts.get(f"lessons {what}", 0) + 1
+        return replace(added, lessons=tuple(memory.id for memory, _ in kept), counts=counts)
+
+    return context.bare_store.write(context.tenant, change)
+
+
+def _keep_lesson(context: BankContext, draft: LessonDraft, additions: Additions) -> tuple[Memory, str]:
+    """A lesson as a memory under its key, and what became of it."""
+    said: dict[str, Any] = {
+        "title": draft.title,
+        "description": draft.description,
+        "outcome": draft.outcome,
+        "tags": draft.tags,
+        "namespace": additions.namespace,
+        "origin": additions.origin,
+        "source": additions.source,
+    }
+    before = _lesson_there(context, draft.name, additions.namespace) if draft.name else None
+    if before is None:
+        given = memories.draft_of(None, {**said, "content": draft.content, "key": draft.name or None})
+        return memories.record(context, given).memory, "added"
+    changes = {name: said[name] for name in ("title", "description", "outcome", "tags")}
+    editor = additions.origin
+    after = memories.edit(context, before.id, {**changes, "content": draft.content}, editor=editor).memory
+    return after, "revised" if after.revision > before.revision else "unchanged"
+
+
+def _lesson_there(context: BankContext, name: str, namespace: str) -> Memory | None:
+    with context.store.read(context.tenant) as reader:
+        found = find_records(context, reader, [name], namespace).get(name)
+    return found if isinstance(found, Memory) else None

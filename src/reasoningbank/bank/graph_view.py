@@ -1,0 +1,84 @@
+"""The memory graph as plain JSON, the same for the command line and the servers.
+
+Vertices go by their names, in the field names in which they were written down (`graph.graph_entries`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from reasoningbank.exchange.graph_files.node_link_writer import node_link_json
+from reasoningbank.graph.graph_entries import edge_entry, paths_subgraph, subgraph_entries, vertex_entry, walk_subgraph
+
+if TYPE_CHECKING:
+    from reasoningbank.bank.graph_import import ImportedGraph
+    from reasoningbank.graph.add import Added
+    from reasoningbank.graph.subgraph import GraphHit, GraphPath, Subgraph, Vertex, Walk
+
+
+def vertex_json(vertex: Vertex) -> dict[str, Any]:
+    return {**vertex_entry(vertex), "record_id": vertex.id, "trusted": vertex.trusted}
+
+
+def subgraph_json(part: Subgraph) -> dict[str, Any]:
+    """`nodes` and `links` for a drawing."""
+    drawn = node_link_json(*subgraph_entries(part))
+    trusted = {vertex.name: vertex.trusted for vertex in part.vertices}
+    return {**drawn, "nodes": [{**node, "trusted": trusted[node["id"]]} for node in drawn["nodes"]]}
+
+
+def hit_json(hit: GraphHit, names: Mapping[str, str]) -> dict[str, Any]:
+    """What was found: a node (lessons are such), or an edge by the names of its ends."""
+    return {
+        "node": None if hit.vertex is None else vertex_json(hit.vertex),
+        "edge": None if hit.edge is None else edge_entry(hit.edge, names),
+        "score": round(hit.score, 6),
+        "why": _figures(hit.parts),
+    }
+
+
+def walk_json(walk: Walk) -> dict[str, Any]:
+    seeds = {hit.vertex.name: round(hit.score, 6) for hit in walk.seeds if hit.vertex is not None}
+    return {
+        "question": walk.question,
+        "seeds": seeds,
+        "paths": [path_json(path) for path in walk.paths],
+        **subgraph_json(walk_subgraph(walk)),
+        "visited": walk.visited,
+        "cut_off": dict(walk.cut_off),
+    }
+
+
+def paths_json(paths: Iterable[GraphPath]) -> dict[str, Any]:
+    listed = list(paths)
+    return {"paths": [path_json(path) for path in listed], **subgraph_json(paths_subgraph(listed))}
+
+
+def path_json(path: GraphPath) -> dict[str, Any]:
+    """By names; what those stand for is told once, beside the paths."""
+    return {
+        "nodes": [path.seed.name, *(hop.vertex.name for hop in path.hops)],
+        "edges": [hop.edge.name or hop.edge.id for hop in path.hops],
+        "forward": [hop.forward for hop in path.hops],
+        "score": round(path.score, 6),
+        "why": _figures(path.parts),
+    }
+
+
+def added_json(added: Added) -> dict[str, Any]:
+    return {"nodes": list(added.nodes), "edges": list(added.edges), "counts": dict(added.counts)}
+
+
+def imported_graph_json(done: ImportedGraph) -> dict[str, Any]:
+    return {
+        "layout": done.layout,
+        "origin": done.origin,
+        "counts": dict(done.counts),
+        "left_out": dict(done.left_out),
+        "refused_edges": done.refused_edges,
+    }
+
+
+def _figures(parts: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 6) for name, value in parts.items()}

@@ -1,0 +1,206 @@
+"""`graph add`, `export` and `import`: between the memory graph and files."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from reasoningbank.bank.graph_import import ImportedGraph
+from reasoningbank.bank.graph_view import added_json, imported_graph_json
+from reasoningbank.cli import figures
+from reasoningbank.cli.banks import open_bank, without_traces
+from reasoningbank.cli.command import PROGRAM, Command
+from reasoningbank.cli.commands.exchange import write_whole
+from reasoningbank.cli.progress import Bar
+from reasoningbank.cli.speaker import check_is_user, speaker
+from reasoningbank.cli.terminal import Terminal
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.types import NodeLabel
+
+FORMATS = ("graphml", "cypher", "json")
+LAYOUTS = ("graphml", "json")
+_LINES_AT_ONCE = 500
+_EXAMPLE = '{"nodes": [{"id", "label", "conv_id", "text", …}], "edges": [{"source", "target", "text", "weight"}]}'
+
+
+def _add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", nargs="?", help='JSON with nodes and edges; "-" is standard input')
+    parser.add_argument("--label", choices=list(NodeLabel), help="instead of a file: one node with this label")
+    parser.add_argument("--id", metavar="NAME", help="its name, such as N1001; the same name again revises it")
+    parser.add_argument("--conversation", metavar="ID", help="its conversation")
+    parser.add_argument("--text", metavar="TEXT", help="what it says")
+    parser.add_argument("--tag", metavar="T", action="append", default=[])
+    parser.add_argument(
+        "--field", metavar="NAME=VALUE", action="append", default=[], help="a field of its label, such as user_role=CFO"
+    )
+
+
+def _add(args: Namespace, terminal: Terminal) -> int:
+    if (args.file is None) == (args.label is None):
+        raise InvalidInput(f"Name a FILE with {_EXAMPLE}, or describe one node by --label, --text and so on.")
+    given = _node_of(args) if args.file is None else _document(args.file)
+    with open_bank(args, create=True) as found:
+        added = found.bank.graph.add(given.get("nodes", []), given.get("edges", []), origin=speaker())
+    if terminal.as_json:
+        terminal.json(added_json(added))
+    else:
+        terminal.say(_counts_in_words(added.counts) or "nothing added")
+    return 0
+
+
+def _node_of(args: Namespace) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for given in args.field:
+        name, equals, value = given.partition("=")
+        if not equals:
+            raise InvalidInput(f"--field takes NAME=VALUE, not {given!r}.")
+        # Several of one name are a list, such as metrics.
+        fields[name] = value if name not in fields else [*_as_list(fields[name]), value]
+    for name in ("metrics", "analysis_types"):
+        if name in fields:
+            fields[name] = _as_list(fields[name])
+    said = {"id": args.id, "label": args.label, "conv_id": args.conversation, "text": args.text, "tags": args.tag}
+    return {"nodes": [{**{name: value for name, value in said.items() if value is not None}, **fields}]}
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _document(file: str) -> Mapping[str, Any]:
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+        given = json.loads(text)
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{file} is not JSON ({error}). Write {_EXAMPLE}.") from None
+    if not isinstance(given, dict) or not given.keys() & {"nodes", "edges"}:
+        raise InvalidInput(f"{file} must be an object such as {_EXAMPLE}.")
+    if unknown := sorted(given.keys() - {"nodes", "edges"}):
+        raise InvalidInput(
+            f"{file} has {unknown[0]!r} besides nodes and edges: `{PROGRAM} graph import` reads other layouts."
+        )
+    return given
+
+
+def _counts_in_words(counts: Mapping[str, int]) -> str:
+    """Counts of an addition or an import as people read them: 2 nodes added, 1 edge unchanged."""
+    said = []
+    for what in sorted(counts):
+        noun, _, deed = what.partition(" ")
+        if counts[what]:
+            said.append(f"{figures.counted(counts[what], noun.removesuffix('s'))} {deed}")
+    return ", ".join(said)
+
+
+# ---------------------------------------------------------------- out
+
+
+def _export_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "path", metavar="FILE", nargs="?", default="-", help='where to; "-" or nothing is standard output'
+    )
+    parser.add_argument(
+        "--as",
+        dest="form",
+        choices=FORMATS,
+        help="default: by the ending of FILE, else graphml; json is nodes and links",
+    )
+    parser.add_argument("--conversation", metavar="ID", help="only this conversation")
+    parser.add_argument("--all-namespaces", action="store_true", help="everything, instead of one namespace")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+
+
+def _export(args: Namespace, terminal: Terminal) -> int:
+    if args.path != "-" and Path(args.path).exists() and not args.force:
+        raise InvalidInput(f"{args.path} exists already. To replace it, add --force.")
+    if args.conversation is not None and args.all_namespaces:
+        raise InvalidInput("Export one thing: --conversation or --all-namespaces.")
+    form = args.form or _form_of(args.path)
+    with open_bank(args) as found:
+        everywhere = "*" if args.all_namespaces else None
+        lines = found.bank.graph.export(form, conv_id=args.conversation, namespace=everywhere)
+        if args.path == "-":
+            while chunk := list(islice(lines, _LINES_AT_ONCE)):
+                terminal.verbatim_lines(chunk)
+            return 0
+        with Bar(terminal, "exporting") as bar:
+            count = write_whole(Path(args.path), lines, bar)
+    if terminal.as_json:
+        terminal.json({"path": args.path, "format": form, "lines": count})
+    else:
+        terminal.tell(f"{figures.counted(count, 'line')} of {form} written to {args.path}.")
+    return 0
+
+
+def _form_of(path: str) -> str:
+    ending = Path(path).suffix.lower().lstrip(".")
+    return {"cql": "cypher", "cypher": "cypher", "json": "json"}.get(ending, "graphml")
+
+
+# ---------------------------------------------------------------- in
+
+
+def _import_options(parser: ArgumentParser) -> None:
+    parser.add_argument("path", metavar="FILE", help="GraphML, or JSON of Cypher, APOC, D3 or NetworkX")
+    parser.add_argument("--layout", choices=LAYOUTS, help="told from the contents when left out")
+    parser.add_argument("--dry-run", action="store_true", help="say what would happen, and keep nothing")
+    parser.add_argument("--name", metavar="NAME", help="call its origin import:NAME, to find or revoke it by")
+    parser.add_argument("--restore", action="store_true", help="it is your own: believe it as what you write yourself")
+
+
+def _import(args: Namespace, terminal: Terminal) -> int:
+    if args.restore:
+        check_is_user("import a graph as the user's own")
+    with open_bank(without_traces(args), create=True) as found:
+        done = found.bank.graph.import_file(
+            args.path, layout=args.layout, dry_run=args.dry_run, restore=args.restore, name=args.name
+        )
+    if terminal.as_json:
+        terminal.json({**imported_graph_json(done), "dry_run": args.dry_run})
+    else:
+        _report_import(done, terminal, dry_run=args.dry_run)
+    return 0
+
+
+def _report_import(done: ImportedGraph, terminal: Terminal, *, dry_run: bool) -> None:
+    would = "would be: " if dry_run else ""
+    terminal.say(f"{would}{_counts_in_words(done.counts) or 'nothing'} ({done.layout})")
+    if done.left_out:
+        listed = ", ".join(f"{name} ×{number:,}" for name, number in sorted(done.left_out.items()))
+        terminal.tell(f"not kept, since no field is for it: {listed}.")
+    if done.refused_edges:
+        terminal.tell(
+            f"{figures.counted(done.refused_edges, 'edge')} left out: a file may not join what is believed more. "
+            "--restore says that it is your own."
+        )
+    if any("added" in what and number for what, number in done.counts.items()) and not dry_run:
+        approve = f"{PROGRAM} trust revoke {shlex.quote(done.origin)}"
+        if done.origin != "user":
+            terminal.tell(f"It came in untrusted, from {done.origin}: quoted as data. To take it out: {approve}")
+
+
+COMMANDS = {
+    "graph add": Command(
+        run=_add,
+        options=_add_options,
+        about="All or nothing. A name that is there already is revised where something differs. `link` adds one edge.",
+    ),
+    "graph export": Command(
+        run=_export,
+        options=_export_options,
+        about="GraphML for NetworkX, Gephi and yEd; Cypher for Neo4j; JSON nodes and links for a drawing.",
+    ),
+    "graph import": Command(
+        run=_import,
+        options=_import_options,
+        about="All or nothing. Importing the same file twice adds nothing. What comes in is untrusted.",
+    ),
+}

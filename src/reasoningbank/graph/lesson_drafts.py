@@ -1,0 +1,74 @@
+"""Reads lessons in the names `rb_id key_lesson context_to_prefer tags link_nodes`; they are kept as memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reasoningbank.core.drafts import (
+    MAX_CONTENT_CHARS,
+    MAX_DESCRIPTION_CHARS,
+    MAX_TITLE_CHARS,
+    clean_text,
+    one_of,
+    required_text,
+)
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.types import Outcome
+from reasoningbank.core.wording import clip_title
+from reasoningbank.graph.drafts import read_entries, read_names, read_tags, refuse_twice, required
+
+_FIELDS = frozenset({"rb_id", "key_lesson", "context_to_prefer", "tags", "link_nodes", "title", "outcome"})
+_TITLE_CHARS = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LessonDraft:
+    place: str
+    name: str
+    """Its key; "": it has none."""
+    title: str
+    content: str
+    description: str
+    outcome: Outcome
+    tags: tuple[str, ...]
+    links: tuple[str, ...]
+    """The nodes that taught it."""
+
+
+def read_lessons(given: object) -> list[LessonDraft]:
+    drafts = [_lesson(place, values) for place, values in read_entries("lessons", given)]
+    refuse_twice(drafts, [(draft.name,) for draft in drafts], "rb_id")
+    return drafts
+
+
+def _lesson(place: str, values: Mapping[str, Any]) -> LessonDraft:
+    try:
+        _refuse_unknown(values)
+        lesson = required_text(required(values, "key_lesson"), "key_lesson", MAX_CONTENT_CHARS)
+        return LessonDraft(
+            place=place,
+            name=_key(values.get("rb_id")),
+            title=clean_text(values.get("title") or "", "title", MAX_TITLE_CHARS) or clip_title(lesson, _TITLE_CHARS),
+            content=lesson,
+            description=clean_text(values.get("context_to_prefer") or "", "context_to_prefer", MAX_DESCRIPTION_CHARS),
+            outcome=one_of(Outcome, values.get("outcome", Outcome.SUCCESS), "outcome"),
+            tags=read_tags(values),
+            links=read_names(values.get("link_nodes"), "link_nodes"),
+        )
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}.{error}") from None
+
+
+def _refuse_unknown(values: Mapping[str, Any]) -> None:
+    if unknown := sorted(values.keys() - _FIELDS):
+        raise InvalidInput(f"{unknown[0]}: a lesson has no such field; it has {', '.join(sorted(_FIELDS))}.")
+
+
+def _key(given: object) -> str:
+    if given is None:
+        return ""
+    # It is a number (INT64) where it comes from.
+    said = str(given) if isinstance(given, int) and not isinstance(given, bool) else given
+    return required_text(said, "rb_id", MAX_TITLE_CHARS)

@@ -1,0 +1,115 @@
+"""Typed questions to the memory graph: what led to this, what it rests on, what contradicts it, all bridges of a kind.
+
+A cause is what an edge says it is: by its kind, or by a weight from which an edge is direct, causal or core logic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from reasoningbank.core.types import Edge, EdgeKind, NodeLabel
+from reasoningbank.graph.activation import Bounds, FindTies, Reached
+from reasoningbank.graph.spreading import TIES_ASKED, ties_of, walk_from
+from reasoningbank.graph.subgraph import GraphHit, GraphPath, Hop, Vertex, Walk
+from reasoningbank.graph.vertices import find_vertices
+from reasoningbank.graph.visible import Visible
+from reasoningbank.ports import Reader, Tie
+
+CAUSAL_FROM = 0.85
+"""The weight from which an edge is direct, causal or core logic, whatever its kind."""
+_CAUSE_FIRST = frozenset({EdgeKind.CAUSES.value, EdgeKind.TEACHES.value})
+"""These point from the cause; the next ones point to it."""
+_CAUSE_LAST = frozenset({EdgeKind.REQUIRES.value, EdgeKind.DERIVED_FROM.value})
+_AGAINST = ("contradict", "conflict")
+_WIDE = Bounds(depth=6, branching=8, width=256, faintest=0.0)
+_DEPTH_OF_DOUBT = 3
+_EDGES_A_PAGE = 2_000
+
+
+def led_to(reader: Reader, visible: Visible, vertex: Vertex, limit: int) -> Walk:
+    """What led to a vertex: backwards over causal edges."""
+    return _from(reader, visible, vertex, f"What led to {vertex.name}?", limit, ties_of(reader, is_cause))
+
+
+def rests_on(reader: Reader, visible: Visible, vertex: Vertex, limit: int) -> Walk:
+    """The sources that a vertex rests on: its own, and those of what led to it."""
+    sources: dict[str, bool] = {}
+
+    def find(ids: Sequence[str]) -> Mapping[str, Sequence[Tie]]:
+        found = reader.strongest_ties([one for one in ids if not sources.get(one)], TIES_ASKED)
+        unknown = sorted({tie.far for ties in found.values() for tie in ties} - sources.keys())
+        labels = reader.vertex_rows(unknown) if unknown else {}
+        sources.update((one, one in labels and labels[one].label == NodeLabel.DATA_SOURCE) for one in unknown)
+        return {one: [tie for tie in ties if sources[tie.far] or is_cause(tie)] for one, ties in found.items()}
+
+    question = f"Which sources does {vertex.name} rest on?"
+    return _from(reader, visible, vertex, question, limit, find, lambda one: sources.get(one.id, False))
+
+
+def contradicting(reader: Reader, visible: Visible, vertex: Vertex, limit: int) -> Walk:
+    """What contradicts a vertex, or what led to it."""
+    against: set[str] = set()
+
+    def find(ids: Sequence[str]) -> Mapping[str, Sequence[Tie]]:
+        found = ties_of(reader, lambda tie: is_cause(tie) or is_against(tie))([i for i in ids if i not in against])
+        against.update(tie.far for ties in found.values() for tie in ties if is_against(tie))
+        return found
+
+    def is_end(one: Reached) -> bool:
+        return one.tie is not None and is_against(one.tie)
+
+    bounds = Bounds(depth=_DEPTH_OF_DOUBT, branching=_WIDE.branching, width=_WIDE.width, faintest=0.0)
+    return _from(reader, visible, vertex, f"What contradicts {vertex.name}?", limit, find, is_end, bounds)
+
+
+def bridges(reader: Reader, visible: Visible, tag: str, limit: int) -> Walk:
+    """Every edge with a tag, such as `solution`, the strongest first: a path of one hop each."""
+    edges: list[Edge] = []
+    after: str | None = None
+    while page := reader.select(Edge, {"tags": tag}, after=after, limit=_EDGES_A_PAGE):
+        edges += page
+        after = page[-1].id
+    edges.sort(key=lambda edge: (-edge.weight, edge.id))
+    shown = visible(sorted({end for edge in edges for end in (edge.source_id, edge.target_id)})) if edges else set()
+    told = [edge for edge in edges if edge.source_id in shown and edge.target_id in shown]
+    ends = find_vertices(reader, [end for edge in told[:limit] for end in (edge.source_id, edge.target_id)])
+    paths = [
+        GraphPath(
+            seed=ends[edge.source_id],
+            hops=(Hop(edge=edge, forward=True, vertex=ends[edge.target_id]),),
+            score=edge.weight,
+            parts={"weight": edge.weight},
+        )
+        for edge in told[:limit]
+        if edge.source_id in ends and edge.target_id in ends
+    ]
+    cut_off = {"paths": len(told) - limit} if len(told) > limit else {}
+    return Walk(question=f"All {tag} bridges", seeds=(), paths=tuple(paths), visited=len(shown), cut_off=cut_off)
+
+
+def is_cause(tie: Tie) -> bool:
+    """Whether the far end led to the near one."""
+    if tie.kind in _CAUSE_LAST:
+        return tie.forward
+    if is_against(tie) or tie.forward:
+        return False
+    return tie.kind in _CAUSE_FIRST or tie.weight >= CAUSAL_FROM
+
+
+def is_against(tie: Tie) -> bool:
+    """Whether the two ends contradict each other: by the kind of the edge or by its tags."""
+    return tie.kind == EdgeKind.CONFLICTS or any(word in tie.tags.lower() for word in _AGAINST)
+
+
+def _from(
+    reader: Reader,
+    visible: Visible,
+    vertex: Vertex,
+    question: str,
+    limit: int,
+    find_ties: FindTies,
+    ends: Callable[[Reached], bool] | None = None,
+    bounds: Bounds = _WIDE,
+) -> Walk:
+    seed = GraphHit(vertex=vertex, edge=None, score=1.0, parts={"asked for": 1.0})
+    return walk_from(reader, visible, [seed], question, bounds, limit, find_ties, ends)

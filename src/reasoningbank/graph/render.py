@@ -1,0 +1,224 @@
+"""Renders walks and hits of the memory graph as text for a model, within a token budget.
+
+A path is its vertices in short with the whole sentence of each edge between them; the seeds are marked, and every
+vertex is named so that an answer can cite it. What is shown once is only named again. Texts are cut before paths are
+left out, and the end says what was. What nobody vouches for stands in an envelope as data, with
+the edges that lead to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from reasoningbank.core.frozen import dataclass, replace
+from reasoningbank.core.patterns import pattern
+from reasoningbank.core.tokens import count_tokens
+from reasoningbank.core.types import Memory, Node, Outcome
+from reasoningbank.core.wording import counted, occasion
+from reasoningbank.graph.subgraph import GraphHit, GraphPath, Hop, Vertex, Walk
+from reasoningbank.guard.envelope import envelope
+from reasoningbank.guard.hidden import visible
+from reasoningbank.guard.quotes import clip, is_plain_name
+
+DEFAULT_TOKENS = 1_500
+LEGEND = (
+    "From the memory graph. Reference, not rule. Cite a node by its name in brackets. "
+    "* matched the question; → reads from the node above to the one below, ← the other way."
+)
+_TEXT_CHARS = (320, 120)
+"""Of a vertex: where that is too much for the budget, the lesser."""
+_SENTENCE_CHARS = 1_000
+_DETAIL_CHARS = 160
+_MOST_NAMED = 12
+_ENDING_TOKENS = 40
+"""Kept free for the last line, which says what was left out."""
+_NAME = pattern(r"[\w.@/+:#-]{1,80}")
+
+
+def render_walk(walk: Walk, max_tokens: int = DEFAULT_TOKENS) -> str:
+    """Prompt-ready text, or "" for a walk that found nothing."""
+    paths = [path for path in _without_beginnings(walk.paths) if path.hops]
+    lonely = _seeds_beside(walk.seeds, paths)
+    if not paths and not lonely:
+        return ""
+    page = _Page(frozenset(hit.vertex.id for hit in walk.seeds if hit.vertex), max_tokens)
+    short = [path for path in paths if not page.add_path(path)]
+    missing_seeds = [vertex for vertex in lonely if not page.add_lonely(vertex)]
+    left = [vertex for path in short for vertex in vertices_of(path)] + missing_seeds
+    return page.text(len(short), left, walk.cut_off)
+
+
+def render_paths(paths: Sequence[GraphPath], max_tokens: int = DEFAULT_TOKENS) -> str:
+    """Paths between named vertices: there is no question that anything could have matched."""
+    return render_walk(Walk(question="", seeds=(), paths=tuple(paths), visited=0, cut_off={}), max_tokens)
+
+
+def render_hits(hits: Sequence[GraphHit], max_tokens: int = DEFAULT_TOKENS) -> str:
+    """Vertices and edges that a search found, the best first; "" for none."""
+    page = _Page(frozenset(), max_tokens)
+    left = [hit.vertex for hit in hits if hit.vertex is not None and not page.add_lonely(hit.vertex)]
+    return page.text(0, left, {})
+
+
+def vertices_of(path: GraphPath) -> list[Vertex]:
+    return [path.seed, *(hop.vertex for hop in path.hops)]
+
+
+def _without_beginnings(paths: Sequence[GraphPath]) -> list[GraphPath]:
+    """Without those that are the beginning of another one: that shows them."""
+    longer = {
+        (path.seed.id, *(hop.edge.id for hop in path.hops[:length]))
+        for path in paths
+        for length in range(len(path.hops))
+    }
+    return [path for path in paths if (path.seed.id, *(hop.edge.id for hop in path.hops)) not in longer]
+
+
+def _seeds_beside(seeds: Iterable[GraphHit], paths: Iterable[GraphPath]) -> list[Vertex]:
+    """What matched and lies on no path."""
+    shown = {vertex.id for path in paths for vertex in vertices_of(path)}
+    return [hit.vertex for hit in seeds if hit.vertex is not None and hit.vertex.id not in shown]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Block:
+    """Lines that are shown together, with the vertices and edges that they tell."""
+
+    lines: tuple[str, ...]
+    told: frozenset[str]
+
+
+class _Page:
+    """The blocks that fit so far."""
+
+    def __init__(self, seeds: frozenset[str], max_tokens: int) -> None:
+        self._seeds = seeds
+        self._blocks: list[str] = [LEGEND]
+        self._told: set[str] = set()
+        self._room = max_tokens - count_tokens(LEGEND) - _ENDING_TOKENS
+
+    def add_path(self, path: GraphPath) -> bool:
+        """Whether all of it has room; else as much of it as has, from its beginning."""
+        if any(self._add(self._path_block(path, chars)) for chars in _TEXT_CHARS):
+            return True
+        shorter = (replace(path, hops=path.hops[:length]) for length in range(len(path.hops) - 1, -1, -1))
+        next((part for part in shorter if self._add(self._path_block(part, _TEXT_CHARS[-1]))), None)
+        return False
+
+    def add_lonely(self, vertex: Vertex) -> bool:
+        if vertex.id in self._told:
+            return True
+        return any(
+            self._add(_Block(lines=tuple(self._vertex_lines(vertex, chars)), told=frozenset({vertex.id})))
+            for chars in _TEXT_CHARS
+        )
+
+    def _add(self, block: _Block) -> bool:
+        if block.told <= self._told:
+            return True
+        text = "\n".join(block.lines)
+        cost = count_tokens(text) + 1
+        if cost > self._room:
+            return False
+        self._room -= cost
+        self._blocks.append(text)
+        self._told |= block.told
+        return True
+
+    def _path_block(self, path: GraphPath, chars: int) -> _Block:
+        """From the last vertex on to which this path was told already."""
+        begun = 0
+        while begun < len(path.hops) and path.hops[begun].edge.id in self._told:
+            begun += 1
+        at = path.seed if not begun else path.hops[begun - 1].vertex
+        told = {at.id}
+        lines = list(self._vertex_lines(at, chars))
+        for hop in path.hops[begun:]:
+            lines += self._hop_lines(at, hop, chars, hop.vertex.id in told)
+            told |= {hop.vertex.id, hop.edge.id}
+            at = hop.vertex
+        return _Block(lines=tuple(lines), told=frozenset(told))
+
+    def _hop_lines(self, at: Vertex, hop: Hop, chars: int, told: bool) -> Iterable[str]:
+        arrow = "→" if hop.forward else "←"
+        sentence = clip(plain_line(hop.edge.text or hop.edge.evidence), _SENTENCE_CHARS)
+        strength = f"{hop.edge.kind.value}, {hop.edge.weight:.2f}"
+        if at.trusted and hop.vertex.trusted:
+            yield f"  {arrow} “{sentence}” ({strength})" if sentence else f"  {arrow} {strength}"
+        else:
+            yield f"  {arrow} {strength}"
+            doubtful = hop.vertex if not hop.vertex.trusted else at
+            if sentence:
+                yield envelope(sentence, doubtful.record.origin, "says why")
+        yield from [self._name(hop.vertex)] if told else self._vertex_lines(hop.vertex, chars)
+
+    def _vertex_lines(self, vertex: Vertex, chars: int) -> Iterable[str]:
+        if vertex.id in self._told:
+            return [f"{self._name(vertex)} (above)"]
+        detail, text = _detail(vertex.record), _text(vertex.record)
+        if vertex.trusted:
+            about = f" {clip(plain_line(detail), _DETAIL_CHARS)}" if detail else ""
+            return [f"{self._name(vertex)} {vertex.label}{about}: {clip(plain_line(text), chars)}"]
+        said = "\n".join(clip(plain_line(part), chars) for part in (detail, text) if part)
+        return [f"{self._name(vertex)} {vertex.label}", envelope(said, vertex.record.origin)]
+
+    def _name(self, vertex: Vertex) -> str:
+        return f"{'* ' if vertex.id in self._seeds else ''}[{citable_name(vertex)}]"
+
+    def text(self, paths: int, left: Sequence[Vertex], cut_off: Mapping[str, int]) -> str:
+        """Everything that has room, and in the last line what has not; "" when there is room for nothing."""
+        if not self._told:
+            return ""
+        names = list(dict.fromkeys(citable_name(vertex) for vertex in left if vertex.id not in self._told))
+        room = self._room + _ENDING_TOKENS
+        endings = (_ending(paths, names, most, cut_off) for most in range(min(len(names), _MOST_NAMED), -1, -1))
+        ending = next((said for said in endings if count_tokens(said) < room), "")
+        return "\n\n".join([*self._blocks, *([ending] if ending else [])])
+
+
+def _ending(paths: int, names: Sequence[str], most: int, cut_off: Mapping[str, int]) -> str:
+    said = []
+    if names:
+        shown, more = ", ".join(f"[{name}]" for name in names[:most]), len(names) - most
+        rest = f"{shown and ' and '}{counted(more, 'more node' if shown else 'node')}" if more else ""
+        of_paths = f", of {counted(paths, 'path')}" if paths else ""
+        said.append(f"Left out for want of room: {shown}{rest}{of_paths}.")
+    if cut_off:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(cut_off.items()))
+        said.append(f"Not followed further: {reasons}.")
+    return " ".join(said)
+
+
+def citable_name(vertex: Vertex) -> str:
+    """The name by which a vertex can be cited and found again: its own where that is a plain word, else its id."""
+    plain = _NAME.fullmatch(vertex.name) is not None
+    return vertex.name if plain and (vertex.trusted or is_plain_name(vertex.name)) else vertex.id
+
+
+def _text(record: Node | Memory) -> str:
+    return record.text if isinstance(record, Node) else record.content
+
+
+def _detail(record: Node | Memory) -> str:
+    """What else a reader must know of it: when, where from, how it ended."""
+    if isinstance(record, Memory):
+        avoid = "AVOID, " if record.outcome is Outcome.FAILURE else ""
+        return f"({avoid}when: {occasion(record.description)})" if record.description else avoid.rstrip(", ")
+    fields = record.fields
+    dates = [str(fields[name]) for name in ("start_date", "end_date") if name in fields]
+    said = [" to ".join(dict.fromkeys(dates))] if dates else []
+    said += [f"by {fields['user_role']}"] if "user_role" in fields else []
+    for name in ("preference_type", "status", "parameter_field", "doc_pointer", "relevant_parts"):
+        said += [_words(fields[name])] if fields.get(name) else []
+    return ", ".join(said)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(f"{name}={_words(inner)}" for name, inner in value.items())
+    return " ".join(map(_words, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def plain_line(text: str) -> str:
+    return " ".join(visible(text, markup=False).split())

@@ -1,0 +1,109 @@
+"""Writes nodes, edges and lessons in the field names of the memory graph: what `graph.drafts` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from reasoningbank.context import BankContext
+from reasoningbank.core.types import EVERY_NAMESPACE, Edge, EdgeKind, Memory, Node
+from reasoningbank.graph.moments import iso_time
+from reasoningbank.graph.node_fields import FIELDS
+from reasoningbank.graph.subgraph import LESSON, Subgraph, Vertex
+from reasoningbank.graph.vertices import find_vertices
+from reasoningbank.graph.weights import band_of
+from reasoningbank.ports import Reader
+
+
+def node_view(node: Node, lessons: Iterable[str] = ()) -> dict[str, Any]:
+    """`lessons` are the names of those that it taught. Its vector is found by its id."""
+    return {
+        "id": node.name,
+        "label": node.label.value,
+        "conv_id": node.conv_id,
+        "text": node.text,
+        "ingestion_time": iso_time(node.created_at),
+        "update_time": iso_time(node.updated_at),
+        "embedding_id": node.id,
+        "tags": list(node.tags),
+        "reasoning_pointer_ids": list(lessons),
+        **{name: node.fields[name] for name in FIELDS[node.label] if name in node.fields},
+    }
+
+
+def lesson_view(memory: Memory, nodes: Iterable[str] = ()) -> dict[str, Any]:
+    """`nodes` are the names of those that taught it."""
+    return {
+        "rb_id": memory.key or memory.id,
+        "key_lesson": memory.content,
+        "context_to_prefer": memory.description,
+        "tags": list(memory.tags),
+        "link_nodes": list(nodes),
+        "title": memory.title,
+        "outcome": memory.outcome.value,
+    }
+
+
+def edge_view(edge: Edge, names: Mapping[str, str]) -> dict[str, Any]:
+    """`names` are those of its ends, by their ids."""
+    return {
+        "id": edge.name or edge.id,
+        "source": names.get(edge.source_id, edge.source_id),
+        "target": names.get(edge.target_id, edge.target_id),
+        "kind": edge.kind.value,
+        "text": edge.text,
+        "weight": edge.weight,
+        "band": band_of(edge.weight),
+        "tags": list(edge.tags),
+        "created_time": iso_time(edge.created_at),
+        "evidence": edge.evidence,
+    }
+
+
+def vertex_views(reader: Reader, vertices: Iterable[Vertex]) -> list[dict[str, Any]]:
+    """Nodes and lessons, each with the names of what it points at."""
+    shown = list(vertices)
+    pointers = pointers_of(reader, [vertex.id for vertex in shown])
+    return [
+        node_view(vertex.record, pointers.get(vertex.id, ()))
+        if isinstance(vertex.record, Node)
+        else lesson_view(vertex.record, pointers.get(vertex.id, ()))
+        for vertex in shown
+    ]
+
+
+def subgraph_view(reader: Reader, subgraph: Subgraph) -> dict[str, list[dict[str, Any]]]:
+    """What `bank.graph.add` takes back: nodes, edges and lessons."""
+    views = vertex_views(reader, subgraph.vertices)
+    names = {vertex.id: vertex.name for vertex in subgraph.vertices}
+    return {
+        "nodes": [view for view in views if "rb_id" not in view],
+        "edges": [edge_view(edge, names) for edge in subgraph.edges],
+        "lessons": [view for view in views if "rb_id" in view],
+    }
+
+
+def pointers_of(reader: Reader, ids: list[str]) -> dict[str, list[str]]:
+    """For each node the names of the lessons that it taught, and for each lesson those of its nodes."""
+    if not ids:
+        return {}
+    wanted = {"kind": EdgeKind.TEACHES.value}
+    outward, inward = reader.select_either(Edge, ("source_id", "target_id"), ids, wanted)
+    pairs = {(edge.source_id, edge.target_id) for edge in outward}
+    pairs |= {(edge.target_id, edge.source_id) for edge in inward}
+    ends = find_vertices(reader, sorted({far for _, far in pairs}))
+    found: dict[str, list[str]] = {}
+    for near, far in sorted(pairs):
+        if far in ends:
+            found.setdefault(near, []).append(ends[far].name)
+    return found
+
+
+def lessons_of(context: BankContext, namespace: str | None = None) -> list[dict[str, Any]]:
+    """The memories that nodes taught, in the order of their names."""
+    with context.read_for_output() as reader:
+        taught = {edge.target_id for edge in reader.select(Edge, {"kind": EdgeKind.TEACHES.value})}
+        found = find_vertices(reader, sorted(taught)).values()
+        wanted = None if namespace == EVERY_NAMESPACE else namespace or context.namespace
+        own = [one for one in found if one.label == LESSON and wanted in (None, one.record.namespace)]
+        return vertex_views(reader, sorted(own, key=lambda vertex: (vertex.name, vertex.id)))

@@ -1,0 +1,96 @@
+"""Index of the memory graph's nodes and edge sentences, as rows like those of memories.
+
+Knows which words and marks a node or an edge is found by. The marks are tags without a word in them: a filter can ask
+for a label or a conversation before anything is compared, and no question meets them by its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from reasoningbank.core.digest import blake2b
+from reasoningbank.core.types import Edge, Memory, Node, NodeLabel
+from reasoningbank.graph.graph_query import EDGE
+from reasoningbank.ports import Reader, Store
+from reasoningbank.recall.index_follower import Follower
+from reasoningbank.recall.side_index import make_row
+
+INDEXED = (*(label.value for label in NodeLabel), EDGE)
+MOST_FIELD_CHARS = 2_000
+_FIRST_PRIVATE = 0xE000
+_ROLE = "user_role"
+
+
+class GraphFollower(Follower):
+    """Keeps the index of nodes and edge sentences in step. An edge without a sentence has no row."""
+
+    kinds = frozenset({"node", "edge"})
+    facet = "content"
+    weighs_evidence = False
+
+    @staticmethod
+    def rows_of(store: Store, ids: Sequence[str]) -> dict[str, Memory]:
+        nodes = store.unscoped(Node, [one for one in ids if one.startswith("nod_")])
+        edges = store.unscoped(Edge, [one for one in ids if one.startswith("edg_")])
+        told = {i: edge for i, edge in edges.items() if edge.text}
+        ends = sorted({end for edge in told.values() for end in (edge.source_id, edge.target_id)})
+        joined: dict[str, Node | Memory] = (
+            {**store.unscoped(Node, ends), **store.unscoped(Memory, ends)} if ends else {}
+        )
+        rows = {i: _node_row(node) for i, node in nodes.items()}
+        for i, edge in told.items():
+            if edge.source_id in joined and edge.target_id in joined:
+                rows[i] = _edge_row(edge, joined[edge.source_id], joined[edge.target_id])
+        return rows
+
+
+def has_nodes(reader: Reader) -> bool:
+    return bool(reader.select(Node, {}, limit=1))
+
+
+def _node_row(node: Node) -> Memory:
+    role = node.fields.get(_ROLE)
+    marks = (make_mark("label", node.label.value), make_mark("conv_id", node.conv_id))
+    said = " ".join(_words_in(node.fields))[:MOST_FIELD_CHARS]
+    return make_row(
+        node.id,
+        node.tenant,
+        node.namespace,
+        node.text,
+        node.created_at,
+        key=node.name if node.name != node.id else None,
+        tags=(*node.tags, *marks, *((said,) if said else ())),
+        agent=str(role) if role else None,
+    )
+
+
+def _edge_row(edge: Edge, source: Node | Memory, target: Node | Memory) -> Memory:
+    talks = {end.conv_id for end in (source, target) if isinstance(end, Node)}
+    marks = (make_mark("label", EDGE), *(make_mark("conv_id", one) for one in sorted(talks)))
+    return make_row(
+        edge.id,
+        edge.tenant,
+        source.namespace,
+        edge.text,
+        edge.created_at,
+        key=edge.name or None,
+        tags=(*edge.tags, *marks),
+    )
+
+
+def _words_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (word for one in value.values() for word in _words_in(one))
+    elif isinstance(value, Iterable):
+        yield from (word for one in value for word in _words_in(one))
+    elif value is not None:
+        yield str(value)
+
+
+def make_mark(kind: str, value: str) -> str:
+    """A tag that stands for what a node is, of characters that no word is made of."""
+    digest = blake2b(f"{kind} {value}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return "".join(chr(_FIRST_PRIVATE + byte) for byte in digest)
