@@ -37,7 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ExitStack() as opened:
         bare, linked = (_bank(opened, corpus, asked.memories, asked.embedder) for _ in range(2))
         _link(linked[0], linked[1], asked.links)
-        questions = [corpus.draft(number)["title"] for number in range(0, asked.memories, max(1, asked.memories // 300))]
+        questions = [
+            corpus.draft(number)["title"] for number in range(0, asked.memories, max(1, asked.memories // 300))
+        ]
 
         def ask(bank: ReasoningBank, links: str, number: int) -> object:
             return bank.search(questions[number % len(questions)], namespace="*", noted=False, links=links)

@@ -242,3 +242,19 @@ def test_a_link_that_somebody_made_is_not_weighed(clocked, notes):
     clocked.link(notes["index"], notes["explain"], "enhances", weight=0.9, text="I say so.")
     clocked.consolidate(only=["links"])
     assert edges(clocked)[notes["index"], "enhances", notes["explain"]] == "I say so."
+
+
+def test_recall_pulls_in_what_use_has_shown_to_be_needed(clocked, notes):
+    question = "add an index on the joined column"
+    for _ in range(8):
+        work(clocked, [notes["index"], notes["explain"]], task=question)
+        work(clocked, [notes["index"]], "failure", task="index the log")
+        work(clocked, [notes["explain"]], task="look at the plan")
+    asked = {"limit": 2, "experience": False, "min_confidence": 0.0, "floor": 0.3}
+    assert notes["explain"] not in [hit.id for hit in clocked.search(question, links="required", **asked)]
+    clocked.consolidate(only=["links"])
+    hits = clocked.search(question, links="required", **asked).memories
+    assert [(hit.id, hit.pulled_in and hit.pulled_in.relation) for hit in hits] == [
+        (notes["index"], None),
+        (notes["explain"], "is required by"),
+    ]

@@ -89,7 +89,7 @@ def links_among(
     how: Discovery = DISCOVERY,
 ) -> list[Link]:
     """The surest kinds first, since room is limited. `across` are near pairs of two projects."""
-    believed = [takes_part(member) for member in members]
+    believed = [_takes_part(member) for member in members]
     ways: tuple[Iterable[Link], ...] = (
         _by_cue(members, believed, how),
         _by_use(members, uses),
@@ -103,7 +103,7 @@ def links_among(
     return found
 
 
-def takes_part(member: Member) -> bool:
+def _takes_part(member: Member) -> bool:
     return member.trust is not Trust.UNTRUSTED and FACT not in member.memory.tags
 
 
@@ -179,7 +179,7 @@ def _named_by(
 
 
 def _by_use(members: Sequence[Member], uses: Uses) -> Iterator[Link]:
-    for source, target, kind, finding in uses.found():
+    for source, target, kind, finding in uses.find_links():
         yield Link(
             source=members[source].id,
             target=members[target].id,

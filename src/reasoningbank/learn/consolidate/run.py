@@ -24,7 +24,7 @@ from reasoningbank.learn.consolidate.applying import Order, carry_out
 from reasoningbank.learn.consolidate.conflicts import conflicts_among, pairs_by_claim
 from reasoningbank.learn.consolidate.edges import Web, edges_in
 from reasoningbank.learn.consolidate.inheriting import inherit
-from reasoningbank.learn.consolidate.links import links_among, takes_part
+from reasoningbank.learn.consolidate.links import links_among
 from reasoningbank.learn.consolidate.merging import merges_among
 from reasoningbank.learn.consolidate.pairs import Pair, Space, crowded_rows, near_pairs
 from reasoningbank.learn.consolidate.plan import Consolidated, Link, Merge, Plan, Promotion, Reweighing, Unlinking
@@ -148,7 +148,7 @@ def make_plan(context: BankContext, space: Space, namespace: str, parts: frozens
     links: list[Link] = []
     reweighed: list[Reweighing] = []
     unlinked: list[Unlinking] = []
-    uses = Uses(pool, [takes_part(member) for member in pool], facts, context.clock())
+    uses = Uses(pool, facts, context.clock())
     if "links" in parts:
         reweighed, unlinked = weigh_again(pool, edges, uses, before)
         dropped = {act.edge for act in unlinked}

@@ -9,7 +9,8 @@
     replaced   the same, and the second has not been used since the first was              supersedes
 
 Counts in the sentences are whole; what decides is discounted by age. The more pairs are compared, the surer each must
-be.
+be. Only what somebody says was used is compared: what is shown depends on the task, and tasks differ in how well they
+go.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from reasoningbank.core.association import Together, difference, least_share, su
 from reasoningbank.core.confidence import DAY_SECONDS
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import OF_A_SESSION
+from reasoningbank.core.origins import Trust
 from reasoningbank.core.task_kind import kind_of
 from reasoningbank.core.types import EdgeKind, Signal, SignalKind, Trajectory
 from reasoningbank.learn.consolidate.pool import Member
@@ -32,7 +34,7 @@ HALF_LIFE_DAYS = 180.0
 """Of what a task says, as of what it says about one memory."""
 FEWEST_TASKS = 3
 MOST_PER_TASK = 20
-"""A task in which more had a part says little about any two of them."""
+"""A task that used more says little about any two of them."""
 MOST_OF_A_KIND = 20
 MOST_TASKS = 5_000
 """The latest that are looked at."""
@@ -74,11 +76,11 @@ class Moments(NamedTuple):
     """When somebody said that it was used."""
 
 
-class Task(NamedTuple):
+class TaskUse(NamedTuple):
     at: float
     weight: float
     well: Mapping[int, bool]
-    """By the row of a memory that had a part in it: whether it went well."""
+    """By the row of a memory that was used in it, or only shown: whether it went well."""
     used: Mapping[int, Moments]
     """By the row of a memory that somebody says was used: when."""
 
@@ -138,14 +140,11 @@ def read_task_facts(reader: Reader, members: Sequence[Member]) -> TaskFacts:
 class Uses:
     """The tasks in which memories had a part, and what they say of two of them."""
 
-    def __init__(self, members: Sequence[Member], believed: Sequence[bool], facts: TaskFacts, now: float) -> None:
-        self._tasks = _tasks(members, believed, facts, now)
+    def __init__(self, members: Sequence[Member], facts: TaskFacts, now: float) -> None:
+        self._tasks = _tasks(members, facts, now)
         self._used: defaultdict[int, set[str]] = defaultdict(set)
-        self._part: defaultdict[int, set[str]] = defaultdict(set)
         self._of_kind: defaultdict[str, list[str]] = defaultdict(list)
         for name, task in self._tasks.items():
-            for row in task.well:
-                self._part[row].add(name)
             for row in task.used:
                 self._used[row].add(name)
             if name in facts.kinds:
@@ -155,7 +154,7 @@ class Uses:
         self._z = surely(len(self._pairs))
         self._whole = self._weight(self._tasks)
 
-    def found(self) -> Iterator[tuple[int, int, EdgeKind, Finding]]:
+    def find_links(self) -> Iterator[tuple[int, int, EdgeKind, Finding]]:
         """The surest thing that can be said of each pair, as (source, target, kind, finding)."""
         for one, other in sorted(self._pairs):
             rarer, commoner = sorted((other, one), key=lambda row: len(self._used[row]))
@@ -172,11 +171,11 @@ class Uses:
         """What use says of a link of this kind between two memories."""
         match kind:
             case EdgeKind.REQUIRES:
-                return _surest(self._needed(source, target), self._before(source, target))
+                return _surest(self._need(source, target), self._before(source, target))
             case EdgeKind.CAUSES:
-                return self._followed(source, target)
+                return self._sequel(source, target)
             case EdgeKind.ENHANCES:
-                return _surest(self._helped(source, target), self._together(source, target))
+                return _surest(self._help(source, target), self._together(source, target))
             case EdgeKind.ALTERNATIVE | EdgeKind.SUPERSEDES:
                 return self._instead(source, target, replaced=kind is EdgeKind.SUPERSEDES)
             case _:
@@ -191,14 +190,14 @@ class Uses:
         often = len(both) >= FEWEST_TASKS and len(well) >= WENT_WELL * len(both)
         return self._finding("together", often and low > 0.0, bool(well) and value > 0.0, well, (len(both), len(well)))
 
-    def _helped(self, one: int, other: int) -> Finding:
-        value, low, counts, beside = self._compared(other, one)
+    def _help(self, one: int, other: int) -> Finding:
+        value, low, counts, beside = self._comparison(other, one)
         return self._finding("helped", low > 0.0, value > 0.0, beside, counts)
 
-    def _needed(self, one: int, other: int) -> Finding:
-        value, low, counts, beside = self._compared(one, other)
+    def _need(self, one: int, other: int) -> Finding:
+        value, low, counts, beside = self._comparison(one, other)
         alone = counts[2] / counts[3] if counts[3] else 1.0
-        back, _, _, _ = self._compared(other, one)
+        back, _, _, _ = self._comparison(other, one)
         # Where either goes wrong without the other, nobody can tell which is needed.
         sure = low > 0.0 and alone < HARDLY_EVER and value > back
         return self._finding("needed", sure, value > 0.0 and alone < HARDLY_EVER, beside, counts)
@@ -208,7 +207,7 @@ class Uses:
         first = [name for name in well if self._comes_first(name, other, one)]
         return self._in_order("before", first, well, one, other)
 
-    def _followed(self, one: int, other: int) -> Finding:
+    def _sequel(self, one: int, other: int) -> Finding:
         uses = self._used[one]
         then = [n for n in uses if self._comes_first(n, one, other) and self._went_well(n, one, other)]
         return self._in_order("followed", then, uses, one, other)
@@ -220,7 +219,7 @@ class Uses:
         apart = len(self._used[one] & self._used[other]) <= APART * min(len(self._used[one]), len(self._used[other]))
         mine, theirs = ({n for n in names if self._kind.get(n) in kinds} for names in (mine, theirs))
         value, low = difference(self._went(mine, one), self._went(theirs, other), self._z)
-        counts = (*self._counted(mine, one), *self._counted(theirs, other))
+        counts = (*self._count(mine, one), *self._count(theirs, other))
         last = max((self._tasks[name].at for name in theirs), default=0.0)
         since = min((self._tasks[name].at for name in mine), default=0.0) > last
         fits = apart and since == replaced
@@ -238,10 +237,10 @@ class Uses:
         holds = bool(ordered) and 2 * len(ordered) > len(of) and value > 0.0
         return self._finding(way, often and share > 0.5 and low > 0.0, holds, ordered, (len(ordered), len(of)))
 
-    def _compared(self, one: int, other: int) -> tuple[float, float, tuple[int, int, int, int], list[str]]:
+    def _comparison(self, one: int, other: int) -> tuple[float, float, tuple[int, int, int, int], list[str]]:
         """How a memory did with another and without: the difference, its lower bound, counts, tasks with both."""
-        beside, alone = self._part[one] & self._part[other], self._part[one] - self._part[other]
-        counts = (*self._counted(beside, one), *self._counted(alone, one))
+        beside, alone = self._used[one] & self._used[other], self._used[one] - self._used[other]
+        counts = (*self._count(beside, one), *self._count(alone, one))
         if min(len(beside), len(alone)) < FEWEST_TASKS:
             return 0.0, -1.0, counts, []
         value, low = difference(self._went(beside, one), self._went(alone, one), self._z)
@@ -265,7 +264,7 @@ class Uses:
         names = set(names)
         return self._weight(names), self._weight(name for name in names if self._tasks[name].well[row])
 
-    def _counted(self, names: Iterable[str], row: int) -> tuple[int, int]:
+    def _count(self, names: Iterable[str], row: int) -> tuple[int, int]:
         names = set(names)
         return sum(self._tasks[name].well[row] for name in names), len(names)
 
@@ -286,11 +285,11 @@ class Uses:
         return sum(self._tasks[name].weight for name in names)
 
     def _candidates(self) -> set[tuple[int, int]]:
-        """Pairs that had a part in the same tasks, or were used in like ones, often enough to be compared."""
+        """Pairs that were used in the same tasks, or in like ones, often enough to be compared."""
         met: Counter[tuple[int, int]] = Counter()
         for task in self._tasks.values():
-            if len(task.well) <= MOST_PER_TASK:
-                met.update(combinations(sorted(task.well), 2))
+            if len(task.used) <= MOST_PER_TASK:
+                met.update(combinations(sorted(task.used), 2))
         pairs = {pair for pair, times in met.items() if times >= FEWEST_TASKS}
         for names in self._of_kind.values():
             uses = Counter(row for name in names for row in self._tasks[name].used)
@@ -303,11 +302,11 @@ def _surest(*findings: Finding) -> Finding:
     return max(findings, key=lambda one: (one.sure, one.holds, one.size))
 
 
-def _tasks(members: Sequence[Member], believed: Sequence[bool], facts: TaskFacts, now: float) -> dict[str, Task]:
+def _tasks(members: Sequence[Member], facts: TaskFacts, now: float) -> dict[str, TaskUse]:
     """By name. What a memory was learned from is no use of it."""
     found: dict[str, list[tuple[int, Member, Signal]]] = {}
     for row, member in enumerate(members):
-        for signal in member.signals if believed[row] else ():
+        for signal in member.signals if member.trust is not Trust.UNTRUSTED else ():
             name = signal.trajectory_id
             shown = signal.kind is SignalKind.COMPLETION and signal.source == OF_A_SESSION
             if name is not None and name != member.memory.source and (signal.used or shown):
@@ -315,7 +314,7 @@ def _tasks(members: Sequence[Member], believed: Sequence[bool], facts: TaskFacts
     return {name: _task(said, facts.shown_at.get(name, {}), now) for name, said in found.items()}
 
 
-def _task(said: Sequence[tuple[int, Member, Signal]], shown_at: Mapping[str, float], now: float) -> Task:
+def _task(said: Sequence[tuple[int, Member, Signal]], shown_at: Mapping[str, float], now: float) -> TaskUse:
     well: dict[int, bool] = {}
     used: dict[int, Moments] = {}
     at = max(signal.at for _, _, signal in said)
@@ -323,4 +322,4 @@ def _task(said: Sequence[tuple[int, Member, Signal]], shown_at: Mapping[str, flo
         well[row] = well.get(row, True) and signal.positive
         if signal.used:
             used[row] = Moments(shown_at.get(member.id), signal.at)
-    return Task(at, 0.5 ** (max(0.0, now - at) / DAY_SECONDS / HALF_LIFE_DAYS), well, used)
+    return TaskUse(at, 0.5 ** (max(0.0, now - at) / DAY_SECONDS / HALF_LIFE_DAYS), well, used)
