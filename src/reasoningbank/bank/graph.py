@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,29 +11,25 @@ from reasoningbank.bank.graph_add import Entries, add_to_graph
 from reasoningbank.bank.search_engine import SearchEngine
 from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_name
-from reasoningbank.core.errors import InvalidInput, NotFound
-from reasoningbank.core.origins import USER
+from reasoningbank.core.errors import NotFound
 from reasoningbank.core.types import Memory, Node
 from reasoningbank.graph import conversation, questions
 from reasoningbank.graph.activation import DEFAULT_BOUNDS
 from reasoningbank.graph.add import Added
+from reasoningbank.graph.asked_often import AskedTopic, asked_often
 from reasoningbank.graph.check import check_graph
 from reasoningbank.graph.graph_query import GraphQuery
 from reasoningbank.graph.seed_view import lessons_of, subgraph_view, vertex_views
 from reasoningbank.graph.spreading import DEFAULT_PATHS, check_bounds, check_limit
 from reasoningbank.graph.subgraph import GraphPath, Subgraph, Vertex, Walk
 from reasoningbank.graph.vertices import find_record, make_vertices
-from reasoningbank.ports import LLM, Damage, Writer
+from reasoningbank.ports import Damage, Writer
 
 if TYPE_CHECKING:
     from reasoningbank.bank.graph_import import ImportedGraph
     from reasoningbank.learn.graph.keep import IngestedConversation
     from reasoningbank.learn.jobs import Learning
     from reasoningbank.recall.graph_search import GraphHits
-
-AUTO = "auto"
-NO_MODEL = "off"
-"""What the learning of a bank says of its model where none is configured."""
 
 
 class GraphMemory:
@@ -56,69 +52,33 @@ class GraphMemory:
         """
         return add_to_graph(self._context, nodes, edges, lessons, **how)
 
-    # ------------------------------------------------------------ conversations
+    def ingest(self, conversation: object, *, conv_id: str, **how: Any) -> IngestedConversation:
+        """Turn a conversation (messages with tool calls, or events) into nodes and edges, once: the same again adds
+        nothing, a longer version only what is new.
 
-    def ingest(
-        self,
-        conversation: object,
-        *,
-        conv_id: str,
-        namespace: str | None = None,
-        user_role: str = "user",
-        user_id: str | None = None,
-        origin: str = USER,
-        by: str = AUTO,
-        learn: bool = False,
-    ) -> IngestedConversation:
-        """Turn chat messages with tool calls, or events, into nodes and edges. The same again adds nothing.
-
-        `by` is `rules`, `model`, or `auto`: the model where one is configured. With `learn` the conversation is also
-        kept as a session and queued to be distilled, so that its lessons are joined to their nodes.
+        `namespace`, `user_role`, `user_id` and `origin` say where it is from. `by` is `rules`, `model`, or `auto`: the
+        model where one is configured. With `learn` it is kept as a session too and queued to be distilled, so that its
+        lessons are joined to their nodes.
         """
-        from reasoningbank.learn.graph.ingest import ingest_many, keep_as_session
-        from reasoningbank.learn.graph.keep import ConversationSource
+        return self.ingest_many({conv_id: conversation}, **how)[0]
 
-        source = ConversationSource(
-            conv_id=conv_id, namespace=namespace, user_role=user_role, user_id=user_id, origin=origin
-        )
-        # Read twice where it is kept as a session too.
-        told = list(conversation) if isinstance(conversation, Iterator) else conversation
-        made = ingest_many(self._context, [(told, source)], model=self._model(by))[0]
-        if learn:
-            keep_as_session(self._context, told, source)
-        return made
+    def ingest_many(self, conversations: Mapping[str, object], **how: Any) -> list[IngestedConversation]:
+        """Several conversations by their `conv_id`, in their order: `ingest` for bulk."""
+        from reasoningbank.bank.graph_ingest import ingest_many
 
-    def ingest_many(
-        self, conversations: Mapping[str, object], *, by: str = AUTO, **source: Any
-    ) -> list[IngestedConversation]:
-        """Several conversations by their `conv_id`, in their order; `source` is what `ingest` takes beside it."""
-        from reasoningbank.learn.graph.ingest import ingest_many
-        from reasoningbank.learn.graph.keep import ConversationSource
+        return ingest_many(self._context, self._learning, conversations, **how)
 
-        told = [(one, ConversationSource(conv_id=conv_id, **source)) for conv_id, one in conversations.items()]
-        return ingest_many(self._context, told, model=self._model(by))
+    def ingest_files(self, *paths: str | Path, **how: Any) -> list[IngestedConversation]:
+        """Every conversation in transcripts of any format that `bank.ingest` reads."""
+        from reasoningbank.bank.graph_ingest import ingest_files
 
-    def ingest_files(self, *paths: str | Path, by: str = AUTO, **source: Any) -> list[IngestedConversation]:
-        """Every conversation in transcripts of any known format; `source` is what `ingest` takes."""
-        from reasoningbank.learn.graph.ingest import ingest_files
-        from reasoningbank.learn.graph.keep import ConversationSource
+        return ingest_files(self._context, self._learning, [Path(path) for path in paths], **how)
 
-        told = ConversationSource(**{"conv_id": "", **source})
-        return ingest_files(self._context, [Path(path) for path in paths], told, model=self._model(by))
+    def ingest_session(self, session: str, **how: Any) -> IngestedConversation:
+        """A session that the bank has kept, as the conversation of its id, joined to what was learned from it."""
+        from reasoningbank.bank.graph_ingest import ingest_session
 
-    def ingest_session(self, session: str, *, by: str = AUTO, **source: Any) -> IngestedConversation:
-        """A session that the bank has kept, as the conversation of its id; lessons learned from it are joined to it."""
-        from reasoningbank.learn.graph.ingest import ingest_session
-        from reasoningbank.learn.graph.keep import ConversationSource
-
-        told = ConversationSource(**{"conv_id": "", **source})
-        return ingest_session(self._context, session, told, model=self._model(by))
-
-    def _model(self, by: str) -> LLM | None:
-        if by not in (AUTO, "rules", "model"):
-            raise InvalidInput(f"by {by!r} is unknown: use auto, rules or model.")
-        is_wanted = by == "model" or (by == AUTO and self._learning.llm != NO_MODEL)
-        return self._learning.model() if is_wanted else None
+        return ingest_session(self._context, self._learning, session, **how)
 
     def node(self, reference: str, *, namespace: str | None = None) -> Vertex:
         """A node by its name or id, or a lesson by its key or id."""
@@ -139,6 +99,12 @@ class GraphMemory:
         `link_nodes`.
         """
         return lessons_of(self._context, namespace)
+
+    def asked_often(
+        self, role: str | None = None, *, limit: int = 10, namespace: str | None = None
+    ) -> list[AskedTopic]:
+        """What somebody asks often, by `user_role`: topics with their requests, the most frequent first."""
+        return asked_often(self._context, role, namespace, limit)
 
     def seed_fields(self, shown: Subgraph | Vertex) -> dict[str, Any]:
         """Nodes, edges and lessons in the field names that `add` takes; of one vertex, its fields."""

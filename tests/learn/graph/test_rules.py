@@ -57,6 +57,7 @@ def test_what_is_no_date_gives_no_window(said: str) -> None:
         "Please summarise the deck.",
         "Compare March with April",
         "No, I meant the other file",
+        "great, and a hotel near the venue please",
     ],
 )
 def test_what_asks_for_something_is_a_request(said: str) -> None:
@@ -167,6 +168,7 @@ def test_the_tables_of_a_query_are_its_sources() -> None:
         ("ticket PROJ-1234, commit 9fceb02d0ae598e95", {"PROJ-1234": True, "9fceb02d0ae598e95": True}),
         ("use utf-8, sha256, python3, 128GB, 10-inch, v2.3.1, H1, FY25 and 15%", {}),
         ("nothing rare here", {}),
+        ("booking X7K2PQ in umsatz_2025.csv", {"X7K2PQ": True}),
     ],
 )
 def test_rare_names_are_told_from_codes_that_everybody_uses(said: str, found: dict[str, bool]) -> None:
@@ -179,6 +181,11 @@ def test_an_event_is_a_happening_with_a_date_and_not_a_question_about_one() -> N
     assert (event.text, str(event.window), event.source_type) == (
         "The tracking broke on July 4, 2025.", "2025-07-04", "System Incident",
     )  # fmt: skip
+
+
+def test_the_name_of_a_meeting_is_not_its_date() -> None:
+    told = "Subject: Q3 review. We had the Q3 review on September 5, 2025. The launch stays on November 4."
+    assert [str(event.window) for event in events_in(told, TODAY)] == ["2025-09-05", "2025-11-04"]
 
 
 def test_an_answer_names_its_metrics_and_kinds_of_analysis() -> None:

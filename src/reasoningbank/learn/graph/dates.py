@@ -35,7 +35,8 @@ _DATE = pattern(
     r"|(?:\d{1,2}|two|three|four|five|six) (?:day|week|month)s ago)\b"
 )  # fmt: skip
 _TO_COME = pattern(
-    r"\b(?:will|won['’]t|upcoming|next|scheduled|planned|plans? to|due|deadline|going to|(?:is|are) (?:on|set))\b",
+    r"\b(?:will|won['’]t|upcoming|next|scheduled|planned|plans? to|due|deadline|going to|(?:is|are|stays?|remains?)"
+    r" (?:on|set)|postponed|(?:moved|delayed|pushed) to)\b",
     re.IGNORECASE,
 )
 _SMALL = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}

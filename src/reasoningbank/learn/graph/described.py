@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from reasoningbank.core.types import Node, NodeLabel
 from reasoningbank.learn.graph.actions import leaves_of
+from reasoningbank.learn.graph.drawing import LONGEST_GIST_CHARS
 from reasoningbank.learn.graph.entities import entities_in, touch_of
 from reasoningbank.learn.graph.sources import GENERIC_FILES, NamedSource
 from reasoningbank.learn.graph.speech import conclusion_in, wish_in
 from reasoningbank.learn.offline.words import clip_line
 
-LONGEST_GIST_CHARS = 80
 ID, CODE, SOURCE = "id", "code", "source"
 
 

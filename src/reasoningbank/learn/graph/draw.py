@@ -6,32 +6,30 @@ the user's words, or what an earlier action returned; an answer from the actions
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date
 
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.core.types import EdgeKind, NodeLabel
-from reasoningbank.guard.quotes import quote
 from reasoningbank.learn.graph.actions import COMPLETE, FAILED, DescribedAction, describe, listed
 from reasoningbank.learn.graph.analysis import analysis_types_in, metrics_in
-from reasoningbank.learn.graph.dates import Window, parse_day, windows_in
 from reasoningbank.learn.graph.drawing import (
     CAUSE,
     DIRECT,
     FOLLOW_UP,
+    LONGEST_GIST_CHARS,
     SOLUTION,
     STEP,
-    STRONG,
     Drawing,
     Sketch,
-    as_sentence,
 )
+from reasoningbank.learn.graph.drawn_events import DrawnEvents
+from reasoningbank.learn.graph.drawn_sources import DrawnSources
 from reasoningbank.learn.graph.entities import entities_in
-from reasoningbank.learn.graph.events import DatedEvent, events_in, source_type_of
 from reasoningbank.learn.graph.flow import ValuesSeen, shared_values
 from reasoningbank.learn.graph.preferences import preference_type_of, preferences_in
-from reasoningbank.learn.graph.sources import NamedSource, sources_in, sources_of_call
+from reasoningbank.learn.graph.sources import sources_in, sources_of_call
 from reasoningbank.learn.graph.speech import (
     asks_back,
     conclusion_in,
@@ -44,12 +42,10 @@ from reasoningbank.learn.graph.turns import AGENT, Done, Happened, Said, Turn
 from reasoningbank.learn.offline.failure_kind import is_failure
 from reasoningbank.learn.offline.words import clip_line
 
-LONGEST_GIST_CHARS = 80
 LONGEST_TEXT_CHARS = 8_000
 LONGEST_OUTPUT_WITH_EVENTS_CHARS = 4_000
 _MOST_EVIDENCE = 3
 _MOST_UNSOLVED = 10
-_LONGEST_WINDOW_DAYS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +82,7 @@ def draw(turns: Sequence[Turn], speakers: Speakers) -> Drawing:
         if isinstance(turn, Done):
             pen.act(turn)
         elif isinstance(turn, Happened):
-            pen.happen(turn)
+            pen.events.take(turn, speakers.user_origin)
         elif turn.role == AGENT:
             pen.hear_agent(turn.text)
         else:
@@ -107,13 +103,8 @@ class _Pen:
         """Since the user spoke last."""
         self._of_request: list[_Act] = []
         self._unsolved: list[_Act] = []
-        self._times: list[tuple[str, Window]] = []
-        """Requests and answers that speak of a time, and which."""
-        self._events: list[tuple[str, DatedEvent]] = []
-        self._sources: dict[str, str] = {}
-        self._by_file_name: dict[str, str] = {}
-        self._readers: dict[str, str] = {}
-        """The action that read each source last."""
+        self._sources = DrawnSources(self.sketch)
+        self.events = DrawnEvents(self.sketch, speakers.today)
 
     # ------------------------------------------------------------ the user
 
@@ -127,10 +118,10 @@ class _Pen:
         elif text:
             self.sketch.pass_over(clip_line(text, LONGEST_GIST_CHARS), why_not)
         if text and self._request is not None:
-            self._seen.add(self._request, text)
+            self._seen.say(self._request, text)
         self._take_preferences(text)
-        self._take_sources(sources_in(text), self._request, self._who.user_origin)
-        self._take_events(text, self._who.user_origin, self._request)
+        self._sources.name(sources_in(text), self._request, self._who.user_origin)
+        self.events.find(text, self._who.user_origin, self._request)
 
     def _begin_request(self, text: str) -> None:
         before = self._request
@@ -150,7 +141,7 @@ class _Pen:
                 FOLLOW_UP, "follow_up",
             )  # fmt: skip
         self._request, self._of_request = ref, []
-        self._note_times(ref, text)
+        self.events.note_times(ref, text)
 
     def _take_preferences(self, text: str) -> None:
         for stated in preferences_in(text, answered=self._answered):
@@ -192,11 +183,11 @@ class _Pen:
         made = _Act(ref=ref, action=action, result=done.result, request=self._request)
         self._hang(made)
         self._solve(made)
-        self._take_sources(sources_of_call(done.action, action.given), None, self._who.agent_origin, reader=made)
+        self._sources.read(sources_of_call(done.action, action.given), ref, action, self._who.agent_origin)
         if action.status == COMPLETE:
-            self._seen.add(ref, done.result)
+            self._seen.give_back(ref, done.result)
             if tells_sentences(done.result):
-                self._take_events(done.result, f"tool:{action.name}", ref)
+                self.events.find(done.result, f"tool:{action.name}", ref)
         self._acts.append(made)
         self._of_request.append(made)
 
@@ -204,8 +195,7 @@ class _Pen:
         """Join an action to what told its values; else to the one before it, else to what was asked."""
         told: dict[str, list[str]] = {}
         for value in made.action.values:
-            origin = self._seen.source_of(value)
-            if origin is not None and origin != made.ref:
+            for origin in self._seen.tellers_of(value):
                 told.setdefault(origin, []).append(clip_line(value, 40))
         for origin, values in told.items():
             named = listed(values)
@@ -260,9 +250,9 @@ class _Pen:
             sentence = f"{self._gist(self._request)} was met with {self._gist(ref)}."
             self._join(self._request, ref, EdgeKind.CAUSES, sentence, DIRECT, "answer")
         self._rest_on(ref, text, acts)
-        self._take_sources(sources_in(text), ref, self._who.agent_origin)
-        self._take_events(text, self._who.agent_origin, ref)
-        self._note_times(ref, text)
+        self._sources.name(sources_in(text), ref, self._who.agent_origin)
+        self.events.find(text, self._who.agent_origin, ref)
+        self.events.note_times(ref, text)
 
     def _rest_on(self, ref: str, text: str, acts: Sequence[_Act]) -> None:
         """Join an answer to the actions whose results it repeats; if it repeats none, to the last one before it."""
@@ -279,113 +269,7 @@ class _Pen:
             sentence = f"{last.action.noun} {how} {self._gist(ref)} {reported}".rstrip() + "."
             self._join(last.ref, ref, EdgeKind.CAUSES, sentence, STEP, "evidence")
         for one in (*[found[2] for found in told[:_MOST_EVIDENCE]], *acts[-1:]):
-            for source in [source for source, reader in self._readers.items() if reader == one.ref]:
-                sentence = f"{self._gist(ref)} rests on {self._gist(source)}, which {one.action.noun} worked on."
-                self._join(ref, source, EdgeKind.DERIVED_FROM, sentence, DIRECT, "evidence", "source")
-
-    # ------------------------------------------------------------ sources and events
-
-    def _take_sources(
-        self, named: Iterable[NamedSource], by: str | None, origin: str, *, reader: _Act | None = None
-    ) -> None:
-        for source in named:
-            ref = self._source(source, origin, reader)
-            if reader is not None:
-                if reader.action.status == COMPLETE:
-                    self._readers[ref] = reader.ref
-                sentence = f"{reader.action.noun} worked on {self._gist(ref)}."
-                self._join(reader.ref, ref, EdgeKind.DERIVED_FROM, sentence, DIRECT, "source")
-            elif by is not None:
-                rests = self.sketch[by].label is NodeLabel.AGENT_ANSWER
-                part = f", {listed(source.parts)}" if source.parts else ""
-                verb = "refers to" if rests else "points to"
-                sentence = f"{self._gist(by)} {verb} {self._gist(ref)}{part}."
-                self._join(
-                    by, ref, EdgeKind.DERIVED_FROM, sentence, DIRECT, *(("evidence",) if rests else ()), "source"
-                )
-
-    def _source(self, source: NamedSource, origin: str, reader: _Act | None) -> str:
-        how = f"that {reader.action.name} worked on" if reader else "that was named in the conversation"
-        ref = self._same_source(source) or self.sketch.node(
-            NodeLabel.DATA_SOURCE,
-            source.identity,
-            text=f"{source.pointer}, a source of type {source.source_type} {how}.",
-            gist=source.pointer,
-            tags=("source", source.source_type, source.pointer.rpartition("/")[2]),
-            fields={"source_type": source.source_type, "doc_pointer": source.pointer, "relevant_parts": []},
-            origin=origin,
-            once=True,
-        )
-        self._sources[source.identity] = ref
-        self._by_file_name[source.file_name] = ref
-        parts = self.sketch[ref].fields["relevant_parts"]
-        if fresh := [part for part in source.parts if part not in parts]:
-            self.sketch.refine(ref, relevant_parts=[*parts, *fresh])
-        return ref
-
-    def _same_source(self, source: NamedSource) -> str | None:
-        """A source that is there already; a file that is named without its folder is the last one of that name."""
-        if source.identity in self._sources:
-            return self._sources[source.identity]
-        bare = source.identity == source.file_name
-        return self._by_file_name.get(source.file_name) if bare else self._sources.get(source.file_name)
-
-    def happen(self, told: Happened) -> None:
-        first = parse_day(told.start_date)
-        last = parse_day(told.end_date) if told.end_date else first
-        if not told.text or first is None or last is None or last < first:
-            why = "an event needs a text, a start_date and no end_date before it, as 2025-07-04"
-            self.sketch.pass_over(clip_line(told.text or "an event", LONGEST_GIST_CHARS), why)
-            return
-        window = Window(first=first, last=last, text=told.start_date)
-        sort = told.source_type or source_type_of(told.text) or "Conversation"
-        self._event(DatedEvent(text=told.text, window=window, source_type=sort), self._who.user_origin, None)
-
-    def _take_events(self, text: str, origin: str, by: str | None) -> None:
-        for event in events_in(text, self._who.today):
-            self._event(event, origin, by)
-
-    def _event(self, event: DatedEvent, origin: str, by: str | None) -> None:
-        untrusted = origin.startswith("tool:")
-        said = quote(event.text) if untrusted else f"“{clip_line(event.text, LONGEST_GIST_CHARS)}”"
-        ref = self.sketch.node(
-            NodeLabel.EVENT,
-            f"{event.window}\n{event.text}",
-            text=event.text,
-            gist=f"the event {said} of {event.window}" if said else f"an event of {event.window}",
-            tags=("event", event.source_type),
-            fields={
-                "source_type": event.source_type,
-                "start_date": event.window.first.isoformat(),
-                "end_date": event.window.last.isoformat(),
-            },
-            origin=origin,
-            once=True,
-        )
-        self._events.append((ref, event))
-        if by is not None:
-            label = self.sketch[by].label
-            if label is NodeLabel.AGENT_ACTION:
-                sentence = f"{self._gist(by)} returned {self._gist(ref)}."
-                self._join(by, ref, EdgeKind.CAUSES, sentence, STEP, "evidence", "event")
-            else:
-                how = "accounts for itself with" if label is NodeLabel.AGENT_ANSWER else "was made with word of"
-                self._join(ref, by, EdgeKind.CAUSES, f"{self._gist(by)} {how} {self._gist(ref)}.", STEP, "event")
-        for other, window in self._times:
-            if other != by:
-                self._overlap(ref, event, other, window)
-
-    def _note_times(self, ref: str, text: str) -> None:
-        for window in windows_in(text, self._who.today):
-            if (window.last - window.first).days <= _LONGEST_WINDOW_DAYS:
-                self._times.append((ref, window))
-                for event_ref, event in self._events:
-                    self._overlap(event_ref, event, ref, window)
-
-    def _overlap(self, ref: str, event: DatedEvent, other: str, window: Window) -> None:
-        if event.window.overlaps(window) and not self.sketch.is_joined(ref, other):
-            sentence = f"{self._gist(ref)} falls into the time that {self._gist(other)} speaks of ({window.text})."
-            self._join(ref, other, EdgeKind.RELATES, sentence, STRONG, "time", "event")
+            self._sources.rest_on(ref, one.ref)
 
     # ------------------------------------------------------------ sentences
 
@@ -393,7 +277,7 @@ class _Pen:
         return self.sketch[ref].gist
 
     def _join(self, source: str, target: str, kind: EdgeKind, sentence: str, weight: float, *tags: str) -> None:
-        self.sketch.edge(source, target, kind, as_sentence(sentence), weight, *tags)
+        self.sketch.edge(source, target, kind, sentence, weight, *tags)
 
 
 def _is_same_attempt(failed: _Act, made: _Act) -> bool:

@@ -19,6 +19,7 @@ SOLUTION, STRONG, FOLLOW_UP = 0.75, 0.65, 0.55
 """Strong bridges: what solved what, the same source or thing, what was asked after it."""
 TOPICAL = 0.35
 MOST_TAGS = 12
+LONGEST_GIST_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +104,9 @@ class Sketch:
         place = (source, target, kind)
         there = self._edges.get(place)
         if source != target and (there is None or there.weight < weight):
-            self._edges[place] = DrawnEdge(text=text, source=source, target=target, kind=kind, weight=weight, tags=tags)
+            self._edges[place] = DrawnEdge(
+                text=as_sentence(text), source=source, target=target, kind=kind, weight=weight, tags=tags
+            )
 
     def is_joined(self, source: str, target: str) -> bool:
         return any((source, target, kind) in self._edges for kind in EdgeKind)

@@ -19,6 +19,9 @@ _COMMON = pattern(
     re.IGNORECASE,
 )
 _LONG_NUMBER = pattern(r"#?\d{6,}")
+_CODE = pattern(r"[A-Z0-9]*[A-Z][A-Z0-9]*(?<=[A-Z0-9]{6})")
+"""A booking, a serial number."""
+_FILE_NAME = pattern(r"\.[A-Za-z]\w{0,4}$")
 _LETTERS = pattern(r"[A-Za-z]")
 _DIGITS = pattern(r"\d")
 _FEWEST_DIGITS_OF_AN_ID = 3
@@ -35,7 +38,9 @@ def entities_in(text: str) -> dict[str, bool]:
         if token in found or len(token) < 3 or not _DIGITS.search(token):
             continue
         digits = len(_DIGITS.findall(token))
-        if _LONG_NUMBER.fullmatch(token):
+        if _FILE_NAME.search(token) and "@" not in token:
+            continue
+        if _LONG_NUMBER.fullmatch(token) or (digits > 1 and _CODE.fullmatch(token)):
             found[token] = True
         elif _LETTERS.search(token) and not _COMMON.fullmatch(token):
             if digits >= _FEWEST_DIGITS_OF_AN_ID or "@" in token:

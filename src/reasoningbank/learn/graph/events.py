@@ -16,6 +16,9 @@ from reasoningbank.learn.graph.speech import sentences_in
 from reasoningbank.learn.graph.word_tables import WordTable, any_word, first_named
 
 LONGEST_EVENT_CHARS = 400
+CALENDAR = "Calendar"
+_LONGEST_MEETING_DAYS = 14
+"""The Q3 review is the name of a meeting, and not one that takes a quarter."""
 _SORTS: WordTable = (
     (
         "System Incident",
@@ -37,7 +40,7 @@ _SORTS: WordTable = (
         ),
     ),
     (
-        "Calendar",
+        CALENDAR,
         any_word(
             r"""
             meetings? qbr review workshop call deadline conference offsite kick-?off holiday vacation interview demo
@@ -88,9 +91,10 @@ def events_in(text: str, today: date) -> Iterator[DatedEvent]:
     for sentence in sentences_in(text):
         if len(sentence) > LONGEST_EVENT_CHARS or _ASKS.search(sentence) or _SUPPOSED.search(sentence):
             continue
-        window = next(windows_in(sentence, today), None)
+        # The day, where a sentence names its quarter too.
+        window = min(windows_in(sentence, today), key=lambda one: one.last - one.first, default=None)
         sort = source_type_of(sentence) if window else ""
-        if window and sort:
+        if window and sort and not (sort == CALENDAR and (window.last - window.first).days > _LONGEST_MEETING_DAYS):
             yield DatedEvent(text=sentence, window=window, source_type=sort)
 
 

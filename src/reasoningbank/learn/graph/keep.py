@@ -22,11 +22,13 @@ from reasoningbank.learn.graph.bridges import EarlierConversations
 from reasoningbank.learn.graph.draw import Speakers, draw, is_quoted
 from reasoningbank.learn.graph.drawing import Drawing, DrawnEdge, DrawnNode, PassedOver
 from reasoningbank.learn.graph.lessons import teach_known
-from reasoningbank.learn.graph.model import draw_with_model
+from reasoningbank.learn.graph.model import SPINE, draw_with_model
 from reasoningbank.learn.graph.turns import Done, Happened, Said, Turn
 from reasoningbank.ports import LLM, Writer
 
 RULES = "rules"
+BY_MODEL = "by_model"
+"""The tag of what was drawn by a model: the next time it is looked at whether there is more, not drawn anew."""
 _STEP_S = 1e-6
 """Between two nodes of a conversation, so that they are listed in the order in which they came."""
 
@@ -111,15 +113,18 @@ def prepare(
     if not drawing.nodes:
         why = drawing.passed_over[0].why if drawing.passed_over else "nothing is said or done in it"
         raise InvalidInput(f"There is nothing to keep in the conversation {conv_id!r}: {why}.")
-    nodes, edges = _records(context, drawing, source, ())
     with context.store.read(context.tenant) as reader:
-        known = reader.get(Node, [node.id for node in nodes])
-        before = reader.select(Node, {"conv_id": conv_id, "namespace": namespace}) if model is not None else []
-    if model is not None and any(node.id not in known for node in nodes):
+        before = reader.select(Node, {"conv_id": conv_id, "namespace": namespace})
+    was_model = any(BY_MODEL in node.tags for node in before)
+    nodes, edges = _records(context, drawing, source, before if was_model else ())
+    known = {node.id for node in before}
+    if was_model and not _has_grown(nodes, known):
+        drawing, nodes, edges = replace(drawing, nodes=(), edges=()), before, []
+    elif model is not None and (was_model or any(node.id not in known for node in nodes)):
         try:
             drawing = draw_with_model(model, clean, drawing, (speakers.user_origin, speakers.agent_origin))
             drawn_by = model.name
-            nodes, edges = _records(context, drawing, source, before)
+            nodes, edges = _records(context, drawing, source, before, tag=BY_MODEL)
         except LLMError as error:
             note = f"{model.name} did not draw this conversation, so the rules did: {error}"
     bridges = earlier.bridges_from(context, [node for node in nodes if node.id not in known])
@@ -132,6 +137,12 @@ def prepare(
         drawn_by=drawn_by,
         note=note,
     )
+
+
+def _has_grown(nodes: Sequence[Node], known: set[str]) -> bool:
+    """Whether more was asked, done or answered since a model has drawn a conversation."""
+    answers = [node for node in nodes if node.label is NodeLabel.AGENT_ANSWER][-1:]
+    return any(node.id not in known for node in (*answers, *(node for node in nodes if node.label in SPINE)))
 
 
 def _keep(context: BankContext, writer: Writer, coming: PreparedConversation) -> IngestedConversation:
@@ -215,17 +226,17 @@ def _scrub(context: BankContext, turn: Turn, *, whole: bool) -> Turn:
 
 
 def _records(
-    context: BankContext, drawing: Drawing, source: ConversationSource, before: Sequence[Node]
+    context: BankContext, drawing: Drawing, source: ConversationSource, before: Sequence[Node], *, tag: str = ""
 ) -> tuple[list[Node], list[Edge]]:
-    """`before` are the nodes that were drawn of this conversation when it was shorter: a model may cut what it quotes
-    otherwise the next time, and it is the same node all the same.
+    """`before` are the nodes that are there of this conversation: who draws it the next time may cut what is quoted
+    otherwise, and it is the same node all the same.
     """
     now = context.clock()
     place = f"{context.tenant}\n{source.namespace}\n{source.conv_id}"
     ids = {drawn.ref: derived_id("nod", f"{place}\n{drawn.ref}") for drawn in drawing.nodes}
     ids |= {drawn.ref: there.id for drawn in drawing.nodes if (there := _same_node(drawn, ids[drawn.ref], before))}
     nodes = [
-        valid_node(_node(context, drawn, ids[drawn.ref], source, now + number * _STEP_S))
+        valid_node(_node(context, drawn, ids[drawn.ref], source, now + number * _STEP_S, tag))
         for number, drawn in enumerate(drawing.nodes)
     ]
     edges = [_edge(context, drawn, ids[drawn.source], ids[drawn.target]) for drawn in drawing.edges]
@@ -233,13 +244,18 @@ def _records(
 
 
 def _same_node(drawn: DrawnNode, own_id: str, before: Sequence[Node]) -> Node | None:
-    if any(node.id == own_id for node in before) or drawn.label in (NodeLabel.USER_REQUEST, NodeLabel.AGENT_ACTION):
+    if drawn.label in SPINE or any(node.id == own_id for node in before):
         return None
-    alike = (node for node in before if node.label is drawn.label)
+    alike = [node for node in before if node.label is drawn.label]
+    if drawn.label is NodeLabel.DATA_SOURCE:
+        pointer = str(drawn.fields["doc_pointer"]).casefold()
+        return next((node for node in alike if str(node.fields["doc_pointer"]).casefold() == pointer), None)
     return next((node for node in alike if drawn.text in node.text or node.text in drawn.text), None)
 
 
-def _node(context: BankContext, drawn: DrawnNode, node_id: str, source: ConversationSource, at: float) -> Node:
+def _node(
+    context: BankContext, drawn: DrawnNode, node_id: str, source: ConversationSource, at: float, tag: str
+) -> Node:
     fields: Mapping[str, Any] = {name: value for name, value in drawn.fields.items() if value is not None}
     return Node(
         id=node_id,
@@ -249,7 +265,7 @@ def _node(context: BankContext, drawn: DrawnNode, node_id: str, source: Conversa
         name=node_id,
         conv_id=source.conv_id,
         text=drawn.text,
-        tags=drawn.tags,
+        tags=(*drawn.tags, tag) if tag else drawn.tags,
         fields=fields,
         start_at=None,
         end_at=None,

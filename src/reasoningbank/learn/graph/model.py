@@ -26,7 +26,7 @@ MOST_TOKENS = 24_000
 """Of a conversation that is shown whole."""
 MESSAGE_TOKENS = 800
 RESULT_TOKENS = 200
-_SPINE = {NodeLabel.USER_REQUEST: "R", NodeLabel.AGENT_ACTION: "A"}
+SPINE = {NodeLabel.USER_REQUEST: "R", NodeLabel.AGENT_ACTION: "A"}
 
 
 def draw_with_model(llm: LLM, turns: Sequence[Turn], by_rules: Drawing, origins: tuple[str, str]) -> Drawing:
@@ -74,11 +74,11 @@ def _ask(
 
 def _spine_of(by_rules: Drawing) -> tuple[list[DrawnNode], dict[str, DrawnNode]]:
     """Requests and actions as the rules drew them, and by short ids."""
-    spine = [node for node in by_rules.nodes if node.label in _SPINE]
-    counts = dict.fromkeys(_SPINE.values(), 0)
+    spine = [node for node in by_rules.nodes if node.label in SPINE]
+    counts = dict.fromkeys(SPINE.values(), 0)
     ids: dict[str, DrawnNode] = {}
     for node in spine:
-        letter = _SPINE[node.label]
+        letter = SPINE[node.label]
         counts[letter] += 1
         ids[f"{letter}{counts[letter]}"] = node
     return spine, ids

@@ -53,7 +53,8 @@ _TYPES: WordTable = (
         any_word(
             r"""
             tables? charts? graphs? pie bars? bullets? bullet_points? slides? decks? reports summar\w+ headings?
-            format\w* markdown emojis? one[-_]pagers? visuals? plots? colou?rs? templates? paragraphs? screenshots?
+            format\w* markdown emojis? one[-_]pagers? visuals? plots? colou?rs? templates? paragraphs?
+            screenshots? emails?
             """
         ),
     ),

@@ -13,7 +13,7 @@ from reasoningbank.learn.ingest.replies import corrects, goes_on, thanks
 from reasoningbank.learn.offline.words import one_line
 
 LONGEST_COURTESY_CHARS = 240
-_SENTENCE = pattern(r"[^.!?\n]+(?:[.!?](?=[^\s.!?])[^.!?\n]*)*[.!?]*")
+_SENTENCE = pattern(r"[^.!?\n]+(?:(?:[.!?](?=[^\s.!?])|(?<=\d)\.(?=[ ][a-zäöü]))[^.!?\n]*)*[.!?]*")
 _MARK = pattern(r"^\s*\W*[A-Z_]{2,}\W*$")
 """A signal between programs, such as ###STOP###."""
 _MARKS_OUT = pattern(r"#{2,}\s*[A-Z_]+\s*#{2,}")
@@ -39,7 +39,8 @@ _ORDERS = pattern(
     re.IGNORECASE,
 )
 _ASKS_MORE = pattern(
-    r"\?|\b(?:can|could) (?:you|i|we)\b|\b(?:also|instead|but|actually|let['’]?s|then)\b|\b(?:i|we)(?:['’]d| would)? "
+    r"\?|\b(?:can|could) (?:you|i|we)\b|\b(?:also|instead|but|actually|then)\b"
+    r"|\blet['’]?s (?!do (?:it|that|this)\b|go\b|proceed\b)|\b(?:i|we)(?:['’]d| would)? "
     r"(?:just |really |still |only |now )*(?:want|need|like|wish)\b",
     re.IGNORECASE,
 )
@@ -57,7 +58,8 @@ _CONSENTS = pattern(
 )
 _DECLINES = pattern(
     r"(?:no|nope|nah)\b[\s,.!–-]*(?:thanks?|thank you|that(?:['’]s| is| will be| was| would be) (?:all|it|everything)"
-    r"|nothing(?: else)?|i(?:['’]m| am) (?:good|fine|all set)|not (?:now|today|really))?",
+    r"|nothing(?: else)?|i(?:['’]m| am) (?:good|fine|all set)|not (?:now|today|really)|i do(?:n['’]t"
+    r"| not) (?:confirm|agree))?",
     re.IGNORECASE,
 )
 _ENDS = pattern(
@@ -65,14 +67,17 @@ _ENDS = pattern(
     r"|\b(?:bye|goodbye|see you)\b",
     re.IGNORECASE,
 )
+_THANKS = pattern(r"\b(?:thanks|thank you|thx|ty|cheers|danke|merci|gracias)\b", re.IGNORECASE)
+_ADDS = pattern(r"\bplease\b|\band (?:an?|the|now|then)\b", re.IGNORECASE)
 _CARRIES_ON = pattern(
     r"^(?:please |just |now )*(?:proceed|go ahead|do (?:it|that|so)|continue|confirm|try again|carry on)\b[^?]{0,60}$",
     re.IGNORECASE,
 )
 _ONLY_TELLS = pattern(
-    r"^(?:(?:hi|hello|hey|oops|no|nope|sorry|unfortunately)\b[\s,!.]*)?(?:it['’]?s|it is|i['’]m|i am"
+    r"^(?:(?:hi|hello|hey|oops|no|nope|sorry|my apologies|unfortunately|one moment|i(?: am|['’]m) (?:very "
+    r"|so )?sorry)\b[\s,!.]*)*(?:it['’]?s|it is|i['’]m|i am"
     r"|my (?:\w+ ){1,4}is\b"
-    r"|(?:the|this|that) (?:\w+ ){0,4}(?:is|was|are)\b|i live|i do(?:n['’]t| not) (?:have|know|remember)|here (?:is"
+    r"|(?:the|this|that) (?:\S+ ){0,6}?(?:is|was|are)\b|i live|i do(?:n['’]t| not) (?:have|know|remember)|here (?:is"
     r"|are)"
     r"|here['’]s|you can use|use (?:my|the)\b)",
     re.IGNORECASE,
@@ -112,7 +117,8 @@ _PROPOSES = pattern(
     r"(?:want|like|are requesting|wish)|here(?:['’]s| is) (?:a summary|what)|please review|so,? you)",
     re.IGNORECASE,
 )
-_FEWEST_WORDS_OF_A_WISH = 5
+_HABIT = pattern(r"\b(?:always|never|prefers?|hates?|i like)\b", re.IGNORECASE)
+_FEWEST_WORDS_OF_A_WISH, _MOST_WORDS_OF_THANKS = 3, 4
 _FEWEST_WORDS_OF_A_CONCLUSION, _WORDS_BESIDE_A_QUESTION, _WORDS_OF_A_REPORT = 4, 8, 14
 
 
@@ -165,7 +171,9 @@ def _is_courtesy(said: str) -> bool:
     declined = _DECLINES.match(said)
     if declined and (not said[declined.end() :].strip(" .!,") or _ENDS.search(said) or thanks(said[declined.end() :])):
         return True
-    return (thanks(said) or _ENDS.search(said) is not None) and not _ASKS_MORE.search(said)
+    if len(said.split()) <= _MOST_WORDS_OF_THANKS and _THANKS.search(said):
+        return True
+    return (thanks(said) or _ENDS.search(said) is not None) and not _ASKS_MORE.search(said) and not _ADDS.search(said)
 
 
 def _is_sentence(said: str) -> bool:
@@ -202,5 +210,6 @@ def conclusion_in(text: str) -> str:
 
 def wish_in(text: str) -> str:
     """The sentence of a request that asks; else the first that says something."""
-    told = [one for one in sentences_in(text) if len(one.split()) >= _FEWEST_WORDS_OF_A_WISH]
-    return next((one for one in told if _ASKS.search(one)), told[0] if told else text)
+    told = [one for one in sentences_in(text) if len(one.split()) >= _FEWEST_WORDS_OF_A_WISH and not _HABIT.search(one)]
+    asks = (one for one in told if _ORDERS.match(one) or _ASKS.search(one))
+    return next(asks, told[0] if told else text)
