@@ -22,7 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         nargs="*",
         choices=[*SUBJECTS, "all"],
         default=["all"],
-        help="or: clients, hooks, storm, scrub, serve, trust, learn, model, rerank, consolidate, graph, ingest, links --help",
+        help="or (own --help): clients, hooks, storm, scrub, serve, trust, learn, model, rerank, consolidate, "
+        "graph, ingest, links",
     )
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
