@@ -235,6 +235,22 @@ def test_what_was_to_run_alone_is_not_run_again(store, postgres) -> None:
     assert (runs, ids(store)) == ([1], [])
 
 
+def test_a_connection_that_is_lost_right_after_a_commit_was_heard_of_costs_nothing(store, postgres_url, proxy) -> None:
+    there = opened(through(proxy, postgres_url))
+    add(there, a_memory(1))
+    heard: list[int] = []
+
+    def listen(piece: bytes) -> bytes:
+        heard.extend([1] * (b"COMMIT\0" in piece))
+        return piece
+
+    proxy.to_client = listen
+    proxy.to_server = lambda piece: None if len(heard) == 1 and not heard.append(1) else piece
+    add(there, a_memory(2))
+    assert ids(store) == ["mem_t_000001", "mem_t_000002"]
+    there.close()
+
+
 @pytest.mark.parametrize("arrives", [True, False])
 def test_a_commit_of_which_nobody_heard_is_looked_for_and_never_guessed(store, postgres_url, proxy, arrives) -> None:
     there = opened(through(proxy, postgres_url))

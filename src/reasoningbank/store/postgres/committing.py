@@ -26,7 +26,7 @@ from reasoningbank.store.postgres.connections import PATIENCE_S, TimedConnection
 from reasoningbank.store.postgres.erasing import drop_dead_rows
 from reasoningbank.store.postgres.error_mapping import TRANSIENT, is_lost, is_of_a_unit, translate
 from reasoningbank.store.postgres.opening import LOCK, WRITING, lock_number
-from reasoningbank.store.postgres.transaction import PostgresTransaction, RowSession
+from reasoningbank.store.postgres.transaction import SCOPE, OpenTransaction, PostgresTransaction, RowSession, scope_of
 
 if TYPE_CHECKING:
     from reasoningbank.store.group_commit import Unit
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 IDLE_WITHIN_MS = 15_000
 """A writer that died without a word must not keep the lock: shorter than anybody waits for it."""
 _LOCK = f"{LOCK}, set_config('idle_in_transaction_session_timeout', '{IDLE_WITHIN_MS}', true)"
+_NOTE = "INSERT INTO commits (id) VALUES (%s)"
 _LOOK_AGAIN_S = 0.1
 _KEEP_IDS = "1 day"
 _TIDY_EVERY = 512
@@ -101,18 +102,21 @@ class UnitCommitter:
             self._tidy(connection)
         finally:
             self._connections.give_back(connection)
-        if error is not None:
-            # It came from outside, after the commit: the units are done.
+        # Whatever came after the commit, the units are done; only what came from outside is somebody's to hear.
+        if error is not None and not isinstance(error, psycopg.Error):
             raise error
         return True
 
     def _transact(self, connection: TimedConnection, batch: _Batch) -> None:
         with nullcontext() if batch.at_once else connection.pipeline() as pipeline:
-            session = RowSession(connection, self._address, pipeline, at_once=batch.at_once)
-            connection.execute("BEGIN")
+            begun = OpenTransaction(connection, pipeline, connection.cursor())
+            session = RowSession(self._address, lambda: begun, at_once=batch.at_once)
+            begun.blind.execute("BEGIN")
             if not self._waits_for_disk:
-                connection.execute("SET LOCAL synchronous_commit = off")
-            connection.execute(_LOCK, self._lock)
+                begun.blind.execute("SET LOCAL synchronous_commit = off")
+            first = batch.units[0].tenant
+            begun.blind.execute(f"{_LOCK}, {SCOPE}", (*self._lock, *scope_of(first)))
+            session.note_scope(first)
             for unit in batch.units:
                 if unit.ahead is None or batch.at_once:
                     unit.result = unit.change(PostgresTransaction(session, unit.tenant))
@@ -122,9 +126,10 @@ class UnitCommitter:
                     rows, unit.result = ahead
                     session.pending.take(rows)
             session.write_pending()
-            connection.execute("INSERT INTO commits (id) VALUES (%s)", (batch.id,))
             if session.pending.has_changes:
-                connection.execute("SELECT pg_notify(%s, '')", (self._channel,))
+                begun.blind.execute(f"WITH noted AS ({_NOTE}) SELECT pg_notify(%s, '')", (batch.id, self._channel))
+            else:
+                begun.blind.execute(_NOTE, (batch.id,))
             for unit in batch.units:
                 unit.commit = batch.commit
             batch.is_committing = True

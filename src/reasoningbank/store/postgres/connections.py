@@ -5,6 +5,7 @@ A forked child leaves those of its parent alone and makes its own.
 
 from __future__ import annotations
 
+import logging
 import os
 import select
 import threading
@@ -35,6 +36,8 @@ PATIENCE_S = 15.0
 OPEN_WITHIN_S = 3.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
 _KEPT_IDLE = 8
+# What it has to say of connections that broke is told by errors of ours, and by nobody on a terminal.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 _left_to_parents: list[Any] = []
 """Connections of a parent: closing one here would end it there."""
 

@@ -5,33 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from reasoningbank.core.errors import StoreError
 from reasoningbank.store.postgres import statements
 from reasoningbank.store.tables import FEED, IfTaken, Table
 
 if TYPE_CHECKING:
-    from reasoningbank.store.postgres.connections import TimedConnection
+    import psycopg
 
 _SIZES = (64, 16, 4, 1)
 """Rows to a statement: few texts, so that each is prepared once."""
 
 
 class PendingRows:
-    """Rows for one connection. Without one they are gathered ahead, for a transaction that takes them later."""
+    """Rows that wait, by table and by what becomes of one whose key is taken."""
 
-    def __init__(self, connection: TimedConnection | None = None) -> None:
-        self._connection = connection
+    def __init__(self) -> None:
         self._rows: dict[tuple[Table, IfTaken], list[Sequence[Any]]] = {}
         self.tenants: set[str | None] = set()
         """Whose the rows are; None: anybody's."""
         self.has_changes = False
         """Something was written to the feed."""
-
-    @property
-    def connection(self) -> TimedConnection:
-        if self._connection is None:
-            raise StoreError("A change that was said to add only asked for what is there.")
-        return self._connection
 
     @property
     def is_empty(self) -> bool:
@@ -43,25 +35,24 @@ class PendingRows:
             self.tenants.add(tenant)
 
     def take(self, ahead: PendingRows) -> None:
+        """Rows that were gathered before there was a transaction; they are gone from there."""
         for tenant in ahead.tenants:
             for (table, if_taken), rows in ahead._rows.items():
                 self.add(table, rows, if_taken, tenant)
             ahead._rows = {}
 
-    def write(self) -> None:
+    def write(self, cursor: psycopg.Cursor[Any]) -> None:
         """In the order in which the tables were first added to; what names rows by their numbers comes last."""
-        if not self._rows:
-            return
         rows, self._rows, self.tenants = self._rows, {}, set()
         for (table, if_taken), several in sorted(rows.items(), key=lambda item: bool(item[0][0].by_number_of)):
             self.has_changes |= table is FEED
-            write_rows(self.connection, table, several, if_taken)
+            _write_rows(cursor, table, several, if_taken)
 
 
-def write_rows(connection: TimedConnection, table: Table, rows: Sequence[Sequence[Any]], if_taken: IfTaken) -> None:
+def _write_rows(cursor: psycopg.Cursor[Any], table: Table, rows: Sequence[Sequence[Any]], if_taken: IfTaken) -> None:
     if table is FEED or table.by_number_of:
         text = statements.insert_numbered(table) if table is FEED else statements.insert_by_number(table)
-        connection.execute(text, [list(column) for column in zip(*rows, strict=True)])
+        cursor.execute(text, [list(column) for column in zip(*rows, strict=True)])
         return
     if if_taken is IfTaken.REPLACE:
         # The last word counts; and one statement may not replace the same row twice.
@@ -71,5 +62,5 @@ def write_rows(connection: TimedConnection, table: Table, rows: Sequence[Sequenc
     for size in _SIZES:
         while len(rows) - start >= size:
             chunk = rows[start : start + size]
-            connection.execute(statements.insert(table, if_taken, size), [value for row in chunk for value in row])
+            cursor.execute(statements.insert(table, if_taken, size), [value for row in chunk for value in row])
             start += size

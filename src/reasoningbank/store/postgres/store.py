@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import psycopg
+from typing import TYPE_CHECKING, TypeVar
 
 from reasoningbank.core.errors import BankReadOnly, InvalidInput
 from reasoningbank.core.failure import OnError
@@ -28,10 +26,10 @@ from reasoningbank.store.postgres.connections import OPEN_WITHIN_S, PostgresConn
 from reasoningbank.store.postgres.error_mapping import NAMED, translate
 from reasoningbank.store.postgres.migrations import SCHEMA_VERSION
 from reasoningbank.store.postgres.opening import LOCK, LOGGING, ServerFacts, lock_number, open_tables
-from reasoningbank.store.postgres.transaction import PostgresTransaction, RowSession
+from reasoningbank.store.postgres.transaction import SCOPE, OpenTransaction, PostgresTransaction, RowSession, scope_of
 from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.selection import Selection, any_of
-from reasoningbank.store.tables import Table
+from reasoningbank.store.tables import SETTINGS, Table
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Row, RowChange, RowTransaction
@@ -41,7 +39,7 @@ DURABILITIES = {
     "full": "an acknowledged write is on the server's disk, and wherever else the server waits for",
     "normal": "an acknowledged write survives a killed process; a crash of the server may take the last ones",
 }
-_LOG_LOCK_WITHIN_MS = 1_000
+_LOG_TERMS = "SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1000', true)"
 
 
 class PostgresEngine:
@@ -96,27 +94,36 @@ class PostgresEngine:
 
     @contextmanager
     def read(self, tenant: str | None) -> Iterator[RowTransaction]:
-        with self._faults_named(), self._connections.lent() as connection:
-            try:
-                with connection.pipeline() as pipeline:
-                    connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                    yield PostgresTransaction(RowSession(connection, self._address, pipeline), tenant)
-                    connection.execute("COMMIT")
-            finally:
-                roll_back(connection)
+        self._connections.check_open()
+        with self._faults_named(), ExitStack() as stack:
+            session = RowSession(self._address, lambda: self._begin_reading(stack))
+            yield PostgresTransaction(session, tenant)
+
+    def _begin_reading(self, stack: ExitStack) -> OpenTransaction:
+        """With the first question, and for as long as the stack lasts."""
+        begun = self._begin(stack)
+        begun.blind.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        stack.enter_context(_ended_with_commit(begun))
+        return begun
+
+    def _begin(self, stack: ExitStack) -> OpenTransaction:
+        """A connection with a pipeline, given back without a transaction."""
+        connection = stack.enter_context(self._connections.lent())
+        stack.callback(roll_back, connection)
+        return OpenTransaction(connection, stack.enter_context(connection.pipeline()), connection.cursor())
 
     def scan(self, selection: Selection) -> list[Row]:
+        query = statements.select(selection, None)
+        is_shared = selection.table is SETTINGS
+
         def ask() -> list[Row]:
-            with self._connections.lent() as connection:
-                try:
-                    with connection.pipeline() as pipeline:
-                        connection.execute("BEGIN READ ONLY")
-                        session = RowSession(connection, self._address, pipeline)
-                        found: psycopg.Cursor[Any] = session.execute(statements.select(selection, None), None)
-                        connection.execute("COMMIT")
-                    return found.fetchall()
-                finally:
-                    roll_back(connection)
+            # What is sent together is one transaction, without a word about it.
+            with ExitStack() as stack:
+                if is_shared:
+                    found = stack.enter_context(self._connections.lent()).execute(*query)
+                else:
+                    found = RowSession(self._address, lambda: self._begin(stack)).execute(query, None)
+            return found.fetchall()
 
         with self._faults_named():
             return patiently(ask, self._address)
@@ -132,27 +139,24 @@ class PostgresEngine:
         self._connections.check_open()
         unit = Unit(tenant, change, alone=alone)
         if adds_only:
-            session = RowSession(None, self._address)
+            session = RowSession(self._address)
             unit.ahead = session.pending, change(PostgresTransaction(session, tenant))
         return self._commits.submit(unit)
 
     def log(self, change: RowChange[None]) -> None:
         if self._read_only:
             return
-        with self._faults_named(), self._connections.lent() as connection:
-            try:
-                with connection.pipeline() as pipeline:
-                    connection.execute("BEGIN")
-                    connection.execute("SET LOCAL synchronous_commit = off")
-                    connection.execute(f"SET LOCAL lock_timeout = {_LOG_LOCK_WITHIN_MS}")
-                    # Apart from the writers: what is logged waits for none of them.
-                    connection.execute(LOCK, (LOGGING, lock_number(self._address.schema)))
-                    session = RowSession(connection, self._address, pipeline)
-                    change(PostgresTransaction(session, None))
-                    session.write_pending()
-                    connection.execute("COMMIT")
-            finally:
-                roll_back(connection)
+        with self._faults_named(), ExitStack() as stack:
+            begun = self._begin(stack)
+            session = RowSession(self._address, lambda: begun)
+            begun.blind.execute("BEGIN")
+            begun.blind.execute(_LOG_TERMS)
+            # Apart from the writers: what is logged waits for none of them.
+            begun.blind.execute(f"{LOCK}, {SCOPE}", (LOGGING, lock_number(self._address.schema), *scope_of(None)))
+            session.note_scope(None)
+            change(PostgresTransaction(session, None))
+            session.write_pending()
+            begun.blind.execute("COMMIT")
 
     # ------------------------------------------------------------ keeping
 
@@ -170,6 +174,12 @@ class PostgresEngine:
 
     def close(self) -> None:
         self._connections.close()
+
+
+@contextmanager
+def _ended_with_commit(begun: OpenTransaction) -> Iterator[None]:
+    yield
+    begun.blind.execute("COMMIT")
 
 
 class PostgresStore(RecordStore):

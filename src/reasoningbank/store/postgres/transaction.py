@@ -6,10 +6,11 @@ Whose rows are meant stands in every statement, and is told to the server beside
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import psycopg
 
+from reasoningbank.core.errors import StoreError
 from reasoningbank.store.postgres import statements
 from reasoningbank.store.postgres.ddl import EVERY_TENANT, TENANT
 from reasoningbank.store.postgres.error_mapping import is_of_a_unit, translate
@@ -23,71 +24,93 @@ if TYPE_CHECKING:
     from reasoningbank.store.postgres.connections import TimedConnection
 
 T = TypeVar("T")
-_SCOPE = f"SELECT set_config('{TENANT}', %s, true), set_config('{EVERY_TENANT}', %s, true)"
+SCOPE = f"set_config('{TENANT}', %s, true), set_config('{EVERY_TENANT}', %s, true)"
+"""Whose rows are to be seen, until the transaction is over."""
 _NOBODY = object()
+
+
+def scope_of(tenant: str | None) -> tuple[str, str]:
+    return (tenant or "", "on" if tenant is None else "")
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction under way."""
+
+    connection: TimedConnection
+    pipeline: psycopg.Pipeline | None
+    blind: psycopg.Cursor[Any]
+    """For statements whose answers nobody reads."""
 
 
 class RowSession:
     """What all units of one transaction share: the connection, the rows that wait, and what the server was told.
 
     With a pipeline, statements go out without waiting for the answers before. `at_once` is for a unit on its own: each
-    of its statements may fail without taking the others along.
+    of its statements may fail without taking the others along. `begin` gives the connection when the first statement
+    needs it; without one, rows can only be gathered.
     """
 
     def __init__(
-        self,
-        connection: TimedConnection | None,
-        address: PostgresAddress,
-        pipeline: psycopg.Pipeline | None = None,
-        *,
-        at_once: bool = False,
+        self, address: PostgresAddress, begin: Callable[[], OpenTransaction] | None = None, *, at_once: bool = False
     ) -> None:
-        self.pending = PendingRows(connection)
+        self.pending = PendingRows()
         self.address = address
         self.at_once = at_once
         self.touched: set[str] = set()
         """Tables of which rows were deleted or overwritten."""
         self.leaves_no_trace = False
-        self._pipeline = pipeline
+        self._begin = begin
+        self._open: OpenTransaction | None = None
         self._told: Any = _NOBODY
 
     @property
-    def connection(self) -> TimedConnection:
-        return self.pending.connection
+    def open(self) -> OpenTransaction:
+        if self._open is None:
+            if self._begin is None:
+                raise StoreError("A change that was said to add only asked for what is there.")
+            self._open = self._begin()
+        return self._open
 
     def tell_scope(self, tenant: str | None) -> None:
         if self._told is _NOBODY or self._told != tenant:
-            self.connection.execute(_SCOPE, (tenant or "", "on" if tenant is None else ""))
+            self.open.blind.execute(f"SELECT {SCOPE}", scope_of(tenant))
             self._told = tenant
+
+    def note_scope(self, tenant: str | None) -> None:
+        """It was told with another statement."""
+        self._told = tenant
 
     def write_pending(self) -> None:
         if not self.pending.is_empty:
             tenants = self.pending.tenants
             self.tell_scope(next(iter(tenants)) if len(tenants) == 1 else None)
-            self.pending.write()
+            self.pending.write(self.open.blind)
 
     def execute(self, query: statements.Query, tenant: str | None) -> psycopg.Cursor[Any]:
         self.write_pending()
         self.tell_scope(tenant)
-        return self.connection.execute(*query)
+        return self.open.connection.execute(*query)
 
-    def count_of(self, cursor: psycopg.Cursor[Any]) -> int:
-        if self._pipeline is not None:
-            self._pipeline.sync()
+    def change(self, query: statements.Query) -> int:
+        """How many rows a statement has changed."""
+        cursor = self.open.connection.execute(*query)
+        if self.open.pipeline is not None:
+            self.open.pipeline.sync()
         return cursor.rowcount
 
     def try_out(self, act: Callable[[], T]) -> T:
         """A statement that may fail on its own, what the unit did before stays; where all share one, it may not."""
         if not self.at_once:
             return act()
-        self.connection.execute("SAVEPOINT one_statement")
+        blind = self.open.blind
+        blind.execute("SAVEPOINT one_statement")
         try:
             done = act()
         except (psycopg.Error, UnicodeError):
-            if not self.connection.closed:
-                self.connection.execute("ROLLBACK TO SAVEPOINT one_statement")
+            if not self.open.connection.closed:
+                blind.execute("ROLLBACK TO SAVEPOINT one_statement")
             raise
-        self.connection.execute("RELEASE SAVEPOINT one_statement")
+        blind.execute("RELEASE SAVEPOINT one_statement")
         return done
 
 
@@ -131,7 +154,7 @@ class PostgresTransaction:
         # Written outside: a row that waited and fails now is not this change's fault.
         session.write_pending()
         session.tell_scope(self.tenant)
-        changed = self._named(lambda: session.count_of(session.connection.execute(*query)))
+        changed = self._named(lambda: session.change(query))
         if changed:
             session.touched.add(table.name)
         return changed
