@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         nargs="*",
         choices=[*SUBJECTS, "all"],
         default=["all"],
-        help="or: clients, hooks, storm, scrub, serve, trust, learn, model, rerank, consolidate --help",
+        help="or: clients, hooks, storm, scrub, serve, trust, learn, model, rerank, consolidate, graph, ingest --help",
     )
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from bench.storms.__main__ import main as storm
 
         return storm(given[1:])
-    if given[:1] in (["hooks"], ["learn"], ["model"], ["rerank"], ["consolidate"]):
+    if given[:1] in (["hooks"], ["learn"], ["model"], ["rerank"], ["consolidate"], ["graph"], ["ingest"]):
         return import_module(f"bench.{given[0]}").main(given[1:])
     if given[:1] == ["scrub"]:
         from bench import scrub

@@ -61,6 +61,54 @@ SESSIONS: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
             ("pytest -q", "12 passed in 0.41s"),
         ),
     ),
+    (
+        "show the five largest tables of the database",
+        "success",
+        (
+            ("SELECT * FROM sys.tables LIMIT 5", "ERROR: relation sys.tables does not exist"),
+            ("SELECT relname FROM pg_class ORDER BY relpages DESC LIMIT 5", "orders, items, events, users, logs"),
+        ),
+    ),
+    (
+        "push the release branch",
+        "failure",
+        (
+            ("git push origin release", "error: failed to push some refs: non-fast-forward"),
+            ("git push --force origin release", "remote: error: GH006: Protected branch update failed"),
+        ),
+    ),
+    (
+        "find out why the nightly export is empty",
+        "success",
+        (
+            ("cat export.log", "0 rows written; filter: date = 2026-13-01"),
+            ("python export.py --date 2026-01-13", "4812 rows written"),
+        ),
+    ),
+    (
+        "convert the photos to webp",
+        "success",
+        (
+            ("convert a.jpg a.webp", "convert: no encode delegate for this image format `WEBP'"),
+            ("cwebp a.jpg -o a.webp", "Saved file a.webp"),
+        ),
+    ),
+    (
+        "book a table for six on Friday",
+        "failure",
+        (
+            ('find_tables({"day": "Friday", "people": 6})', "[]"),
+            ('book_table({"day": "Friday", "people": 6})', "Error: no table for 6"),
+        ),
+    ),
+    (
+        "start the service in a container",
+        "success",
+        (
+            ("docker run app", "Error: listen EACCES: permission denied 0.0.0.0:80"),
+            ("docker run -e PORT=8080 -p 80:8080 app", "listening on 8080"),
+        ),
+    ),
 )
 
 

@@ -21,7 +21,7 @@ from reasoningbank.wiring import ReasoningBank
 SLICE = 16
 """Rounds in the test command."""
 FEW, MANY = 120, 4_600
-"""Memories in the bank. Beyond 4,096 the words are sealed into files of their own; the test command does without."""
+"""Memories in the banks. Beyond 4,096 the words are sealed into files of their own; the test command does without."""
 MOST_LISTED = 1_000
 ZEROED = (16, 512, 4096)
 ASKED = ("harbour crane", "retry the upload with a token", "a word that nobody wrote", "storm wind")
@@ -41,9 +41,12 @@ def storm(weather: Weather) -> list[Promise]:
     served = Promise("no search raises on a damaged index, and none shows what the records do not say")
     mended = Promise("a mended index finds every memory, and verify is content")
     records = Promise("a damaged bank serves no wrong content: it says so, or verify does, or nothing was lost")
-    whole = _made(weather)
+    # A small bank is damaged far more often than a large one within the same time, and more of it matters.
+    sizes = (FEW,) if weather.most is not None else (FEW, FEW, FEW, MANY)
+    wholes = {size: _made(weather, size) for size in sorted(set(sizes))}
     for number in weather.rounds():
-        if number % 4 == 3:
+        whole = wholes[sizes[number // 2 % len(sizes)]]
+        if number % 2 == 1:
             _damage_bank(weather, whole, records)
         else:
             _damage_index(weather, whole, unseen, served, mended)
@@ -54,8 +57,8 @@ def _open(folder: Path) -> ReasoningBank:
     return ReasoningBank.open(folder / "bank.db", embedder="hash", dimension=64, namespace="storm")
 
 
-def _made(weather: Weather) -> Whole:
-    folder = weather.folder / "whole"
+def _made(weather: Weather, size: int) -> Whole:
+    folder = weather.folder / f"whole-{size}"
     folder.mkdir()
     words = [*ASKED[0].split(), "upload", "token", "cache", "schema", "queue", "lock", "thread", *ASKED[3].split()]
     with _open(folder) as bank:
@@ -65,7 +68,7 @@ def _made(weather: Weather) -> Whole:
                 "content": f"mark{n} {' '.join(weather.chance.choices(words, k=12))}",
                 "tags": [weather.chance.choice(("go", "py"))],
             }
-            for n in range(FEW if weather.most is not None else MANY)
+            for n in range(size)
         )
         for each in kept[:20]:
             bank.feedback(each, helpful=weather.chance.random() < 0.7)

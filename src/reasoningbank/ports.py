@@ -292,6 +292,10 @@ class GraphQueries(Protocol):
         """What is known of vertices without a look at their texts."""
         ...
 
+    def node_ids(self, namespace: str, names: Sequence[str]) -> dict[str, str]:
+        """The ids of the nodes with these names, by name."""
+        ...
+
     def degrees(self, ids: Sequence[str], most: int = ...) -> dict[str, int]:
         """How many edges begin or end at each vertex, counted up to `most` each way; of those that have any."""
         ...

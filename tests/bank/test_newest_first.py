@@ -10,7 +10,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import InvalidInput, NotFound
-from reasoningbank.core.learning import Episode
+from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import Outcome
 from tests.conftest import Clock
@@ -41,7 +41,10 @@ def test_sessions_that_were_taken_over_are_listed_by_when_they_began(path: Path,
     with ReasoningBank.open(path, embedder="hash", namespace="n", clock=clock) as bank:
         for day in reversed(range(6)):
             clock.forward(days=1)
-            bank.keep(Episode(task=f"day {day}", namespace="n", source=f"log:{day}", outcome=Outcome.SUCCESS))
+            done = (EpisodeStep(action="ls"),)
+            bank.keep(
+                Episode(task=f"day {day}", namespace="n", steps=done, source=f"log:{day}", outcome=Outcome.SUCCESS)
+            )
         assert [session.task for session in bank.sessions()] == [f"day {day}" for day in range(6)]
         first = bank.sessions(limit=2)
         assert [s.task for s in bank.sessions(limit=2, before=position_of(first[-1]))] == ["day 2", "day 3"]

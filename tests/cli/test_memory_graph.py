@@ -70,18 +70,62 @@ def test_a_conversation_is_shown_as_nodes_and_edges(rb, graph):
 
 
 def test_a_graph_that_holds_together_says_so(rb, graph):
-    assert rb("graph", "check").out.startswith("Every edge and every pointer leads somewhere")
+    assert rb("graph", "check").out == "Every edge and every pointer leads somewhere.\n"
     assert rb("graph", "check", "--json").json == {"intact": True, "damage": []}
 
 
 def test_an_empty_graph_says_how_to_fill_it(rb):
-    assert "graph add FILE" in rb("graph", "conversation").err
+    for words in (("conversation",), ("search", "x"), ("walk", "x")):
+        assert "graph add FILE" in rb("graph", *words).err
 
 
 def test_edges_with_nodes_at_their_ends_are_listed_by_tag(rb, graph):
     [edge] = rb("graph", "edges", "--tag", "solution", "--json").json["edges"]
     assert edge["name"] == "E3001"
-    assert "UserRequest: Why did CPA rise?" in rb("graph", "edges", "--tag", "solution").out
+    listed = rb("graph", "edges", "--tag", "solution").out
+    assert "E3001" in listed
+    assert "N1001 UserRequest: Why did CPA rise?" in listed
+
+
+def test_parallel_edges_from_a_node_are_all_shown_with_the_names_of_what_they_lead_to(rb, graph):
+    rb("link", "N1001", "N1002", "--kind", "causes", "--text", "It was asked first.")
+    near = rb("graph", "neighbours", "N1001")
+    assert near.out.count("N1002 AgentAnswer: Supply volatility.") == 2
+    assert [item["node"]["name"] for item in rb("graph", "neighbours", "N1001", "--json").json["neighbours"]] == [
+        "N1002",
+        "N1002",
+    ]
+
+
+def test_a_search_and_a_walk_find_what_was_added(rb, graph):
+    found = rb("graph", "search", "why did CPA rise")
+    assert "N1001" in found.out
+    hits = rb("graph", "search", "why did CPA rise", "--label", "AgentAnswer", "--json").json["hits"]
+    assert {hit["node"]["label"] for hit in hits} <= {"AgentAnswer"}
+    walked = rb("graph", "walk", "why did CPA rise?").out
+    assert "* [N1001] UserRequest by CFO: Why did CPA rise?" in walked
+    assert "→ “Is answered by the analysis of supply.” (0.90)" in walked
+    assert "[N1002] AgentAnswer: Supply volatility." in walked
+    drawn = rb("graph", "walk", "--from", "N1002", "--json").json
+    assert {node["id"] for node in drawn["nodes"]} == {"N1001", "N1002"}
+    assert "[N1002]" in drawn["text"]
+
+
+def test_typed_questions_and_paths_are_asked_by_name(rb, graph):
+    assert "[N1001]" in rb("graph", "walk", "--led-to", "N1002").out
+    assert "[N1001]" in rb("graph", "walk", "--bridges", "solution").out
+    assert "Is answered by" in rb("graph", "path", "N1001", "N1002").out
+    rb("store", "lonely", "Joined to nothing.")
+    assert rb("graph", "path", "N1001", "lonely").err == "No path leads there.\n"
+    assert "Ask one thing" in rb("graph", "walk").err
+    assert "Ask one thing" in rb("graph", "walk", "x", "--led-to", "N1002").err
+    assert rb("graph", "walk", "--led-to", "N404").code == 3
+    assert "too little" in rb("graph", "walk", "--from", "N1001", "--max-tokens", "20").err
+
+
+def test_what_a_walk_finds_is_exported(rb, graph):
+    assert rb("graph", "export", "--walk", "why did CPA rise", "--as", "cypher").out.count("MERGE (n:") == 2
+    assert "one thing" in rb("graph", "export", "--walk", "x", "--all-namespaces").err
 
 
 def test_a_graph_goes_to_a_file_and_comes_back(rb, graph):

@@ -26,6 +26,7 @@ def test_an_import_is_listed_approved_revoked_and_put_back(rb, tmp_path):
     assert "a joke" in rb("trust", "list", "--rulings").out
     assert rb("trust", "list", "--json").json["origins"][0] == {
         "origin": "import:notes", "trust": "untrusted", "memories": 1, "quarantined": 1, "approved": 0, "revoked": True,
+        "nodes": 0,
     }  # fmt: skip
     assert rb("trust", "undo", revoked.id).code == 0
     approved = rb("trust", "approve", memory, "--json").json

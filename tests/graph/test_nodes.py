@@ -349,6 +349,12 @@ def test_a_strangers_node_is_marked_and_a_revoked_strangers_is_not_shown(graph: 
     assert graph.graph.node("N6").trusted
     assert not graph.graph.node("W1").trusted
     assert "W1" in {vertex.name for vertex in graph.graph.conversation("c2").vertices}
+    assert [(one.origin, one.nodes, one.memories) for one in graph.trust.origins()] == [
+        ("tool:web", 1, 0),
+        ("user", 6, 1),
+    ]
+    with pytest.raises(InvalidInput, match="Only nodes of the memory graph came from 'tool:web'"):
+        graph.trust.approve("tool:web")
     ruling = graph.trust.revoke("tool:web")
     assert "W1" not in {vertex.name for vertex in graph.graph.conversation("c2").vertices}
     with pytest.raises(NotFound, match="origin was revoked"):
@@ -373,6 +379,16 @@ def test_a_stranger_may_not_change_what_is_believed_more_than_it(graph: Bank, fo
     head = graph.context.store.head()
     with pytest.raises(Conflict):
         graph.graph.add(**forged, origin="tool:web")
+    assert graph.context.store.head() == head
+
+
+def test_an_agent_may_join_what_the_user_said_and_not_change_how_the_user_joined_it(graph: Bank) -> None:
+    graph.graph.add(edges=[{**EDGE, "id": "E8", "source": "N3", "target": "N1"}], origin="agent")
+    head = graph.context.store.head()
+    with pytest.raises(Conflict, match=r"E1 joins N1 and N2|E1 joins N2 and N1"):
+        graph.graph.add(edges=[{**EDGE, "text": "They do not."}], origin="agent")
+    with pytest.raises(Conflict, match=r"nodes\[0\]: N1, .* agent may not change it"):
+        graph.graph.add([{**REQUEST, "text": "They do not."}], origin="agent")
     assert graph.context.store.head() == head
 
 

@@ -218,3 +218,15 @@ def test_events_are_found_by_a_window_that_touches_theirs(bank: Bank) -> None:
         ]
         assert [node.name for node in reader.nodes_between(*july, limit=1)] == ["year"]
     assert bank.for_tenant("other").graph.conversation("c1").vertices == ()
+
+
+def test_lessons_of_a_file_are_joined_with_the_nodes_that_they_name(bank: Bank, tmp_path: Path) -> None:
+    bank.graph.add(NODES)
+    lessons = [LESSON, {**LESSON, "rb_id": "RB-02", "key_lesson": "Another one.", "link_nodes": ["N2", "N99"]}]
+    (tmp_path / "lessons.jsonl").write_text("\n".join(map(json.dumps, lessons)), "utf-8")
+    for _ in range(2):
+        bank.import_from(tmp_path / "lessons.jsonl")
+        assert bank.graph.seed_fields(bank.graph.node("N2"))["reasoning_pointer_ids"] == ["RB-01", "RB-02"]
+    assert [one.problem for one in bank.graph.check()] == ["link_nodes: 'N99' leads to nothing"]
+    told = {line["rb_id"]: line["link_nodes"] for line in map(json.loads, bank.export_lines(layout="lessons"))}
+    assert told == {"RB-01": ["N2", "N3"], "RB-02": ["N2", "N99"]}

@@ -87,7 +87,8 @@ REST: dict[str, str] = {
             "POST /v1/reindex", "POST /v1/sessions/{id}/steps", "POST /v1/sessions/{id}/end", "POST /v1/links",
             "DELETE /v1/links/{id}", "POST /v1/jobs/next", "POST /v1/jobs/{id}/retry", "POST /v1/jobs/{id}/discard",
             "DELETE /v1/gaps", "DELETE /v1/gaps/{id}", "POST /v1/secrets", "POST /v1/scrub", "PATCH /v1/scrubbing",
-            "POST /v1/memories/{id}/steps",
+            "POST /v1/memories/{id}/steps", "POST /v1/graph/search", "POST /v1/graph/walk", "POST /v1/graph/path",
+            "POST /v1/graph/questions",
         ),
         NOTHING,
     ),
@@ -169,7 +170,7 @@ def started_with_metadata(api: Api, claimed: str | None) -> tuple[int, str | Non
 
 
 def kept_as_a_whole(api: Api, claimed: str | None) -> tuple[int, str | None]:
-    answer = api("POST", "/v1/episodes", said(claimed, task=f"as {claimed!r}"))
+    answer = api("POST", "/v1/episodes", said(claimed, task=f"as {claimed!r}", steps=[{"action": "ls"}]))
     if answer.status != 201:
         return answer.status, None
     return answer.status, api("GET", f"/v1/sessions/{answer.json['session']}").json["metadata"]["origin"]
@@ -345,6 +346,7 @@ MCP = {
     "memory_get": NOTHING,
     "session": SPOKEN,
     "memory_consolidate": SPOKEN,
+    "graph_search": NOTHING,
 }
 
 
@@ -387,7 +389,7 @@ CLI = {
             "demo", "doctor", "install", "uninstall", "query", "inject", "list", "get", "gaps", "status", "config",
             "history", "report", "track", "session start", "session step", "session end", "session show",
             "session list", "decay", "jobs list", "jobs retry", "jobs discard", "jobs next", "jobs spending", "link",
-            "unlink", "graph neighbours", "graph edges", "graph conversation", "graph check", "graph export", "team list", "trust list", "trust show", "export",
+            "unlink", "graph neighbours", "graph edges", "graph conversation", "graph check", "graph export", "graph search", "graph walk", "graph path", "team list", "trust list", "trust show", "export",
             "export agents-md", "export claude-md", "export skill", "backup", "recover", "verify", "scrub", "reindex", "off",
             "on", "pause", "serve", "token list", "token revoke", "completion", "eval learning", "eval world",
             "eval retrieval", "bench", "help",

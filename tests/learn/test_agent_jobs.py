@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reasoningbank import ReasoningBank
+from reasoningbank import Episode, EpisodeStep, ReasoningBank
 from reasoningbank.core.errors import Conflict, NotFound
 from reasoningbank.learn import queue
 from reasoningbank.learn.agent_jobs import InvalidAnswer
@@ -107,3 +107,14 @@ def test_an_erased_session_is_passed_over(bank, end_sessions) -> None:
     bank.context.store.write(bank.tenant, lambda w: w.remove(Trajectory, subject))
     assert bank.jobs.next().job.id == second
     assert bank.jobs.get(first).standing == "done"
+
+
+def test_a_rule_of_the_user_is_kept_when_the_job_is_handed_out_and_takes_no_place_from_the_answer(bank) -> None:
+    said = ({"role": "user", "content": "Build it. From now on always run the linter before you commit."},)
+    step = EpisodeStep(action="make", result="built with libfoo-dev")
+    kept = bank.keep(Episode(task="Build it", namespace="n", steps=(step,), messages=said, outcome="success"))
+    bank.jobs.next()
+    assert [memory.content for memory in bank.list()] == ["From now on always run the linter before you commit."]
+    answered = bank.jobs.answer(kept.job_id, GOOD)
+    assert len(answered) == 2
+    assert {memory.id for memory in bank.list()} == set(answered)

@@ -12,6 +12,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.errors import LLMRefused
 from reasoningbank.core.learning import Completion, Episode, EpisodeStep, Verdict, VerdictOutcome
 from reasoningbank.core.tokens import count_tokens
+from reasoningbank.learn.answer_schemas import lessons_schema
 from reasoningbank.learn.llm_distiller import LLMDistiller
 from reasoningbank.learn.prompting import prompt
 from reasoningbank.learn.traces import cut_middle, fence, middle_out, trace_of
@@ -97,6 +98,19 @@ def test_an_answer_that_was_cut_off_is_asked_for_again() -> None:
     llm = ScriptedLLM([cut, GOOD])
     assert len(LLMDistiller(llm).distill(EPISODE, WON)) == 1
     assert "cut off" in llm.asked[1][3].text
+
+
+def test_what_goes_on_without_end_is_not_shown_whole_to_whoever_is_to_mend_it() -> None:
+    endless = Completion(text="tag " * 1500, tokens_in=1, tokens_out=1500, model="m", cut_short=True)
+    llm = ScriptedLLM([endless, GOOD])
+    assert len(LLMDistiller(llm).distill(EPISODE, WON)) == 1
+    assert count_tokens(llm.asked[1][2].text) <= 400
+
+
+def test_a_model_that_came_to_no_end_is_held_to_one_short_lesson() -> None:
+    (lesson,) = [lessons_schema(WON.outcome, 1, brief=True)["properties"]["memories"]["items"]]
+    assert all("maxLength" in lesson["properties"][name] for name in ("title", "description", "content"))
+    assert "tags" not in lesson["required"]
 
 
 def test_runs_are_compared_in_one_request() -> None:

@@ -201,7 +201,7 @@ def test_runs_are_compared_by_what_was_done_and_not_for_whom() -> None:
         (refund("#W1001", "Ada Birk", looked_up=False, answer="transferred"), lost),
     ])  # fmt: skip
     assert found is not None
-    assert "get_order(order_id={order_id})" in found.content
+    assert 'get_order({"order_id": "{order_id}"})' in found.content
     assert "Answer: refunded" in found.content
     assert "Answer: transferred" in found.content
     assert "refund(order_id" not in found.content

@@ -21,6 +21,7 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Outcome
 from reasoningbank.learn.offline.distiller import OfflineDistiller
+from reasoningbank.learn.offline.spelling import plain_steps
 from reasoningbank.learn.offline.wishes import wishes_in
 from reasoningbank.learn.store_lessons import validate
 
@@ -85,8 +86,11 @@ PLACES: dict[str, tuple[Steps, list[str]]] = {
         ["tool: --verbose, --dry-run, --out"],
     ),
     "a version": ([("pip show numpy", "Name: numpy\nVersion: 1.26.4\nSummary: x")], ["numpy: version 1.26.4"]),
-    "fields of a service's answers": (
-        [('get_order({"id": "7"})', '{"order_id": "7", "items": [], "status": "pending"}')],
+    "fields of a service's answers that code has to name": (
+        [
+            ('get_order({"id": "7"})', '{"order_id": "7", "items": [], "status": "pending"}'),
+            ("""python -c "print(get_order(id=7)['status'])" """, "pending"),
+        ],
         ["get_order: order_id, items, status"],
     ),
 }
@@ -106,6 +110,7 @@ def test_what_an_inspection_lists_is_a_fact(case: str) -> None:
     [
         [("SELECT * FROM singer", "[(1, 'Joe', 'France'), (2, 'Ann', 'NL')]")],
         [("cat notes.txt", "buy\nmilk")],
+        [('get_order({"id": "7"})', '{"order_id": "7", "status": "sent"}'), ('track({"order_id": "7"})', "near you")],
         [("echo hello", "hello")],
     ],
 )
@@ -330,3 +335,14 @@ def test_a_program_under_its_newer_name_is_a_fix(bank) -> None:
     bank.keep(Episode(task="start the services", namespace="n", steps=steps, outcome="success"))
     bank.distill()
     assert any("`docker compose` instead of `docker-compose`" in item.content for item in bank.list())
+
+
+@pytest.mark.parametrize("written", ['get_order {"id": "7"}', 'get_order({"id": "7"})'])
+def test_a_call_is_read_as_one_however_it_was_written(written: str) -> None:
+    (step,) = plain_steps([EpisodeStep(action=written)])
+    assert step.action == 'get_order({"id": "7"})'
+
+
+def test_a_command_in_a_call_is_that_command() -> None:
+    steps = [EpisodeStep(action='bash {"command": "ls -l", "timeout": 5}'), EpisodeStep(action="awk {print} notes.txt")]
+    assert [step.action for step in plain_steps(steps)] == ["ls -l", "awk {print} notes.txt"]

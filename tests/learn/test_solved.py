@@ -124,8 +124,8 @@ def test_calls_are_told_by_the_names_of_their_arguments_and_nothing_of_a_person_
     text = f"{lesson.title} {lesson.description} {lesson.content}"
     for private in ("Mira", "Quandt", "19122", "mira.q", "555", "W2378156", "8310926033"):
         assert private not in text
-    assert 'refund(order_id={order_id}, item_ids={item_ids}, reason="no longer needed")' in lesson.content
-    assert "get_order(order_id={order_id})" in lesson.content
+    assert 'refund({"order_id": "{order_id}", "item_ids": {item_ids}, "reason": "no longer needed"})' in lesson.content
+    assert 'get_order({"order_id": "{order_id}"})' in lesson.content
 
 
 def test_the_same_way_for_another_customer_confirms_it(bank: ReasoningBank) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reasoningbank.core.learning import Episode
+from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.offline.wishes import wishes_in
 
 RULES = """\
@@ -196,3 +196,21 @@ def test_what_is_pasted_is_not_the_users_own() -> None:
 )
 def test_what_holds_for_today_only_is_no_rule(words: str) -> None:
     assert not kept(("user", "Hello"), ("assistant", "Anything else?"), ("user", words))
+
+
+SERVED = """\
+I'd prefer the desk lamp to have an adapter rather than batteries.
+I prefer the grey one, and silk.
+Use my gift card to cover the charges.
+Then don't cancel anything.
+Please be careful with that information.
+"""
+
+
+@pytest.mark.parametrize("said", SERVED.splitlines())
+def test_what_somebody_wants_in_a_case_that_calls_deal_with_is_no_rule(said: str) -> None:
+    lamp = EpisodeStep(action='get_product({"name": "desk lamp"})', result='{"variants": ["AC adapter", "battery"]}')
+    told = ({"role": "user", "content": said},)
+    assert wishes_in(Episode(task="t", namespace="n", steps=(lamp,), messages=told)) == []
+    lasting = ({"role": "user", "content": "Always write to me in Dutch."}, {"role": "user", "content": "Be brief."})
+    assert len(wishes_in(Episode(task="t", namespace="n", steps=(lamp,), messages=lasting))) == 2

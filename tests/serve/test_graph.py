@@ -41,6 +41,32 @@ def test_the_graph_is_checked_and_its_lessons_are_listed(graph):
     assert (lesson["rb_id"], lesson["link_nodes"]) == ("RB-01", ["N1001"])
 
 
+def test_a_search_a_walk_a_path_and_a_question_are_answered(graph):
+    def asked(what, **body):
+        answer = graph("POST", f"/v1/graph/{what}?namespace=graph", body)
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    assert asked("search", query="why did CPA rise?")["hits"][0]["node"]["id"] == "N1001"
+    assert asked("search", query="is answered by it", labels=["Edge"])["hits"][0]["edge"]["source"] == "N1001"
+    walk = asked("walk", query="why did CPA rise?")
+    assert "N1001" in walk["seeds"]
+    assert "→ “Is answered by it.” (0.90)" in walk["text"]
+    assert {node["id"] for node in walk["nodes"]} == {"N1001", "N1002"}
+    assert asked("walk", seeds=["N1002"], depth=1)["paths"][0]["nodes"] == ["N1002", "N1001"]
+    assert asked("path", source="N1001", target="N1002")["paths"][0]["edges"] == ["E3001"]
+    assert asked("questions", ask="led_to", about="N1002")["paths"][0]["nodes"][-1] == "N1001"
+    assert graph("POST", "/v1/graph/walk", {"depth": 2}).status == 400
+    assert graph("POST", "/v1/graph/questions", {"ask": "led_to", "about": "N404"}).status == 404
+    assert graph("POST", "/v1/graph/walk", {"seeds": ["N1001"]}).status == 404, "of another namespace"
+
+
+def test_lessons_come_in_with_the_nodes_that_taught_them(graph):
+    lesson = {"rb_id": "RB-02", "key_lesson": "Filter bots first.", "link_nodes": ["N1002"]}
+    answer = graph("POST", "/v1/graph?namespace=lessons", {"nodes": NODES, "lessons": [lesson]})
+    assert answer.json["counts"] == {"lessons added": 1, "nodes added": 2, "edges added": 1}
+
+
 def test_a_bad_graph_is_refused_with_the_field_and_leaves_nothing(graph):
     for body, complaint in (
         ({"nodes": [*NODES, {**NODES[0], "id": "X", "user_role": None}]}, "nodes[2].user_role"),

@@ -78,13 +78,21 @@ def test_a_finished_session_is_kept_as_a_whole_once(quiet):
     assert quiet("POST", "/v1/distill", {}).json["jobs"]["done"] == 1
 
 
+def test_an_episode_in_which_nothing_was_done_is_refused_with_the_reason(quiet):
+    answer = quiet("POST", "/v1/episodes", {"task": "build the client", "outcome": "success"})
+    assert answer.status == 400
+    assert "nothing to learn from" in answer.json["detail"]
+    assert quiet("GET", "/v1/sessions").json["sessions"] == []
+
+
 def test_an_episode_is_believed_no_more_than_who_sends_it(bank, quiet):
     agent = quiet.as_(new_token(bank, "acme"))
-    assert agent("POST", "/v1/episodes", {"task": "t", "origin": "user"}).code == "forbidden"
-    assert agent("POST", "/v1/episodes", {"task": "t", "origin": "tool:web"}).status == 201
+    done = {"task": "t", "steps": [{"action": "ls"}]}
+    assert agent("POST", "/v1/episodes", {**done, "origin": "user"}).code == "forbidden"
+    assert agent("POST", "/v1/episodes", {**done, "origin": "tool:web"}).status == 201
     [kept] = bank.for_tenant("acme").sessions(namespace="*")
     assert kept.metadata["origin"] == "tool:web"
-    assert quiet("POST", "/v1/episodes", {"task": "mine"}).status == 201
+    assert quiet("POST", "/v1/episodes", {**done, "task": "mine"}).status == 201
     [mine] = bank.sessions()
     assert mine.metadata["origin"] == "agent", "what an agent did is not the user's word"
 

@@ -91,6 +91,12 @@ ROUTES: dict[str, str] = {
     "graph.remove_conversation": "DELETE /v1/graph/conversations/{id}",
     "graph.lessons": "GET /v1/graph/lessons",
     "graph.check": "GET /v1/graph/check",
+    "graph.search": "POST /v1/graph/search",
+    "graph.walk": "POST /v1/graph/walk",
+    "graph.path": "POST /v1/graph/path",
+    **dict.fromkeys(
+        ("graph.led_to", "graph.rests_on", "graph.contradicting", "graph.bridges"), "POST /v1/graph/questions"
+    ),
     "graph.export": "GET /v1/graph/export",
     "graph.import_file": "POST /v1/graph/import",
     "export_lines": "GET /v1/export",
@@ -134,6 +140,7 @@ NOT_OVER_HTTP: dict[str, str] = {
     "mend_index": "a search that comes across damage does it, and the server when it is idle; reindex builds all anew",
     "index_lag": "in the status, as what the index has of the changes",
     "has_open_index": "about the process of whoever asks",
+    "graph.asked_often": "search takes roles; a count of their tags is the caller's",
     "graph.seed_fields": "a conversation's route and the export give nodes and edges in these names",
     "teams.now": "a value of Python to ask; teams.list says the same",
     "teams.team_of": "teams.list says it of all",

@@ -8,7 +8,7 @@ import pytest
 
 from reasoningbank import ReasoningBank
 from reasoningbank.bank.json_view import found_json, history_json, remembered_json
-from reasoningbank.core.learning import Episode
+from reasoningbank.core.learning import Episode, EpisodeStep
 from tests.serve.conftest import served
 
 
@@ -316,7 +316,8 @@ def test_head_is_get_without_a_body(api):
 def test_sessions_and_links_that_were_taken_over_are_listed_newest_first_page_by_page(api):
     for day in (3, 0, 4, 1, 2):
         at = 1_700_000_000.0 + day * 86_400
-        api.bank.keep(Episode(task=f"day {day}", namespace="n", source=f"log:{day}", outcome="success", started_at=at))
+        told = {"namespace": "n", "source": f"log:{day}", "outcome": "success", "started_at": at}
+        api.bank.keep(Episode(task=f"day {day}", steps=(EpisodeStep(action="ls"),), **told))
     tasks, cursor = [], ""
     while cursor is not None:
         page = api("GET", f"/v1/sessions?limit=2{cursor and f'&cursor={cursor}'}").json

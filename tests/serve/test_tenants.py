@@ -132,7 +132,7 @@ def calls(rng: random.Random, me: Tenant, other: Tenant):
         ("POST", "/v1/jobs/next", {}),
         ("POST", "/v1/distill", {"limit": 1}),
         ("GET", "/v1/spending", None),
-        ("POST", "/v1/episodes", {"task": me.canary, "source": trj}),
+        ("POST", "/v1/episodes", {"task": me.canary, "steps": [{"action": "ls"}], "source": trj}),
         ("POST", "/v1/ingest", {"text": f"User: {me.canary}"}),
         ("GET", f"/v1/memories/{mem}/trust", None),
         ("GET", "/v1/origins", None),

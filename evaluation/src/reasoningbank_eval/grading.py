@@ -23,7 +23,7 @@ from reasoningbank.learn.consolidate import vocabulary
 from reasoningbank.learn.offline.failure_kind import is_failure
 from reasoningbank_eval.figures import share_with_interval
 
-PLACEHOLDER = re.compile(r"<[^<>\s]{1,40}>|\{[A-Za-z_]{1,40}\}")
+PLACEHOLDER = re.compile(r"<[^<>\s]{1,40}>|\{[A-Za-z_]\w{0,39}\}")
 LEAST_ACTION_CHARS = 3
 MOST_EVERYDAY_WORDS = 0.2
 """Of what is listed as names: a sentence cut into words has more."""

@@ -32,6 +32,9 @@ LATER = 0.5
 """The share of the stream after which predictions count as those on later runs."""
 _LONGEST_LESSON_CHARS = 600
 _LESSONS_SEEN = 16
+_DRAWS = 200
+MOST_RANKED_RUNS = 600
+"""Ranking asks the bank for every task, for every flip and seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +49,17 @@ class Run:
 def runs(data: Path) -> dict[str, list[Run]]:
     """By the name of the set, of those whose tasks were run more than once."""
     found = {name: [_run(case.episode) for case in cases] for name, cases in case_sets(data).items()}
-    repeated = {name: told for name, told in found.items() if len(told) >= RUNS_A_TASK * len({r.task for r in told})}
+    repeated = {name: told for name, told in found.items() if len(told) >= RUNS_A_TASK * _tasks_in(told)}
     if not repeated:
         raise NotFound(
             f"No tasks that were run several times lie in {data}. `--data` names the folder that holds the evaluation "
             "sets; docs/evaluation.md lists the shapes."
         )
     return repeated
+
+
+def _tasks_in(told: Sequence[Run]) -> int:
+    return len({run.task for run in told})
 
 
 def _run(episode: Episode) -> Run:
@@ -71,17 +78,21 @@ def shuffled(found: Sequence[Run], seed: int) -> list[Run]:
 # ---------------------------------------------------------------- calibration
 
 
-def calibration(found: Sequence[Run], flip: float, seed: int, policy: str) -> float:
-    """Expected calibration error over the later part of the stream."""
+Prediction = tuple[float, bool, str]
+"""The confidence in a lesson before a later run of its task, whether that run bore it out, and the task."""
+
+
+def predictions(found: Sequence[Run], flip: float, seed: int, policy: str) -> list[Prediction]:
+    """What was expected of lessons in the later part of the stream, and what came. A lesson's own run is none of it."""
     rng = random.Random(f"{seed} {flip}")  # noqa: S311 - an experiment that can be repeated
     lessons: dict[str, list[tuple[str, bool]]] = {}
-    told: list[tuple[float, bool]] = []
+    told: list[Prediction] = []
     with ReasoningBank.open(":memory:", embedder="hash", policy=policy, clock=lambda: 1_790_000_000.0) as bank:
         for number, run in enumerate(shuffled(found, seed)):
             heard = run.succeeded != (rng.random() < flip)
             for memory_id, follow in lessons.get(run.task, ()):
                 if number >= LATER * len(found):
-                    told.append((bank.get(memory_id).confidence.mean, run.succeeded == follow))
+                    told.append((bank.get(memory_id).confidence.mean, run.succeeded == follow, run.task))
                 bank.outcome(memory_id, succeeded=heard == follow)
             kept = bank.record(
                 title="What was done",
@@ -90,7 +101,36 @@ def calibration(found: Sequence[Run], flip: float, seed: int, policy: str) -> fl
                 initial_confidence=INITIAL_CONFIDENCE[Outcome.SUCCESS if heard else Outcome.FAILURE],
             )
             lessons.setdefault(run.task, []).append((kept.id, heard))
-    return calibration_error(told)
+    return told
+
+
+def calibration(found: Sequence[Run], flip: float, seeds: int, policy: str) -> dict[str, float]:
+    """Expected calibration error over orders 1 to `seeds`: the mean, the least and the greatest, and a 95 % interval by
+    drawing the tasks again.
+    """
+    orders = [predictions(found, flip, seed, policy) for seed in range(1, seeds + 1)]
+    by_task = [_by_task(told) for told in orders]
+    tasks = sorted({task for told in by_task for task in told})
+    rng = random.Random(f"drawn {flip}")  # noqa: S311 - an experiment that can be repeated
+    drawn = sorted(_error_in(by_task, rng.choices(tasks, k=len(tasks))) for _ in range(_DRAWS)) if tasks else [0.0]
+    return {
+        **spread([calibration_error([(sure, came) for sure, came, _ in told]) for told in orders]),
+        "low": round(drawn[round(0.025 * (len(drawn) - 1))], 4),
+        "high": round(drawn[round(0.975 * (len(drawn) - 1))], 4),
+        "predictions": len(orders[0]),
+    }
+
+
+def _by_task(told: Sequence[Prediction]) -> dict[str, list[tuple[float, bool]]]:
+    found: dict[str, list[tuple[float, bool]]] = {}
+    for sure, came, task in told:
+        found.setdefault(task, []).append((sure, came))
+    return found
+
+
+def _error_in(orders: Sequence[dict[str, list[tuple[float, bool]]]], tasks: Sequence[str]) -> float:
+    errors = [calibration_error([one for task in tasks for one in told.get(task, ())]) for told in orders]
+    return sum(errors) / len(errors)
 
 
 # ---------------------------------------------------------------- ranking
@@ -164,27 +204,29 @@ def _above(one: float, other: float) -> float:
 
 
 def report(found: Sequence[Run], seeds: int) -> dict[str, Any]:
-    rows = []
+    rows = [
+        {"flipped": flip, "calibration_error": calibration(found, flip, seeds, "bayes"), "pairs": 0} for flip in FLIPS
+    ]
+    told: dict[str, Any] = {"runs": len(found), "tasks": _tasks_in(found), "seeds": seeds, "by_flip": rows}
+    if len(found) > MOST_RANKED_RUNS:
+        told["not_run"] = {"ranking": f"more than {MOST_RANKED_RUNS} runs; --episodes takes the first tasks only"}
+    else:
+        _rank(rows, found, seeds)
+    told["calibration_error_by_policy"] = {
+        policy: calibration(found, 0.0, seeds, policy) for policy in ("bayes", "signals", "ratchet", "factors")
+    }
+    return told
+
+
+def _rank(rows: Sequence[dict[str, Any]], found: Sequence[Run], seeds: int) -> None:
     with tempfile.TemporaryDirectory(prefix="reasoningbank-eval-") as folder:
         shelf = Shelf(found, Path(folder))
-        for flip in FLIPS:
-            errors = [calibration(found, flip, seed, "bayes") for seed in range(1, seeds + 1)]
-            ranked = [shelf.ranked(flip, seed) for seed in range(1, seeds + 1)]
-            rows.append(
-                {
-                    "flipped": flip,
-                    "calibration_error": spread(errors),
-                    "outcome_weighted": spread([one.weighted for one in ranked]),
-                    "by_confidence": spread([one.by_confidence for one in ranked]),
-                    "relevance_only": spread([one.relevance_only for one in ranked]),
-                    "pairs": ranked[0].pairs,
-                }
-            )
-    policies = {
-        policy: spread([calibration(found, 0.0, seed, policy) for seed in range(1, seeds + 1)])
-        for policy in ("bayes", "signals", "ratchet", "factors")
-    }
-    return {"runs": len(found), "seeds": seeds, "by_flip": rows, "calibration_error_by_policy": policies}
+        for row in rows:
+            ranked = [shelf.ranked(row["flipped"], seed) for seed in range(1, seeds + 1)]
+            row["outcome_weighted"] = spread([one.weighted for one in ranked])
+            row["by_confidence"] = spread([one.by_confidence for one in ranked])
+            row["relevance_only"] = spread([one.relevance_only for one in ranked])
+            row["pairs"] = ranked[0].pairs
 
 
 def fewer(found: Sequence[Run], most: int) -> list[Run]:

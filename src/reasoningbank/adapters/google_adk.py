@@ -83,8 +83,8 @@ class BankMemoryService(BaseMemoryService):
 
     def _keep(self, place: str, events: Sequence[Event], source: str) -> None:
         task = next((_text(e.content) for e in events if e.author == "user" and _text(e.content).strip()), "")
-        if task:
-            steps = tuple(_steps(events))
+        steps = tuple(_steps(events))
+        if task and steps:
             self._bank.keep(Episode(task=shorten(task), namespace=place, steps=steps, agent="adk", source=source))
 
     def _search(self, place: str, query: str) -> list[MemoryEntry]:

@@ -69,13 +69,19 @@ def call_key(tool: str, call: str) -> str:
 
 
 def refuse_once(log: SessionLog, key: str, hits: Sequence[Remembered], policy: HookPolicy, now: float) -> Advice | None:
-    """The reason against a call, or None when it has been given before or cannot be noted: then the call goes on."""
+    """The reason against a call, or None when it has been given before or cannot be noted: then the call goes on.
+
+    It counts against what a session may be told. Where nothing of that is left, only the user's rules hold a call back.
+    """
     text = reason_of(hits)
+    tokens = count_tokens(text)
     with turn(log) as speaking:
-        if speaking is None or key in speaking.refused or count_tokens(text) > policy.prompt_tokens:
+        if speaking is None or key in speaking.refused or tokens > policy.prompt_tokens:
+            return None
+        if speaking.tokens + tokens > policy.session_tokens and not is_rule(hits[0]):
             return None
         shown = tuple(hit.id for hit in hits if hit.id not in speaking.shown)
-        speaking.note(LogEntry(at=now, shown=shown, tokens=count_tokens(text), refused=(key,)))
+        speaking.note(LogEntry(at=now, shown=shown, tokens=tokens, refused=(key,)))
     rules = sum(map(is_rule, hits))
     return Advice(text=text, rules=rules, lessons=len(hits) - rules)
 

@@ -104,7 +104,9 @@ class HookTurn:
 
     def note(self, entry: LogEntry) -> None:
         told: dict[str, Any] = {"at": entry.at}
-        told |= {"shown": list(entry.shown), "tokens": entry.tokens} if entry.shown else {}
+        told |= {"shown": list(entry.shown)} if entry.shown else {}
+        # What was said again in a refusal costs the agent as much as what is new.
+        told |= {"tokens": entry.tokens} if entry.tokens else {}
         if entry.on_trial:
             told |= {"withheld": list(entry.withheld), "on_trial": list(entry.on_trial), "holdout": entry.holdout}
         told |= {name: value for name in ("prompt", "forgets") if (value := getattr(entry, name))}

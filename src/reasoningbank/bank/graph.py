@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from reasoningbank.core.types import Memory, Node
 from reasoningbank.graph import conversation, questions
 from reasoningbank.graph.activation import DEFAULT_BOUNDS
 from reasoningbank.graph.add import Added
+from reasoningbank.graph.asked_often import AskedTopic, asked_often
 from reasoningbank.graph.check import check_graph
 from reasoningbank.graph.graph_query import GraphQuery
 from reasoningbank.graph.seed_view import lessons_of, subgraph_view, vertex_views
@@ -26,6 +27,7 @@ from reasoningbank.ports import Damage, Writer
 
 if TYPE_CHECKING:
     from reasoningbank.bank.graph_import import ImportedGraph
+    from reasoningbank.learn.graph.keep import IngestedConversation
     from reasoningbank.learn.jobs import Learning
     from reasoningbank.recall.graph_search import GraphHits
 
@@ -50,6 +52,34 @@ class GraphMemory:
         """
         return add_to_graph(self._context, nodes, edges, lessons, **how)
 
+    def ingest(self, conversation: object, *, conv_id: str, **how: Any) -> IngestedConversation:
+        """Turn a conversation (messages with tool calls, or events) into nodes and edges, once: the same again adds
+        nothing, a longer version only what is new.
+
+        `namespace`, `user_role`, `user_id` and `origin` say where it is from. `by` is `rules`, `model`, or `auto`: the
+        model where one is configured. With `learn` it is kept as a session too and queued to be distilled, so that its
+        lessons are joined to their nodes.
+        """
+        return self.ingest_many({conv_id: conversation}, **how)[0]
+
+    def ingest_many(self, conversations: Mapping[str, object], **how: Any) -> list[IngestedConversation]:
+        """Several conversations by their `conv_id`, in their order: `ingest` for bulk."""
+        from reasoningbank.bank.graph_ingest import ingest_many
+
+        return ingest_many(self._context, self._learning, conversations, **how)
+
+    def ingest_files(self, *paths: str | Path, **how: Any) -> list[IngestedConversation]:
+        """Every conversation in transcripts of any format that `bank.ingest` reads."""
+        from reasoningbank.bank.graph_ingest import ingest_files
+
+        return ingest_files(self._context, self._learning, [Path(path) for path in paths], **how)
+
+    def ingest_session(self, session: str, **how: Any) -> IngestedConversation:
+        """A session that the bank has kept, as the conversation of its id, joined to what was learned from it."""
+        from reasoningbank.bank.graph_ingest import ingest_session
+
+        return ingest_session(self._context, self._learning, session, **how)
+
     def node(self, reference: str, *, namespace: str | None = None) -> Vertex:
         """A node by its name or id, or a lesson by its key or id."""
         with self._context.read_for_output() as reader:
@@ -69,6 +99,12 @@ class GraphMemory:
         `link_nodes`.
         """
         return lessons_of(self._context, namespace)
+
+    def asked_often(
+        self, role: str | None = None, *, limit: int = 10, namespace: str | None = None
+    ) -> list[AskedTopic]:
+        """What somebody asks often, by `user_role`: topics with their requests, the most frequent first."""
+        return asked_often(self._context, role, namespace, limit)
 
     def seed_fields(self, shown: Subgraph | Vertex) -> dict[str, Any]:
         """Nodes, edges and lessons in the field names that `add` takes; of one vertex, its fields."""

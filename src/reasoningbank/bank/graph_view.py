@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from reasoningbank.context import BankContext
 from reasoningbank.exchange.graph_files.node_link_writer import node_link_json
 from reasoningbank.graph.graph_entries import edge_entry, paths_subgraph, subgraph_entries, vertex_entry, walk_subgraph
+from reasoningbank.graph.vertices import find_vertices
 
 if TYPE_CHECKING:
     from reasoningbank.bank.graph_import import ImportedGraph
@@ -26,6 +28,13 @@ def subgraph_json(part: Subgraph) -> dict[str, Any]:
     drawn = node_link_json(*subgraph_entries(part))
     trusted = {vertex.name: vertex.trusted for vertex in part.vertices}
     return {**drawn, "nodes": [{**node, "trusted": trusted[node["id"]]} for node in drawn["nodes"]]}
+
+
+def end_names(context: BankContext, hits: Iterable[GraphHit]) -> dict[str, str]:
+    """Names of what the edges among hits join, by their ids."""
+    ends = {end for hit in hits if hit.edge is not None for end in (hit.edge.source_id, hit.edge.target_id)}
+    with context.read_for_output() as reader:
+        return {vertex.id: vertex.name for vertex in find_vertices(reader, sorted(ends)).values()}
 
 
 def hit_json(hit: GraphHit, names: Mapping[str, str]) -> dict[str, Any]:
@@ -67,7 +76,8 @@ def path_json(path: GraphPath) -> dict[str, Any]:
 
 
 def added_json(added: Added) -> dict[str, Any]:
-    return {"nodes": list(added.nodes), "edges": list(added.edges), "counts": dict(added.counts)}
+    ids = {"nodes": list(added.nodes), "edges": list(added.edges), "lessons": list(added.lessons)}
+    return {**ids, "counts": dict(added.counts)}
 
 
 def imported_graph_json(done: ImportedGraph) -> dict[str, Any]:

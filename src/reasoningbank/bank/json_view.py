@@ -235,7 +235,8 @@ def edge_json(edge: Edge) -> dict[str, Any]:
 
 def neighbour_json(neighbour: Neighbour) -> dict[str, Any]:
     return {
-        "memory": memory_json(neighbour.memory),
+        "memory": None if neighbour.memory is None else memory_json(neighbour.memory),
+        "node": None if neighbour.memory is not None else _plain(neighbour.record),
         "edge": edge_json(neighbour.edge),
         "direction": "out" if neighbour.outward else "in",
         "steps": neighbour.steps,
@@ -245,7 +246,7 @@ def neighbour_json(neighbour: Neighbour) -> dict[str, Any]:
 
 def link_json(neighbour: Neighbour) -> dict[str, Any]:
     """A link of a memory as it is read from there."""
-    edge, memory = neighbour.edge, neighbour.memory
+    edge, record = neighbour.edge, neighbour.record
     return {
         "edge": edge.id,
         "kind": edge.kind.value,
@@ -253,9 +254,9 @@ def link_json(neighbour: Neighbour) -> dict[str, Any]:
         "weight": edge.weight,
         "text": edge.text,
         "evidence": edge.evidence,
-        "id": memory.id,
-        "title": memory.title,
-        "namespace": memory.namespace,
+        "id": record.id,
+        "title": neighbour.title,
+        "namespace": record.namespace,
     }
 
 

@@ -14,7 +14,7 @@ from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_text
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import LEVELS, USER, Trust, clean_origin, kind_of, level_of
-from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Memory, Remembered, Ruling, RulingKind, State
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Memory, Node, Remembered, Ruling, RulingKind, State
 from reasoningbank.guard import rulings
 from reasoningbank.guard.rulings import Decision
 from reasoningbank.guard.trust import descendants, in_force, levels_of, revoked_origins, trust_of
@@ -33,7 +33,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """An origin, its trust, and how many memories came from it."""
+    """An origin, its trust, and how much came from it."""
 
     origin: str
     trust: Trust
@@ -42,6 +42,8 @@ class Source:
     approved: int
     """Those that somebody vouched for: they are believed more than their origin."""
     revoked: bool
+    nodes: int = 0
+    """Nodes of the memory graph that came from it."""
 
 
 class TrustDecisions:
@@ -107,6 +109,7 @@ class TrustDecisions:
         """Every origin of this tenant, how far it is believed and how much came from it; the least believed first."""
         with self._context.read_for_output() as reader:
             counted = reader.tally(Memory, "origin")
+            nodes = reader.tally(Node, "origin")
             quarantined = reader.tally(Memory, "origin", {"state": State.QUARANTINED.value})
             revoked = revoked_origins(reader)
             approved = _approved_by_origin(reader)
@@ -118,8 +121,9 @@ class TrustDecisions:
                 quarantined=quarantined.get(origin, 0),
                 approved=approved[origin],
                 revoked=origin in revoked,
+                nodes=nodes.get(origin, 0),
             )
-            for origin in {*counted, *revoked}
+            for origin in {*counted, *nodes, *revoked}
         ]
         return sorted(found, key=lambda source: (source.trust, source.origin))
 
@@ -141,6 +145,11 @@ def _memories_meant(context: BankContext, reader: Reader, target: str) -> Sequen
         if kind_of(target) not in LEVELS:
             raise
     memories = reader.select(Memory, {"origin": clean_origin(target)})
+    if not memories and reader.count(Node, {"origin": clean_origin(target)}):
+        raise InvalidInput(
+            f"Only nodes of the memory graph came from {target!r}: whoever vouches for them adds them again "
+            "(`graph add`, or `graph import --restore`)."
+        )
     if not memories:
         raise NotFound(f"Nothing here came from {target!r}.")
     if kind_of(target) == USER:

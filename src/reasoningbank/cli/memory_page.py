@@ -97,8 +97,8 @@ def show_links(terminal: Terminal, near: Sequence[Neighbour]) -> None:
     for item in near[:_MOST_LINKS]:
         bond = relation(item.edge.kind, outward=item.outward)
         why = f" · {plain.one_line(item.edge.text)}" if item.edge.text else ""
-        strength = f"({figures.short(item.edge.weight)}) {item.memory.id}"
-        terminal.paragraph(f"{bond}: {plain.one_line(item.memory.title)} {strength}{why}", "  ", 3)
+        strength = f"({figures.short(item.edge.weight)}) {item.record.id}"
+        terminal.paragraph(f"{bond}: {plain.one_line(item.title)} {strength}{why}", "  ", 3)
 
 
 def _facts(terminal: Terminal, facts: list[str]) -> None:

@@ -23,7 +23,7 @@ from reasoningbank.exchange.coerce import identity_of, moment_of, outcome_of, sh
 from reasoningbank.exchange.extra_fields import extra_fields, whole_tags
 from reasoningbank.exchange.items import IncomingMemory, SkippedItem
 
-LESSON, WHEN, LESSON_ID = "key_lesson", "context_to_prefer", "rb_id"
+LESSON, WHEN, LESSON_ID, LINKS = "key_lesson", "context_to_prefer", "rb_id", "link_nodes"
 LESSON_ORIGIN = "import:lessons"
 LESSON_TITLE_CHARS = 80
 NAMESPACE_NAMES = ("namespace", "project_id", "domain")

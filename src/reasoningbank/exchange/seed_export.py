@@ -9,7 +9,7 @@ The other way round from `plain_memory`: what came in under these names goes out
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +18,8 @@ from reasoningbank.core.digest import blake2b
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Memory, Outcome, Remembered, Scope, State
 from reasoningbank.core.wording import clip_title
-from reasoningbank.exchange.plain_memory import LESSON, LESSON_ID, LESSON_TITLE_CHARS, WHEN
+from reasoningbank.exchange.plain_memory import LESSON, LESSON_ID, LESSON_TITLE_CHARS, LINKS, WHEN
+from reasoningbank.graph.seed_view import pointers_of
 from reasoningbank.guard.trust import WARNINGS
 
 ROWS_PER_PAGE = 1_000
@@ -30,16 +31,21 @@ def seed_lines(context: BankContext, layout: str, namespace: str | None = None) 
     if layout not in LAYOUTS:
         raise InvalidInput(f"There is no layout {layout!r} to export as: use one of {', '.join(LAYOUTS)}.")
     fields_of = LAYOUTS[layout]
-    for item in _active(context, namespace):
-        yield json.dumps(fields_of(item), ensure_ascii=False, separators=(",", ":"))
+    for item, nodes in _active(context, namespace):
+        told = fields_of(item)
+        if layout == "lessons" and nodes:
+            told[LINKS] = list(dict.fromkeys([*told.get(LINKS, ()), *nodes]))
+        yield json.dumps(told, ensure_ascii=False, separators=(",", ":"))
 
 
-def _active(context: BankContext, namespace: str | None) -> Iterator[Remembered]:
+def _active(context: BankContext, namespace: str | None) -> Iterator[tuple[Remembered, Sequence[str]]]:
+    """Memories, each with the names of the nodes that taught it."""
     where = {"state": State.ACTIVE.value, **({} if namespace is None else {"namespace": namespace})}
     with context.store.read(context.tenant) as reader:
         after: str | None = None
         while page := reader.select(Memory, where, after=after, limit=ROWS_PER_PAGE):
-            yield from context.weigh_memories(reader, page)
+            taught = pointers_of(reader, [memory.id for memory in page])
+            yield from ((item, taught.get(item.id, ())) for item in context.weigh_memories(reader, page))
             after = page[-1].id
 
 

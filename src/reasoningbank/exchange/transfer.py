@@ -31,6 +31,7 @@ from reasoningbank.exchange.import_trust import (
 )
 from reasoningbank.exchange.items import IncomingEdge, IncomingMemory, IncomingTrajectory, Item, SkippedItem
 from reasoningbank.exchange.jsonl import ExportLine
+from reasoningbank.exchange.link_nodes import link_edges
 from reasoningbank.guard.admission import refold_among
 from reasoningbank.guard.trust import trust_in
 from reasoningbank.ports import Reader, Writer
@@ -228,6 +229,8 @@ def _take(here: Existing, item: ExportLine | Item, records: Sequence[Record | Si
             first, *rest = cast("Sequence[Record]", records)
             if _add_once(here, first, item, tally):
                 tally.left_out.update(item.left_out if isinstance(item, IncomingMemory) else ())
+                for edge in link_edges(here.writer, first):
+                    _add_once(here, edge, item, tally)
                 for record in rest:
                     # The file's own evidence about what it brings: it counts for confidence, never for trust.
                     _add_once(here, record, item, tally)

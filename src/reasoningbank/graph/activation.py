@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import sqrt
+from operator import attrgetter
 from typing import NamedTuple
 
 from reasoningbank.core.frozen import dataclass
@@ -27,7 +28,7 @@ class Bounds:
     depth: int = 5
     branching: int = 3
     """Ties that are followed from each vertex, the strongest first."""
-    width: int = 96
+    width: int = 81
     """Vertices that are gone on from at each level, all seeds together."""
     faintest: float = 1e-4
     """Activation below which nothing is followed, as a share of the best seed's."""
@@ -73,13 +74,24 @@ def spread(seeds: Mapping[str, float], find_ties: FindTies, find_visible: FindVi
     for depth in range(1, bounds.depth + 1):
         if not frontier:
             break
-        ties = find_ties([one.id for one in frontier])
-        offers = _offers(frontier, ties, reached, find_visible, bounds, faintest, cut_off)
+        ties = {one: strongest_first(found) for one, found in find_ties([one.id for one in frontier]).items()}
+        hidden: set[str] = set()
+        while True:
+            counted: Counter[str] = Counter()
+            offers: list[Reached] = []
+            for one in frontier:
+                _add_offers(offers, one, ties.get(one.id, ()), reached, hidden, bounds.branching, faintest, counted)
+            found = _merge_offers([offer for offer in offers if offer.id not in reached])
+            counted["width"] += max(0, len(found) - bounds.width)
+            # What may not be visited makes room for the next one.
+            unseen = _hidden_among(found[: bounds.width], find_visible)
+            if not unseen:
+                break
+            hidden |= unseen
+        cut_off.update(counted)
         for offer in offers:
             if offer.id in reached and _is_new_meeting(offer, reached, met):
                 met[frozenset((offer.seed, offer.id))] = offer
-        found = _merge_offers([offer for offer in offers if offer.id not in reached])
-        cut_off["width"] += max(0, len(found) - bounds.width)
         frontier = found[: bounds.width]
         reached.update((one.id, one) for one in frontier)
         if depth == bounds.depth:
@@ -87,34 +99,21 @@ def spread(seeds: Mapping[str, float], find_ties: FindTies, find_visible: FindVi
     return Spread(reached, list(met.values()), +cut_off)
 
 
-def _offers(
-    frontier: Sequence[Reached],
-    ties: Mapping[str, Sequence[Tie]],
-    reached: Mapping[str, Reached],
-    find_visible: FindVisible,
-    bounds: Bounds,
-    faintest: float,
-    cut_off: Counter[str],
-) -> list[Reached]:
-    """What each vertex passes on. A tie to what may not be visited makes room for the next one."""
-    known: set[str] = set()
-    hidden: set[str] = set()
-    while True:
-        counted: Counter[str] = Counter()
-        offers = [
-            offer
-            for one in frontier
-            for offer in _offers_of(one, ties.get(one.id, ()), reached, hidden, bounds.branching, faintest, counted)
-        ]
-        unknown = sorted({offer.id for offer in offers if offer.id not in reached} - known)
-        if not unknown:
-            cut_off.update(counted)
-            return offers
-        known.update(unknown)
-        hidden.update(set(unknown).difference(find_visible(unknown)))
+def _hidden_among(found: Sequence[Reached], find_visible: FindVisible) -> set[str]:
+    ids = [one.id for one in found]
+    return set(ids).difference(find_visible(ids)) if ids else set()
 
 
-def _offers_of(
+def strongest_first(ties: Sequence[Tie]) -> list[Tie]:
+    """By weight, and among equals by the far end and then by the edge."""
+    return sorted(sorted(ties, key=_BY_ID), key=_BY_WEIGHT, reverse=True)
+
+
+_BY_ID, _BY_WEIGHT = attrgetter("far", "edge_id"), attrgetter("weight")
+
+
+def _add_offers(
+    offers: list[Reached],
     one: Reached,
     ties: Sequence[Tie],
     reached: Mapping[str, Reached],
@@ -122,24 +121,28 @@ def _offers_of(
     branching: int,
     faintest: float,
     counted: Counter[str],
-) -> Iterable[Reached]:
+) -> None:
     passed_on = one.activation / sqrt(max(1, len(ties)))
     followed: set[str] = set()
-    for tie in sorted(ties, key=lambda tie: (-tie.weight, tie.far, tie.edge_id)):
-        if tie.far in followed or tie.far in (one.before, one.id):
+    for place, tie in enumerate(ties):
+        far = tie.far
+        if far in followed or far in (one.before, one.id):
             continue
-        if tie.far in hidden:
+        if passed_on * tie.weight < faintest:
+            counted["faint"] += len(ties) - place
+            return
+        if len(followed) == branching:
+            counted["branching"] += len(ties) - place
+            return
+        known = reached.get(far)
+        if far in hidden:
             counted["hidden"] += 1
-        elif passed_on * tie.weight < faintest:
-            counted["faint"] += 1
-        elif len(followed) == branching:
-            counted["branching"] += 1
-        elif tie.far in reached and reached[tie.far].depth:
+        elif known is not None and known.depth:
             counted["seen"] += 1
         else:
-            if tie.far not in reached:
-                followed.add(tie.far)
-            yield Reached(tie.far, passed_on * tie.weight, one.seed, one.depth + 1, one.id, tie)
+            if known is None:
+                followed.add(far)
+            offers.append(Reached(far, passed_on * tie.weight, one.seed, one.depth + 1, one.id, tie))
 
 
 def _merge_offers(offers: Iterable[Reached]) -> list[Reached]:

@@ -102,8 +102,9 @@ class _Unit:
 
     def __init__(self, context: BankContext, writer: Writer, additions: Additions, now: float) -> None:
         self._context, self._writer, self._additions, self._now = context, writer, additions, now
-        self._records: dict[str, Node | Memory] = {}
-        """What edges may join, by the names under which they refer to it."""
+        self._ends: dict[str, str] = {}
+        """Ids of what edges may join, by the names under which they refer to it."""
+        self._kinds: dict[str, type[Node | Memory]] = {}
         self.counts: Counter[str] = Counter()
 
     # ------------------------------------------------------------ nodes
@@ -113,15 +114,21 @@ class _Unit:
         named = sorted(node.name for draft, node in zip(drafts, coming, strict=True) if draft.name)
         where = {"namespace": self._additions.namespace, "name": named}
         there = {node.name: node for node in self._writer.select(Node, where)} if named else {}
+        kept = []
         for draft, node in zip(drafts, coming, strict=True):
-            self._records[draft.name or node.id] = self._put_node(draft, there.get(node.name), node)
-        return tuple(self._records[draft.name or node.id].id for draft, node in zip(drafts, coming, strict=True))
+            kept.append(self._put_node(draft, there.get(node.name), node))
+            self._note_end(draft.name or node.id, kept[-1], Node)
+        return tuple(kept)
 
-    def _put_node(self, draft: NodeDraft, there: Node | None, node: Node) -> Node:
+    def _note_end(self, name: str, record_id: str, kind: type[Node | Memory]) -> None:
+        self._ends[name] = self._ends[record_id] = record_id
+        self._kinds[record_id] = kind
+
+    def _put_node(self, draft: NodeDraft, there: Node | None, node: Node) -> str:
         if there is None:
             self._writer.add(node)
             self.counts["nodes added"] += 1
-            return node
+            return node.id
         after = replace(
             node,
             id=there.id,
@@ -132,11 +139,14 @@ class _Unit:
         )
         if _says_the_same(there, after) and level_of(after.origin) <= level_of(there.origin):
             self.counts["nodes unchanged"] += 1
-            return there
-        check_may_revise(there, level_of(there.origin), after.origin)
+            return there.id
+        try:
+            check_may_revise(there, level_of(there.origin), after.origin)
+        except Conflict as error:
+            raise Conflict(f"{draft.place}: {there.name}, {error}") from None
         self._writer.revise(after)
         self.counts["nodes revised"] += 1
-        return after
+        return there.id
 
     # ------------------------------------------------------------ edges
 
@@ -148,7 +158,6 @@ class _Unit:
             for lesson in draft.pointers
         ]
         pointers += self._additions.pointers
-        self._records |= {record.id: record for record in self._records.values()}
         self._find_ends(pointers)
         coming = [self._edge(draft) for draft in self._additions.edges]
         coming += self._pointer_edges(pointers, coming)
@@ -160,16 +169,22 @@ class _Unit:
     def _find_ends(self, pointers: Iterable[Pointer]) -> None:
         named = [end for edge in self._additions.edges for end in (edge.source, edge.target)]
         named += [end for pointer in pointers for end in (pointer.node, pointer.lesson)]
-        unknown = [end for end in dict.fromkeys(named) if end not in self._records]
-        if unknown:
-            self._records |= find_records(self._context, self._writer, unknown, self._additions.namespace)
+        unknown = [end for end in dict.fromkeys(named) if end not in self._ends]
+        if not unknown:
+            return
+        # Most are names of nodes, and of those nothing but the ids is needed.
+        for name, node_id in self._writer.node_ids(self._additions.namespace, unknown).items():
+            self._note_end(name, node_id, Node)
+        others = [end for end in unknown if end not in self._ends]
+        for name, record in find_records(self._context, self._writer, others, self._additions.namespace).items():
+            self._note_end(name, record.id, type(record))
 
     def _found(self, place: str, name: str, kind: type[Node | Memory] | None = None) -> str:
-        found = self._records.get(name)
-        if found is None or (kind is not None and not isinstance(found, kind)):
+        found = self._ends.get(name)
+        if found is None or (kind is not None and self._kinds[found] is not kind):
             noun = {None: "node or lesson", Node: "node", Memory: "lesson"}[kind]
             raise InvalidInput(f"{place}: there is no {noun} {name!r} in namespace {self._additions.namespace!r}.")
-        return found.id
+        return found
 
     def _edge(self, draft: EdgeDraft) -> Edge:
         source = self._found(f"{draft.place}.source", draft.source)
@@ -221,19 +236,34 @@ class _Unit:
     def _check_ends(self, coming: Sequence[Edge]) -> None:
         """An edge is believed as far as its less believed end, so a stranger's must hang on something of a stranger."""
         origin = self._additions.origin
-        if level_of(origin) > Trust.UNTRUSTED or not coming:
+        if level_of(origin) > Trust.UNTRUSTED:
             return
-        records = {record.id: record for record in self._records.values()}
-        levels = levels_of(self._writer, [one for one in records.values() if isinstance(one, Memory)])
-        believed = {
-            one.id
-            for one in records.values()
-            if (level_of(one.origin) if isinstance(one, Node) else trust_of(one, levels)) > Trust.UNTRUSTED
-        }
+        records = self._joined(coming)
+        believed = self._levels(records.values())
         for edge in coming:
-            if edge.source_id in believed and edge.target_id in believed:
+            if min(believed[edge.source_id], believed[edge.target_id]) > Trust.UNTRUSTED:
                 ends = " and ".join(_name_of(records[end]) for end in (edge.source_id, edge.target_id))
                 raise Conflict(f"{origin} may not join {ends}, which are both believed more than it.")
+
+    def _levels(self, records: Iterable[Node | Memory]) -> dict[str, Trust]:
+        found = list(records)
+        levels = levels_of(self._writer, [one for one in found if isinstance(one, Memory)])
+        return {one.id: level_of(one.origin) if isinstance(one, Node) else trust_of(one, levels) for one in found}
+
+    def _joined(self, edges: Iterable[Edge]) -> dict[str, Node | Memory]:
+        """The ends of edges, as far as they are here."""
+        ends = sorted({end for edge in edges for end in (edge.source_id, edge.target_id)})
+        return {**self._writer.get(Node, ends), **self._writer.get(Memory, ends)}
+
+    def _check_may_change(self, before: Edge) -> None:
+        """What joins two that are believed more than the speaker stays as it is."""
+        joined = self._joined([before]).values()
+        if level_of(self._additions.origin) < min(self._levels(joined).values(), default=Trust.UNTRUSTED):
+            named = " and ".join(map(_name_of, joined))
+            raise Conflict(
+                f"The edge {before.name or before.id} joins {named}, which are both believed more than "
+                f"{self._additions.origin}: it may not change it. Name another."
+            )
 
     def _edges_there(self, coming: Sequence[Edge]) -> dict[tuple[str, ...], Edge]:
         """Edges that are here already under the names or ids, or between the ends, of those that come."""
@@ -251,14 +281,8 @@ class _Unit:
 
     def _in_namespace(self, edges: Sequence[Edge]) -> list[Edge]:
         """Names of edges belong to the namespace of what they come from."""
-        if not edges:
-            return []
-        ends = sorted({edge.source_id for edge in edges})
-        sources: list[Node | Memory] = [
-            *self._writer.get(Node, ends).values(),
-            *self._writer.get(Memory, ends).values(),
-        ]
-        own = {record.id for record in sources if record.namespace == self._additions.namespace}
+        ends = self._joined(edges) if edges else {}
+        own = {one for one, record in ends.items() if record.namespace == self._additions.namespace}
         return [edge for edge in edges if edge.source_id in own]
 
     def _put_edge(self, there: Mapping[tuple[str, ...], Edge], edge: Edge) -> str:
@@ -271,6 +295,7 @@ class _Unit:
         if after == before:
             self.counts["edges unchanged"] += 1
             return before.id
+        self._check_may_change(before)
         self._writer.revise(replace(after, revision=before.revision + 1))
         self.counts["edges revised"] += 1
         return before.id

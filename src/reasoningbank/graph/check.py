@@ -10,16 +10,19 @@ from reasoningbank.context import BankContext
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Node
 from reasoningbank.graph.node_fields import valid_node
+from reasoningbank.graph.seed_view import pointers_of
 from reasoningbank.ports import Damage, Reader
 
+LINK_NODES = "link_nodes"
+"""In the metadata of a lesson that was imported: the names of its nodes, as they came."""
 _ROWS_PER_PAGE = 2_000
 
-R = TypeVar("R", Node, Edge)
+R = TypeVar("R", Node, Edge, Memory)
 
 
 def check_graph(context: BankContext) -> list[Damage]:
     with context.read_for_output() as reader:
-        return [*_wrong_nodes(reader), *_wrong_edges(reader)]
+        return [*_wrong_nodes(reader), *_wrong_edges(reader), *_lost_pointers(reader)]
 
 
 def _wrong_nodes(reader: Reader) -> Iterator[Damage]:
@@ -63,6 +66,17 @@ def _problems(edge: Edge, nodes: dict[str, Node], memories: dict[str, Memory]) -
         yield f"weight {edge.weight!r} is not from 0 to 1"
     if edge.kind is EdgeKind.TEACHES and edge.target_id in nodes:
         yield "it teaches a node: only a lesson can be taught"
+
+
+def _lost_pointers(reader: Reader) -> Iterator[Damage]:
+    """Nodes that a lesson from elsewhere names and that are not joined with it."""
+    for page in _pages(reader, Memory):
+        said = {memory.id: memory.metadata.get(LINK_NODES) for memory in page if LINK_NODES in memory.metadata}
+        joined = pointers_of(reader, sorted(said))
+        for lesson_id, names in said.items():
+            for name in names if isinstance(names, list) else ():
+                if name not in joined.get(lesson_id, ()):
+                    yield Damage(kind="memory", id=lesson_id, problem=f"{LINK_NODES}: {name!r} leads to nothing")
 
 
 def _pages(reader: Reader, kind: type[R]) -> Iterator[list[R]]:

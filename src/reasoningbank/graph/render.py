@@ -14,7 +14,7 @@ from typing import Any
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.tokens import count_tokens
-from reasoningbank.core.types import Memory, Node, Outcome
+from reasoningbank.core.types import EdgeKind, Memory, Node, Outcome
 from reasoningbank.core.wording import counted, occasion
 from reasoningbank.graph.subgraph import GraphHit, GraphPath, Hop, Vertex, Walk
 from reasoningbank.guard.envelope import envelope
@@ -42,7 +42,7 @@ def render_walk(walk: Walk, max_tokens: int = DEFAULT_TOKENS) -> str:
     lonely = _seeds_beside(walk.seeds, paths)
     if not paths and not lonely:
         return ""
-    page = _Page(frozenset(hit.vertex.id for hit in walk.seeds if hit.vertex), max_tokens)
+    page = _Page(_seed_ids(walk), max_tokens)
     short = [path for path in paths if not page.add_path(path)]
     missing_seeds = [vertex for vertex in lonely if not page.add_lonely(vertex)]
     left = [vertex for path in short for vertex in vertices_of(path)] + missing_seeds
@@ -73,6 +73,12 @@ def _without_beginnings(paths: Sequence[GraphPath]) -> list[GraphPath]:
         for length in range(len(path.hops))
     }
     return [path for path in paths if (path.seed.id, *(hop.edge.id for hop in path.hops)) not in longer]
+
+
+def _seed_ids(walk: Walk) -> frozenset[str]:
+    """What matched the question, by itself or by the sentence of an edge."""
+    begun = {path.seed.id for path in walk.paths} if walk.seeds else set()
+    return frozenset(begun.union(hit.vertex.id for hit in walk.seeds if hit.vertex))
 
 
 def _seeds_beside(seeds: Iterable[GraphHit], paths: Iterable[GraphPath]) -> list[Vertex]:
@@ -143,7 +149,9 @@ class _Page:
     def _hop_lines(self, at: Vertex, hop: Hop, chars: int, told: bool) -> Iterable[str]:
         arrow = "→" if hop.forward else "←"
         sentence = clip(plain_line(hop.edge.text or hop.edge.evidence), _SENTENCE_CHARS)
-        strength = f"{hop.edge.kind.value}, {hop.edge.weight:.2f}"
+        # That it relates the two says no more than that it is there.
+        kind = "" if hop.edge.kind is EdgeKind.RELATES and sentence else f"{hop.edge.kind.value}, "
+        strength = f"{kind}{hop.edge.weight:.2f}"
         if at.trusted and hop.vertex.trusted:
             yield f"  {arrow} “{sentence}” ({strength})" if sentence else f"  {arrow} {strength}"
         else:

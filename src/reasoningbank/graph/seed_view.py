@@ -93,10 +93,10 @@ def pointers_of(reader: Reader, ids: list[str]) -> dict[str, list[str]]:
     pairs |= {(edge.target_id, edge.source_id) for edge in inward}
     ends = find_vertices(reader, sorted({far for _, far in pairs}))
     found: dict[str, list[str]] = {}
-    for near, far in sorted(pairs):
+    for near, far in pairs:
         if far in ends:
             found.setdefault(near, []).append(ends[far].name)
-    return found
+    return {near: sorted(names) for near, names in found.items()}
 
 
 def lessons_of(context: BankContext, namespace: str | None = None) -> list[dict[str, Any]]:

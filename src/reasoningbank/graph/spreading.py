@@ -19,8 +19,8 @@ from reasoningbank.ports import Reader, Tie
 MOST_DEPTH = 10
 MOST_BRANCHING = 32
 MOST_PATHS = 200
-DEFAULT_PATHS = 20
-TIES_ASKED = 32
+DEFAULT_PATHS = 12
+TIES_ASKED = 16
 """Edges of a vertex that are looked at each way, the strongest; a degree is counted no further."""
 
 

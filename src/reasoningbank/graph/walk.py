@@ -13,6 +13,7 @@ from reasoningbank.core.drafts import clean_fraction, clean_tags, one_of
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind, Memory, Node, State
+from reasoningbank.graph.vertices import find_records
 from reasoningbank.ports import Reader
 
 MOST_NEIGHBOURS = 1_000
@@ -23,15 +24,32 @@ DIRECTIONS = ("out", "in", "both")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """A memory that can be reached, and one edge that leads to it: parallel edges are neighbours of their own."""
+    """A memory or node that can be reached, and one edge that leads to it: parallel edges are several neighbours."""
 
-    memory: Memory
+    record: Memory | Node
     edge: Edge
     outward: bool
-    """True when the edge points from the nearer end to this memory."""
+    """True when the edge points from the nearer end to this one."""
     steps: int
     strength: float
     """The product of the weights along the way."""
+
+    @property
+    def memory(self) -> Memory | None:
+        """None for a node."""
+        return self.record if isinstance(self.record, Memory) else None
+
+    @property
+    def title(self) -> str:
+        return title_of(self.record)
+
+
+def title_of(record: Memory | Node) -> str:
+    """The title of a memory; of a node its name, its label and how its text begins."""
+    if isinstance(record, Memory):
+        return record.title
+    name = "" if record.name == record.id else f"{record.name} "
+    return f"{name}{record.label.value}: {record.text[:_NODE_CHARS]}"
 
 
 def neighbours(
@@ -39,7 +57,7 @@ def neighbours(
 ) -> list[Neighbour]:
     """The nearest first, the stronger first among equals; forgotten memories are passed over.
 
-    Where several edges join the same two memories, each is told.
+    Where several edges join the same two, each is told.
     """
     wanted = None if kind is None else one_of(EdgeKind, kind, "kind")
     if direction not in DIRECTIONS:
@@ -47,7 +65,8 @@ def neighbours(
     if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= 10:
         raise InvalidInput(f"depth must be a whole number from 1 to 10, not {depth!r}.")
     with context.read_for_output() as reader:
-        start = context.memory(reader, reference)
+        named = find_records(context, reader, [reference], context.namespace) if isinstance(reference, str) else {}
+        start = named.get(reference) or context.memory(reader, reference)
         seen = {start.id}
         found: list[Neighbour] = []
         frontier = {start.id: 1.0}
@@ -55,10 +74,10 @@ def neighbours(
             reached: dict[str, float] = {}
             ways: dict[str, str] = {}
             edges = [entry for entry in _edges_of(reader, list(frontier), wanted, direction) if entry[2] not in seen]
-            ends = reader.get(Memory, sorted({far for _, _, far in edges})) if edges else {}
+            ends = _without_forgotten(_records(reader, {far for _, _, far in edges}))
             for edge, near, far in edges:
-                memory = ends.get(far)
-                if memory is None or memory.state is State.FORGOTTEN or len(found) >= MOST_NEIGHBOURS:
+                record = ends.get(far)
+                if record is None or len(found) >= MOST_NEIGHBOURS:
                     continue
                 # By the strongest way first; what lies beside that edge is parallel, what comes another way is not.
                 if ways.setdefault(far, near) != near:
@@ -68,7 +87,7 @@ def neighbours(
                 reached[far] = max(strength, reached.get(far, 0.0))
                 found.append(
                     Neighbour(
-                        memory=memory,
+                        record=record,
                         edge=edge,
                         outward=edge.source_id == near,
                         steps=steps,
@@ -80,8 +99,22 @@ def neighbours(
                 break
     best: dict[str, float] = {}
     for one in found:
-        best[one.memory.id] = max(one.strength, best.get(one.memory.id, 0.0))
-    return sorted(found, key=lambda n: (n.steps, -best[n.memory.id], n.memory.id, -n.strength, n.edge.id))
+        best[one.record.id] = max(one.strength, best.get(one.record.id, 0.0))
+    return sorted(found, key=lambda n: (n.steps, -best[n.record.id], n.record.id, -n.strength, n.edge.id))
+
+
+def _records(reader: Reader, ids: set[str]) -> dict[str, Memory | Node]:
+    memories = reader.get(Memory, sorted(ids)) if ids else {}
+    rest = sorted(ids - memories.keys())
+    return {**memories, **(reader.get(Node, rest) if rest else {})}
+
+
+def _without_forgotten(records: Mapping[str, Memory | Node]) -> dict[str, Memory | Node]:
+    return {
+        one: record
+        for one, record in records.items()
+        if isinstance(record, Node) or record.state is not State.FORGOTTEN
+    }
 
 
 def _edges_of(reader: Reader, ids: list[str], kind: EdgeKind | None, direction: str) -> Iterator[tuple[Edge, str, str]]:
@@ -98,7 +131,7 @@ def _edges_of(reader: Reader, ids: list[str], kind: EdgeKind | None, direction: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
-    """An edge with the titles of its two ends; of a node, its label and how its text begins."""
+    """An edge with the titles of its two ends; of a node, its name, its label and how its text begins."""
 
     edge: Edge
     source: str
@@ -128,12 +161,8 @@ def edges(
             before = position_of(page[-1])
         found = found[:limit]
         ends = {end for edge in found for end in (edge.source_id, edge.target_id)}
-        memories = reader.get(Memory, sorted(ends)) if ends else {}
-        nodes = reader.get(Node, sorted(ends - memories.keys()))
-    titles = {
-        **{memory_id: memory.title for memory_id, memory in memories.items()},
-        **{node_id: f"{node.label.value}: {node.text[:_NODE_CHARS]}" for node_id, node in nodes.items()},
-    }
+        there = _records(reader, ends)
+    titles = {record_id: title_of(record) for record_id, record in there.items()}
     return [
         Joined(
             edge=edge,

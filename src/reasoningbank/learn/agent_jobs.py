@@ -19,9 +19,13 @@ from reasoningbank.learn import queue
 from reasoningbank.learn.answers import parse
 from reasoningbank.learn.lease_monitor import HOST, HOST_LEASE_S
 from reasoningbank.learn.llm_distiller import DistillRequest, KnownByWords, contrast_request, evidence_for, request
+from reasoningbank.learn.offline.wishes import wishes_in
 from reasoningbank.learn.store_lessons import LessonSource, keep
 from reasoningbank.learn.worker import Material, material_of
 from reasoningbank.ports import Judge, Writer
+
+MOST_LOOKED_AT = 50
+"""Of the sessions that wait, the newest: those before them were looked at when they were the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,7 @@ def hand_out(
         context.store.write(context.tenant, lambda w: queue.finish(context, w, claimed[0], (), {"note": "Erased."}))
         return hand_out(context, judge, scrub=scrub) if job_id is None else None
     verdicts = [judge.judge(episode) for episode in material.episodes]
+    _keep_rules(context, job.id, material, verdicts)
     asked = _request(material, verdicts, scrub, context.settings.distillation.max_extractions_per_session)
     return Handed(
         job=job,
@@ -111,20 +116,42 @@ def answer(
     judged = list(zip(material.episodes, verdicts, strict=True))
     told = {"prompt": f"{asked.prompt.name}/{asked.prompt.hash}"}
     lessons = [replace(lesson, metadata=told, evidence=evidence_for(lesson, judged, scrub)) for lesson in read.lessons]
-    lecture = LessonSource(
-        job_id=claimed.job.id,
+    lecture = _lecture(claimed.job.id, material, verdicts)
+
+    def change(writer: Writer) -> tuple[str, ...]:
+        ids = tuple(keep(context, writer, lecture, [*_rules_in(material), *lessons]))
+        queue.finish(context, writer, claimed, ids, {"distiller": HostDistiller.name})
+        return ids
+
+    return context.store.write(context.tenant, change)
+
+
+def keep_rules(context: BankContext, judge: Judge) -> None:
+    """Keep what users said for good in sessions that wait for the agent: nobody need distil that."""
+    for queued in queue.list_jobs(context, {"state": JobState.WAITING}, limit=MOST_LOOKED_AT):
+        material = material_of(context, queued.job)
+        if _rules_in(material):
+            _keep_rules(context, queued.job.id, material, [judge.judge(episode) for episode in material.episodes])
+
+
+def _keep_rules(context: BankContext, job_id: str, material: Material, verdicts: Sequence[Verdict]) -> None:
+    lecture, rules = _lecture(job_id, material, verdicts), _rules_in(material)
+    if rules:
+        context.store.write(context.tenant, lambda writer: keep(context, writer, lecture, rules))
+
+
+def _rules_in(material: Material) -> list[Lesson]:
+    return [] if material.contrast or not material.episodes else wishes_in(material.episodes[0])
+
+
+def _lecture(job_id: str, material: Material, verdicts: Sequence[Verdict]) -> LessonSource:
+    return LessonSource(
+        job_id=job_id,
         episode=material.episodes[0],
         verdict=verdicts[0],
         distiller=HostDistiller(),
         parents=material.shown,
     )
-
-    def change(writer: Writer) -> tuple[str, ...]:
-        ids = tuple(keep(context, writer, lecture, lessons))
-        queue.finish(context, writer, claimed, ids, {"distiller": HostDistiller.name})
-        return ids
-
-    return context.store.write(context.tenant, change)
 
 
 def _request(material: Material, verdicts: Sequence[Verdict], scrub: Callable[[str], str], most: int) -> DistillRequest:

@@ -23,11 +23,13 @@ from reasoningbank.core.drafts import (
     optional_name,
     required_text,
 )
+from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.ids import derived_id
 from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.core.types import Step, Trajectory
 from reasoningbank.learn.ingest.text import HELD_BACK
+from reasoningbank.learn.offline.wishes import wishes_in
 from reasoningbank.learn.queue import enqueue
 from reasoningbank.ports import Reader, Writer
 
@@ -54,8 +56,14 @@ class Kept:
 
 def keep_episode(context: BankContext, episode: Episode, *, dry_run: bool = False) -> Kept:
     """Keep a session with its steps and its end, and queue it. The same session again adds nothing; one that has grown
-    adds what is new. `dry_run` only says what would happen.
+    adds what is new. `dry_run` only says what would happen. One in which nothing was done, and the user set no rule, is
+    refused: there is nothing to learn from.
     """
+    if not teaches(episode):
+        raise InvalidInput(
+            "A session needs at least one step (something that was done, and what came of it) or a rule that the user "
+            "set in its messages: otherwise there is nothing to learn from. Send `steps`, or record a memory instead."
+        )
     told = records_of(context, episode, episode.source or _content(episode))
     retold = records_of(context, episode, _content(episode))
 
@@ -79,6 +87,11 @@ def keep_episode(context: BankContext, episode: Episode, *, dry_run: bool = Fals
         return replace(kept, job_id=enqueue(context, writer, namespace=coming.namespace, subject=coming.id).id)
 
     return context.store.write(context.tenant, change)
+
+
+def teaches(episode: Episode) -> bool:
+    """Whether there is anything in a session to learn from."""
+    return any(step.action.strip() for step in episode.steps) or bool(wishes_in(episode))
 
 
 def _grow(known: Trajectory, coming: Trajectory) -> Trajectory:
@@ -158,10 +171,14 @@ def _metadata(episode: Episode) -> dict[str, Any]:
     return metadata
 
 
-def _fitting(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def _fitting(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """What was said, cut to what the metadata of a session may hold; the user's words before the agent's."""
-    said = [
-        {"role": str(m.get("role", "")), "content": _middle_cut(str(m["content"]), LONGEST_MESSAGE_CHARS)}
+    said: list[dict[str, Any]] = [
+        {
+            "role": str(m.get("role", "")),
+            "content": _middle_cut(str(m["content"]), LONGEST_MESSAGE_CHARS),
+            **({"steps": m["steps"]} if isinstance(m.get("steps"), int) else {}),
+        }
         for m in messages
         if isinstance(m.get("content"), str)
     ]

@@ -142,11 +142,17 @@ class Jobs:
         on_attempt: Callable[[Attempt], None] | None = None,
         when_idle: Callable[[], None] | None = None,
     ) -> Crew | None:
-        """Workers to run and to stop; None when nobody teaches here."""
+        """Workers to run and to stop; None when nobody teaches here. Where the host does, what users said for good in
+        the sessions that wait for it is kept all the same.
+        """
         from reasoningbank.learn.worker_pool import Crew, Shift
 
         who = self._learning.teachers() if teachers is None else teachers
         if not who:
+            if self._learning.distiller == HOST:
+                from reasoningbank.learn.agent_jobs import keep_rules
+
+                keep_rules(self._context, self._learning.judge())
             return None
         if shift is None:
             wanted = self._context.settings.distillation

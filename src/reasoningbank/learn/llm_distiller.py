@@ -15,6 +15,7 @@ from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import (
     MOST_CONTRAST_LESSONS,
     MOST_LESSONS,
+    Completion,
     Episode,
     Lesson,
     Message,
@@ -31,10 +32,17 @@ from reasoningbank.learn.prompting import Prompt, prompt
 from reasoningbank.learn.traces import TRACE_TOKENS, cut_middle, fence, trace_of
 from reasoningbank.ports import LLM, Reader
 
-ANSWER_TOKENS = 1_500
+ANSWER_TOKENS = 1_000
+ANSWER_TOKENS_AGAIN = 2_000
+"""Once more, with room for a model that thinks aloud."""
 TASK_TOKENS = 500
 TEMPERATURE = 1.0
 """The paper's for extraction. A second attempt must be able to give another answer than the first."""
+REPAIR_TEMPERATURE = 0.2
+"""To write the same again in the right form takes no ideas."""
+REPEATED_TOKENS = 400
+"""Of a bad answer, as it is shown to whoever is to mend it: a small model goes on with whatever it reads most of."""
+CUT_OFF = "It was cut off. Be briefer: one memory, without tags."
 LONGEST_EVIDENCE_CHARS = 300
 
 
@@ -81,9 +89,9 @@ class LLMDistiller(KnownByWords):
     ) -> Sequence[Lesson]:
         messages = list(asked.messages)
         grounds = [message.text for message in messages[1:]]
-        answer = self._ask(messages, finding, most, grounds)
+        answer = self._ask(messages, finding, grounds, most)
         if answer.problems:
-            answer = self._ask(messages, finding, most, grounds)
+            answer = self._ask_again(messages, finding, grounds, most, brief=CUT_OFF in answer.problems)
         if answer.problems:
             raise LLMRefused(f"{self._llm.name} gave no usable answer: {' '.join(answer.problems)}")
         told = {"prompt": f"{asked.prompt.name}/{asked.prompt.hash}", "model": self._llm.name}
@@ -92,18 +100,34 @@ class LLMDistiller(KnownByWords):
             for lesson in answer.lessons
         ]
 
-    def _ask(self, messages: list[Message], finding: VerdictOutcome, most: int, grounds: Sequence[str]) -> Answer:
+    def _ask(self, messages: list[Message], finding: VerdictOutcome, grounds: Sequence[str], most: int) -> Answer:
         """Ask, and if the answer is of no use add it and what is wrong with it to `messages`."""
         schema = lessons_schema(finding, most)
         completion = self._llm.complete(messages, max_tokens=ANSWER_TOKENS, temperature=TEMPERATURE, schema=schema)
-        answer = parse(completion.text, finding=finding, most=most, grounds=grounds)
-        if completion.cut_short and (answer.problems or answer.lessons):
-            answer = Answer(problems=("It was cut off. Be briefer.", *answer.problems))
+        answer = _read(completion, finding, grounds, most)
         if answer.problems:
             problems = "\n".join(f"- {problem}" for problem in answer.problems)
-            messages.append(Message(role="assistant", text=cut_middle(completion.text, ANSWER_TOKENS) or "(nothing)"))
+            messages.append(Message(role="assistant", text=cut_middle(completion.text, REPEATED_TOKENS) or "(nothing)"))
             messages.append(Message(role="user", text=prompt("repair").text.replace("{problems}", problems)))
         return answer
+
+    def _ask_again(
+        self, messages: list[Message], finding: VerdictOutcome, grounds: Sequence[str], most: int, *, brief: bool
+    ) -> Answer:
+        completion = self._llm.complete(
+            messages,
+            max_tokens=ANSWER_TOKENS_AGAIN,
+            temperature=REPAIR_TEMPERATURE,
+            schema=lessons_schema(finding, 1 if brief else most, brief=brief),
+        )
+        return _read(completion, finding, grounds, most)
+
+
+def _read(completion: Completion, finding: VerdictOutcome, grounds: Sequence[str], most: int) -> Answer:
+    answer = parse(completion.text, finding=finding, most=most, grounds=grounds)
+    if completion.cut_short and (answer.problems or answer.lessons):
+        return Answer(problems=(CUT_OFF, *answer.problems))
+    return answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

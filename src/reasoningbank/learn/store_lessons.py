@@ -25,6 +25,7 @@ from reasoningbank.core.types import Draft, Memory, Outcome, Signal, SignalKind
 from reasoningbank.guard.admission import admit, readmit
 from reasoningbank.guard.trust import trust_in
 from reasoningbank.learn.answers import find_repeated, problems_of
+from reasoningbank.learn.graph.lessons import teach_distilled
 from reasoningbank.learn.offline.failure_kind import FIX
 from reasoningbank.learn.offline.warnings import WARNING
 from reasoningbank.learn.offline.wishes import PREFERENCE
@@ -68,8 +69,10 @@ def validate(lessons: Sequence[Lesson], most: int, maker: str) -> tuple[Lesson, 
 
 def keep(context: BankContext, writer: Writer, lecture: LessonSource, lessons: Sequence[Lesson]) -> list[str]:
     """The ids of the memories that now hold these lessons, new ones and revised ones."""
-    kept = (_keep(context, writer, lecture, number, lesson) for number, lesson in enumerate(lessons, 1))
-    return [memory_id for memory_id in kept if memory_id is not None]
+    kept = [_keep(context, writer, lecture, number, lesson) for number, lesson in enumerate(lessons, 1)]
+    ids = [memory_id for memory_id in kept if memory_id is not None]
+    teach_distilled(context, writer, lecture.episode.source, ids)
+    return ids
 
 
 def _keep(context: BankContext, writer: Writer, lecture: LessonSource, number: int, told: Lesson) -> str | None:

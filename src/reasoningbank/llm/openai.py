@@ -6,7 +6,7 @@ that), and to repeat a key or a server's words in an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from reasoningbank.core.learning import Completion, Message
@@ -72,7 +72,8 @@ class OpenAILLM:
         if limit is not None:
             options[limit] = max_tokens
         if schema is not None:
-            described = {"name": "answer", "schema": dict(schema), "strict": True}
+            told = _without_lengths(schema) if self._endpoint == _DEFAULT_ENDPOINT else dict(schema)
+            described = {"name": "answer", "schema": told, "strict": True}
             options["response_format"] = {"type": "json_schema", "json_schema": described}
         return {name: value for name, value in options.items() if name not in without}
 
@@ -94,3 +95,10 @@ class OpenAILLM:
             model=self._model,
             cut_short=choice.get("finish_reason") == "length",
         )
+
+
+def _without_lengths(schema: Any) -> Any:
+    """A schema as OpenAI's own models take it: they refuse one that sets how long a text may be."""
+    if isinstance(schema, Mapping):
+        return {name: _without_lengths(value) for name, value in schema.items() if name != "maxLength"}
+    return [_without_lengths(value) for value in schema] if isinstance(schema, list) else schema

@@ -39,3 +39,14 @@ def test_an_agent_that_does_not_read_what_is_said_at_a_start_is_not_asked(hosted
     finish_sessions(hosted, 1)
     hosted.hook("SessionStart", "a", agent="cline")
     assert "1 finished session waits" in hosted.hook("SessionStart", "b").context
+
+
+def test_what_the_user_said_for_good_is_kept_although_nobody_has_distilled_the_session_yet(hosted):
+    told = hosted.transcript()
+    told.says("Look at the lexer. Always use tabs in new files.")
+    told.runs("cat lexer.py", "def lex(): ...")
+    hosted.hook("SessionEnd")
+    hosted.read()
+    with hosted.bank() as bank:
+        assert [memory.content for memory in bank.list()] == ["Always use tabs in new files."]
+        assert set(bank.jobs.tally()) == {"waiting"}

@@ -8,6 +8,7 @@ import pytest
 
 from reasoningbank.agents.known_failures_file import Trouble
 from reasoningbank.agents.matching import after_failure, before_command, before_edit
+from reasoningbank.core.tokens import count_tokens
 
 UV = Trouble(
     memory_id="uv",
@@ -207,3 +208,20 @@ def test_a_command_of_blanks_costs_about_as_much_as_one_of_words() -> None:
     words = min(cost("word " * 1_600) for _ in range(5))
     blanks = min(cost("\t  " * 2_600) for _ in range(5))
     assert blanks < 20 * words
+
+
+def test_a_refusal_counts_against_what_a_session_may_be_told(desktop) -> None:
+    with desktop.bank() as bank:
+        for number in range(6):
+            bank.record(
+                title=f"Never `make part{number}` here",
+                content=f"`make part{number}` breaks production.",
+                outcome="failure",
+            )
+    desktop.hook("SessionStart", "s0")
+    desktop.read()
+    desktop.environment["REASONINGBANK_HOOKS"] = "session=150"
+    reasons = [desktop.hook("PreToolUse", "s1", **bash(f"make part{number}")).refusal for number in range(6)]
+    assert reasons[0]
+    assert sum(map(count_tokens, reasons)) <= 150
+    assert not reasons[-1]

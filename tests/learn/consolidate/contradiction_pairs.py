@@ -74,9 +74,18 @@ CONTRADICTING: list[tuple[Side, Side]] = [
     ("Put the most important paragraph first.", "Put the most important paragraph last."),
     ("Answer tickets in English.", "Answer tickets in German."),
     ("Lock the table while importing.", "Import without locking the table."),
+    ("Weigh the water before the flour.", "Weigh the flour before the water."),
+    ("Add the salt before the autolyse, so that nobody forgets it.", "The salt is added after the autolyse."),
+    ("Cover the dough with a damp cloth overnight.", "Leave the dough uncovered overnight."),
+    ("Water the tomatoes from above.", "Do not water the tomatoes from above, it spreads blight."),
+    ("Sow carrots 2 cm deep.", "Sow carrots 5 cm deep."),
+    ("It is safe to eat unripe elderberries.", "It is dangerous to eat unripe elderberries."),
 ]  # fmt: skip
 
 COMPATIBLE: list[tuple[Side, Side]] = [
+    ("Do not sell bread on the day after.", "Sell bread of the day before at half price only to the shelter."),
+    ("Leave the seedlings covered until they sprout.", "Uncover the seedlings once they have sprouted."),
+    ("Sow carrots 2 cm deep.", "Sow beans 5 cm deep."),
     ("Mock the payment provider in tests.", "Never mock the payment provider in production."),
     ("Enable verbose logging in development.", "Disable verbose logging in production."),
     ("Use tabs in Makefiles.", "Use spaces in Python files."),

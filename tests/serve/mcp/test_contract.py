@@ -99,7 +99,7 @@ def test_every_tool_says_what_it_does_to_the_world(listed):
         assert tool["annotations"].keys() == {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
         assert tool["inputSchema"]["additionalProperties"] is False
     reading = {tool["name"] for tool in listed if tool["annotations"]["readOnlyHint"]}
-    assert reading == {"memory_search", "memory_get"}
+    assert reading == {"memory_search", "memory_get", "graph_search"}
 
 
 def test_lists_that_never_change_do_not_claim_to(shared):

@@ -49,7 +49,7 @@ def test_the_client_of_the_sdk_uses_every_part(http_server, mode):
             httpx2.AsyncClient(headers=who) as http,
             Client(streamable_http_client(http_server.url, http_client=http), mode=mode) as client,
         ):
-            assert len((await client.list_tools()).tools) == 7
+            assert len((await client.list_tools()).tools) == 8
             made = await client.call_tool("memory_record", LESSON)
             assert made.structured_content["initial_confidence"] == 0.8
             found = await client.call_tool("memory_search", {"query": "a title"})
@@ -224,7 +224,7 @@ def test_a_session_id_means_nothing_to_the_newest_revision(http_server):
     headers = {**modern_headers("tools/list"), "Mcp-Session-Id": "0" * 32, "Last-Event-ID": "5"}
     status, got, answer = http_server.send("POST", modern_body("tools/list"), headers)
     assert status == 200
-    assert len(answer["result"]["tools"]) == 7
+    assert len(answer["result"]["tools"]) == 8
     assert "mcp-session-id" not in got
     assert "access-control-allow-origin" not in got
 
@@ -326,7 +326,7 @@ def test_nobody_can_use_up_the_sessions_of_the_others(http_server):
 
 def test_a_reader_sees_and_uses_only_what_reads(http_server):
     _, _, answer = http_server.send("POST", modern_body("tools/list"), modern_headers("tools/list", who="t/n/read"))
-    assert [tool["name"] for tool in answer["result"]["tools"]] == ["memory_search", "memory_get"]
+    assert [tool["name"] for tool in answer["result"]["tools"]] == ["memory_search", "memory_get", "graph_search"]
     refused = called(http_server, "t/n/read", "memory_record", LESSON)
     assert refused["isError"]
     assert "scope write" in refused["content"][0]["text"]

@@ -164,32 +164,43 @@ def _tau(told: dict[str, Any], terminal: Terminal) -> None:
         [
             f"{row['flipped']:.0%}",
             *(
-                _ranged(row[name])
+                _ranged(row[name]) if name in row else "not run"
                 for name in ("calibration_error", "outcome_weighted", "by_confidence", "relevance_only")
             ),
+            _interval(row["calibration_error"]),
         ]
         for row in told["by_flip"]
     ]
-    show(terminal, [Column(name=name, right=True) for name in names], rows)
+    terminal.say(
+        f"{told['runs']:,} runs of {told['tasks']:,} tasks, orders 1 to {told['seeds']}: the mean, in brackets least "
+        "and most of them; 95 % by drawing the tasks again"
+    )
+    show(terminal, [Column(name=name, right=True) for name in (*names, "95 %")], rows)
     terminal.say()
     policies = told["calibration_error_by_policy"]
     show(
         terminal,
-        [Column(name="POLICY"), Column(name="CALIBRATION ERROR", right=True)],
-        [[name, _ranged(value)] for name, value in policies.items()],
+        [Column(name="POLICY"), *(Column(name=name, right=True) for name in ("CALIBRATION ERROR", "95 %"))],
+        [[name, _ranged(value), _interval(value)] for name, value in policies.items()],
     )
     terminal.say()
 
 
 def _judge(name: str, told: dict[str, Any], terminal: Terminal) -> None:
     share, right = told["judged"] / told["episodes"], told["right"] / max(1, told["judged"])
+    sure = told["right_share"]
     terminal.say(
-        f"{name}: the rules judge {share:.0%} of {told['episodes']:,} sessions and are right in {right:.0%} of these; "
-        f"always saying the commoner would be in {told['always_the_commoner']:.0%}."
+        f"{name}: the rules judge {share:.0%} of {told['episodes']:,} sessions and are right in {right:.0%} of these "
+        f"{told['judged']:,} (95 %: {sure['low']:.0%}–{sure['high']:.0%}); always saying the commoner would be in "
+        f"{told['always_the_commoner']:.0%}."
     )
     for row in told["by_certainty"]:
         terminal.say(f"  certain to {row['claimed']:.2f}: right in {row['right']:.2f} of {row['verdicts']}")
     terminal.say()
+
+
+def _interval(value: dict[str, float]) -> str:
+    return f"{value['low']:.3f}–{value['high']:.3f}"
 
 
 def _ranged(value: dict[str, float]) -> str:

@@ -35,6 +35,6 @@ def _missing(_args: Namespace, _terminal: Terminal) -> int:
     raise NotFound("The evaluation is not installed: pip install 'reasoningbank[eval]'.")
 
 
-_PARTS = ("retrieval", "learning", "world")
+_PARTS = ("retrieval", "learning", "world", "graph")
 _ABSENT = Command(run=_missing, options=_no_options, raw=True, about="It comes with the extra `eval`.")
 COMMANDS = {f"eval {part}": _command(part) if _is_there() else _ABSENT for part in _PARTS}

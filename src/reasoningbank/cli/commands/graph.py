@@ -1,4 +1,4 @@
-"""`link`, `unlink`, `graph neighbours` and `graph edges`: edges between memories."""
+"""`link`, `unlink`, `graph neighbours` and `graph edges`: edges between memories and nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reasoningbank.cli.commands.storing import tell_scrubbed
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput, NotFound
-from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind, Node
 from reasoningbank.graph.link import DEFAULT_WEIGHT
 from reasoningbank.graph.walk import DIRECTIONS
 
@@ -69,7 +69,7 @@ def _unlink(args: Namespace, terminal: Terminal) -> int:
 def _edge_between(bank: Bank, source: str, target: str) -> str:
     """The id of the only edge that joins two memories, whichever way it points."""
     other = bank.get(target).id
-    joining = {item.edge.id: item.edge for item in bank.neighbours(source) if item.memory.id == other}
+    joining = {item.edge.id: item.edge for item in bank.neighbours(source) if item.record.id == other}
     if not joining:
         raise NotFound(f"No edge joins {source} and {target}: `{PROGRAM} graph edges` lists those that there are.")
     if len(joining) > 1:
@@ -107,7 +107,7 @@ def _neighbours(args: Namespace, terminal: Terminal) -> int:
         Column(name="STEPS", right=True),
         Column(name="EDGE"),
         Column(name="STRENGTH", right=True),
-        Column(name="MEMORY"),
+        Column(name="TO"),
         Column(name="TITLE", elastic=True),
         Column(name="WHY", elastic=True, optional=True),
         Column(name="EDGE ID", optional=True),
@@ -117,10 +117,10 @@ def _neighbours(args: Namespace, terminal: Terminal) -> int:
             str(item.steps),
             f"{item.edge.kind.value} →" if item.outward else f"← {item.edge.kind.value}",
             figures.short(item.strength),
-            item.memory.id,
-            item.memory.title,
+            item.record.name if isinstance(item.record, Node) else item.record.id,
+            item.title,
             item.edge.text or item.edge.evidence,
-            item.edge.id,
+            item.edge.name or item.edge.id,
         ]
         for item in near
     ]
@@ -160,7 +160,7 @@ def _edges(args: Namespace, terminal: Terminal) -> int:
     ]
     rows = [
         [
-            item.edge.id,
+            item.edge.name or item.edge.id,
             item.edge.kind.value,
             figures.short(item.edge.weight),
             item.source or item.edge.source_id,
@@ -186,7 +186,7 @@ COMMANDS = {
     "graph neighbours": Command(
         run=_neighbours,
         options=_neighbours_options,
-        about="Where several edges join two memories, all are shown.",
+        about="Where several edges join the same two, all are shown.",
     ),
     "graph edges": Command(
         run=_edges, options=_edges_options, about="Of every namespace, newest first, by their kind or tags."

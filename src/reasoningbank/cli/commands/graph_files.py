@@ -25,12 +25,14 @@ from reasoningbank.core.types import NodeLabel
 
 FORMATS = ("graphml", "cypher", "json")
 LAYOUTS = ("graphml", "json")
+PARTS = ("nodes", "edges", "lessons")
+"""What can be added, as `bank.graph.add` takes it."""
 _LINES_AT_ONCE = 500
 _EXAMPLE = '{"nodes": [{"id", "label", "conv_id", "text", …}], "edges": [{"source", "target", "text", "weight"}]}'
 
 
 def _add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", nargs="?", help='JSON with nodes and edges; "-" is standard input')
+    parser.add_argument("file", metavar="FILE", nargs="?", help='JSON: nodes, edges, lessons; "-" is standard input')
     parser.add_argument("--label", choices=list(NodeLabel), help="instead of a file: one node with this label")
     parser.add_argument("--id", metavar="NAME", help="its name, such as N1001; the same name again revises it")
     parser.add_argument("--conversation", metavar="ID", help="its conversation")
@@ -46,7 +48,8 @@ def _add(args: Namespace, terminal: Terminal) -> int:
         raise InvalidInput(f"Name a FILE with {_EXAMPLE}, or describe one node by --label, --text and so on.")
     given = _node_of(args) if args.file is None else _document(args.file)
     with open_bank(args, create=True) as found:
-        added = found.bank.graph.add(given.get("nodes", []), given.get("edges", []), origin=speaker())
+        told = [given.get(name, []) for name in PARTS]
+        added = found.bank.graph.add(*told, origin=speaker())
     if terminal.as_json:
         terminal.json(added_json(added))
     else:
@@ -81,11 +84,11 @@ def _document(file: str) -> Mapping[str, Any]:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{file} is not JSON ({error}). Write {_EXAMPLE}.") from None
-    if not isinstance(given, dict) or not given.keys() & {"nodes", "edges"}:
+    if not isinstance(given, dict) or not given.keys() & set(PARTS):
         raise InvalidInput(f"{file} must be an object such as {_EXAMPLE}.")
-    if unknown := sorted(given.keys() - {"nodes", "edges"}):
+    if unknown := sorted(given.keys() - set(PARTS)):
         raise InvalidInput(
-            f"{file} has {unknown[0]!r} besides nodes and edges: `{PROGRAM} graph import` reads other layouts."
+            f"{file} has {unknown[0]!r} besides {', '.join(PARTS)}: `{PROGRAM} graph import` reads other layouts."
         )
     return given
 
@@ -114,6 +117,7 @@ def _export_options(parser: ArgumentParser) -> None:
         help="default: by the ending of FILE, else graphml; json is nodes and links",
     )
     parser.add_argument("--conversation", metavar="ID", help="only this conversation")
+    parser.add_argument("--walk", metavar="TEXT", help="only what a walk from this question finds")
     parser.add_argument("--all-namespaces", action="store_true", help="everything, instead of one namespace")
     parser.add_argument("--force", action="store_true", help="replace a file that is there")
 
@@ -121,12 +125,13 @@ def _export_options(parser: ArgumentParser) -> None:
 def _export(args: Namespace, terminal: Terminal) -> int:
     if args.path != "-" and Path(args.path).exists() and not args.force:
         raise InvalidInput(f"{args.path} exists already. To replace it, add --force.")
-    if args.conversation is not None and args.all_namespaces:
-        raise InvalidInput("Export one thing: --conversation or --all-namespaces.")
+    if (args.conversation is not None) + (args.walk is not None) + args.all_namespaces > 1:
+        raise InvalidInput("Export one thing: --conversation, --walk or --all-namespaces.")
     form = args.form or _form_of(args.path)
     with open_bank(args) as found:
-        everywhere = "*" if args.all_namespaces else None
-        lines = found.bank.graph.export(form, conv_id=args.conversation, namespace=everywhere)
+        graph, everywhere = found.bank.graph, "*" if args.all_namespaces else None
+        part = None if args.walk is None else graph.walk(args.walk)
+        lines = graph.export(form, part=part, conv_id=args.conversation, namespace=everywhere)
         if args.path == "-":
             while chunk := list(islice(lines, _LINES_AT_ONCE)):
                 terminal.verbatim_lines(chunk)

@@ -46,8 +46,11 @@ def _list(args: Namespace, terminal: Terminal) -> int:
         Column(name="TRUST"),
         Column(name="MEMORIES", right=True),
         Column(name="QUARANTINED", right=True),
+        Column(name="NODES", right=True),
     ]
-    rows = [[s.origin, _standing(source_json(s)), f"{s.memories:,}", f"{s.quarantined:,}"] for s in sources]
+    rows = [
+        [s.origin, _standing(source_json(s)), f"{s.memories:,}", f"{s.quarantined:,}", f"{s.nodes:,}"] for s in sources
+    ]
     show(terminal, columns, rows)
     return 0
 
@@ -187,7 +190,8 @@ COMMANDS = {
     "trust revoke": Command(
         run=_deciding(lambda b, a: b.trust.revoke(a.target, **_as_user(a, "revoke an origin")), "quarantined"),
         options=_decision_options("ORIGIN", "such as tool:web, peer:KEY or import:NAME"),
-        about="Everything that was made from it goes too, and what it brings later is quarantined.",
+        about="Everything that was made from it goes too, and what it brings later is quarantined. Its nodes in the "
+        "memory graph are no longer shown.",
     ),
     "trust undo": Command(
         run=_deciding(lambda b, a: b.trust.undo(a.target, **_as_user(a, "undo a decision")), "put back"),

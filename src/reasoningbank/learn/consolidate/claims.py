@@ -20,7 +20,8 @@ MOST_CLAIMS = 6
 LONGEST_CLAIM_WORDS = 40
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 _REASON = re.compile(
-    r"[,;:]?\s+(?:because|since|so that|so as to|in order to|otherwise|or else|as it|as they|which is why)\b.*",
+    r"[,;:]?\s+(?:because|since|so that|so as to|in order to|otherwise|or else|as it|as they|which is why)\b.*"
+    r"|[,;:]\s+(?:it|they|this|that|which)\s+\w+\b.*",
     re.IGNORECASE | re.DOTALL,
 )
 _REASON_FIRST = re.compile(r"^\s*(?:because|since|as)\b[^,.;:]*,\s*", re.IGNORECASE)
@@ -33,6 +34,8 @@ _CHOOSES = re.compile(r"\b(?:prefer|use|choose|pick|take|favou?r|go|write)\w*\b"
 _NO_NEED = re.compile(r"\b(?:no need|no reason|not necessary|unnecessary) to\b", re.IGNORECASE)
 _MARKS = frozenset(("not", *vocabulary.ADVISED_AGAINST, *vocabulary.LEFT_UNDONE, *vocabulary.UNIVERSAL))
 _NUMBER = re.compile(r"\d[\d.,]*")
+_UNDONE = re.compile(r"un(?!iform|ion|it)[a-z]{3,}ed")
+"""What is not done: uncovered, unsigned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +99,7 @@ def _claim(text: str, *, failed: bool) -> Iterator[Claim]:
         number = _number_of(word)
         if number is not None:
             numbers.append((number, _counted(words, place)))
-        elif word in ("before", "after") and terms:
+        elif word in ("before", "after") and terms and terms[-1] not in vocabulary.SPANS:
             split, swapped = len(terms), word == "after"
         elif _advises_against(words, place):
             against += 1
@@ -143,6 +146,8 @@ def _named(token: str) -> tuple[str, bool]:
     if is_literal(token):
         bare = token.strip("-").casefold()
         return (bare, False) if not bare.isalpha() else _named(bare)
+    if _UNDONE.fullmatch(token.casefold()) is not None:
+        return vocabulary.base(token.casefold().removeprefix("un")), True
     stemmed = vocabulary.base(token.casefold())
     if stemmed in vocabulary.OPPOSITE_OF:
         return vocabulary.OPPOSITE_OF[stemmed], True

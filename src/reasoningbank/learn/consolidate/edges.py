@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from reasoningbank.core.types import Edge, EdgeKind
+from reasoningbank.core.record_kinds import kind_of
+from reasoningbank.core.types import Edge, EdgeKind, Node
 from reasoningbank.learn.consolidate.plan import Link
 from reasoningbank.learn.consolidate.pool import UndoneDecisions
 from reasoningbank.ports import Reader
@@ -19,6 +20,7 @@ DISCOVERED = "discovered"
 """The tag of an edge that nobody made by hand."""
 MOST_LINKS = 5
 _ROWS_PER_PAGE = 2_000
+_NODE = f"{kind_of(Node).prefix}_"
 _EITHER_WAY = frozenset(
     {
         EdgeKind.CONFLICTS,
@@ -75,10 +77,11 @@ class Web:
 
 
 def edges_in(reader: Reader) -> list[Edge]:
+    """Those between memories; those of nodes, of which there may be far more, are no part of this."""
     found: list[Edge] = []
     after: str | None = None
     while page := reader.select(Edge, {}, after=after, limit=_ROWS_PER_PAGE):
-        found += page
+        found += [edge for edge in page if not any(end.startswith(_NODE) for end in (edge.source_id, edge.target_id))]
         after = page[-1].id
     return found
 

@@ -121,7 +121,9 @@ def _is_reversed(one: Claim, other: Claim) -> bool:
     if one.order is None or other.order is None:
         return False
     (first, then), (others_first, others_then) = one.order, other.order
-    return bool(first & others_then and then & others_first and not first & others_first)
+    # What both do first is what is done, to two things in turn: "weigh the water before the flour".
+    mine, theirs = first - others_first, others_first - first
+    return bool(mine & others_then and then & theirs)
 
 
 def _differences(one: Claim, other: Claim) -> tuple[frozenset[str], frozenset[str]]:

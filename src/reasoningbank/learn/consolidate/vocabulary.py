@@ -92,7 +92,7 @@ SAME = {
         "keep/retain/preserve change/modify/alter/edit create/generate obtain/get/fetch/retrieve return/yield "
         "require/needs wrong/incorrect/faulty right/correct/proper send/submit/sent keep/kept write/written/wrote "
         "tell/told give/given take/taken choose/chosen hold/held find/found know/known run/ran build/built "
-        "make/made show/shown break/broken throw/thrown leave/left"
+        "make/made show/shown break/broken throw/thrown leave/left add/added"
     )
     for word in group
 }
@@ -121,14 +121,25 @@ TOLD_TO = _words("to should must always please then and you we better shall can 
 UNIVERSAL = frozenset(("always", "never", "ever"))
 EMPHATIC = _stems("every each all any both ever strictly absolutely explicitly circumstance own together on only")
 LIGHT = _stems(
-    "use do make have keep let get put go run set give take perform apply work try be prefer choose pick favour favor"
+    "use do make have keep let get put go run set give take perform apply work try be prefer choose pick favour favor "
+    "leave"
 )
 """Verbs that say little beside their object: two claims that differ in these alone are about the same."""
+SPANS = _stems("day night morning evening week month year hour minute")
+"""Before or after one of these says when, and no order: the day before."""
 PLACES = _stems("test production development staging ci pipeline laptop debug local demo sandbox legacy")
 """Where advice may hold although it does not hold elsewhere."""
 OPPOSITE_OF = {
     stem(other): stem(one)
-    for one, other in (*OPPOSITES, ("first", "last"), ("include", "omit"), ("allow", "disallow"), ("lock", "unlocked"))
+    for one, other in (
+        *OPPOSITES,
+        ("first", "last"),
+        ("include", "omit"),
+        ("allow", "disallow"),
+        ("lock", "unlocked"),
+        ("safe", "dangerous"),
+        ("safe", "harmful"),
+    )
     if one != "before"
 }
 """The second of a pair and the name of the first: a claim that has it is the first's, turned around."""
@@ -139,7 +150,8 @@ NUMERALS = {
 }
 UNITS = _stems(
     "times time second minute hour day week month year ms s character line space byte kilobyte megabyte gigabyte kb mb "
-    "gb percent item row page retry attempt worker thread replica approval reviewer people person copy degree gram"
+    "gb percent item row page retry attempt worker thread replica approval reviewer people person copy degree gram "
+    "mm cm metre meter km kg kilo ml litre liter inch foot tb"
 )
 BEFORE_NUMBERS = _words(
     "for at to of in every after before within than by with least most about around need needs require requires have "

@@ -69,6 +69,8 @@ class _Round:
 class Conversation:
     def __init__(self) -> None:
         self.messages: list[dict[str, str]] = []
+        self._calls_before: list[int] = []
+        self._calls_made = 0
         self._rounds: list[_Round] = []
         self._told_answer = ""
 
@@ -79,6 +81,7 @@ class Conversation:
         words = words_of(role, text)
         if words and role in ("user", "assistant") and not (role == "user" and _NOT_SAID.match(words)):
             self.messages.append({"role": role, "content": words})
+            self._calls_before.append(self._calls_made)
 
     def call(self, tool: object, arguments: object, call_id: object = None) -> None:
         """A call of a tool by the agent: its name and its arguments, as JSON or as text."""
@@ -91,6 +94,7 @@ class Conversation:
             self._rounds.append(_Round())
         made = _Call(tool=tool, action=action, call_id=_name(call_id), own=is_own(tool, action))
         self._rounds[-1].calls.append(made)
+        self._calls_made += 1
 
     def result(self, text: str, call_id: object = None, *, ok: bool | None = None) -> None:
         """What came of a call."""
@@ -146,6 +150,13 @@ class Conversation:
             made.append(EpisodeStep(action=call.action, result=call.result or "", ok=call.ok, metadata=metadata))
         return made
 
+    def placed_messages(self, *, only_answered: bool = False) -> list[dict[str, Any]]:
+        """What was said, each with the number of `steps` that were taken before it."""
+        before = [0]
+        for call in (call for round_ in self._rounds for call in round_.calls):
+            before.append(before[-1] + (not call.own and not (only_answered and call.result is None)))
+        return [{**said, "steps": before[at]} for said, at in zip(self.messages, self._calls_before, strict=True)]
+
     def episode(self, namespace: str, *, task: str = "", **told: Any) -> Episode | None:
         """None when nobody asks for anything."""
         asked = task or self.task
@@ -156,7 +167,7 @@ class Conversation:
             task=asked,
             namespace=namespace,
             steps=tuple(self.steps()),
-            messages=tuple(self.messages),
+            messages=tuple(self.placed_messages()),
             metadata=metadata,
             **told,
         )

@@ -14,11 +14,10 @@ from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import Episode
 from reasoningbank.core.wording import counted
-from reasoningbank.learn.import_session import keep_episode
+from reasoningbank.learn.import_session import keep_episode, teaches
 from reasoningbank.learn.ingest.files import files_in
 from reasoningbank.learn.ingest.sniff import FORMATS, transcript_in
 from reasoningbank.learn.ingest.transcript_format import TranscriptFormat
-from reasoningbank.learn.offline.wishes import wishes_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +96,7 @@ def _episodes_of(
     useless: list[SkippedSession] = []
     found = 0
     for found, episode in enumerate(episodes, start=1):
-        if episode.steps or wishes_in(episode):
+        if teaches(episode):
             yield f"{file.name}, session {found}", episode
         else:
             useless.append(SkippedSession(what=f"{file.name}, session {found}", why=_why_useless(episode, reader)))

@@ -56,7 +56,8 @@ def without_contacts(text: str) -> str:
 
 
 def general_call(action: str, known: Iterable[str]) -> str:
-    """A call with its arguments by name; a constant stays, what was asked for or got back does not.
+    """A call as it was made, with the name of each argument in braces for its value; a constant stays, what was asked
+    for or got back does not.
 
     `known` are the words of the task and of earlier results, folded.
     """
@@ -64,8 +65,14 @@ def general_call(action: str, known: Iterable[str]) -> str:
     if given is None:
         return action
     from_the_case = " ".join(sorted(known))
-    told = [f"{name}={_constant(value, from_the_case) or f'{{{name}}}'}" for name, value in given.items()]
-    return f"{called_tool(action)}({', '.join(told)})"
+    told = [
+        f'"{name}": {_constant(value, from_the_case) or _placeholder(name, value)}' for name, value in given.items()
+    ]
+    return f"{called_tool(action)}({{{', '.join(told)}}})"
+
+
+def _placeholder(name: str, value: Any) -> str:
+    return f'"{{{name}}}"' if isinstance(value, str) else f"{{{name}}}"
 
 
 def _constant(value: Any, from_the_case: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.learn.offline.words import LONGEST_NAME_CHARS, is_name, one_line
+from reasoningbank.learn.offline.words import LONGEST_NAME_CHARS, is_name, is_prose, one_line
 
 LONGEST_RESULT_CHARS = 60_000
 MOST_NAMES = 200
@@ -22,7 +22,6 @@ FEWEST_SHARE = 0.8
 
 
 FEW_LINES = 5
-_SENTENCE = re.compile(r"(?:^|\s)[A-Z]?[a-z']+(?: [a-z']+){3,}")
 _ROWS = ("[(", "[[", "[{", "((")
 _NEVER_LAST = (".", ":", ";", "!", "?", ",")
 """No name ends so; a sentence does, and so does the heading of a list."""
@@ -67,7 +66,7 @@ def gives_rows(result: str) -> bool:
     if text[0] in "[({":
         # A driver prints some values (dates, decimals) in words that only it can read.
         return bool(_literal(text)) or text.startswith(_ROWS)
-    return not any(map(_SENTENCE.search, text.splitlines()[:FEW_LINES]))
+    return not any(map(is_prose, text.splitlines()[:FEW_LINES]))
 
 
 def _literal(text: str) -> Any:

@@ -35,7 +35,7 @@ _UNITS = frozenset({
     "microsecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "epoch", "dow", "doy",
 })  # fmt: skip
 _CATALOGUES = frozenset({"information_schema", "pg_catalog", "performance_schema", "mysql", "sys"})
-_CATALOGUE_TABLES = frozenset({"sqlite_master", "sqlite_schema", "dual"})
+_CATALOGUE_TABLE = re.compile(r"(?:pg|sqlite|pragma)_\w+|(?:all|user|dba)_(?:tables|tab_columns|objects)|dual")
 
 
 @dataclass(slots=True)
@@ -138,8 +138,8 @@ def _take(scope: _Scope, text: str, last: tuple[str, str], after: tuple[str, str
     is_alias = before in ("as", ")") or (last[0] in ("name", "value") and before not in _RESERVED)
     if scope.awaits:
         scope.awaits = False
-        is_catalogue = parts[0].casefold() in _CATALOGUES or parts[-1].casefold() in _CATALOGUE_TABLES
-        scope.latest = None if is_catalogue else parts[-1]
+        is_catalogue = parts[0].casefold() in _CATALOGUES or _CATALOGUE_TABLE.fullmatch(parts[-1].casefold())
+        scope.latest = None if is_catalogue or after[1] == "(" else parts[-1]
         scope.tables[parts[-1].casefold()] = scope.latest
     elif is_alias and scope.part != "columns":
         scope.tables[word] = scope.latest if scope.part == "tables" else None

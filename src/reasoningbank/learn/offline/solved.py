@@ -28,7 +28,7 @@ from reasoningbank.learn.offline.failure_kind import is_failure
 from reasoningbank.learn.offline.flow import Flow, values_in
 from reasoningbank.learn.offline.general import general_call, general_task, without_contacts
 from reasoningbank.learn.offline.survey import is_told_in_words
-from reasoningbank.learn.offline.words import arguments, called_tool, clip_line, digest, head, one_line
+from reasoningbank.learn.offline.words import arguments, called_tool, clip_line, digest, head, is_prose, one_line
 
 LONGEST_ACTION_CHARS = 1_500
 LONGEST_EARLIER_CHARS = 240
@@ -36,6 +36,8 @@ LONGEST_WRITTEN_CHARS = 160
 """An argument as long as this is a text that somebody wrote: what it changed cannot be told in a line."""
 LONGEST_ANSWER_CHARS = 100
 MOST_BEFORE = 4
+MOST_CALLS = 8
+LONGEST_CALL_CHARS = 400
 LEAST_CERTAIN = 0.7
 _FIRST = "First: "
 _CHECK = "Check: "
@@ -112,10 +114,12 @@ def _before(episode: Episode, end: int, told: Collection[int]) -> list[int]:
     if called_tool(steps[end].action):
         # Of calls that changed something there may be several: those of tools that never only told something.
         sources = {called_tool(steps[number].action) for number in range(end) if flow.is_source(number)}
-        deeds = [number for number in range(end) if (tool := called_tool(steps[number].action)) and tool not in sources
-                 and not is_failure(steps[number]) and number not in told]  # fmt: skip
+        deeds = [number for number, step in enumerate(steps[:end]) if (tool := called_tool(step.action))
+                 and tool not in sources and number not in told
+                 and not is_failure(step) and not _is_thought(step)]  # fmt: skip
         for deed in deeds:
             found |= {deed, *flow.before(deed, told)}
+        return sorted(found - {end})[-MOST_CALLS:]
     if not found and steps[end].action.startswith(ANSWER):
         # The answer alone tells nobody how it was found.
         found = {number for number in range(end) if steps[number].action.strip() and not is_failure(steps[number])}
@@ -130,7 +134,7 @@ def _told_as_calls(steps: Sequence[EpisodeStep], numbers: Sequence[int], task: s
     for step in steps[: numbers[-1]]:
         known |= values_in(step.result)
     ways = dict.fromkeys(general_call(steps[number].action, known) for number in numbers)
-    return [" → ".join(f"`{clip_line(way, LONGEST_EARLIER_CHARS)}`" for way in ways)]
+    return [" → ".join(f"`{clip_line(way, LONGEST_CALL_CHARS)}`" for way in ways)]
 
 
 def _told_as_they_were(steps: Sequence[EpisodeStep], before: Sequence[int], end: int) -> list[str]:
@@ -152,14 +156,25 @@ def _got_past(steps: Sequence[EpisodeStep], end: int) -> bool:
 
 
 def _is_written(step: EpisodeStep) -> bool:
-    """Whether a call carries a text that was written for this one case, or is an edit of a file."""
+    """Whether a call carries a work that was written for this one case, or is an edit of a file. What somebody is told
+    in sentences is a parameter like any other.
+    """
     action = step.action
     if edits_in(step):
         return True
     given = arguments(action)
     if given is None:
         return bool(called_tool(action)) and len(action) > LONGEST_WRITTEN_CHARS
-    return any(isinstance(value, str) and len(value) > LONGEST_WRITTEN_CHARS for value in given.values())
+    return any(
+        isinstance(value, str) and len(value) > LONGEST_WRITTEN_CHARS and not is_prose(value)
+        for value in given.values()
+    )
+
+
+def _is_thought(step: EpisodeStep) -> bool:
+    """Whether a call took words, gave nothing back, and so did nothing."""
+    given = list((arguments(step.action) or {}).values())
+    return not step.result.strip() and bool(given) and all(isinstance(v, str) and is_prose(v) for v in given)
 
 
 def _task(episode: Episode, action: str) -> str:

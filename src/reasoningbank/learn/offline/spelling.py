@@ -1,4 +1,5 @@
-"""Takes off what an agent's format puts around an action: code fences, `Action:`, `execute[…]`.
+"""Takes off what an agent's format puts around an action: code fences, `Action:`, `execute[…]`; and writes a call in
+one way, `tool({…})`, however it was written (`tool {…}`).
 
 A weak agent wraps its command in prose and fences, a ReAct agent in a verb of its harness. What was done is inside, and
 only that can be compared with what others did.
@@ -11,10 +12,12 @@ from collections.abc import Sequence
 
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.learning import EpisodeStep
+from reasoningbank.learn.ingest.text import action_of, parse_json
 
 _FENCED = re.compile(r"```[\w+-]{0,20}[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 _LONE_FENCE = re.compile(r"^[ \t]*```[\w+-]{0,20}[ \t]*$\n?|\s*```\s*\Z", re.MULTILINE)
 _LABEL = re.compile(r"\s*(?:Action|Command|Tool)(?: \d{1,3})?:[ \t]*(?=\S)", re.IGNORECASE)
+_SPACED_CALL = re.compile(r"\s*([A-Za-z_][\w.\-]*)[ \t]+(\{.*\})\s*", re.DOTALL)
 _RUN = re.compile(r"\s*(?:execute|run|exec)\[(.*)\]\s*\Z", re.DOTALL | re.IGNORECASE)
 
 
@@ -33,4 +36,8 @@ def plain_action(action: str) -> str:
     if label:
         action = action[label.end() :]
     run = _RUN.match(action)
-    return run.group(1) if run else action
+    if run:
+        return run.group(1)
+    call = _SPACED_CALL.fullmatch(action)
+    given = parse_json(call.group(2)) if call else None
+    return action_of(call.group(1), given) if call and isinstance(given, dict) else action

@@ -219,15 +219,16 @@ def _operands(action: str) -> list[str]:
 
 
 def _is_inspection(look: _Look, last_used: Mapping[str, int], parts: set[str], quoted: Sequence[str]) -> bool:
-    if called_tool(look.action):
-        return look.listing.fields
     operands = _operands(look.action)
     words = {word.casefold() for word in operands[:-1]}
     names = {name.casefold() for name in look.listing.names}
-    if words & names or words & parts:
+    taken_up = sum(last_used.get(name, -1) > look.number for name in names)
+    if called_tool(look.action):
+        # What a call gets back it gets back again; names are worth knowing where somebody has to write them.
+        return taken_up >= max(1.0, FEWEST_TAKEN_UP * len(names))
+    if words & names or words & parts or any(names_in_query(look.action).values()):
         # It names what it gets: a question for values.
         return False
-    taken_up = sum(last_used.get(name, -1) > look.number for name in names)
     if not _is_brief(look.action):
         # Of two things at once nobody can tell which has which; and among many values one may read like a word.
         return len(quoted) <= 1 and taken_up >= max(1.0, FEWEST_TAKEN_UP * len(names))

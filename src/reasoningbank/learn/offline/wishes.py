@@ -1,7 +1,8 @@
 """Finds rules that the user sets, and corrections of what the agent did: kept in the user's own words.
 
 A rule about how to talk or to work with this person, and not about what is worked on, is marked as theirs (`about`),
-so that it can be kept where all their work finds it. Which sentences are rules is `rule_sentences`.
+so that it can be kept where all their work finds it. Which sentences are rules is `rule_sentences`; of somebody whose
+case is dealt with by calls of a service ("I prefer the grey one") only what is said to last, or how to talk, is one.
 """
 
 from __future__ import annotations
@@ -11,14 +12,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from reasoningbank.core.learning import (
+    ANSWER,
     LONGEST_LESSON_DESCRIPTION_CHARS,
     LONGEST_LESSON_TITLE_CHARS,
     Episode,
+    EpisodeStep,
     Lesson,
 )
 from reasoningbank.core.types import Outcome
+from reasoningbank.learn.offline.edits import edits_in
+from reasoningbank.learn.offline.lookups import is_lookup
 from reasoningbank.learn.offline.rule_sentences import rule_in
-from reasoningbank.learn.offline.words import clip_line, digest, one_line
+from reasoningbank.learn.offline.spelling import plain_steps
+from reasoningbank.learn.offline.words import called_tool, clip_line, digest, one_line
 
 PREFERENCE = "preference"
 SHORTEST_WISH_CHARS, LONGEST_WISH_CHARS = 8, 300
@@ -54,6 +60,14 @@ _OPENING = re.compile(
     r"[\s]*[,.;:!–-]+\s*|(?:and|but|also)\s+)+",
     re.IGNORECASE,
 )
+_LASTS = re.compile(
+    r"\b(?:always|never|whenever|every time|each time|from (?:now|today) on|going forward|as a rule"
+    r"|in (?:the )?future)\b"
+    rf"|^(?:please,?\s+)?(?:{_MANNER}|be|keep)\b.*\b(?:brief|briefly|concise|short|polite|formal|plain"
+    r"|in [A-Z][a-z]+)\b"
+    r"|^(?:please,?\s+)?(?:call|address) me\b",
+    re.IGNORECASE,
+)
 _ABOUT_TODAY = re.compile(
     r"#[A-Z]{0,3}\d{4,}\b|\b[A-Z]?\d{6,}\b|\bmy (?:order|account|card|address|refund)\b", re.IGNORECASE
 )
@@ -61,8 +75,23 @@ _ABOUT_TODAY = re.compile(
 
 def wishes_in(episode: Episode) -> list[Lesson]:
     """The rules of a session in the order in which they were said; the same one once."""
-    found = {_key(wish): (wish, corrects) for wish, corrects in _user_texts(episode.messages)}
+    is_case = is_served(episode.steps)
+    found = {
+        _key(wish): (wish, corrects)
+        for wish, corrects in _user_texts(episode.messages)
+        if not is_case or _LASTS.search(wish)
+    }
     return [_lesson(wish, key, corrects=corrects) for key, (wish, corrects) in list(found.items())[:MOST_WISHES]]
+
+
+def is_served(steps: Sequence[EpisodeStep]) -> bool:
+    """Whether somebody's case is dealt with: all that was done were calls of a service, and none of them at a desk with
+    files and a shell.
+    """
+    acted = [step for step in plain_steps(steps) if step.action.strip() and not step.action.startswith(ANSWER)]
+    return bool(acted) and all(
+        called_tool(step.action) and not is_lookup(step.action) and not edits_in(step) for step in acted
+    )
 
 
 def _user_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:

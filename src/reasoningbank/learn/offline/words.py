@@ -17,6 +17,10 @@ _CALL = re.compile(r"\s*([A-Za-z_][\w.\-]*)\(\s*[{)]")
 _SPACE = re.compile("[\\s\x00-\x1f\x7f\ud800-\udfff]+")
 """What cannot be shown, or kept, counts as space."""
 _NAME = re.compile(r"[A-Za-z_.~/@#-][\w.~/@#:+-]*")
+_PROSE = re.compile(r"(?:^|\s)[A-Za-z]?[a-z'’]+(?:,? [a-z'’]+){3,}")
+_CODE_SIGNS = re.compile(
+    r"[{}<>;=|]|\w\(|\)\s*:|^\s*(?:def|import|from|class|return|function|const|let|var)\b", re.MULTILINE
+)
 LONGEST_NAME_CHARS = 80
 
 
@@ -70,6 +74,11 @@ def head(action: str) -> str:
 
 def is_name(text: str) -> bool:
     return len(text) <= LONGEST_NAME_CHARS and _NAME.fullmatch(text) is not None and any(c.isalpha() for c in text)
+
+
+def is_prose(text: str) -> bool:
+    """Whether it is written in sentences: words in a row, and none of the signs that code has."""
+    return _PROSE.search(text) is not None and _CODE_SIGNS.search(text) is None
 
 
 def one_line(text: str) -> str:

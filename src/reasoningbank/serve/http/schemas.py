@@ -398,7 +398,12 @@ COMPONENTS: dict[str, Schema] = {
     "Edge": out(**_EDGE),
     "Joined": out(**_EDGE, source_title=TEXT, target_title=TEXT),
     "Neighbour": out(
-        memory=ref("Revision"), edge=ref("Edge"), direction=one_of(("in", "out")), steps=COUNT, strength=NUMBER
+        memory={"anyOf": [ref("Revision"), {"type": "null"}]},
+        node={"type": ["object", "null"]},
+        edge=ref("Edge"),
+        direction=one_of(("in", "out")),
+        steps=COUNT,
+        strength=NUMBER,
     ),
     "History": out(
         **_MEMORY,
@@ -455,7 +460,9 @@ COMPONENTS: dict[str, Schema] = {
         skipped={"type": "array", "items": out(what=TEXT, why=TEXT)},
         jobs=NAMES,
     ),
-    "Origin": out(origin=TEXT, trust=TEXT, memories=COUNT, quarantined=COUNT, approved=COUNT, revoked=FLAG),
+    "Origin": out(
+        origin=TEXT, trust=TEXT, memories=COUNT, quarantined=COUNT, approved=COUNT, revoked=FLAG, nodes=COUNT
+    ),
     "Ruling": out(**_RULING),
     "Provenance": out(
         **_MEMORY | {"parents": {"type": "array", "items": out(id=TEXT, title=TEXT, origin=TEXT, trust=TEXT)}},

@@ -71,7 +71,7 @@ def _choice(about: str, *words: str, default: str | None = None) -> Schema:
 _NUMBER: Schema = {"type": "number"}
 _COUNT: Schema = {"type": "integer"}
 _FLAG: Schema = {"type": "boolean"}
-_NAMESPACE = _text("Project; default: this repository", MAX_NAME_CHARS)
+_NAMESPACE = _text("Default: this repository", MAX_NAME_CHARS)
 _MEMORY_ID = _text("ID of the memory", MAX_TITLE_CHARS)
 _CONFIDENCE_REPLY = _result(
     {"success": _FLAG, "new_confidence": _NUMBER, "message": _text()}, ["success", "new_confidence", "message"]
@@ -270,7 +270,26 @@ CONSOLIDATE = Tool(
     idempotent=True,
 )
 
-TOOLS = (SEARCH, RECORD, FEEDBACK, OUTCOME, GET, SESSION, CONSOLIDATE)
+GRAPH = Tool(
+    name="graph_search",
+    title="Walk the memory graph",
+    description="Call to ask how or why something came about: requests, answers, actions, events and sources of "
+    "earlier conversations, and what joins them. Cite nodes as [N1004].",
+    inputs=_object(
+        {
+            "query": _text("The question", MAX_QUERY_CHARS),
+            "node": _text("Or: begin at this node", MAX_TITLE_CHARS),
+            "ask": _choice("About node", "led_to", "rests_on", "contradicting"),
+            "namespace": _NAMESPACE,
+        },
+        [],
+    ),
+    outputs=_result({"text": _text(), "nodes": {"type": "array"}}, ["text"]),
+    needs=READ,
+    idempotent=True,
+)
+
+TOOLS = (SEARCH, RECORD, FEEDBACK, OUTCOME, GET, SESSION, CONSOLIDATE, GRAPH)
 
 
 def tools_for(settings: SearchSettings) -> tuple[Tool, ...]:
@@ -291,13 +310,21 @@ def search_for(settings: SearchSettings) -> Tool:
     return replace(SEARCH, inputs={**SEARCH.inputs, "properties": properties})
 
 
+def _for_a_prompt(schema: Any) -> Any:
+    """Without the most characters and items, which no model counts and every prompt pays for; calls are checked."""
+    if not isinstance(schema, dict):
+        return schema
+    unsaid = {"maxLength", "maxItems", *(() if schema.get("required", True) else ("required",))}
+    return {name: _for_a_prompt(rule) for name, rule in schema.items() if name not in unsaid}
+
+
 def wire(tool: Tool) -> Schema:
     """As `tools/list` shows it."""
     return {
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        "inputSchema": tool.inputs,
+        "inputSchema": _for_a_prompt(tool.inputs),
         "outputSchema": tool.outputs,
         "annotations": {
             "readOnlyHint": tool.reads_only,

@@ -17,6 +17,8 @@ from reasoningbank.core.origins import Trust
 from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.types import Step
 from reasoningbank.core.wording import counted
+from reasoningbank.graph.graph_entries import walk_subgraph
+from reasoningbank.graph.render import citable_name, render_walk
 from reasoningbank.guard.envelope import envelope, for_prompt
 from reasoningbank.guard.quotes import as_one_line, is_report
 from reasoningbank.learn.jobs import HOST
@@ -40,6 +42,7 @@ HIT_FIELDS = (
 )
 MOST_TOLD = 20
 """Of each kind that a consolidation tells; the counts are whole."""
+MOST_NODES_TOLD = 100
 ALSO_SHOWN = ("trust", "warnings", "conflicts", "see_also", "pulled_in")
 """Carried on when the bank tells them."""
 
@@ -244,6 +247,26 @@ def _consolidate(call: ToolCall) -> dict[str, Any]:
     return reply
 
 
+def _graph_search(call: ToolCall) -> dict[str, Any]:
+    """The text has every word that strangers wrote in an envelope; beside it stand names and labels alone."""
+    node, ask, where = call.given.get("node"), call.given.get("ask"), call.only("namespace")
+    if ("query" in call.given) == (node is not None) or (ask is not None and node is None):
+        raise InvalidInput("Say where to begin: query, or node; ask needs node.")
+    graph = call.bank.graph
+    if ask is not None:
+        walk = getattr(graph, ask)(node, **where)
+    else:
+        walk = graph.walk(call.given.get("query", ""), seeds=() if node is None else (node,), **where)
+    seeds = {hit.vertex.id for hit in walk.seeds if hit.vertex is not None}
+    return {
+        "text": render_walk(walk) or "Nothing in the graph matches.",
+        "nodes": [
+            {"id": citable_name(vertex), "label": vertex.label, "matched": vertex.id in seeds}
+            for vertex in walk_subgraph(walk).vertices[:MOST_NODES_TOLD]
+        ],
+    }
+
+
 def _require_argument(call: ToolCall, name: str) -> str:
     if name not in call.given:
         raise InvalidInput(f"The action {call.given['action']} needs {name}.")
@@ -260,4 +283,5 @@ _WORK: dict[str, Callable[[ToolCall], dict[str, Any]]] = {
     "memory_get": _get,
     "session": _session,
     "memory_consolidate": _consolidate,
+    "graph_search": _graph_search,
 }

@@ -9,7 +9,7 @@ from reasoningbank.core.types import Edge, Node, Scope, State
 from reasoningbank.ports import Tie, VertexRow
 from reasoningbank.store.coding import table_of
 from reasoningbank.store.records.reading import RecordRows, pairs
-from reasoningbank.store.selection import Selection, any_of
+from reasoningbank.store.selection import Selection, any_of, equal
 from reasoningbank.store.tables import EDGES, MEMORIES, NODES, NUM
 
 _COUNTED = 1_000
@@ -28,12 +28,12 @@ class GraphRows(RecordRows):
         return {one: [edge for _, edge in edges] for one, edges in strongest.items()}
 
     def strongest_ties(self, ids: Sequence[str], limit: int) -> dict[str, list[Tie]]:
-        found: dict[str, list[Tie]] = {}
-        for near, far in (("source_id", "target_id"), ("target_id", "source_id")) if ids else ():
+        found: dict[str, list[Tie]] = {one: [] for one in ids}
+        for forward, near, far in ((True, "source_id", "target_id"), (False, "target_id", "source_id")):
             columns = (near, "id", far, "weight", "kind", "tags")
             asked = Selection(EDGES, columns, any_of(near, ids), latest=limit, latest_by="weight")
-            for one, edge_id, other, weight, kind, tags in self._rows.scan(asked):
-                found.setdefault(one, []).append(Tie(edge_id, other, weight, near == "source_id", kind, tags))
+            for one, edge_id, other, weight, kind, tags in self._rows.scan(asked) if ids else ():
+                found[one].append(Tie(edge_id, other, weight, forward, kind, tags))
         return found
 
     def vertex_rows(self, ids: Sequence[str]) -> dict[str, VertexRow]:
@@ -46,6 +46,10 @@ class GraphRows(RecordRows):
             for one, namespace, origin, state, scope in self._rows.scan(asked):
                 found[one] = VertexRow(namespace, origin, "", "", State(state), Scope(scope))
         return found
+
+    def node_ids(self, namespace: str, names: Sequence[str]) -> dict[str, str]:
+        where = (*equal(namespace=namespace), *any_of("name", names))
+        return pairs(self._rows.scan(Selection(NODES, ("name", "id"), where)))
 
     def degrees(self, ids: Sequence[str], most: int = _COUNTED) -> dict[str, int]:
         counted: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Endpoints for the memory graph: nodes, conversations and files of other tools."""
+"""Endpoints for the memory graph: adding, searching, walking, conversations, files of other tools."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from dataclasses import asdict
 
 from reasoningbank.bank.graph_view import (
     added_json,
+    end_names,
+    hit_json,
     imported_graph_json,
+    paths_json,
     subgraph_json,
     vertex_json,
+    walk_json,
 )
-from reasoningbank.core.errors import ImportRejected
+from reasoningbank.core.errors import ImportRejected, InvalidInput
 from reasoningbank.core.origins import level_of
 from reasoningbank.core.types import Node
-from reasoningbank.graph.subgraph import Vertex
+from reasoningbank.graph.render import DEFAULT_TOKENS, render_paths, render_walk
+from reasoningbank.graph.subgraph import Vertex, Walk
 from reasoningbank.guard.trust import check_may_revise
 from reasoningbank.serve.http import graph_schemas, schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply, always
@@ -40,7 +45,8 @@ _CYPHER_JSON = (
 def _add(call: Call) -> Reply:
     body = call.body
     origin = origin_for(call.principal, body.get("origin"))
-    added = call.bank.graph.add(body.get("nodes", []), body.get("edges", []), origin=origin)
+    told = [body.get(name, []) for name in ("nodes", "edges", "lessons")]
+    added = call.bank.graph.add(*told, origin=origin)
     return Reply(status=201, body=added_json(added))
 
 
@@ -59,6 +65,37 @@ def _check_standing(call: Call, vertices: Sequence[Vertex]) -> None:
     for vertex in vertices:
         if isinstance(vertex.record, Node):
             check_may_revise(vertex.record, level_of(vertex.record.origin), call.principal.origin)
+
+
+def _search(call: Call) -> Reply:
+    body = dict(call.body)
+    hits = call.bank.graph.search(body.pop("query"), **body)
+    names = end_names(call.bank.context, hits)
+    return Reply(body={"hits": [hit_json(hit, names) for hit in hits], "not_yet_indexed": hits.not_yet_indexed})
+
+
+def _walk(call: Call) -> Reply:
+    body = dict(call.body)
+    budget = body.pop("max_tokens", DEFAULT_TOKENS)
+    if ("query" in body) == ("seeds" in body):
+        raise InvalidInput("Say where the walk begins: query, or seeds.")
+    return _walked(call.bank.graph.walk(body.pop("query", ""), **body), budget)
+
+
+def _question(call: Call) -> Reply:
+    walk = getattr(call.bank.graph, call.body["ask"])(call.body["about"])
+    return _walked(walk, call.body.get("max_tokens", DEFAULT_TOKENS))
+
+
+def _walked(walk: Walk, budget: int) -> Reply:
+    return Reply(body={**walk_json(walk), "text": render_walk(walk, budget)})
+
+
+def _path(call: Call) -> Reply:
+    path = call.bank.graph.path(call.body["source"], call.body["target"])
+    paths = [] if path is None else [path]
+    text = render_paths(paths, call.body.get("max_tokens", DEFAULT_TOKENS))
+    return Reply(body={**paths_json(paths), "text": text})
 
 
 def _conversations(call: Call) -> Reply:
@@ -101,7 +138,7 @@ ENDPOINTS = (
         path="/v1/graph",
         scope="write",
         group="graph",
-        summary="Add nodes and edges, all or none; a name that is there already is revised",
+        summary="Add nodes, edges and lessons, all or none; a name that is there already is revised",
         handle=_add,
         body=graph_schemas.ADD,
         example={"nodes": [_NODE]},
@@ -129,6 +166,55 @@ ENDPOINTS = (
         status=204,
         lane="writing",
         errors=(409,),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/graph/search",
+        scope="read",
+        group="graph",
+        summary="Find nodes, edges and lessons",
+        handle=_search,
+        body=graph_schemas.SEARCH,
+        example={"query": "what happened in July?", "labels": ["Event"]},
+        reply=schemas.out(hits={"type": "array", "items": schemas.ref("GraphHit")}, not_yet_indexed=schemas.COUNT),
+        lane="searching",
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/graph/walk",
+        scope="read",
+        group="graph",
+        summary="Follow the edges from what matches a question, or from named nodes; with the text for a model",
+        handle=_walk,
+        body=graph_schemas.WALK,
+        example={"query": "why did metrics change in July?"},
+        reply=schemas.ref("GraphWalk"),
+        lane="searching",
+        errors=(404,),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/graph/path",
+        scope="read",
+        group="graph",
+        summary="The strongest path between two nodes",
+        handle=_path,
+        body=graph_schemas.PATH,
+        example={"source": "mem_1", "target": "mem_2"},
+        reply=schemas.ref("GraphPaths"),
+        errors=(404,),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/graph/questions",
+        scope="read",
+        group="graph",
+        summary="What led to a node, which sources it rests on, what contradicts it; every bridge with a tag",
+        handle=_question,
+        body=graph_schemas.QUESTION,
+        example={"ask": "bridges", "about": "solution"},
+        reply=schemas.ref("GraphWalk"),
+        errors=(404,),
     ),
     Endpoint(
         method="GET",

@@ -1,0 +1,1 @@
+"""Conversations as nodes and sentence edges of the memory graph."""

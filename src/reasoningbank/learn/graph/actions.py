@@ -1,0 +1,133 @@
+"""Describes a call or a command as an action: its exact parameters, how it ended, and its values.
+
+Knows that what a tool printed is quoted only where it is a report, since words in it may want to be obeyed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.learning import EpisodeStep
+from reasoningbank.core.patterns import pattern
+from reasoningbank.learn.graph.sources import is_query, sources_of_call
+from reasoningbank.learn.graph.turns import Done
+from reasoningbank.learn.offline.failure_kind import is_failure, message, quote_report
+from reasoningbank.learn.offline.words import arguments, called_tool, clip_line
+
+COMPLETE, FAILED = "complete", "failed"
+LONGEST_GIST_CHARS = 90
+LONGEST_LINE_CHARS = 70
+LONGEST_ERROR_CHARS = 140
+MOST_VALUES = 12
+_MOST_SHOWN = 3
+_TELLING = pattern(r"\d|[@/_.#]|[A-Z]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedAction:
+    name: str
+    """The tool, or the program of a command."""
+    given: Mapping[str, object] | None
+    """The arguments of a call; None of a command or a query."""
+    parameters: Any
+    """As they were handed over: the arguments, or the command."""
+    gist: str
+    """As in "the agent ran …"."""
+    noun: str
+    """As in "… returned"."""
+    text: str
+    status: str
+    error: str
+    """What it failed with, between marks; "" when it did not, or says nothing that may be quoted."""
+    values: tuple[str, ...]
+    """What it was given: whole values of arguments, or the words of a command that are no plain words."""
+
+
+def describe(done: Done) -> DescribedAction:
+    given = arguments(done.action)
+    if given is None and (called_tool(done.action) and done.action.rstrip().endswith("({})")):
+        given = {}
+    name, gist, noun, said, values = _told(done, given)
+    failed = is_failure(EpisodeStep(action=done.action, result=done.result, ok=done.ok))
+    error = quote_report(message(done.result), done.action, LONGEST_ERROR_CHARS) if failed and done.result else ""
+    outcome = f" It failed: {error}" if error else " It failed." if failed else ""
+    return DescribedAction(
+        name=name,
+        given=given,
+        parameters=done.action if given is None else given,
+        gist=gist,
+        noun=noun,
+        text=said + outcome,
+        status=FAILED if failed else COMPLETE,
+        error=error,
+        values=values[:MOST_VALUES],
+    )
+
+
+def _told(done: Done, given: Mapping[str, object] | None) -> tuple[str, str, str, str, tuple[str, ...]]:
+    """The name of an action, how a sentence tells it as something run and as a thing, its own text, and its values."""
+    if given is not None:
+        name = called_tool(done.action) or done.tool
+        values = tuple(leaves_of(given))
+        gist = clip_line(_call_gist(name, values), LONGEST_GIST_CHARS)
+        return name, gist, f"the call {gist}", _call_text(name, given), values
+    line, words = clip_line(done.action, LONGEST_LINE_CHARS), tuple(_words(done.action))
+    tables = list(dict.fromkeys(source.pointer for source in sources_of_call(done.action, None)))
+    if is_query(done.action):
+        over = f" over {listed(tables)}" if tables else ""
+        gist = f"the query `{line}`{over}"
+        return done.tool or "query", gist, gist, f"Ran the query `{clip_line(done.action, 400)}`{over}.", words
+    name = _program(done.action) or done.tool or "command"
+    return name, f"`{line}`", f"the command `{line}`", f"Ran `{clip_line(done.action, 400)}`.", words
+
+
+def _program(command: str) -> str:
+    match = re.match(r"\s*(?:\w+=\S+\s+)*(?:sudo\s+)?([\w./-]+)", command)
+    return match[1].rpartition("/")[2] if match else ""
+
+
+def leaves_of(value: object) -> Iterator[str]:
+    """The values in arguments that tell one thing from another, in their order."""
+    if isinstance(value, Mapping):
+        for part in value.values():
+            yield from leaves_of(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from leaves_of(part)
+    elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        text = str(value).strip()
+        if text:
+            yield text
+
+
+def _words(command: str) -> Iterator[str]:
+    for word in re.findall(r"[^\s\"'`|;&<>()]+", command):
+        if not word.startswith("-") and _TELLING.search(word) and len(word) >= 4:
+            yield word
+
+
+def _call_gist(name: str, values: tuple[str, ...]) -> str:
+    shown = [clip_line(value, 40) for value in values if len(value) > 1][:_MOST_SHOWN]
+    return f"{name} for {', '.join(shown)}" if shown else name
+
+
+def _call_text(name: str, given: Mapping[str, object]) -> str:
+    told = ", ".join(f"{key} {clip_line(_plain(value), 120)}" for key, value in given.items())
+    return f"Called {name} with {told}." if told else f"Called {name}."
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, list):
+        return " and ".join(_plain(part) for part in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(part)}" for key, part in value.items())
+    return str(value)
+
+
+def listed(values: Sequence[str]) -> str:
+    """A few values in a sentence: a, b and c."""
+    shown = list(dict.fromkeys(values))[:_MOST_SHOWN]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

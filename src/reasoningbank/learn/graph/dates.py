@@ -1,0 +1,154 @@
+"""Finds dates in sentences: ISO dates, "July 4, 2025", "4–9 July", "Q3 2025", "in July", "last week", and ranges.
+
+A date without a year is the latest one that is not after the conversation, or, of what is still to come, the next; a
+month or a quarter is the whole of it. Numbers that might be dates of either order (03/04/2025) are not guessed at.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.patterns import pattern
+
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+           "november", "december")  # fmt: skip
+_NUMBER = {name[:3]: number for number, name in enumerate(_MONTHS, 1)}
+_MONTH = "(?:" + "|".join(f"{name[:3].title()}(?:{name[3:]})?" for name in _MONTHS) + r"|Sept)\.?"
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
+_YEAR = r"(?:19|20)\d\d"
+_TO = r"\s*(?:-|–|—|to|until|till|through|and)\s*"
+_DATE = pattern(
+    rf"\b(?P<iso>{_YEAR}-\d\d-\d\d)(?:[T ]\d\d:\d\d[\d:.Z+]*)?(?:{_TO}(?P<iso_end>{_YEAR}-\d\d-\d\d))?"
+    rf"|\b(?P<month>{_MONTH})\s+(?P<day>{_DAY})(?!\d|:\d)(?:{_TO}(?:(?P<month2>{_MONTH})\s+)?(?P<day2>{_DAY})(?![\d:]))?"
+    rf"(?:,?\s+(?P<year>{_YEAR}))?"
+    rf"|\b(?P<dday>{_DAY})(?:{_TO}(?P<dday2>{_DAY}))?\.?\s+(?:of\s+)?(?P<dmonth>{_MONTH})(?:,?\s+(?P<dyear>{_YEAR}))?\b"
+    rf"|\b(?P<mmonth>{_MONTH})\s+(?P<myear>{_YEAR})\b"
+    rf"|\b(?:in|during|since|of|for|by|until|last|this|early|mid|late|throughout|over|(?P<pair>{_MONTH}){_TO})[\s-]+"
+    rf"(?P<bare>{_MONTH})(?![\w-]|\s+\d)"
+    rf"|\bQ(?P<quarter>[1-4])(?:[\s/-]*(?:FY)?['’]?(?P<qyear>{_YEAR}|\d\d))?\b"
+    rf"|\b(?:in|during|since|throughout)\s+(?P<only>{_YEAR})\b"
+    r"|\b(?P<relative>yesterday|today|tomorrow|(?:last|this|next) (?:week|month|quarter|year)"
+    r"|(?:\d{1,2}|two|three|four|five|six) (?:day|week|month)s ago)\b"
+)  # fmt: skip
+_TO_COME = pattern(
+    r"\b(?:will|won['’]t|upcoming|next|scheduled|planned|plans? to|due|deadline|going to|(?:is|are|stays?|remains?)"
+    r" (?:on|set)|postponed|(?:moved|delayed|pushed) to)\b",
+    re.IGNORECASE,
+)
+_SMALL = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    first: date
+    last: date
+    text: str
+    """As it was said."""
+
+    def overlaps(self, other: Window) -> bool:
+        return self.first <= other.last and other.first <= self.last
+
+    def __str__(self) -> str:
+        return self.first.isoformat() if self.first == self.last else f"{self.first} to {self.last}"
+
+
+def windows_in(text: str, today: date) -> Iterator[Window]:
+    """The dates of a text in order, as windows of days; what is no day of any calendar is passed over."""
+    ahead = _TO_COME.search(text) is not None
+    for match in _DATE.finditer(text):
+        try:
+            days = _days_of(match, today, ahead=ahead)
+        except (ValueError, OverflowError):
+            continue
+        if days is not None and days[0] <= days[1]:
+            yield Window(first=days[0], last=days[1], text=match[0].strip())
+
+
+def parse_day(text: str) -> date | None:
+    """An ISO date or moment; None for anything else."""
+    try:
+        return date.fromisoformat(text.strip()[:10])
+    except ValueError:
+        return None
+
+
+def _days_of(  # noqa: PLR0911 - one for each form
+    match: re.Match[str], today: date, *, ahead: bool
+) -> tuple[date, date] | None:
+    part = match.groupdict()
+    if part["iso"]:
+        first = date.fromisoformat(part["iso"])
+        return first, date.fromisoformat(part["iso_end"]) if part["iso_end"] else first
+    if part["month"]:
+        month, last_month = _month(part["month"]), _month(part["month2"] or part["month"])
+        day, last_day = _day(part["day"]), _day(part["day2"] or part["day"])
+        return _between(_year(part["year"], (month, day), today, ahead=ahead), (month, day), (last_month, last_day))
+    if part["dday"]:
+        month, day = _month(part["dmonth"]), _day(part["dday"])
+        year = _year(part["dyear"], (month, day), today, ahead=ahead)
+        return _between(year, (month, day), (month, _day(part["dday2"] or part["dday"])))
+    if part["mmonth"]:
+        return _months(int(part["myear"]), _month(part["mmonth"]), 1)
+    if part["bare"]:
+        month = _month(part["bare"])
+        opening = _month(part["pair"]) if part["pair"] else month
+        year = _year(None, (opening, 1), today, ahead=ahead)
+        return _months(year, opening, 1)[0], _months(year, month, 1)[1]
+    if part["quarter"]:
+        month = 3 * int(part["quarter"]) - 2
+        told = str(int(part["qyear"]) % 100 + 2000) if part["qyear"] else None
+        year = _year(told, (month, 1), today, ahead=ahead)
+        return _months(year, month, 3)
+    if part["only"]:
+        return date(int(part["only"]), 1, 1), date(int(part["only"]), 12, 31)
+    return _relative(part["relative"], today)
+
+
+def _relative(said: str, today: date) -> tuple[date, date] | None:
+    near = {"yesterday": -1, "today": 0, "tomorrow": 1}
+    if said in near:
+        day = today + timedelta(days=near[said])
+        return day, day
+    head, _, unit = said.partition(" ")
+    if unit.endswith("ago"):
+        count = _SMALL.get(head) or int(head)
+        day = today - timedelta(days=count * {"d": 1, "w": 7, "m": 30}[unit[0]])
+        return day, day
+    back = {"last": 1, "this": 0, "next": -1}[head]
+    if unit == "week":
+        monday = today - timedelta(days=today.weekday() + 7 * back)
+        return monday, monday + timedelta(days=6)
+    if unit == "year":
+        return date(today.year - back, 1, 1), date(today.year - back, 12, 31)
+    length = 3 if unit == "quarter" else 1
+    index = (today.year * 12 + today.month - 1) // length * length - length * back
+    return _months(index // 12, index % 12 + 1, length)
+
+
+def _year(told: str | None, opening: tuple[int, int], today: date, *, ahead: bool) -> int:
+    if told:
+        return int(told)
+    if ahead:
+        return today.year + (opening < (today.month, 1))
+    return today.year - (opening > (today.month, today.day))
+
+
+def _between(year: int, opening: tuple[int, int], closing: tuple[int, int]) -> tuple[date, date]:
+    return date(year, *opening), date(year + (closing < opening), *closing)
+
+
+def _months(year: int, month: int, count: int) -> tuple[date, date]:
+    last = month + count - 1
+    return date(year, month, 1), date(year, last, monthrange(year, last)[1])
+
+
+def _month(text: str) -> int:
+    return _NUMBER[text[:3].casefold()]
+
+
+def _day(text: str) -> int:
+    return int(re.sub(r"\D", "", text))

@@ -1,0 +1,101 @@
+"""Draws the events of a conversation, who told them, and which requests and answers speak of their time."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from reasoningbank.core.text import terms
+from reasoningbank.core.types import EdgeKind, NodeLabel
+from reasoningbank.guard.quotes import quote
+from reasoningbank.learn.graph.dates import Window, parse_day, windows_in
+from reasoningbank.learn.graph.drawing import LONGEST_GIST_CHARS, STEP, STRONG, Sketch
+from reasoningbank.learn.graph.events import DatedEvent, events_in, source_type_of
+from reasoningbank.learn.graph.turns import Happened
+from reasoningbank.learn.offline.words import clip_line
+
+_LONGEST_WINDOW_DAYS = 100
+"""Of a time that says something: what falls into the same year falls there by chance."""
+
+
+class DrawnEvents:
+    def __init__(self, sketch: Sketch, today: date) -> None:
+        self._sketch, self._today = sketch, today
+        self._times: list[tuple[str, Window]] = []
+        """Requests and answers that speak of a time, and which."""
+        self._events: list[tuple[str, DatedEvent]] = []
+
+    def take(self, told: Happened, origin: str) -> None:
+        """An event as the caller tells it."""
+        first = parse_day(told.start_date)
+        last = parse_day(told.end_date) if told.end_date else first
+        if not told.text or first is None or last is None or last < first:
+            why = "an event needs a text, a start_date and no end_date before it, as 2025-07-04"
+            self._sketch.pass_over(clip_line(told.text or "an event", LONGEST_GIST_CHARS), why)
+            return
+        window = Window(first=first, last=last, text=told.start_date)
+        sort = told.source_type or source_type_of(told.text) or "Conversation"
+        self._draw(DatedEvent(text=told.text, window=window, source_type=sort), origin, None)
+
+    def find(self, text: str, origin: str, by: str | None) -> None:
+        """Events that a request, an answer or the result of an action tells."""
+        for event in events_in(text, self._today):
+            self._draw(event, origin, by)
+
+    def note_times(self, ref: str, text: str) -> None:
+        """The times that a request or an answer speaks of."""
+        for window in windows_in(text, self._today):
+            if (window.last - window.first).days <= _LONGEST_WINDOW_DAYS:
+                self._times.append((ref, window))
+                for event_ref, event in self._events:
+                    self._overlap(event_ref, event, ref, window)
+
+    def _draw(self, event: DatedEvent, origin: str, by: str | None) -> None:
+        known = next((ref for ref, there in self._events if _is_same(there, event)), None)
+        if known is not None:
+            if by is not None:
+                self._join_teller(known, by)
+            return
+        untrusted = origin.startswith("tool:")
+        said = quote(event.text) if untrusted else f"“{clip_line(event.text, LONGEST_GIST_CHARS)}”"
+        ref = self._sketch.node(
+            NodeLabel.EVENT,
+            f"{event.window}\n{event.text}",
+            text=event.text,
+            gist=f"the event {said} of {event.window}" if said else f"an event of {event.window}",
+            tags=("event", event.source_type),
+            fields={
+                "source_type": event.source_type,
+                "start_date": event.window.first.isoformat(),
+                "end_date": event.window.last.isoformat(),
+            },
+            origin=origin,
+            once=True,
+        )
+        self._events.append((ref, event))
+        if by is not None:
+            self._join_teller(ref, by)
+        for other, window in self._times:
+            self._overlap(ref, event, other, window)
+
+    def _join_teller(self, ref: str, by: str) -> None:
+        label, gists = self._sketch[by].label, (self._sketch[by].gist, self._sketch[ref].gist)
+        if label is NodeLabel.AGENT_ACTION:
+            sentence = f"{gists[0]} returned {gists[1]}."
+            self._sketch.edge(by, ref, EdgeKind.CAUSES, sentence, STEP, "evidence", "event")
+        else:
+            how = "names" if label is NodeLabel.AGENT_ANSWER else "tells of"
+            self._sketch.edge(ref, by, EdgeKind.CAUSES, f"{gists[0]} {how} {gists[1]}.", STEP, "event")
+
+    def _overlap(self, ref: str, event: DatedEvent, other: str, window: Window) -> None:
+        if event.window.overlaps(window) and not self._sketch.is_joined(ref, other):
+            gists = (self._sketch[ref].gist, self._sketch[other].gist)
+            sentence = f"{gists[0]} falls into the time that {gists[1]} speaks of ({window.text})."
+            self._sketch.edge(ref, other, EdgeKind.RELATES, sentence, STRONG, "time", "event")
+
+
+def _is_same(there: DatedEvent, event: DatedEvent) -> bool:
+    """Whether two sentences tell of one event: on the same days, and mostly in the same words."""
+    if there.window.first != event.window.first or there.window.last != event.window.last:
+        return False
+    words, others = set(terms(there.text)), set(terms(event.text))
+    return 2 * len(words & others) >= min(len(words), len(others))

@@ -1,0 +1,103 @@
+"""Finds dated happenings in sentences: incidents, releases, meetings, campaigns, changes of figures.
+
+A question or a request about a time is no event, nor is a date without anything that happens on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.patterns import pattern
+from reasoningbank.learn.graph.dates import Window, windows_in
+from reasoningbank.learn.graph.speech import sentences_in
+from reasoningbank.learn.graph.word_tables import WordTable, any_word, first_named
+
+LONGEST_EVENT_CHARS = 400
+CALENDAR = "Calendar"
+_LONGEST_MEETING_DAYS = 14
+"""The Q3 review is the name of a meeting, and not one that takes a quarter."""
+_SORTS: WordTable = (
+    (
+        "System Incident",
+        any_word(
+            r"""
+            outages? incidents? crash(?:ed|es)? downtime went_down was_down were_down spik(?:e|es|ed) bots?
+            breach(?:es|ed)? failed failures? broke broken corrupt\w* data_loss duplicat\w+ misconfigur\w+ bugs?
+            rolled_back rollback timed_out degraded attack\w* leak\w* glitch\w* tracking_(?:broke|stopped|gap)
+            """
+        ),
+    ),
+    (
+        "Release",
+        any_word(
+            r"""
+            launch(?:ed|es)? releas(?:e|ed|es) deploy(?:ed|ment|s)? shipped rolled_out rollout migrat(?:ed|ion|es)
+            upgrad(?:ed|e) went_live go[-_]live cutover merged published
+            """
+        ),
+    ),
+    (
+        CALENDAR,
+        any_word(
+            r"""
+            meetings? qbr review workshop call deadline conference offsite kick-?off holiday vacation interview demo
+            standup presentation presented board summit hearing audit appointment due scheduled
+            """
+        ),
+    ),
+    (
+        "Campaign",
+        any_word(
+            r"""
+            campaigns? promotions? promo sale discounts? black_friday cyber_monday prime_day flights? ad_set
+            sponsor\w*
+            """
+        ),
+    ),
+    (
+        "Business Change",
+        any_word(
+            r"""
+            changed increased decreased dropped fell rose grew declined doubled halved cut raised lowered paused
+            resumed stopped started ended began begins starts ends switched acquired acquisition merger signed hired
+            left joined opened closed cancell?ed delayed moved announced ordered delivered received arrived happened
+            occurred recalled shortage strike supply
+            """
+        ),
+    ),
+)
+_ASKS = pattern(
+    r"\?\W*$|^(?:please|can|could|would|will you|show|give|list|compare|summari[sz]e|analy[sz]e|create|build|make"
+    r"|write|find|get|tell"
+    r"|explain|calculate|compute|check|pull|run|why|what|how|which|who|when did|let['’]s|i (?:want|need|would like)"
+    r"|i['’]d like)\b",
+    re.IGNORECASE,
+)
+_SUPPOSED = pattern(r"\b(?:if|should|might|maybe|perhaps|unless|suppose|assuming|e\.g\.|for example)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatedEvent:
+    text: str
+    window: Window
+    source_type: str
+
+
+def events_in(text: str, today: date) -> Iterator[DatedEvent]:
+    """The sentences of a text in which something happens on a date that is told."""
+    for sentence in sentences_in(text):
+        if len(sentence) > LONGEST_EVENT_CHARS or _ASKS.search(sentence) or _SUPPOSED.search(sentence):
+            continue
+        # The day, where a sentence names its quarter too.
+        window = min(windows_in(sentence, today), key=lambda one: one.last - one.first, default=None)
+        sort = source_type_of(sentence) if window else ""
+        if window and sort and not (sort == CALENDAR and (window.last - window.first).days > _LONGEST_MEETING_DAYS):
+            yield DatedEvent(text=sentence, window=window, source_type=sort)
+
+
+def source_type_of(text: str) -> str:
+    """What generated an event, by its words; "" where nothing happens."""
+    return first_named(_SORTS, text)

@@ -1,0 +1,73 @@
+"""Finds where a value that was used came from: the user's words, or what an earlier action returned."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from reasoningbank.core.patterns import pattern
+from reasoningbank.core.stopwords import STOP_WORDS
+
+MOST_REMEMBERED = 60
+LONGEST_READ_CHARS = 40_000
+SHORTEST_VALUE_CHARS = 3
+_VALUE = pattern(r"[#$]?[A-Za-z0-9][\w@-]*(?:\.\w+)*")
+_DIGIT = pattern(r"\d")
+_LETTER = pattern(r"[\w-]")
+_YEAR = pattern(r"(?:19|20)\d\d")
+SHORTEST_NUMBER_CHARS = 4
+
+
+class ValuesSeen:
+    """What was said and returned so far."""
+
+    def __init__(self) -> None:
+        self._said: deque[tuple[str, str]] = deque(maxlen=MOST_REMEMBERED)
+        self._returned: deque[tuple[str, str]] = deque(maxlen=MOST_REMEMBERED)
+
+    def say(self, ref: str, text: str) -> None:
+        """The user's words, for a request."""
+        self._said.appendleft((ref, text[:LONGEST_READ_CHARS].casefold()))
+
+    def give_back(self, ref: str, text: str) -> None:
+        """What an action returned."""
+        self._returned.append((ref, text[:LONGEST_READ_CHARS].casefold()))
+
+    def tellers_of(self, value: str) -> list[str]:
+        """Where a value comes from: the request with which the user named it last, and the action that returned it
+        first. None where nobody did, or where it may be chance.
+        """
+        if not is_telling(value):
+            return []
+        wanted = value.casefold()
+        found = (
+            next((ref for ref, text in told if _holds(text, wanted)), None) for told in (self._said, self._returned)
+        )
+        return [ref for ref in found if ref is not None]
+
+
+def is_telling(value: str) -> bool:
+    """Whether a value is seen again for a reason: not a small number, a flag or a common word."""
+    if len(value) < SHORTEST_VALUE_CHARS or "\n" in value or len(value) > 200:
+        return False
+    if _DIGIT.search(value):
+        return len(value) >= SHORTEST_NUMBER_CHARS or not value.isdigit()
+    if value.islower() and value.isalpha():
+        return False
+    return value.casefold() not in STOP_WORDS
+
+
+def shared_values(answer: str, result: str) -> list[str]:
+    """Values with digits in an answer that a result returned, the most telling first."""
+    there = {found.strip("$#").casefold() for found in _VALUE.findall(result[:LONGEST_READ_CHARS])}
+    told = [found for found in _VALUE.findall(answer) if _DIGIT.search(found) and len(found.strip("$#")) >= 3]
+    told = [found for found in told if not _YEAR.fullmatch(found)]
+    shared = [value for value in dict.fromkeys(told) if value.strip("$#").casefold() in there]
+    return sorted(shared, key=lambda value: len(value) < SHORTEST_NUMBER_CHARS)
+
+
+def _holds(text: str, value: str) -> bool:
+    at = text.find(value)
+    if at < 0:
+        return False
+    before, after = text[at - 1 : at] if at else " ", text[at + len(value) : at + len(value) + 1] or " "
+    return not _LETTER.match(before) and not _LETTER.match(after)

@@ -1,0 +1,102 @@
+"""Ingests conversations into the memory graph: messages or events, transcripts in files, sessions that were kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, islice
+from pathlib import Path
+
+from reasoningbank.context import BankContext
+from reasoningbank.core.drafts import clean_namespace
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.frozen import replace
+from reasoningbank.core.learning import Episode
+from reasoningbank.learn.episodes import episode_of
+from reasoningbank.learn.graph.bridges import view_of
+from reasoningbank.learn.graph.keep import ConversationSource, IngestedConversation, ingest_conversations
+from reasoningbank.learn.graph.lessons import CHAT
+from reasoningbank.learn.graph.turns import Turn, episodes_of, turns_in, turns_of
+from reasoningbank.learn.import_session import keep_episode
+from reasoningbank.learn.ingest.files import files_in
+from reasoningbank.learn.ingest.sniff import transcript_in
+from reasoningbank.learn.sessions import whole
+from reasoningbank.ports import LLM
+
+IN_ONE_TRANSACTION = 25
+
+
+def ingest_many(
+    context: BankContext,
+    told: Iterable[tuple[object, ConversationSource]],
+    *,
+    model: LLM | None = None,
+) -> list[IngestedConversation]:
+    """Conversations (messages, events or a transcript each) in their order, some dozen in one transaction."""
+    given = ((turns_in(one), source) for one, source in told)
+    return _ingest(context, given, model)
+
+
+def ingest_session(
+    context: BankContext, session: str, source: ConversationSource | None = None, *, model: LLM | None = None
+) -> IngestedConversation:
+    """A session that the bank has kept, as a conversation named by its id unless `source` names another."""
+    with context.store.read(context.tenant) as reader:
+        trajectory, steps = whole(reader, session)
+    told = list(turns_of(episode_of(trajectory, steps)))
+    named = source or ConversationSource(conv_id=trajectory.id)
+    own = replace(named, conv_id=named.conv_id or trajectory.id, namespace=trajectory.namespace, session=trajectory.id)
+    return _ingest(context, [(told, own)], model)[0]
+
+
+def ingest_files(
+    context: BankContext, paths: Sequence[Path], source: ConversationSource, *, model: LLM | None = None
+) -> list[IngestedConversation]:
+    """Every conversation in these transcripts (`learn.ingest`), named by its own id, or by its file and number.
+
+    Tasks of one session of a coding agent are one conversation.
+    """
+    for path in paths:
+        context.check_not_own(path)
+    return _ingest(context, _in_files(context, paths, source), model)
+
+
+def keep_as_session(context: BankContext, told: object, source: ConversationSource) -> None:
+    """Keep a conversation as a session too, and queue it to be distilled: its lessons are joined to its nodes then."""
+    namespace = context.namespace if source.namespace is None else clean_namespace(source.namespace)
+    for episode in episodes_of(told, namespace):
+        if episode.steps:
+            keep_episode(context, replace(episode, source=f"{CHAT}{source.conv_id}"))
+
+
+def _in_files(
+    context: BankContext, paths: Sequence[Path], source: ConversationSource
+) -> Iterator[tuple[list[Turn], ConversationSource]]:
+    home = source.namespace or context.namespace
+    for file in (file for path in paths for file in files_in(path)):
+        _, episodes = transcript_in(file, home)
+        numbered = enumerate(episodes, start=1)
+        for name, group in groupby(numbered, key=lambda one: _name_of(one[1]) or f"{file.stem}-{one[0]}"):
+            turns = [turn for _, episode in group for turn in turns_of(episode)]
+            yield turns, replace(source, conv_id=source.conv_id or name)
+
+
+def _name_of(episode: Episode) -> str:
+    """The id of the session of an agent, or of the chat, that an episode is a part of."""
+    session = episode.metadata.get("session")
+    if isinstance(session, str) and session:
+        return session
+    return (episode.source or "").removeprefix(CHAT)
+
+
+def _ingest(
+    context: BankContext, given: Iterable[tuple[list[Turn], ConversationSource]], model: LLM | None
+) -> list[IngestedConversation]:
+    view = view_of(context)
+    made: list[IngestedConversation] = []
+    rest = iter(given)
+    while batch := list(islice(rest, IN_ONE_TRANSACTION)):
+        seen = [source.conv_id for _, source in batch]
+        if len(set(seen)) < len(seen):
+            raise InvalidInput("Two conversations of one call have the same conv_id: give each its own.")
+        made += ingest_conversations(context, batch, view, model=model)
+    return made

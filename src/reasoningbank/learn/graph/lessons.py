@@ -1,0 +1,109 @@
+"""Joins lessons to the nodes of the conversation that they were learned from, by `teaches` edges.
+
+When a conversation is ingested, with the lessons that its session has taught already; when a session is distilled
+later, with the nodes that are there by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reasoningbank.context import BankContext
+from reasoningbank.core.ids import derived_id
+from reasoningbank.core.text import terms
+from reasoningbank.core.types import Edge, EdgeKind, Memory, Node, NodeLabel, State, Trajectory
+from reasoningbank.learn.graph.described import gist_of
+from reasoningbank.learn.graph.drawing import as_sentence
+from reasoningbank.learn.offline.wishes import PREFERENCE
+from reasoningbank.ports import Reader, Writer
+
+TEACHES_WEIGHT = 0.85
+CHAT = "chat:"
+"""Before the id of a conversation, in what a session says that it came from."""
+MOST_NODES = 2
+_LEAST_SHARED = 3
+
+
+def session_ids_of(context: BankContext, namespace: str, conv_id: str) -> list[str]:
+    """The sessions under which a conversation may have been kept: by its id, or as the chat of that id."""
+    kept = derived_id("trj", f"{context.tenant}\n{namespace}\n{CHAT}{conv_id}")
+    return [conv_id, kept] if conv_id.startswith("trj_") else [kept]
+
+
+def teach_known(
+    context: BankContext, writer: Writer, nodes: Sequence[Node], conv_id: str, session: str | None
+) -> tuple[str, ...]:
+    """Join nodes of a conversation to what its session has taught; the ids of those lessons."""
+    if not nodes:
+        return ()
+    sessions = [*([session] if session else []), *session_ids_of(context, nodes[0].namespace, conv_id)]
+    learned = writer.select(Memory, {"source": sorted(set(sessions)), "state": State.ACTIVE})
+    return tuple(memory.id for memory in learned if _teach(context, writer, nodes, memory))
+
+
+def teach_distilled(context: BankContext, writer: Writer, session: str | None, memory_ids: Sequence[str]) -> None:
+    """Join what was just distilled from a session to the nodes of its conversation, if that is in the graph."""
+    if not session or not memory_ids:
+        return
+    trajectory = writer.get(Trajectory, [session]).get(session)
+    came_from = str(trajectory.metadata.get("came_from", "")) if trajectory else ""
+    places = [session, came_from.removeprefix(CHAT)] if came_from.startswith(CHAT) else [session]
+    nodes = writer.select(Node, {"conv_id": places})
+    nodes = [node for node in nodes if trajectory is None or node.namespace == trajectory.namespace]
+    if nodes:
+        for memory in writer.get(Memory, list(dict.fromkeys(memory_ids))).values():
+            _teach(context, writer, sorted(nodes, key=lambda node: node.created_at), memory)
+
+
+def _teach(context: BankContext, writer: Writer, nodes: Sequence[Node], memory: Memory) -> bool:
+    taught_by = nodes_behind(nodes, memory)
+    for node in taught_by:
+        edge = Edge(
+            id=derived_id("edg", f"{node.id}\n{memory.id}\n{EdgeKind.TEACHES}"),
+            tenant=context.tenant,
+            source_id=node.id,
+            target_id=memory.id,
+            kind=EdgeKind.TEACHES,
+            text=_sentence(node, memory),
+            weight=TEACHES_WEIGHT,
+            tags=("lesson", memory.outcome.value),
+            evidence="",
+            created_at=context.clock(),
+        )
+        if not _is_there(writer, edge):
+            writer.add(edge)
+    return bool(taught_by)
+
+
+def nodes_behind(nodes: Sequence[Node], memory: Memory) -> list[Node]:
+    """The nodes that a lesson was learned from: those that say what it quotes, or share most of its words."""
+    if PREFERENCE in memory.tags:
+        said = " ".join(memory.content.casefold().split())
+        stated = [node for node in nodes if " ".join(node.text.casefold().split()) == said]
+        stated += [node for node in nodes if node.label is NodeLabel.USER_REQUEST and said in node.text.casefold()]
+        return stated[:1]
+    evidence = memory.metadata.get("evidence")
+    wanted = frozenset(terms(f"{memory.title} {memory.content} {evidence if isinstance(evidence, str) else ''}"))
+    scored = [(len(wanted.intersection(terms(_told_by(node)))), -number, node) for number, node in enumerate(nodes)]
+    actions = [found for found in scored if found[2].label is NodeLabel.AGENT_ACTION and found[0] >= _LEAST_SHARED]
+    best = sorted(actions, key=lambda found: found[:2], reverse=True)[:MOST_NODES]
+    if best:
+        return [node for _, _, node in best]
+    asked = [found for found in scored if found[2].label is NodeLabel.USER_REQUEST]
+    return [max(asked, key=lambda found: found[:2])[2]] if asked else []
+
+
+def _told_by(node: Node) -> str:
+    return f"{node.text} {node.fields.get('parameter_field', '')}"
+
+
+def _sentence(node: Node, memory: Memory) -> str:
+    how = "warned of what the lesson says" if memory.outcome.value == "failure" else "taught the lesson"
+    return as_sentence(f"{gist_of(node)} {how}: {memory.title}.")
+
+
+def _is_there(reader: Reader, edge: Edge) -> bool:
+    if reader.get(Edge, [edge.id]) or reader.erased([edge.id]):
+        return True
+    where = {"source_id": edge.source_id, "target_id": edge.target_id, "kind": edge.kind.value}
+    return bool(reader.select(Edge, where, limit=1))
