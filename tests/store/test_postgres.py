@@ -99,6 +99,18 @@ def test_a_writer_with_the_lower_number_that_commits_later_is_never_skipped(stor
         one.close()
 
 
+def test_a_commit_of_another_wakes_whoever_listens(store, postgres_url) -> None:
+    other, woken = opened(postgres_url), threading.Event()
+    with store.listen(woken.set):
+        assert woken.wait(PATIENCE_S), "once it hears anything"
+        for number in (1, 2):
+            woken.clear()
+            add(other, a_memory(number))
+            assert woken.wait(PATIENCE_S)
+            assert store.head() == number
+    other.close()
+
+
 def test_several_processes_lose_nothing_and_repeat_no_number(store, postgres_url, child, finished) -> None:
     code = """if True:
         import sys
@@ -380,7 +392,7 @@ def test_what_an_older_version_lacks_is_added_when_it_is_opened(postgres, monkey
     store = opened(url)
     assert ids(store) == ["mem_t_000001"]
     assert store.verify() == []
-    with store.engine._connections.lent() as connection:
+    with store.engine._connections.lend() as connection:
         assert migrations.missing_parts(connection) == []
     store.close()
 

@@ -53,14 +53,14 @@ def parse_address(location: Location) -> PostgresAddress:
     hosts, _, database = place.partition("/")
     parameters = _hosts(hosts, str(location))
     user, colon, password = who.partition(":")
-    parameters |= {"user": _decoded(user, location)} if user else {}
-    parameters |= {"password": _decoded(password, location)} if colon and password else {}
-    parameters |= {"dbname": _decoded(database, location)} if database else {}
+    parameters |= {"user": _decode(user, location)} if user else {}
+    parameters |= {"password": _decode(password, location)} if colon and password else {}
+    parameters |= {"dbname": _decode(database, location)} if database else {}
     for word in filter(None, query.split("&")):
         name, equals, value = word.partition("=")
         if not equals:
             raise InvalidInput(f"{location}: each option behind the question mark is NAME=VALUE.")
-        parameters[_decoded(name, location)] = _decoded(value, location)
+        parameters[_decode(name, location)] = _decode(value, location)
     schema = parameters.pop("schema", DEFAULT_SCHEMA)
     if not _SCHEMA_NAME.fullmatch(schema):
         raise InvalidInput(
@@ -77,7 +77,7 @@ def location_in_schema(location: Location, schema: str) -> Location:
     return Location(f"{place}?{'&'.join([*options, f'schema={schema}'])}", location.state)
 
 
-def _decoded(text: str, location: Location) -> str:
+def _decode(text: str, location: Location) -> str:
     try:
         decoded = unquote(text, errors="strict")
     except UnicodeDecodeError:

@@ -25,6 +25,7 @@ from reasoningbank.forking import unforked
 from reasoningbank.store.postgres.connections import PATIENCE_S, TimedConnection, patiently, roll_back
 from reasoningbank.store.postgres.erasing import drop_dead_rows
 from reasoningbank.store.postgres.error_mapping import TRANSIENT, is_lost, is_of_a_unit, translate
+from reasoningbank.store.postgres.listening import channel_of
 from reasoningbank.store.postgres.opening import LOCK, WRITING, lock_number
 from reasoningbank.store.postgres.transaction import SCOPE, OpenTransaction, PostgresTransaction, RowSession, scope_of
 
@@ -179,7 +180,7 @@ class UnitCommitter:
         """By looking: the lock is free once that transaction is over, whatever became of it."""
 
         def look() -> bool:
-            with self._connections.lent() as connection:
+            with self._connections.lend() as connection:
                 try:
                     connection.execute("BEGIN")
                     connection.execute(_LOCK, self._lock)
@@ -201,8 +202,3 @@ class UnitCommitter:
             )
             if error is not None and not isinstance(error, psycopg.Error):
                 raise error
-
-
-def channel_of(address: PostgresAddress) -> str:
-    """Where followers hear that the feed has grown."""
-    return f"reasoningbank_{address.schema}"

@@ -184,7 +184,7 @@ class PostgresConnections:
             connection.close()
 
     @contextmanager
-    def lent(self) -> Iterator[TimedConnection]:
+    def lend(self) -> Iterator[TimedConnection]:
         connection = self.take()
         try:
             yield connection

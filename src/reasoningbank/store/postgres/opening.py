@@ -107,7 +107,7 @@ def _check_version(connection: TimedConnection, address: PostgresAddress) -> int
     except psycopg.errors.InsufficientPrivilege as error:
         raise translate(error, address) from error
     except psycopg.errors.UndefinedColumn as error:
-        raise BankForeign(_taken(address)) from error
+        raise BankForeign(_foreign_tables(address)) from error
     if version > SCHEMA_VERSION:
         raise BankTooNew(
             f"{address.shown} has version {version} of the tables, and this program knows {SCHEMA_VERSION}. Upgrade "
@@ -129,10 +129,10 @@ def _check_free(connection: TimedConnection, address: PostgresAddress) -> None:
         (names,),
     ).fetchone()
     if row is not None:
-        raise BankForeign(_taken(address))
+        raise BankForeign(_foreign_tables(address))
 
 
-def _taken(address: PostgresAddress) -> str:
+def _foreign_tables(address: PostgresAddress) -> str:
     return (
         f"The schema {address.schema} of {address.shown} holds tables of something else. Name another one: "
         "?schema=NAME."

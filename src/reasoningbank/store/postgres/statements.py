@@ -81,20 +81,20 @@ def select_each(selections: Sequence[Selection], tenant: str | None) -> Query:
 def _text_of(question: _Question) -> str:
     selection, shapes = question.selection, list(question.shapes)
     table, joins = selection.table, selection.joins
-    named = [_named(column, selection) for column in selection.columns]
+    named = [_column_text(column, selection) for column in selection.columns]
     source = table.name
     if selection.latest:
         source = _latest_rows(selection, shapes.pop(0).column, is_scoped=question.is_scoped)
-    conditions = [condition_text(shape, table, _named(shape.column, selection)) for shape in shapes]
+    conditions = [condition_text(shape, table, _column_text(shape.column, selection)) for shape in shapes]
     for join in joins:
-        same = [f"{join.table.name}.{theirs} = {_named(ours, selection)}" for ours, theirs in join.on]
+        same = [f"{join.table.name}.{theirs} = {_column_text(ours, selection)}" for ours, theirs in join.on]
         source += f" JOIN {join.table.name} ON {' AND '.join(same)}"
     if question.is_scoped:
         scoped = (*(() if selection.latest else (table,)), *(join.table for join in joins))
         conditions += [f"{one.name}.tenant = %s" for one in scoped if one.has_tenant]
     if selection.without is not None:
         conditions.append(_none_in(selection.without, table))
-    order = [_named(column, selection) for column in selection.order]
+    order = [_column_text(column, selection) for column in selection.order]
     if question.goes_on:
         beyond = "<" if selection.descending else ">"
         conditions.append(f"({', '.join(order)}) {beyond} ({', '.join(['%s'] * len(order))})")
@@ -131,14 +131,16 @@ def _is_amount(column: str) -> bool:
     return column == "count" or ":" in column
 
 
-def _named(column: str, selection: Selection) -> str:
+def _column_text(column: str, selection: Selection) -> str:
     """A column as PostgreSQL knows it, or what several rows amount to."""
     if column == "count":
         return "count(*)"
     how, colon, what = column.partition(":")
     if colon:
         # A sum of whole numbers is of a type without bounds, which comes back as no number of ours.
-        return f"{how}({_named(what, selection)})" + (f"::{type_of(selection.table, what)}" if how == "sum" else "")
+        return f"{how}({_column_text(what, selection)})" + (
+            f"::{type_of(selection.table, what)}" if how == "sum" else ""
+        )
     return column if "." in column else f"{selection.table.name}.{column}"
 
 

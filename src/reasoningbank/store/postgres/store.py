@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,6 +24,7 @@ from reasoningbank.store.postgres.address import parse_address
 from reasoningbank.store.postgres.committing import UnitCommitter
 from reasoningbank.store.postgres.connections import OPEN_WITHIN_S, PostgresConnections, patiently, roll_back
 from reasoningbank.store.postgres.error_mapping import NAMED, translate
+from reasoningbank.store.postgres.listening import heard_commits
 from reasoningbank.store.postgres.migrations import SCHEMA_VERSION
 from reasoningbank.store.postgres.opening import LOCK, LOGGING, ServerFacts, lock_number, open_tables
 from reasoningbank.store.postgres.transaction import SCOPE, OpenTransaction, PostgresTransaction, RowSession, scope_of
@@ -108,7 +109,7 @@ class PostgresEngine:
 
     def _begin(self, stack: ExitStack) -> OpenTransaction:
         """A connection with a pipeline, given back without a transaction."""
-        connection = stack.enter_context(self._connections.lent())
+        connection = stack.enter_context(self._connections.lend())
         stack.callback(roll_back, connection)
         return OpenTransaction(connection, stack.enter_context(connection.pipeline()), connection.cursor())
 
@@ -120,13 +121,16 @@ class PostgresEngine:
             # What is sent together is one transaction, without a word about it.
             with ExitStack() as stack:
                 if is_shared:
-                    found = stack.enter_context(self._connections.lent()).execute(*query)
+                    found = stack.enter_context(self._connections.lend()).execute(*query)
                 else:
                     found = RowSession(self._address, lambda: self._begin(stack)).execute(query, None)
             return found.fetchall()
 
         with self._faults_named():
             return patiently(ask, self._address)
+
+    def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
+        return heard_commits(self._address, wake)
 
     def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:
         return self.scan(Selection(table, table.written, any_of("id", ids)))

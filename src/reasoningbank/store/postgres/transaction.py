@@ -140,7 +140,7 @@ class PostgresTransaction:
         session.pending.add(table, rows, if_taken, self.tenant)
         if session.at_once:
             session.tell_scope(self.tenant)
-            self._named(session.write_pending)
+            self._name_faults(session.write_pending)
 
     def update(self, table: Table, where: Sequence[Condition], columns: Sequence[str], values: Row) -> int:
         sql, wanted = statements.update(table, columns, where, self.tenant)
@@ -154,12 +154,12 @@ class PostgresTransaction:
         # Written outside: a row that waited and fails now is not this change's fault.
         session.write_pending()
         session.tell_scope(self.tenant)
-        changed = self._named(lambda: session.change(query))
+        changed = self._name_faults(lambda: session.change(query))
         if changed:
             session.touched.add(table.name)
         return changed
 
-    def _named(self, act: Callable[[], T]) -> T:
+    def _name_faults(self, act: Callable[[], T]) -> T:
         """Name at once what a unit may catch and go on."""
         try:
             return self._session.try_out(act)

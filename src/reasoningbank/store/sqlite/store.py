@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -123,6 +123,10 @@ class SqliteEngine:
         with self._borrow() as connection:
             rows: list[Any] = connection.execute(*statements.select(selection, None)).fetchall()
         return rows
+
+    def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
+        del wake
+        return nullcontext()
 
     def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:
         rows: list[Row] = []
