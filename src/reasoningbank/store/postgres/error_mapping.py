@@ -64,7 +64,7 @@ def translate(  # noqa: C901, PLR0911, PLR0912 - one case for each kind of fault
             return Conflict("The record is there already, and belongs to somebody else.")
         case errors.InsufficientPrivilege():
             return BankReadOnly(
-                f"{place}: {_first_line(error, address)}. Let its owner grant what is missing (GRANT … ON SCHEMA "
+                f"{place}: {_words(error, address)}. Let its owner grant what is missing (GRANT … ON SCHEMA "
                 f"{address.schema}), or connect as the role that made the bank."
             )
         case errors.ReadOnlySqlTransaction():
@@ -80,17 +80,17 @@ def translate(  # noqa: C901, PLR0911, PLR0912 - one case for each kind of fault
             return BankBusy(f"{place} has no connection left: close some, or raise max_connections there.")
         case errors.DiskFull() | errors.OutOfMemory():
             return BankFull(
-                f"The server of {place} has no room ({_first_line(error, address)}). Nothing was written: make room there "
+                f"The server of {place} has no room ({_words(error, address)}). Nothing was written: make room there "
                 "and try again."
             )
         case errors.DataCorrupted() | errors.IndexCorrupted():
             return BankDamaged(
-                f"{place} is damaged ({_first_line(error, address)}). Restore the database, or put a backup in its place: "
+                f"{place} is damaged ({_words(error, address)}). Restore the database, or put a backup in its place: "
                 f"'reasoningbank recover BACKUP --bank {place}'."
             )
         case errors.UndefinedTable() | errors.UndefinedColumn() | errors.InvalidSchemaName():
             return BankUnavailable(
-                f"The tables of {place} are not there any more, or others took their place ({_first_line(error, address)}). "
+                f"The tables of {place} are not there any more, or others took their place ({_words(error, address)}). "
                 "Open it again; if that fails, recover a backup."
             )
         case psycopg.DataError() if "NUL" in str(error):
@@ -98,11 +98,11 @@ def translate(  # noqa: C901, PLR0911, PLR0912 - one case for each kind of fault
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return _unreachable(error, address)
         case _:
-            return StoreError(f"{place}: {_first_line(error, address)}")
+            return StoreError(f"{place}: {_words(error, address)}")
 
 
 def _unreachable(error: Exception, address: PostgresAddress) -> StoreError:
-    said, place = _first_line(error, address), address.shown
+    said, place = _words(error, address), address.shown
     remedies = {
         "password": "Check the password: in the URL (with % for odd characters), in PGPASSWORD or in ~/.pgpass.",
         "does not exist": "Create it (createuser, createdb), or name another in the URL.",
@@ -116,7 +116,7 @@ def _unreachable(error: Exception, address: PostgresAddress) -> StoreError:
     return BankUnavailable(f"{place} cannot be reached ({said}). {remedy}")
 
 
-def _first_line(error: Exception, address: PostgresAddress) -> str:
+def _words(error: Exception, address: PostgresAddress) -> str:
     """The first line, without any key or text of a record."""
     lines = [line for line in str(error).strip().splitlines() if line.strip()]
     chosen = next((line for line in lines if "FATAL" in line), lines[0] if lines else type(error).__name__)
