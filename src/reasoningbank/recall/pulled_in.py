@@ -31,9 +31,10 @@ _KINDS: Mapping[str, Mapping[EdgeKind, Sequence[bool]]] = {
     REQUIRED: {EdgeKind.REQUIRES: (True,)},
     FOLLOWED: {
         EdgeKind.REQUIRES: (True,),
-        EdgeKind.ENHANCES: (False,),
+        EdgeKind.ENHANCES: _EITHER,
         EdgeKind.CAUSES: _EITHER,
         EdgeKind.ALTERNATIVE: _EITHER,
+        EdgeKind.SUPERSEDES: (False,),
         EdgeKind.ANALOGY: _EITHER,
         EdgeKind.ARCHITECTURAL_ANALOGY: _EITHER,
     },
@@ -74,7 +75,7 @@ def pull_in(hits: Sequence[Recalled], bonds: Bonds, conditions: PullConditions) 
         pulls = _pulls(frontier, answer, bonds, kinds, conditions)
         if not pulls:
             break
-        pulled = _recalled(pulls, answer, conditions)
+        pulled = _make_hits(pulls, answer, conditions)
         answer = _within_limits([*(hit for hit in answer if hit.id not in pulled), *pulled.values()], conditions.query)
         frontier = [hit for hit in answer if hit.id in pulled]
     bonds.look_up(answer)
@@ -111,7 +112,9 @@ def _may_come(bond: Bond, conditions: PullConditions) -> bool:
     return bond.trust >= least and not excluded and is_allowed(memory, conditions.where)
 
 
-def _recalled(pulls: Mapping[str, Pull], answer: Sequence[Recalled], conditions: PullConditions) -> dict[str, Recalled]:
+def _make_hits(
+    pulls: Mapping[str, Pull], answer: Sequence[Recalled], conditions: PullConditions
+) -> dict[str, Recalled]:
     """Those of the memories that are believed enough."""
     there = {hit.id: hit for hit in answer}
     fresh = _weigh_memories([pull.bond for i, pull in pulls.items() if i not in there], conditions)
