@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.corpus import Corpus
 from bench.report import Report
 
-SUBJECTS = ("speed", "store", "memory", "size", "cold", "mcp")
+SUBJECTS = ("speed", "store", "engines", "memory", "size", "cold", "mcp")
 SCALES = [10_000, 100_000]
 
 
@@ -80,6 +80,10 @@ def _measure(report: Report, chosen: Sequence[str], asked: argparse.Namespace) -
         from bench import store
 
         store.measure(report, corpus)
+    if "engines" in chosen:
+        from bench import engines
+
+        engines.measure(report, corpus)
     if "memory" in chosen:
         from bench import memory
 

@@ -224,3 +224,57 @@ def test_the_index_of_the_graph_is_made_for_nodes_alone_and_follows_the_records(
         assert names(bank.graph.search("penguins"))[0] == "N1"
         bank.graph.remove("N1")
         assert names(bank.graph.search("penguins", labels=["AgentAnswer"], floor=0.0)) == []
+
+
+def test_a_damaged_index_of_the_graph_is_told_of_and_mended_and_another_embedder_finds_the_same(path: Path) -> None:
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        lesson = bank.record(title="Feeding", content="Feed the penguins early", key="feeding").id
+        other = bank.record(title="Feeding late", content="Feed the walrus late", key="late").id
+        bank.graph.add([{"id": "N1", "label": "AgentAnswer", "conv_id": "c", "text": "Penguins were fed early"}])
+        bank.link(lesson, other, "conflicts", text="Early and late exclude each other")
+        assert names(bank.graph.search("penguins"))[0] == "N1"
+        assert bank.verify() == []
+    (folder,) = Path(f"{path}.index").glob("*-graph")
+    for part in folder.glob("gen-*/*"):
+        part.write_bytes(b"\xff" * part.stat().st_size)
+    with ReasoningBank.open(path, namespace="n") as bank:
+        assert bank.verify() != []
+        bank.graph.search("penguins")
+        assert names(bank.graph.search("penguins"))[0] == "N1"
+        assert bank.verify() == []
+        bank.edit(lesson, namespace="m")
+        bank.edit(other, namespace="m")
+        assert bank.verify() == []
+        found = bank.graph.search("early and late exclude", labels=["Edge"], namespace="m", floor=0.0)
+        assert [hit.edge.text for hit in found if hit.edge] == ["Early and late exclude each other"]
+        assert bank.graph.search("early and late exclude", labels=["Edge"], floor=0.0) == []
+        bank.reindex(embedder="local")
+        assert names(bank.graph.search("what did the penguins eat?"))[0] == "N1"
+
+
+def test_a_bank_that_may_only_be_read_is_searched_and_walked(path: Path) -> None:
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        bank.graph.add(
+            [{"id": f"N{i}", "label": "AgentAnswer", "conv_id": "c", "text": f"Penguins {i}"} for i in range(2)],
+            [{"id": "E1", "source": "N0", "target": "N1", "text": "Both are about penguins", "weight": 0.6}],
+        )
+    with ReasoningBank.open(path, namespace="n", read_only=True) as bank:
+        assert {"N0", "N1", "E1"} <= set(names(bank.graph.search("penguins")))
+        assert told(bank.graph.walk(seeds=["N0"])) == ["N0 N1"]
+
+
+def test_a_hub_costs_no_more_than_its_strongest_few_edges(path: Path) -> None:
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        spokes = [
+            {"id": f"S{i}", "label": "UserRequest", "conv_id": "c", "text": f"Request {i}", "user_role": "r"}
+            for i in range(600)
+        ]
+        hub = {"id": "HUB", "label": "DataSource", "conv_id": "c", "text": "The one sheet", "source_type": "csv",
+               "doc_pointer": "a.csv", "relevant_parts": ""}  # fmt: skip
+        bank.graph.add([hub, *spokes], [
+            {"id": f"E{i}", "source": f"S{i}", "target": "HUB", "text": "reads", "weight": 0.25 + i / 1000} for i in range(600)
+        ])  # fmt: skip
+        walk = bank.graph.walk(seeds=["HUB"])
+        assert told(walk) == ["HUB S599", "HUB S598", "HUB S597"]
+        assert walk.visited == 4
+        assert walk.cut_off["branching"] < 40

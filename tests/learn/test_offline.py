@@ -212,7 +212,7 @@ def test_a_session_that_went_well_warns_of_nothing() -> None:
 def test_runs_of_one_task_are_compared_with_those_that_went_well_first() -> None:
     good = Episode(task="t", namespace="n", steps=(EpisodeStep(action="git push", result="fatal: no upstream"),
                                                    EpisodeStep(action="git push -u o x", result="ok")))  # fmt: skip
-    hidden = EpisodeStep(action="click(a)", result="Error: hidden")
+    hidden = EpisodeStep(action="click(a)", result="Error: a is hidden")
     bad = Episode(task="t", namespace="n", steps=(hidden, hidden, EpisodeStep(action="open(a)", result="page a")))
     found = OfflineDistiller().contrast(
         [(bad, Verdict(outcome=VerdictOutcome.FAILURE)), (good, Verdict(outcome=VerdictOutcome.SUCCESS))]

@@ -100,8 +100,11 @@ def runs(text: str, length: int = 4) -> set[tuple[str, ...]]:
 @pytest.mark.parametrize("way", HOSTILE)
 def test_instructions_in_an_output_reach_no_reader_of_the_lesson(bank: ReasoningBank, way: str, shape: str) -> None:
     learn(bank, SHAPES[shape](HOSTILE[way]))
-    [lesson] = [found for found in bank.list() if "solved" not in found.tags]
-    assert "make" in lesson.content, "the lesson itself is learned all the same"
+    found = [found.content for found in bank.list() if "solved" not in found.tags]
+    told = [] if way == "in base64" and shape in ("fix", "warning") else ["make"]
+    assert ["make" for content in found if "make" in content] == told, (
+        "learned all the same, where it says what is wrong"
+    )
     for shown in outputs(bank):
         assert not runs(shown) & runs(HOSTILE[way])
         assert "aWdub3Jl" not in shown

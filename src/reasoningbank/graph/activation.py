@@ -28,13 +28,15 @@ class Bounds:
     depth: int = 5
     branching: int = 3
     """Ties that are followed from each vertex, the strongest first."""
-    width: int = 81
+    width: int = 48
     """Vertices that are gone on from at each level, all seeds together."""
     faintest: float = 1e-4
     """Activation below which nothing is followed, as a share of the best seed's."""
 
 
 DEFAULT_BOUNDS = Bounds()
+NO_VERTEX = 0.5
+"""What a way between two seeds counts for its last step: it brings an edge to light, and no vertex."""
 
 
 class Reached(NamedTuple):
@@ -91,7 +93,7 @@ def spread(seeds: Mapping[str, float], find_ties: FindTies, find_visible: FindVi
         cut_off.update(counted)
         for offer in offers:
             if offer.id in reached and _is_new_meeting(offer, reached, met):
-                met[frozenset((offer.seed, offer.id))] = offer
+                met[frozenset((offer.seed, offer.id))] = offer._replace(activation=NO_VERTEX * offer.activation)
         frontier = found[: bounds.width]
         reached.update((one.id, one) for one in frontier)
         if depth == bounds.depth:

@@ -214,8 +214,10 @@ class _Unit:
             for one in pointers
         }
         where = {"source_id": [node for node, _ in wanted], "kind": EdgeKind.TEACHES.value}
-        joined = {(edge.source_id, edge.target_id) for edge in self._writer.select(Edge, where)}
-        joined |= {(edge.source_id, edge.target_id) for edge in coming if edge.kind is EdgeKind.TEACHES}
+        coming_too = {(edge.source_id, edge.target_id) for edge in coming if edge.kind is EdgeKind.TEACHES}
+        there = {(edge.source_id, edge.target_id) for edge in self._writer.select(Edge, where)}
+        if known := (there - coming_too) & wanted.keys():
+            self.counts["edges unchanged"] += len(known)
         return [
             Edge(
                 id=self._context.ids.new("edg"),
@@ -230,7 +232,7 @@ class _Unit:
                 created_at=self._now,
             )
             for node_id, lesson_id in wanted
-            if (node_id, lesson_id) not in joined
+            if (node_id, lesson_id) not in there | coming_too
         ]
 
     def _check_ends(self, coming: Sequence[Edge]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reasoningbank.core.digest import blake2b
-from reasoningbank.core.types import Edge, Memory, Node, NodeLabel
+from reasoningbank.core.types import Edge, Memory, Node, NodeLabel, Scope
 from reasoningbank.graph.graph_query import EDGE
 from reasoningbank.ports import Reader, Store
 from reasoningbank.recall.index_follower import Follower
@@ -41,7 +41,7 @@ class GraphFollower(Follower):
         rows = {i: _node_row(node) for i, node in nodes.items()}
         for i, edge in told.items():
             if edge.source_id in joined and edge.target_id in joined:
-                rows[i] = _edge_row(edge, joined[edge.source_id], joined[edge.target_id])
+                rows[i] = _edge_row(edge, [joined[edge.source_id], joined[edge.target_id]])
         return rows
 
 
@@ -65,17 +65,21 @@ def _node_row(node: Node) -> Memory:
     )
 
 
-def _edge_row(edge: Edge, source: Node | Memory, target: Node | Memory) -> Memory:
-    talks = {end.conv_id for end in (source, target) if isinstance(end, Node)}
-    marks = (make_mark("label", EDGE), *(make_mark("conv_id", one) for one in sorted(talks)))
+def _edge_row(edge: Edge, ends: Sequence[Node | Memory]) -> Memory:
+    """An edge is found where its nodes are. One between memories is found everywhere and shown where they are: they may
+    move to another namespace, and nothing would tell the index.
+    """
+    nodes = [end for end in ends if isinstance(end, Node)]
+    talks = sorted({node.conv_id for node in nodes})
     return make_row(
         edge.id,
         edge.tenant,
-        source.namespace,
+        nodes[0].namespace if nodes else "",
         edge.text,
         edge.created_at,
+        scope=Scope.PROJECT if nodes else Scope.ORG,
         key=edge.name or None,
-        tags=(*edge.tags, *marks),
+        tags=(*edge.tags, make_mark("label", EDGE), *(make_mark("conv_id", one) for one in talks)),
     )
 
 

@@ -10,7 +10,7 @@ is a view and may be a moment old.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,11 +20,12 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import EVERY_NAMESPACE, Edge, Memory, Node
 from reasoningbank.graph.graph_query import EDGE, LABELS, GraphQuery
 from reasoningbank.graph.subgraph import LESSON, GraphHit, Vertex
-from reasoningbank.graph.time_words import Window, find_time_words
+from reasoningbank.graph.time_words import TimeWindow, find_time_words
 from reasoningbank.graph.vertices import find_vertices
 from reasoningbank.graph.visible import Visible
 from reasoningbank.ports import Candidates, Filter, Probe, Reader, VertexRow
 from reasoningbank.recall.graph_index import INDEXED, make_mark
+from reasoningbank.recall.owed import WORDS_ENOUGH
 from reasoningbank.recall.relevance import (
     calibration_for,
     cosine_of,
@@ -51,7 +52,7 @@ class GraphHits(list[GraphHit]):
 
     not_yet_indexed: int = 0
     """Changes and vectors that the indexes still owe; 0 means that everything stored could be found."""
-    window: Window | None = None
+    window: TimeWindow | None = None
     """The time that was asked about, and whether..."""
     words_of_time: str = ""
     """...it was said in the question, as these words."""
@@ -63,7 +64,7 @@ class Score(NamedTuple):
 
 
 class InTime(NamedTuple):
-    window: Window
+    window: TimeWindow
     words: str
     strict: bool
     """Said as a filter, not in the words of the question."""
@@ -72,7 +73,9 @@ class InTime(NamedTuple):
 def search_graph(context: BankContext, searcher: Searcher, asked: GraphQuery) -> GraphHits:
     with context.bare_store.read(context.tenant) as reader:
         time = _time_asked(reader, asked, context.clock())
+        events = _events_in(reader, time)
     probe = searcher.probe(asked.text, _filter(context, asked, None), _depth(asked))
+    probe = replace(probe, also=events)
     scores: dict[str, Score] = {}
     owed = considered = 0
     if set(_labels(asked)) != {LESSON} and searcher.graph is not None and searcher.graph.has_any(context.tenant):
@@ -80,12 +83,12 @@ def search_graph(context: BankContext, searcher: Searcher, asked: GraphQuery) ->
             looked = searcher.graph.find(replace(probe, where=_filter(context, asked, role)), CATCH_UP_S)
             if looked is not None:
                 owed, considered = max(owed, looked.owed), considered + looked.candidates.considered
-                _score_rows(searcher, asked, looked.candidates, scores)
+                _score_rows(searcher, asked, looked.candidates, events, scores)
     with context.read_for_output() as reader:
         if LESSON in _labels(asked) and not asked.roles and asked.conv_id is None:
             owed += _score_lessons(context, searcher, reader, asked, probe, scores, considered)
-        if time is not None:
-            _score_events(reader, time, scores)
+        for event in events:
+            scores[event] = _raise(scores.get(event, Score(0.0, {})), IN_TIME)
         hits = GraphHits(_fetch_hits(reader, asked, time, scores))
     hits.not_yet_indexed = owed
     if time is not None:
@@ -120,18 +123,23 @@ def _filter(context: BankContext, asked: GraphQuery, role: str | None) -> Filter
 # ---------------------------------------------------------------- scores
 
 
-def _score_rows(searcher: Searcher, asked: GraphQuery, found: Candidates, scores: dict[str, Score]) -> None:
-    """Nodes and edges that the index brought, above the floor."""
+def _score_rows(
+    searcher: Searcher, asked: GraphQuery, found: Candidates, events: Sequence[str], scores: dict[str, Score]
+) -> None:
+    """Nodes and edges that the index brought, above the floor; events that are wanted for their time, in any case."""
     calibration = calibration_for(searcher.index.identity.name)
     relevance = relevance_of(found, calibration)
     fits = (found.keyword > 0.0) | (cosine_of(found) > 0.0)
     if asked.floor is None:
-        fits &= passes_floor(relevance, found, floor_among(calibration, found.considered)) | np.isnan(found.cosine)
+        floor = floor_among(calibration, found.considered)
+        # What says about half of the question's words is a place to begin at, whatever a model makes of it.
+        fits &= passes_floor(relevance, found, floor) | (words_met(found) >= WORDS_ENOUGH)
     else:
         fits &= relevance >= asked.floor
     columns = (relevance.tolist(), cosine_of(found).tolist(), words_met(found).tolist(), fits.tolist())
+    timely = frozenset(events)
     for one, wanted, cosine, words, fit in zip(found.ids, *columns, strict=True):
-        if fit:
+        if fit or one in timely:
             scores[one] = Score(wanted, {"meaning": cosine, "words": words})
 
 
@@ -171,7 +179,7 @@ def _time_asked(reader: Reader, asked: GraphQuery, now: float) -> InTime | None:
     if asked.since is not None or asked.until is not None:
         since = float("-inf") if asked.since is None else asked.since
         until = float("inf") if asked.until is None else asked.until
-        return InTime(Window(since, until), "", strict=True)
+        return InTime(TimeWindow(since, until), "", strict=True)
     named = find_time_words(asked.text, now)
     if named is None:
         return None
@@ -179,16 +187,16 @@ def _time_asked(reader: Reader, asked: GraphQuery, now: float) -> InTime | None:
     return InTime(next(known, named.windows[0]), named.words, strict=False)
 
 
-def _last(window: Window) -> float:
+def _last(window: TimeWindow) -> float:
     """The last moment of a window, by the clock of events."""
     return window.until - 0.001
 
 
-def _score_events(reader: Reader, time: InTime, scores: dict[str, Score]) -> None:
-    """Events in a window are wanted for that alone, and the more so for what they say."""
-    for node in reader.nodes_between(time.window.since, _last(time.window), limit=MOST_EVENTS):
-        known = scores.get(node.id, Score(0.0, {}))
-        scores[node.id] = _raise(known, IN_TIME)
+def _events_in(reader: Reader, time: InTime | None) -> tuple[str, ...]:
+    """Events in a window: wanted for that alone, and the more so for what they say."""
+    if time is None:
+        return ()
+    return tuple(node.id for node in reader.nodes_between(time.window.since, _last(time.window), limit=MOST_EVENTS))
 
 
 def _raise(score: Score, by: float) -> Score:

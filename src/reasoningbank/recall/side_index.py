@@ -130,12 +130,13 @@ class SideIndex:
 
 def make_row(record_id: str, tenant: str, namespace: str, text: str, made_at: float, **more: Any) -> Memory:
     """Another record as a row of an index: its text is what the vector is made from, its key and tags are words too."""
-    plain: dict[str, Any] = {"outcome": Outcome.SUCCESS, "key": None, "tags": (), "agent": None}
+    plain: dict[str, Any] = {
+        "scope": Scope.PROJECT, "outcome": Outcome.SUCCESS, "key": None, "tags": (), "agent": None
+    }  # fmt: skip
     return Memory(
         id=record_id,
         tenant=tenant,
         namespace=namespace,
-        scope=Scope.PROJECT,
         title="",
         description="",
         content=text,

@@ -204,6 +204,7 @@ def test_lessons_are_joined_to_the_nodes_that_they_came_from_whenever_they_are_d
         [session] = bank.sessions()
         late = bank.graph.ingest_session(session.id)
         assert late.conv_id == session.id
+        assert {v.record.origin for v in bank.graph.conversation(session.id).vertices if v.conv_id} == {"agent"}
         assert late.lessons
         again = bank.graph.conversation(session.id)
         assert {edge.target_id for edge in again.edges if edge.kind is EdgeKind.TEACHES} == set(late.lessons)
@@ -218,9 +219,11 @@ def test_transcripts_in_files_are_ingested_each_conversation_by_itself(bank: Rea
         }
         for n in (1, 2)
     ]
+    lines.append({"conversation_id": "chat-3", "messages": [user("Hello!"), agent("Hi! How can I help?")]})
     file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
     made = bank.graph.ingest_files(file)
-    assert [one.conv_id for one in made] == ["chat-1", "chat-2"]
+    assert [one.conv_id for one in made] == ["chat-1", "chat-2", "chat-3"]
+    assert [one.why for one in made[2].passed_over] == ["a question to the user", "a greeting"][::-1]
     assert texts(bank.graph.conversation("chat-2"), NodeLabel.USER_REQUEST) == ["Fix bug PROJ-102, please."]
 
 

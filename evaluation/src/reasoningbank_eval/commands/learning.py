@@ -76,11 +76,14 @@ def _tables(told: dict[str, Any], terminal: Terminal) -> None:
         terminal.say(f"not run: {name} ({why})")
 
 
+_STREAM_FIGURES = ("CEILING", "HITS", "SHARE", "95 %", "LOOSE", "TOKENS", "HELD", "DESCRIBED OR USED")
+
+
 def _streams(settings: dict[str, Any], terminal: Terminal) -> None:
     columns = [
         Column(name="SETTING", elastic=True),
         Column(name="ORDER"),
-        *(Column(name=name, right=True) for name in ("CEILING", "HITS", "SHARE", "95 %", "LOOSE", "TOKENS", "HELD")),
+        *(Column(name=name, right=True) for name in _STREAM_FIGURES),
     ]
     rows = [
         [
@@ -93,6 +96,7 @@ def _streams(settings: dict[str, Any], terminal: Terminal) -> None:
             str(row["loose_hits"]),
             f"{row['tokens']:.0f}",
             f"{row['held']:.0%}",
+            f"{row['described_or_used']['hits']} of {row['described_or_used']['ceiling']}",
         ]
         for name, setting in settings.items()
         for row in setting["orders"]

@@ -21,7 +21,7 @@ from reasoningbank.learn.graph.drawing import SOLUTION, STRONG, TOPICAL, DrawnEd
 from reasoningbank.learn.graph.flow import is_telling
 from reasoningbank.ports import Store
 
-MOST_NODES = 50_000
+MOST_NODES = 20_000
 """Of the newest that are looked at when a view begins."""
 MOST_VIEWS = 8
 """Tenants whose views are kept at a time."""
@@ -29,7 +29,7 @@ MOST_HOLDERS = 12
 """A name that more conversations have is not rare any more: they touch only by chance."""
 MOST_BRIDGES = 3
 """Of each sort, from one conversation."""
-_LEAST_SHARED = 1.5
+_LEAST_SHARED, _OF_A_NUMBER = 1.5, 0.4
 _PAGE = 1_000
 _BEST = {NodeLabel.AGENT_ANSWER: 0, NodeLabel.USER_REQUEST: 1, NodeLabel.AGENT_ACTION: 2, NodeLabel.DATA_SOURCE: 3}
 """Of the nodes of a conversation that name a thing, the one that says what became of it."""
@@ -204,13 +204,13 @@ def _bridge_of(node: Node, holder: _Holder, text: str, weight: float, tag: str) 
 def _is_enough(sort: str, shared: Mapping[str, _Touch]) -> bool:
     """Whether two conversations share more than an item of a catalogue, which anybody may come across.
 
-    A bare number counts half; what the user spoke of counts once more.
+    A bare number counts little; what the user spoke of counts once more.
     """
     if sort != ID:
         return True
     spoken = _BEST[NodeLabel.USER_REQUEST]
     by_user = any(spoken in (_BEST[one.node.label], one.holder.rank) for one in shared.values())
-    return sum(0.5 if touch.isdigit() else 1.0 for touch in shared) + by_user >= _LEAST_SHARED
+    return sum(_OF_A_NUMBER if touch.isdigit() else 1.0 for touch in shared) + by_user >= _LEAST_SHARED
 
 
 def _is_same_attempt(failed: Node, node: Node) -> bool:

@@ -86,9 +86,16 @@ def ingest_conversations(
     earlier: EarlierConversations,
     *,
     model: LLM | None = None,
+    empty_too: bool = False,
 ) -> list[IngestedConversation]:
-    """Conversations with what they touch of those before them, kept together in one transaction."""
+    """Conversations with what they touch of those before them, kept together in one transaction. One with nothing to
+    keep is an error, unless `empty_too`.
+    """
     prepared = [prepare(context, turns, source, earlier, model) for turns, source in told]
+    for one in prepared:
+        if not one.nodes and not empty_too:
+            why = one.drawing.passed_over[0].why if one.drawing.passed_over else "nothing is said or done in it"
+            raise InvalidInput(f"There is nothing to keep in the conversation {one.source.conv_id!r}: {why}.")
 
     def change(writer: Writer) -> list[IngestedConversation]:
         return [_keep(context, writer, one) for one in prepared]
@@ -110,9 +117,6 @@ def prepare(
     clean = [_scrub(context, turn, whole=model is not None) for turn in turns]
     speakers = _speakers(context, source)
     drawing, drawn_by, note = draw(clean, speakers), RULES, ""
-    if not drawing.nodes:
-        why = drawing.passed_over[0].why if drawing.passed_over else "nothing is said or done in it"
-        raise InvalidInput(f"There is nothing to keep in the conversation {conv_id!r}: {why}.")
     with context.store.read(context.tenant) as reader:
         before = reader.select(Node, {"conv_id": conv_id, "namespace": namespace})
     was_model = any(BY_MODEL in node.tags for node in before)

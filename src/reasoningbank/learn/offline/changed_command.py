@@ -11,12 +11,13 @@ from difflib import SequenceMatcher
 
 from reasoningbank.core.commands import commands_in
 from reasoningbank.core.learning import EpisodeStep
+from reasoningbank.learn.offline.acted import is_bracketed
 from reasoningbank.learn.offline.bypasses import bypass_in
 from reasoningbank.learn.offline.edits import edits_in
 from reasoningbank.learn.offline.failure_kind import message
 from reasoningbank.learn.offline.lookups import is_lookup, is_probe, is_refused_option
 from reasoningbank.learn.offline.typos import are_typos
-from reasoningbank.learn.offline.words import all_words, called_tool
+from reasoningbank.learn.offline.words import all_words, bare_words, called_tool, head
 
 _LONGEST_COMPARED_CHARS = 2_000
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]*\w")
@@ -29,16 +30,20 @@ _OF_THAT_DAY = re.compile(
     r"|no space left|service unavailable",
     re.IGNORECASE,
 )
+_CODE = re.compile(r"\s*(?:(?:def|class|import|async)\s|@\w|from \w+ import\s|(?:for|while|if|with|try)\b[^\n]*:\s*\n)")
+_NOT_FOUND = re.compile(r"(?:^|[\s:])([\w.+-]+): (?:command )?not found")
+_THROWS_AWAY = re.compile(r"(?:2|&)>\s*/dev/null|2>&1\s*\|\s*grep\s+-\w*v|\|\|\s*true\b")
+_FILTERED = re.compile(r"\bgrep\s+(?:-\w+\s+)*-\w*v\w*\s+([^|;]+)")
 _QUOTED = re.compile(r"['\"`‘“]([^'\"`’”\n]{1,120})['\"`’”]")
 
 
 def why_no_fix(steps: Sequence[EpisodeStep], failure: int, success: int, said: str) -> str:
     """Why a change that was followed by success teaches nothing; "" when it does."""
     wrong, right = steps[failure].action, steps[success].action
-    if (is_lookup(wrong) and not is_refused_option(said)) or is_probe(wrong):
-        return "a look-up that missed"
-    if _OF_THAT_DAY.search(said):
-        return "it was so on that day"
+    if (is_lookup(wrong) and not is_refused_option(said)) or is_probe(wrong) or _CODE.match(wrong):
+        return "code that was written for this once" if _CODE.match(wrong) else "a look-up that missed"
+    if is_bracketed(wrong) or _OF_THAT_DAY.search(said):
+        return "another value of one case" if is_bracketed(wrong) else "it was so on that day"
     bypass = "" if called_tool(wrong) else bypass_in(wrong, right)
     if bypass or called_tool(wrong):
         return bypass and f"it got past a check with `{bypass}`"
@@ -47,7 +52,33 @@ def why_no_fix(steps: Sequence[EpisodeStep], failure: int, success: int, said: s
     named = quoted_words(steps[failure]) | all_words(said)
     if _was_edited(steps[failure + 1 : success]) and not named & (all_words(wrong) - all_words(right)):
         return "the code was edited in between"
-    return "something else was run" if _only_runs_another(wrong, right, named) else ""
+    is_other = _only_runs_another(wrong, right, named) or _is_about_something_else(wrong, right)
+    hides = "it only hides what went wrong" if hides_failure(wrong, right, said) else ""
+    return "something else was run" if is_other else hides
+
+
+def _is_about_something_else(wrong: str, right: str) -> bool:
+    """Whether two runs of one program have nothing in common that they are about: not the files of the first."""
+    if head(wrong) != head(right):
+        return False
+    ours, theirs = ({word for word in bare_words(line)[1:] if not word.startswith("-")} for line in (wrong, right))
+    return any("." in word or "/" in word for word in ours) and bool(theirs) and not ours & theirs
+
+
+def hides_failure(wrong: str, right: str, said: str) -> bool:
+    """Whether an action works only in that it no longer shows what went wrong: the same behind a filter, with its
+    complaints thrown away, or still with the program that is not there.
+    """
+    missing = _NOT_FOUND.search(said)
+    if missing and re.search(rf"(?:^|[|;&(]\s*){re.escape(missing.group(1))}(?!\S)", right):
+        return True
+    filtered = _FILTERED.search(right)
+    added = right[len(wrong.strip()) :].strip() if right.strip().startswith(wrong.strip()) else ""
+    return (
+        added.startswith(("|", "2>", "#", "&& true"))
+        or (_THROWS_AWAY.search(right) is not None and _THROWS_AWAY.search(wrong) is None)
+        or (filtered is not None and bool(all_words(filtered.group(1)) & all_words(said)))
+    )
 
 
 def _was_edited(steps: Sequence[EpisodeStep]) -> bool:

@@ -114,7 +114,7 @@ def find_code_fixes(steps: Sequence[EpisodeStep]) -> list[CodeFix | LeftOut]:
     found: dict[str, CodeFix | LeftOut] = {}
     for failure, later in _mended_runs(steps):
         said = message(steps[failure].result)
-        edits = [edit for step in steps[failure + 1 : later] for edit in edits_in(step)]
+        edits = [edit for step in steps[failure + 1 : later] for edit in edits_in(step) if edit.path]
         if not edits:
             continue
         told = _read(failure, said, edits)

@@ -28,6 +28,12 @@ _FILE_OF_DIFF = pattern(r"\+\+\+ (?:b/)?(\S{1,300})")
 _BLOCK = pattern(
     r"(?s)(?:<<<<<<<|-------) SEARCH\r?\n(.*?)\r?\n?=======\r?\n(.*?)\r?\n?(?:>>>>>>>|\+\+\+\+\+\+\+) REPLACE"
 )
+_EDITOR_LINE = re.compile(
+    r"\s*(?:edit|insert|append|create)\b[^\n]*\n(.*?)\n?\s*end_of_\w+\s*"
+    r"|\s*str_replace_editor\s+(?:create|str_replace|insert)\b.*",
+    re.DOTALL,
+)
+"""Lines with which a harness lets an agent edit the open file."""
 _SED = pattern(
     r"\bsed\s+(?:-E\s+|-r\s+)?-i(?:\s+''|\.\w+)?\s+(?:-E\s+|-e\s+)?(['\"])s([/"
     r"|#,])(.{1,200}?)\2(.{0,200}?)\2[gi]*\1\s+(\S+)"
@@ -59,6 +65,10 @@ def _read(action: str) -> Iterator[EditedLines]:
     start = action.find("*** Begin Patch")
     if start >= 0:
         yield from _of_patch(_unescaped(action[start:]))
+        return
+    written = _EDITOR_LINE.fullmatch(action)
+    if written:
+        yield EditedLines(path="", removed=(), added=tuple((written.group(1) or "").splitlines()[:MOST_LINES]))
         return
     given = arguments(action)
     if given is not None:

@@ -41,8 +41,14 @@ _MOST_PLACES = 1_024
 _MOST_PARTS = 60
 
 
-def fact(found: Survey) -> Lesson:
-    """One lesson with everything that the session learned about its place."""
+FEWEST_LISTED = 2
+"""Names without parts: fewer are seen at a glance by whoever looks."""
+
+
+def fact(found: Survey) -> Lesson | None:
+    """One lesson with everything that the session learned about its place; None when that is a single name."""
+    if len(found.things) < FEWEST_LISTED and not any(found.things.values()):
+        return None
     things = {name: parts[:_MOST_PARTS] for name, parts in found.things.items()}
     place = ListedPlace(things=things, called=found.place)
     said = clip_line(

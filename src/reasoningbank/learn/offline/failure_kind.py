@@ -16,7 +16,7 @@ from reasoningbank.guard.instructing import instructs
 from reasoningbank.guard.quotes import CLOSING, LEFT_OUT, OPENING, quote
 from reasoningbank.guard.unmasked import is_disguised
 from reasoningbank.learn.offline.error_line import ends_of, error_line, without_colours
-from reasoningbank.learn.offline.words import clip_line, digest
+from reasoningbank.learn.offline.words import all_words, clip_line, digest
 
 FIX = "fix"
 """The tag of a lesson that says how a failure was mended."""
@@ -25,6 +25,7 @@ FEW_LINES = 5
 LAST_LINES = 3
 LAST_LINES_WITH_COUNTS = 12
 LONGEST_KNOWN_CHARS = 400
+FEW_WORDS = 3
 LONGEST_PRINTED_CHARS = 140
 SHORTEST_CLAUSE_CHARS = 16
 _CLAUSE_ENDS = pattern(r"[.;!?]\s|\s\(|,\s(?:but|or)\s|: ╰")
@@ -49,6 +50,11 @@ _COUNTS_FAILURES = pattern(
     r"|Found [1-9]\d* errors?\b|(?:\[ERROR\] )?Tests run: .{0,60}(?:Failures|Errors): [1-9]|error: could not compile"
     r"|FAILED \((?:failures|errors)=|\d+ examples?, [1-9]\d* failures?|Tests: \d+, .{0,60}(?:Failures|Errors): [1-9]"
     r"|Failed! +- Failed: +[1-9]|\W*[1-9]\d* problems? \([1-9]|[│|] Error: |.{1,160}: error (?:TS|CS)\d+: "
+)
+_TELLS_LITTLE = pattern(
+    r"^command timed out|unexpected EOF|unexpected end of file|syntax error near unexpected|unterminated quoted"
+    r"|unmatched ['\"(]|EOL while scanning|unterminated string",
+    re.IGNORECASE,
 )
 _JSON_ERROR = pattern(r"\s*[{(]\s*\W{0,2}(?:error|errors|exception)\b", re.IGNORECASE)
 _CHANGING = (
@@ -76,6 +82,15 @@ def reads_as_failure(result: str) -> bool:
     if any(_LINE_SAYS.search(line[:LONGEST_LINE_CHARS]) for line in verdict):
         return True
     return any(_COUNTS_FAILURES.match(line[:LONGEST_LINE_CHARS]) for line in lines[-LAST_LINES_WITH_COUNTS:])
+
+
+def is_telling(said: str, action: str) -> bool:
+    """Whether a complaint says what is wrong: at some length, or by a word of the action. "Malformed command" does not;
+    and that a shell or a parser could not read a line is told of that line alone.
+    """
+    if _TELLS_LITTLE.search(said):
+        return False
+    return len(said.split()) >= FEW_WORDS or bool(all_words(said) & all_words(action))
 
 
 def message(result: str) -> str:

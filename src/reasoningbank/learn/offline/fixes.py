@@ -22,7 +22,7 @@ from reasoningbank.core.learning import (
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.guard.quotes import quote
 from reasoningbank.learn.offline.changed_command import quoted_words, why_no_fix
-from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output
+from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, is_telling, kind, message, quote_output
 from reasoningbank.learn.offline.general import impersonal
 from reasoningbank.learn.offline.trouble import goal_of, trouble_of
 from reasoningbank.learn.offline.words import (
@@ -33,6 +33,7 @@ from reasoningbank.learn.offline.words import (
     describe_action,
     digest,
     head,
+    is_talk,
 )
 
 FURTHEST_STEPS = 6
@@ -88,7 +89,7 @@ def find_fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix 
     """
     found: dict[str, Fix | LeftOut] = {}
     for number, step in enumerate(steps):
-        if not is_failure(step) or guessed_name(step, names):
+        if not is_failure(step) or guessed_name(step, names) or is_talk(step.action):
             continue
         later = None if _worked_again(steps, number) else _success_of(steps, number)
         if later is None:
@@ -96,6 +97,8 @@ def find_fixes(steps: Sequence[EpisodeStep], names: frozenset[str]) -> list[Fix 
         said = message(step.result)
         change = _change(step.action, steps[later].action, said, names)
         why = why_no_fix(steps, number, later, said) or ("" if change else "what changed is too much, or only a name")
+        if not why and not is_telling(said, step.action):
+            why = "the complaint does not say what is wrong"
         if why:
             found.setdefault(kind(said), LeftOut(what=clip_line(step.action, _LONGEST_LEFT_OUT_CHARS), why=why))
             continue
@@ -259,10 +262,16 @@ def _changed_arguments(wrong: Mapping[str, object], right: Mapping[str, object],
             continue
         if _shape(right[name]) != _shape(wrong[name]):
             changes.append(f"`{name}` like `{_example(right[name])}`, not `{_example(wrong[name])}`")
-        elif _RULE.search(said):
+        elif _RULE.search(said) and _is_blamed(name, said):
             rule = quote(said, str(wrong[name]), 120)
             changes.append(f"another value for `{name}`{rule and f': {rule}'}")
     return "; ".join(changes) if len(changes) <= MOST_CHANGES else ""
+
+
+def _is_blamed(name: str, said: str) -> bool:
+    """Whether a message speaks of an argument: by a word of its name."""
+    words = [word for word in name.casefold().split("_") if word not in ("id", "ids", "new")]
+    return any(word.rstrip("s") in said.casefold() for word in words)
 
 
 def _example(value: object) -> str:

@@ -16,12 +16,13 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.program_names import command_name
 from reasoningbank.core.types import Outcome
+from reasoningbank.learn.offline.acted import is_bracketed
 from reasoningbank.learn.offline.bypasses import bypass_in
 from reasoningbank.learn.offline.edits import edits_in
 from reasoningbank.learn.offline.failure_kind import FIX, in_room, is_failure, kind, message, quote_output
 from reasoningbank.learn.offline.lookups import is_lookup, is_probe
 from reasoningbank.learn.offline.trouble import goal_of, trouble_of
-from reasoningbank.learn.offline.words import all_words, called_tool, clip_line, describe_action, digest, head
+from reasoningbank.learn.offline.words import all_words, called_tool, clip_line, describe_action, digest, head, is_talk
 
 FURTHEST_STEPS = 12
 MOST_BETWEEN = 3
@@ -50,7 +51,7 @@ def find_remedies(steps: Sequence[EpisodeStep]) -> list[Remedy | LeftOut]:
     """Remedies, and what looked like one and teaches nothing."""
     found: dict[str, Remedy | LeftOut] = {}
     for number, step in enumerate(steps):
-        if not step.action.strip() or not is_failure(step):
+        if not step.action.strip() or not is_failure(step) or is_bracketed(step.action):
             continue
         again = next(
             (later for later in range(number + 1, min(len(steps), number + 1 + FURTHEST_STEPS))
@@ -78,7 +79,8 @@ def _telling(steps: Sequence[EpisodeStep], failure: int, again: int) -> tuple[tu
     Where some of it speaks of what the message blames, only that; else it must be the one thing that was done.
     """
     done = [number for number in range(failure + 1, again) if not is_failure(steps[number])]
-    acts = [number for number in done if not is_lookup(steps[number].action) and not is_probe(steps[number].action)]
+    acts = [number for number in done if head(steps[number].action) and not is_lookup(steps[number].action)]
+    acts = [number for number in acts if not is_probe(steps[number].action) and not is_talk(steps[number].action)]
     if not acts:
         return (), "it worked the second time with nothing done in between"
     bypass = next(filter(None, (bypass_in("", steps[number].action) for number in acts if _is_line(steps[number]))), "")

@@ -17,6 +17,8 @@ from reasoningbank.learn.ingest.text import action_of, parse_json
 _FENCED = re.compile(r"```[\w+-]{0,20}[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 _LONE_FENCE = re.compile(r"^[ \t]*```[\w+-]{0,20}[ \t]*$\n?|\s*```\s*\Z", re.MULTILINE)
 _LABEL = re.compile(r"\s*(?:Action|Command|Tool)(?: \d{1,3})?:[ \t]*(?=\S)", re.IGNORECASE)
+_SPECIAL = re.compile(r"\s*<\|\w{1,20}\|>\s*")
+"""Marks of a chat's turns that a model wrote out."""
 _SPACED_CALL = re.compile(r"\s*([A-Za-z_][\w.\-]*)[ \t]+(\{.*\})\s*", re.DOTALL)
 _RUN = re.compile(r"\s*(?:execute|run|exec)\[(.*)\]\s*\Z", re.DOTALL | re.IGNORECASE)
 
@@ -29,6 +31,7 @@ def plain_steps(steps: Sequence[EpisodeStep]) -> tuple[EpisodeStep, ...]:
 
 
 def plain_action(action: str) -> str:
+    action = _SPECIAL.sub("", action) if "<|" in action else action
     if "```" in action:
         fenced = [code for code in _FENCED.findall(action) if code.strip()]
         action = "\n".join(fenced) if fenced else _LONE_FENCE.sub("", action)

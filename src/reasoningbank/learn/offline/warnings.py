@@ -16,10 +16,11 @@ from reasoningbank.core.learning import (
 )
 from reasoningbank.core.types import Memory, Outcome
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.offline.failure_kind import in_room, is_failure, kind, message, quote_output
+from reasoningbank.learn.offline.changed_command import hides_failure
+from reasoningbank.learn.offline.failure_kind import in_room, is_failure, is_telling, kind, message, quote_output
 from reasoningbank.learn.offline.fixes import guessed_name
 from reasoningbank.learn.offline.trouble import trouble_of
-from reasoningbank.learn.offline.words import all_words, clip_line, describe_action, digest, head
+from reasoningbank.learn.offline.words import all_words, clip_line, describe_action, digest, head, is_talk
 
 WARNING = "warning"
 FEWEST_TIMES = 2
@@ -45,12 +46,13 @@ def repeated_failures(steps: Sequence[EpisodeStep], mended: Collection[str], nam
     """
     groups: dict[tuple[str, str], list[int]] = {}
     for number, step in enumerate(steps):
-        if is_failure(step) and not guessed_name(step, names):
+        if is_failure(step) and not guessed_name(step, names) and not is_talk(step.action):
             groups.setdefault((head(step.action), kind(message(step.result))), []).append(number)
     found = [
         Repeated(what=what, kind=sort, numbers=tuple(numbers), instead=instead)
         for (what, sort), numbers in groups.items()
         if len(numbers) >= FEWEST_TIMES and sort not in mended
+        if is_telling(message(steps[numbers[-1]].result), steps[numbers[-1]].action)
         if (instead := _way_round(numbers[-1], steps)) is not None
     ]
     return sorted(found, key=lambda group: (-len(group.numbers), group.numbers))
@@ -62,7 +64,11 @@ def _way_round(failure: int, steps: Sequence[EpisodeStep]) -> int | None:
     for number in range(failure + 1, min(len(steps), failure + 1 + FURTHEST_STEPS)):
         step = steps[number]
         shared = len(things & _things_in(step.action))
-        if shared and shared >= SHARED_THINGS * len(things) and not is_failure(step) and step.result.strip():
+        if shared < max(1.0, SHARED_THINGS * len(things)) or is_failure(step) or not step.result.strip():
+            continue
+        if step.action.split() != steps[failure].action.split() and not hides_failure(
+            steps[failure].action, step.action, message(steps[failure].result)
+        ):
             return number
     return None
 

@@ -18,6 +18,7 @@ _SPACE = re.compile("[\\s\x00-\x1f\x7f\ud800-\udfff]+")
 """What cannot be shown, or kept, counts as space."""
 _NAME = re.compile(r"[A-Za-z_.~/@#-][\w.~/@#:+-]*")
 _PROSE = re.compile(r"(?:^|\s)[A-Za-z]?[a-z'’]+(?:,? [a-z'’]+){3,}")
+_TALK = re.compile(r"[A-Z][a-z'’]*[!,.:]?(?: +[\w'’,!-]+){3,}[.!?:].*", re.DOTALL)
 _CODE_SIGNS = re.compile(
     r"[{}<>;=|]|\w\(|\)\s*:|^\s*(?:def|import|from|class|return|function|const|let|var)\b", re.MULTILINE
 )
@@ -79,6 +80,11 @@ def is_name(text: str) -> bool:
 def is_prose(text: str) -> bool:
     """Whether it is written in sentences: words in a row, and none of the signs that code has."""
     return _PROSE.search(text) is not None and _CODE_SIGNS.search(text) is None
+
+
+def is_talk(action: str) -> bool:
+    """Whether an agent said something where it should have done something."""
+    return _TALK.fullmatch(_QUOTED.sub(" ", action.strip())) is not None
 
 
 def one_line(text: str) -> str:

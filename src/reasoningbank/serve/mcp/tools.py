@@ -260,6 +260,8 @@ def _graph_search(call: ToolCall) -> dict[str, Any]:
     else:
         walk = graph.walk(call.given.get("query", ""), seeds=() if node is None else (node,), **where)
     seeds = {hit.vertex.id for hit in walk.seeds if hit.vertex is not None}
+    if ask is not None and not walk.paths:
+        return {"text": f"The graph knows nothing for {ask} of {node}.", "nodes": []}
     return {
         "text": render_walk(walk) or "Nothing in the graph matches.",
         "nodes": [

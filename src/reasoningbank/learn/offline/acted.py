@@ -1,0 +1,45 @@
+"""Sessions in a world that acts step by step: an agent's verbs with one value each (`search[mug]`, `Finish[no]`), or
+moves that the world tells back (`You pick up the mug 1.`).
+
+There every step that did something is part of the way, though no later one repeats a word of what it got back; and
+which value was right instead of another belongs to one case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from reasoningbank.core.learning import EpisodeStep
+from reasoningbank.learn.offline.words import head
+
+MOST_STEPS = 10
+LEAST_TOLD_BACK = 0.5
+"""Of the steps that did something, that a world must tell back before it is one."""
+_BRACKETED = re.compile(r"\s*([A-Za-z_]\w*)\[([^\n]*)\]\s*")
+_TOLD_BACK = re.compile(r"\s*You (?!have an error\b|must\b|need\b|should\b|can\b|cannot\b)[a-z]+")
+_NOTHING_DONE = re.compile(r"\s*(?:Nothing happens|Invalid action|No more results|Could not find|No known action)\b")
+
+
+def is_bracketed(action: str) -> bool:
+    """Whether an action is a verb of a harness with one value: `click[Buy Now]`."""
+    return _BRACKETED.fullmatch(action) is not None
+
+
+def steps_taken(steps: Sequence[EpisodeStep], end: int, is_failure: Callable[[EpisodeStep], bool]) -> list[int]:
+    """The steps of such a world up to one, without it, that did something; none where it is no such world."""
+    did = [n for n, step in enumerate(steps[:end]) if step.action.strip() and not _did_nothing(step, is_failure)]
+    if is_bracketed(steps[end].action):
+        return [n for n in did if is_bracketed(steps[n].action)][-MOST_STEPS:]
+    told = sum(_TOLD_BACK.match(steps[n].result) is not None for n in (*did, end))
+    if told < 2 or told < LEAST_TOLD_BACK * (len(did) + 1):
+        return []
+    # Of several moves in a row only the last one led anywhere.
+    way = [
+        n for n, after in zip(did, [*did[1:], end], strict=True) if head(steps[n].action) != head(steps[after].action)
+    ]
+    return way[-MOST_STEPS:]
+
+
+def _did_nothing(step: EpisodeStep, is_failure: Callable[[EpisodeStep], bool]) -> bool:
+    return is_failure(step) or _NOTHING_DONE.match(step.result) is not None
