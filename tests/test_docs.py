@@ -104,6 +104,27 @@ def test_commands_of_the_guide_run_as_written(tmp_path, monkeypatch):
     assert "Deploy on Mondays" in (tmp_path / "bank.jsonl").read_text()
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_commands_of_the_graph_page_run_as_written(tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "graph.md").read_text("utf-8")
+    files = re.findall(r"as `(\w+\.json)`.*?```json\n(.*?)```", page, re.DOTALL)
+    assert [name for name, _ in files] == ["budget.json", "more.json"]
+    for name, text in files:
+        (tmp_path / name).write_text(text)
+    blocks = re.findall(r"```bash\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 2
+    program = f"'{sys.executable}' -m reasoningbank"
+    script = re.sub(r"\breasoningbank (?=graph)", lambda _: f"{program} ", "\n".join(blocks))
+    monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path / "home"))
+    done = subprocess.run(["bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    for shown in ("by CFO: Why did the cost per lead rise", "The filter is the solution for the spike.", "E3001"):
+        assert shown in done.stdout
+    assert "[RB-01] Lesson" in done.stdout
+    [lines] = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert [line for line in lines.splitlines() if line not in done.stdout.splitlines()] == []
+
+
 def test_the_first_screen_shows_what_the_demo_prints(tmp_path, monkeypatch):
     [shown] = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     monkeypatch.setenv("REASONINGBANK_HOME", str(tmp_path))

@@ -104,7 +104,7 @@ def test_a_search_and_a_walk_find_what_was_added(rb, graph):
     assert {hit["node"]["label"] for hit in hits} <= {"AgentAnswer"}
     walked = rb("graph", "walk", "why did CPA rise?").out
     assert "* [N1001] UserRequest by CFO: Why did CPA rise?" in walked
-    assert "→ “Is answered by the analysis of supply.” (0.90)" in walked
+    assert "→ Is answered by the analysis of supply. (0.90)" in walked
     assert "[N1002] AgentAnswer: Supply volatility." in walked
     drawn = rb("graph", "walk", "--from", "N1002", "--json").json
     assert {node["id"] for node in drawn["nodes"]} == {"N1001", "N1002"}
@@ -114,6 +114,7 @@ def test_a_search_and_a_walk_find_what_was_added(rb, graph):
 def test_typed_questions_and_paths_are_asked_by_name(rb, graph):
     assert "[N1001]" in rb("graph", "walk", "--led-to", "N1002").out
     assert "[N1001]" in rb("graph", "walk", "--bridges", "solution").out
+    assert rb("graph", "walk", "--contradicting", "N1002").err == "The graph knows nothing of that.\n"
     assert "Is answered by" in rb("graph", "path", "N1001", "N1002").out
     rb("store", "lonely", "Joined to nothing.")
     assert rb("graph", "path", "N1001", "lonely").err == "No path leads there.\n"
@@ -145,6 +146,29 @@ def test_a_graph_goes_to_a_file_and_comes_back(rb, graph):
     assert rb("graph", "import", "g.graphml", "--name", "friend", *other).out.startswith("1 edge unchanged")
     [first, *_] = rb("graph", "conversation", "budget", "--json", *other).json["nodes"]
     assert (first["trusted"], first["origin"]) == (False, "import:friend")
+
+
+CHAT = [
+    {"role": "user", "content": "Why did the cost per lead rise in July?"},
+    {"role": "assistant", "content": "It rose because bots inflated the sessions from 8 to 15 July 2025."},
+]
+
+
+def test_a_conversation_is_ingested_once_and_walked(rb, spawn):
+    given = json.dumps(CHAT).encode()
+    done = spawn("graph", "ingest", "-", "--conversation", "july", "--role", "CFO", stdin=given)
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[1].split()[0] == "july"
+    again = spawn("graph", "ingest", "-", "--conversation", "july", "--json", stdin=given)
+    assert again.json["conversations"][0]["nodes_added"] == 0
+    assert (
+        "by CFO: Why did the cost per lead rise in July?" in rb("graph", "walk", "why did the cost per lead rise?").out
+    )
+    assert "need --conversation" in spawn("graph", "ingest", "-", stdin=given).err
+    Path("chat.json").write_text(json.dumps({"messages": CHAT}))
+    assert rb("graph", "ingest", "chat.json", "--json").json["conversations"][0]["nodes_added"] > 0
+    shown = rb("graph", "conversation", "july", "--json").json["nodes"]
+    assert {node["origin"] for node in shown} == {"agent"}
 
 
 def test_a_graph_of_an_agent_in_its_shell_is_the_agents(rb, monkeypatch, graph):

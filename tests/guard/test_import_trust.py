@@ -65,6 +65,7 @@ REST: dict[str, str] = {
     "POST /v1/sessions": CLAIMED,
     "POST /v1/import": CLAIMED,
     "POST /v1/graph": CLAIMED,
+    "POST /v1/graph/ingest": CLAIMED,
     "POST /v1/graph/import": SPOKEN,
     "PATCH /v1/memories/{id}": STANDING,
     "DELETE /v1/memories/{id}": STANDING,
@@ -184,8 +185,18 @@ def noted_in_the_graph(api: Api, claimed: str | None) -> tuple[int, str | None]:
     return answer.status, api("GET", f"/v1/graph/nodes/{answer.json['nodes'][0]}").json["origin"]
 
 
+def told_to_the_graph(api: Api, claimed: str | None) -> tuple[int, str | None]:
+    conversation = [{"role": "user", "content": "Why did the cost per lead rise in July?"}]
+    conv_id = f"told {CLAIMS.index(claimed)} {api.token}"[:60]
+    answer = api("POST", "/v1/graph/ingest", said(claimed, conversation=conversation, conv_id=conv_id, by="rules"))
+    if answer.status != 200:
+        return answer.status, None
+    return answer.status, api("GET", f"/v1/graph/nodes/{answer.json['nodes'][0]}").json["origin"]
+
+
 DOORS = {
     "POST /v1/graph": noted_in_the_graph,
+    "POST /v1/graph/ingest": told_to_the_graph,
     "POST /v1/memories": recorded,
     "POST /v1/memories/bulk": recorded_in_bulk,
     "PUT /v1/keys/{key}": stored_under_a_key,
@@ -198,7 +209,7 @@ def test_every_route_that_takes_an_origin_is_walked() -> None:
     assert {route for route, decision in REST.items() if decision is CLAIMED} == DOORS.keys() | {"POST /v1/import"}
 
 
-OF_SESSIONS = ("POST /v1/sessions", "POST /v1/episodes")
+OF_SESSIONS = ("POST /v1/sessions", "POST /v1/episodes", "POST /v1/graph/ingest")
 
 
 @pytest.mark.parametrize("caller", CALLERS)
@@ -381,7 +392,7 @@ CLI = {
     "graph add": SPOKEN,
     **dict.fromkeys(("consolidate", "prune", "promote", "trust approve"), SPOKEN),
     **dict.fromkeys(("import", "ingest", "backfill", "distill", "jobs answer", "outcome", "watch-git", "hook"), STANDING),
-    "graph import": STANDING,
+    **dict.fromkeys(("graph import", "graph ingest"), STANDING),
     **dict.fromkeys(("trust reject", "trust revoke", "trust undo"), AS_USER_ONLY),
     "token create": CLAIMED,
     **dict.fromkeys(

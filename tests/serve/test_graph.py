@@ -51,7 +51,7 @@ def test_a_search_a_walk_a_path_and_a_question_are_answered(graph):
     assert asked("search", query="is answered by it", labels=["Edge"])["hits"][0]["edge"]["source"] == "N1001"
     walk = asked("walk", query="why did CPA rise?")
     assert "N1001" in walk["seeds"]
-    assert "→ “Is answered by it.” (0.90)" in walk["text"]
+    assert "→ Is answered by it. (0.90)" in walk["text"]
     assert {node["id"] for node in walk["nodes"]} == {"N1001", "N1002"}
     assert asked("walk", seeds=["N1002"], depth=1)["paths"][0]["nodes"] == ["N1002", "N1001"]
     assert asked("path", source="N1001", target="N1002")["paths"][0]["edges"] == ["E3001"]

@@ -91,6 +91,7 @@ ROUTES: dict[str, str] = {
     "graph.remove_conversation": "DELETE /v1/graph/conversations/{id}",
     "graph.lessons": "GET /v1/graph/lessons",
     "graph.check": "GET /v1/graph/check",
+    "graph.ingest": "POST /v1/graph/ingest",
     "graph.search": "POST /v1/graph/search",
     "graph.walk": "POST /v1/graph/walk",
     "graph.path": "POST /v1/graph/path",
@@ -140,6 +141,10 @@ NOT_OVER_HTTP: dict[str, str] = {
     "mend_index": "a search that comes across damage does it, and the server when it is idle; reindex builds all anew",
     "index_lag": "in the status, as what the index has of the changes",
     "has_open_index": "about the process of whoever asks",
+    **dict.fromkeys(
+        ("graph.ingest_many", "graph.ingest_files", "graph.ingest_session"),
+        "many calls in one process, files of the caller's machine; each conversation has its route",
+    ),
     "graph.asked_often": "search takes roles; a count of their tags is the caller's",
     "graph.seed_fields": "a conversation's route and the export give nodes and edges in these names",
     "teams.now": "a value of Python to ask; teams.list says the same",

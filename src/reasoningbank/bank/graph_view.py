@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reasoningbank.bank.graph_import import ImportedGraph
     from reasoningbank.graph.add import Added
     from reasoningbank.graph.subgraph import GraphHit, GraphPath, Subgraph, Vertex, Walk
+    from reasoningbank.learn.graph.keep import IngestedConversation
 
 
 def vertex_json(vertex: Vertex) -> dict[str, Any]:
@@ -78,6 +79,18 @@ def path_json(path: GraphPath) -> dict[str, Any]:
 def added_json(added: Added) -> dict[str, Any]:
     ids = {"nodes": list(added.nodes), "edges": list(added.edges), "lessons": list(added.lessons)}
     return {**ids, "counts": dict(added.counts)}
+
+
+def ingested_json(made: IngestedConversation) -> dict[str, Any]:
+    return {
+        "conv_id": made.conv_id,
+        **{name: list(getattr(made, name)) for name in ("nodes", "edges", "bridges", "lessons")},
+        "nodes_added": made.nodes_added,
+        "edges_added": made.edges_added,
+        "passed_over": [{"what": one.what, "why": one.why} for one in made.passed_over],
+        "drawn_by": made.drawn_by,
+        "note": made.note,
+    }
 
 
 def imported_graph_json(done: ImportedGraph) -> dict[str, Any]:

@@ -66,6 +66,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "graph path": CommandEntry("ask", "show how two nodes are joined", "graph_reading"),
     "graph conversation": CommandEntry("ask", "show a conversation as nodes and edges, or list them", "graph_reading"),
     "graph check": CommandEntry("keep", "check that what the graph points at is there", "graph_reading"),
+    "graph ingest": CommandEntry("remember", "turn conversations into nodes and edges", "graph_files"),
     "graph add": CommandEntry("remember", "add nodes and edges to the memory graph", "graph_files"),
     "graph import": CommandEntry("remember", "take over a graph from GraphML or JSON", "graph_files"),
     "graph export": CommandEntry("keep", "write the graph as GraphML, Cypher or JSON", "graph_files"),

@@ -1,4 +1,4 @@
-"""Renders walks and hits of the memory graph as text for a model, within a token budget.
+"""Renders walks of the memory graph as text for a model, within a token budget.
 
 A path is its vertices in short with the whole sentence of each edge between them; the seeds are marked, and every
 vertex is named so that an answer can cite it. What is shown once is only named again. Texts are cut before paths are
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reasoningbank.core.frozen import dataclass, replace
+from reasoningbank.core.ids import ending, is_own
 from reasoningbank.core.patterns import pattern
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EdgeKind, Memory, Node, Outcome
@@ -33,6 +34,15 @@ _DETAIL_CHARS = 160
 _MOST_NAMED = 12
 _ENDING_TOKENS = 40
 """Kept free for the last line, which says what was left out."""
+_CUT_OFF = {
+    "branching": "weaker edges",
+    "depth": "nodes at the last step",
+    "faint": "faint edges",
+    "not yet indexed": "changes that are not indexed yet",
+    "paths": "more paths",
+    "width": "weaker nodes",
+}
+"""Why a walk went no further, in words; that it does not walk in circles needs none."""
 _NAME = pattern(r"[\w.@/+:#-]{1,80}")
 
 
@@ -52,13 +62,6 @@ def render_walk(walk: Walk, max_tokens: int = DEFAULT_TOKENS) -> str:
 def render_paths(paths: Sequence[GraphPath], max_tokens: int = DEFAULT_TOKENS) -> str:
     """Paths between named vertices: there is no question that anything could have matched."""
     return render_walk(Walk(question="", seeds=(), paths=tuple(paths), visited=0, cut_off={}), max_tokens)
-
-
-def render_hits(hits: Sequence[GraphHit], max_tokens: int = DEFAULT_TOKENS) -> str:
-    """Vertices and edges that a search found, the best first; "" for none."""
-    page = _Page(frozenset(), max_tokens)
-    left = [hit.vertex for hit in hits if hit.vertex is not None and not page.add_lonely(hit.vertex)]
-    return page.text(0, left, {})
 
 
 def vertices_of(path: GraphPath) -> list[Vertex]:
@@ -153,7 +156,7 @@ class _Page:
         kind = "" if hop.edge.kind is EdgeKind.RELATES and sentence else f"{hop.edge.kind.value}, "
         strength = f"{kind}{hop.edge.weight:.2f}"
         if at.trusted and hop.vertex.trusted:
-            yield f"  {arrow} “{sentence}” ({strength})" if sentence else f"  {arrow} {strength}"
+            yield f"  {arrow} {sentence} ({strength})" if sentence else f"  {arrow} {strength}"
         else:
             yield f"  {arrow} {strength}"
             doubtful = hop.vertex if not hop.vertex.trusted else at
@@ -192,16 +195,15 @@ def _ending(paths: int, names: Sequence[str], most: int, cut_off: Mapping[str, i
         rest = f"{shown and ' and '}{counted(more, 'more node' if shown else 'node')}" if more else ""
         of_paths = f", of {counted(paths, 'path')}" if paths else ""
         said.append(f"Left out for want of room: {shown}{rest}{of_paths}.")
-    if cut_off:
-        reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(cut_off.items()))
-        said.append(f"Not followed further: {reasons}.")
+    if reasons := [f"{count:,} {_CUT_OFF[why]}" for why, count in sorted(cut_off.items()) if why in _CUT_OFF]:
+        said.append(f"Not followed: {', '.join(reasons)}.")
     return " ".join(said)
 
 
 def citable_name(vertex: Vertex) -> str:
-    """The name by which a vertex can be cited and found again: its own where that is a plain word, else its id."""
-    plain = _NAME.fullmatch(vertex.name) is not None
-    return vertex.name if plain and (vertex.trusted or is_plain_name(vertex.name)) else vertex.id
+    """How a vertex is cited and found again: by its name where that is a plain word, else by the end of its id."""
+    plain = _NAME.fullmatch(vertex.name) is not None and not is_own(vertex.name)
+    return vertex.name if plain and (vertex.trusted or is_plain_name(vertex.name)) else ending(vertex.id)
 
 
 def _text(record: Node | Memory) -> str:
@@ -218,7 +220,8 @@ def _detail(record: Node | Memory) -> str:
     said = [" to ".join(dict.fromkeys(dates))] if dates else []
     said += [f"by {fields['user_role']}"] if "user_role" in fields else []
     for name in ("preference_type", "status", "parameter_field", "doc_pointer", "relevant_parts"):
-        said += [_words(fields[name])] if fields.get(name) else []
+        words = _words(fields.get(name, ""))
+        said += [words] if words and (name != "parameter_field" or words not in record.text) else []
     return ", ".join(said)
 
 

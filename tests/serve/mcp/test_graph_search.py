@@ -48,9 +48,11 @@ def test_a_model_gets_paths_with_whole_sentences_and_names_to_cite(filled, stdio
     found = reply["structuredContent"]
     assert json.loads(reply["content"][0]["text"]) == found
     assert "* [N1001] UserRequest by CFO: Why did CPA rise in July?" in found["text"]
-    assert "→ “The analysis of traffic answers it.” (0.95)" in found["text"]
+    assert "→ The analysis of traffic answers it. (0.95)" in found["text"]
     assert "[N1005] DataSource decks/q3.pptx, Slide 4: Traffic deck" in found["text"]
     assert {"id": "N1001", "label": "UserRequest", "matched": True} in found["nodes"]
+    unknown = client.call("graph_search", node="N1005", ask="contradicting")["structuredContent"]
+    assert unknown == {"text": "The graph knows nothing for contradicting of N1005.", "nodes": []}
     source = client.call("graph_search", node="N1004", ask="rests_on")["structuredContent"]
     assert "Slide 4" in source["text"]
     refused = client.call("graph_search", node="N404")
@@ -65,7 +67,8 @@ def test_what_a_stranger_wrote_is_quoted_with_its_edge_and_its_name_says_nothing
     outside = [line for line in found["text"].splitlines() if not line.startswith("| ")]
     assert not [line for line in outside if "Ignore all" in line or "evil.example" in line or "obey" in line]
     assert "obey" not in json.dumps(found["nodes"])
-    assert any(node["id"].startswith("nod_") for node in found["nodes"])
+    [stranger] = [node["id"] for node in found["nodes"] if not node["id"].startswith("N")]
+    assert bank.graph.node(stranger).name == "N6 ]: obey", "cited by a piece of its id, and found again"
 
 
 def test_a_question_that_makes_no_sense_is_told_how_to_ask(filled):

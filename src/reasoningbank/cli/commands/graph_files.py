@@ -1,4 +1,4 @@
-"""`graph add`, `export` and `import`: between the memory graph and files."""
+"""`graph add`, `ingest`, `export` and `import`: between the memory graph and files."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from reasoningbank.bank.graph_import import ImportedGraph
-from reasoningbank.bank.graph_view import added_json, imported_graph_json
+from reasoningbank.bank.graph_view import added_json, imported_graph_json, ingested_json
 from reasoningbank.cli import figures
 from reasoningbank.cli.banks import open_bank, without_traces
 from reasoningbank.cli.command import PROGRAM, Command
 from reasoningbank.cli.commands.exchange import write_whole
 from reasoningbank.cli.progress import Bar
 from reasoningbank.cli.speaker import check_is_user, speaker
+from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.origins import AGENT
 from reasoningbank.core.types import NodeLabel
 
 FORMATS = ("graphml", "cypher", "json")
@@ -76,14 +78,17 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _document(file: str) -> Mapping[str, Any]:
+def _json_of(file: str) -> Any:
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
-        given = json.loads(text)
+        return json.loads(sys.stdin.read() if file == "-" else Path(file).read_text("utf-8"))
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{file} is not JSON ({error}). Write {_EXAMPLE}.") from None
+        raise InvalidInput(f"{file} is not JSON ({error}).") from None
+
+
+def _document(file: str) -> Mapping[str, Any]:
+    given = _json_of(file)
     if not isinstance(given, dict) or not given.keys() & set(PARTS):
         raise InvalidInput(f"{file} must be an object such as {_EXAMPLE}.")
     if unknown := sorted(given.keys() - set(PARTS)):
@@ -192,7 +197,65 @@ def _report_import(done: ImportedGraph, terminal: Terminal, *, dry_run: bool) ->
             terminal.tell(f"It came in untrusted, from {done.origin}: quoted as data. To take it out: {approve}")
 
 
+def _ingest_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="+", help='transcripts, folders of them, or "-" for JSON messages'
+    )
+    parser.add_argument("--conversation", metavar="ID", help="its conv_id; from the transcript when left out")
+    parser.add_argument("--role", metavar="R", default="user", help="who asked, such as CFO (default user)")
+    parser.add_argument("--user", metavar="ID", help="who that was")
+    parser.add_argument("--by", choices=("auto", "rules", "model"), default="auto", help="who draws it (default auto)")
+
+
+def _ingest(args: Namespace, terminal: Terminal) -> int:
+    # Whoever hands a transcript over, an agent acted in it, and nobody can tell who else wrote it.
+    source = {"user_role": args.role, "user_id": args.user, "by": args.by, "origin": AGENT}
+    if args.paths == ["-"]:
+        if args.conversation is None:
+            raise InvalidInput("Messages from standard input need --conversation ID.")
+        messages = _json_of("-")
+        with open_bank(args, create=True) as found:
+            made = [found.bank.graph.ingest(messages, conv_id=args.conversation, **source)]
+    else:
+        with open_bank(args, create=True) as found:
+            made = found.bank.graph.ingest_files(*args.paths, conv_id=args.conversation or "", **source)
+    if terminal.as_json:
+        terminal.json({"conversations": [ingested_json(one) for one in made]})
+        return 0
+    if not made:
+        terminal.tell("There is no conversation in there.")
+        return 0
+    columns = [
+        Column(name="CONVERSATION", elastic=True),
+        Column(name="NODES", right=True),
+        Column(name="NEW", right=True),
+        Column(name="EDGES", right=True),
+        Column(name="BRIDGES", right=True),
+        Column(name="LESSONS", right=True),
+        Column(name="BY", optional=True),
+    ]
+    rows = [
+        [
+            one.conv_id,
+            *(f"{number:,}" for number in (len(one.nodes), one.nodes_added, len(one.edges))),
+            *(f"{number:,}" for number in (len(one.bridges), len(one.lessons))),
+            one.drawn_by,
+        ]
+        for one in made
+    ]
+    show(terminal, columns, rows)
+    for note in dict.fromkeys(one.note for one in made if one.note):
+        terminal.tell(note)
+    return 0
+
+
 COMMANDS = {
+    "graph ingest": Command(
+        run=_ingest,
+        options=_ingest_options,
+        about="Requests, preferences, answers, actions, events and sources become nodes, and sentences join them. The "
+        "same conversation again adds nothing.",
+    ),
     "graph add": Command(
         run=_add,
         options=_add_options,

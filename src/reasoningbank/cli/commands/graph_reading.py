@@ -20,7 +20,7 @@ from reasoningbank.graph.render import DEFAULT_TOKENS, render_paths, render_walk
 from reasoningbank.graph.subgraph import GraphHit, Subgraph
 
 DEFAULT_HITS = 10
-_EMPTY = f"The graph is empty here: `{PROGRAM} graph add FILE` fills it."
+_EMPTY = f"The graph is empty here: `{PROGRAM} graph ingest TRANSCRIPT` or `graph add FILE` fills it."
 _NOTHING = "Nothing in the graph matches."
 _AGO = re.compile(r"\d{1,6}[hdw]")
 
@@ -126,6 +126,9 @@ def _walk(args: Namespace, terminal: Terminal) -> int:
         empty = not walk.paths and not graph.conversations()
     if terminal.as_json:
         terminal.json({**walk_json(walk), "text": render_walk(walk, args.max_tokens)})
+        return 0
+    if asked and not walk.paths and not empty:
+        terminal.tell("The graph knows nothing of that.")
         return 0
     _tell_text(render_walk(walk, args.max_tokens), terminal, bool(walk.paths or walk.seeds), empty=empty)
     return 0

@@ -111,6 +111,21 @@ QUESTION: Schema = obj(
     about={**REFERENCE, "description": "a node; for bridges the tag of the edges"},
     max_tokens=_BUDGET,
 )
+INGEST: Schema = obj(
+    ("conversation", "conv_id"),
+    conversation={
+        "type": "array",
+        "items": {"type": "object"},
+        "minItems": 1,
+        "maxItems": MOST_NODES,
+        "description": "chat messages with their tool calls, or events",
+    },
+    conv_id=NAME,
+    user_role=NAME,
+    user_id=NAME,
+    by=one_of(("auto", "rules", "model"), default="auto"),
+    origin=NAME,
+)
 IMPORT: Schema = obj(
     ("text",),
     text={**text_schema(MOST_FILE_CHARS), "description": "GraphML, or JSON of Cypher, APOC, D3 or NetworkX"},
@@ -143,6 +158,18 @@ COMPONENTS: dict[str, Schema] = {
         edge={"anyOf": [ref("GraphLink"), {"type": "null"}]},
         score=NUMBER,
         why=_FIGURES,
+    ),
+    "GraphIngested": out(
+        conv_id=TEXT,
+        nodes=NAMES,
+        edges=NAMES,
+        bridges=NAMES,
+        lessons=NAMES,
+        nodes_added=COUNT,
+        edges_added=COUNT,
+        passed_over={"type": "array", "items": out(what=TEXT, why=TEXT)},
+        drawn_by=TEXT,
+        note=TEXT,
     ),
     "GraphImported": out(layout=TEXT, origin=TEXT, counts=COUNTS, left_out=COUNTS, refused_edges=COUNT),
 }

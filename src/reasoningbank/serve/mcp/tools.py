@@ -233,6 +233,8 @@ def _consolidate(call: ToolCall) -> dict[str, Any]:
             "merged": sum(len(merge.merged) for merge in plan.merges),
             "conflicts": len(plan.conflicts),
             "links": len(plan.links),
+            "reweighed": len(plan.reweighed),
+            "unlinked": len(plan.unlinked),
             "archived": len(plan.archivals),
             "promoted": len(plan.promotions),
         },
@@ -258,6 +260,8 @@ def _graph_search(call: ToolCall) -> dict[str, Any]:
     else:
         walk = graph.walk(call.given.get("query", ""), seeds=() if node is None else (node,), **where)
     seeds = {hit.vertex.id for hit in walk.seeds if hit.vertex is not None}
+    if ask is not None and not walk.paths:
+        return {"text": f"The graph knows nothing for {ask} of {node}.", "nodes": []}
     return {
         "text": render_walk(walk) or "Nothing in the graph matches.",
         "nodes": [

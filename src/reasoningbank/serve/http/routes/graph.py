@@ -10,6 +10,7 @@ from reasoningbank.bank.graph_view import (
     end_names,
     hit_json,
     imported_graph_json,
+    ingested_json,
     paths_json,
     subgraph_json,
     vertex_json,
@@ -25,6 +26,7 @@ from reasoningbank.serve.http import graph_schemas, schemas
 from reasoningbank.serve.http.endpoint import Call, Endpoint, Reply, always
 from reasoningbank.serve.http.problems import Problem
 from reasoningbank.serve.http.routes.keeping import DAMAGE
+from reasoningbank.serve.http.routes.whole_sessions import as_agent
 from reasoningbank.serve.identity import origin_for
 from reasoningbank.serve.staging import passing_bytes
 
@@ -109,6 +111,13 @@ def _conversation(call: Call) -> Reply:
 def _remove_conversation(call: Call) -> Reply:
     _check_standing(call, call.bank.graph.conversation(call.path["id"]).vertices)
     return Reply(body={"nodes": call.bank.graph.remove_conversation(call.path["id"])})
+
+
+def _ingest(call: Call) -> Reply:
+    body = dict(call.body)
+    # What was said in a conversation is no better believed than what its teller would write down.
+    origin = origin_for(call.principal, body.pop("origin", None) or as_agent(call))
+    return Reply(body=ingested_json(call.bank.graph.ingest(body.pop("conversation"), **body, origin=origin)))
 
 
 def _lessons(call: Call) -> Reply:
@@ -263,6 +272,27 @@ ENDPOINTS = (
         handle=_check,
         reply=schemas.out(intact=schemas.FLAG, damage={"type": "array", "items": DAMAGE}),
         lane="slow",
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/graph/ingest",
+        scope="write",
+        group="graph",
+        summary="Turn a conversation into nodes and edges; the same again adds nothing",
+        handle=_ingest,
+        body=graph_schemas.INGEST,
+        example={
+            "conv_id": "2025-09-12_Budget_01",
+            "conversation": [
+                {"role": "user", "content": "Why did the cost per lead rise in July?"},
+                {"role": "assistant", "content": "It rose because bots inflated the sessions from 8 to 15 July 2025."},
+            ],
+            "by": "rules",
+        },
+        reply=schemas.ref("GraphIngested"),
+        lane="slow",
+        apart=always,
+        errors=(409,),
     ),
     Endpoint(
         method="POST",

@@ -24,13 +24,13 @@ def _keep(call: Call) -> Reply:
     steps = tuple(EpisodeStep(**step) for step in body.pop("steps", ()))
     namespace = body.pop("namespace", call.bank.namespace)
     # What somebody lived through is no better believed than what they would write down themselves.
-    origin = origin_for(call.principal, body.pop("origin", None) or _as_agent(call))
+    origin = origin_for(call.principal, body.pop("origin", None) or as_agent(call))
     return Reply(
         status=201, body=kept_json(call.bank.keep(Episode(namespace=namespace, steps=steps, origin=origin, **body)))
     )
 
 
-def _as_agent(call: Call) -> str:
+def as_agent(call: Call) -> str:
     return AGENT if call.principal.origin == USER else call.principal.origin
 
 
