@@ -28,8 +28,8 @@ class Bounds:
     depth: int = 5
     branching: int = 3
     """Ties that are followed from each vertex, the strongest first."""
-    width: int = 48
-    """Vertices that are gone on from at each level, all seeds together."""
+    width: int = 36
+    """Vertices that are gone on from at each level, all seeds together: three times the paths that are usually told."""
     faintest: float = 1e-4
     """Activation below which nothing is followed, as a share of the best seed's."""
 
