@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.corpus import Corpus
 from bench.report import Report
 
-SUBJECTS = ("speed", "store", "memory", "size", "cold", "mcp")
+SUBJECTS = ("speed", "store", "engines", "memory", "size", "cold", "mcp")
 SCALES = [10_000, 100_000]
 
 
@@ -22,7 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         nargs="*",
         choices=[*SUBJECTS, "all"],
         default=["all"],
-        help="or: clients, hooks, storm, scrub, serve, trust, learn, model, rerank, consolidate, graph, ingest --help",
+        help="or (own --help): clients, hooks, storm, scrub, serve, trust, learn, model, rerank, consolidate, "
+        "graph, ingest, links",
     )
     parser.add_argument(
         "--scale", nargs="+", type=int, default=SCALES, help="memories in a bank; 1000000 takes 4 GB and minutes"
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from bench.storms.__main__ import main as storm
 
         return storm(given[1:])
-    if given[:1] in (["hooks"], ["learn"], ["model"], ["rerank"], ["consolidate"], ["graph"], ["ingest"]):
+    if given[:1] in (["hooks"], ["learn"], ["model"], ["rerank"], ["consolidate"], ["graph"], ["ingest"], ["links"]):
         return import_module(f"bench.{given[0]}").main(given[1:])
     if given[:1] == ["scrub"]:
         from bench import scrub
@@ -79,6 +80,10 @@ def _measure(report: Report, chosen: Sequence[str], asked: argparse.Namespace) -
         from bench import store
 
         store.measure(report, corpus)
+    if "engines" in chosen:
+        from bench import engines
+
+        engines.measure(report, corpus)
     if "memory" in chosen:
         from bench import memory
 

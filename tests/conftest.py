@@ -20,6 +20,7 @@ from hypothesis import settings
 import reasoningbank
 from reasoningbank import ReasoningBank
 from reasoningbank.config.environment import AGENT_MARKS
+from tests.postgres_server import postgres, postgres_tables, postgres_url  # noqa: F401 - fixtures
 
 # The same examples every time: what is random belongs to the storms.
 settings.register_profile("everyday", deadline=None, database=None, derandomize=True)

@@ -49,6 +49,11 @@ class Location:
         is_path = self._state is not None and "://" not in self.url
         return _absolute(self.url) if is_path else self.url
 
+    @property
+    def has_password(self) -> bool:
+        """Whether the URL says more than may be shown: it belongs into no file, log or list of processes."""
+        return str(self) != self.url
+
     def file_number(self) -> int | None:
         """Which file the bank is, where it is one: another one in its place has another number."""
         import os
@@ -120,14 +125,28 @@ def _absolute(path: str) -> str:
     return path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
 
 
+def split_url(url: str) -> tuple[str, str, str]:
+    """A URL's scheme, who connects, with the password, and the rest.
+
+    A password may hold what should stand as %XX: it ends at the last @, so an option with one has to be written as %40.
+    """
+    scheme, _, rest = url.partition("://")
+    place, mark, query = rest.partition("?")
+    if ":" in rest.rpartition("@")[0]:
+        place, mark, query = rest, "", ""
+    who, _, where = place.rpartition("@")
+    return scheme, who, f"{where}{mark}{query}"
+
+
 def _without_password(url: str) -> str:
     """The URL as it may be shown: who connects stays in it, by what right does not."""
-    scheme, separator, rest = url.partition("://")
-    authority, slash, path = rest.partition("/")
-    who, at, host = authority.rpartition("@")
-    if not (separator and at and ":" in who):
+    scheme, who, rest = split_url(url)
+    if "://" not in url or not (who or "password" in rest):
         return url
-    return f"{scheme}://{who.partition(':')[0]}@{host}{slash}{path}"
+    place, mark, query = rest.partition("?")
+    options = "&".join(word for word in query.split("&") if "password" not in word.partition("=")[0])
+    who = f"{who.partition(':')[0]}@" if who else ""
+    return f"{scheme}://{who}{place}{mark if options else ''}{options}"
 
 
 def _digest_of(text: str) -> str:

@@ -398,6 +398,12 @@ class StoreTransactions(Protocol):
         """The first changes after a position, in order; fewer than `limit` only where there are no more."""
         ...
 
+    def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
+        """Have `wake` called from another thread soon after the feed has grown, while in its block. It may come for
+        nothing, or not at all: whoever waits looks now and then.
+        """
+        ...
+
     def unscoped(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
         """Records of any tenant, for followers that build views; what it gives never reaches a caller as it is."""
         ...

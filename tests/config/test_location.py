@@ -54,9 +54,9 @@ def test_a_bank_elsewhere_has_a_folder_of_the_user_s_which_a_new_password_does_n
 
 def test_an_unknown_kind_of_bank_is_refused_with_those_that_work() -> None:
     with pytest.raises(InvalidInput) as refused:
-        ReasoningBank.open("postgresql://ann:geheim@host/bank")
+        ReasoningBank.open("oracle://ann:geheim@host/bank")
     said = str(refused.value)
-    assert "no backend for postgresql://" in said
+    assert "no backend for oracle://" in said
     assert "sqlite://" in said
     assert ":memory:" in said
     assert "geheim" not in said

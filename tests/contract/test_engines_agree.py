@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reasoningbank.core.errors import BankError
@@ -23,11 +23,14 @@ from reasoningbank.core.types import (
     Tombstone,
     Trajectory,
 )
+from reasoningbank.location import parse_location
 from reasoningbank.ports import Store, Writer
 from reasoningbank.store.memory import MemoryEngine
+from reasoningbank.store.postgres.store import PostgresStore
 from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.sqlite.store import SqliteStore
 from tests.contract.test_store import a_gap, a_memory, a_signal, a_step, a_trajectory, an_edge
+from tests.postgres_server import empty_bank
 from tests.store.fixtures.make_bank import contents
 
 TENANT = "local"
@@ -166,10 +169,7 @@ def answer(act: Act, store: Store) -> tuple[str, Any]:
         return "refused", type(error)
 
 
-@settings(max_examples=60)
-@given(acts=st.lists(ACTS, max_size=25))
-def test_every_engine_gives_the_same_answers_to_the_same_changes(acts: list[Act]) -> None:
-    stores = (SqliteStore(":memory:", clock=lambda: 1.0), RecordStore(MemoryEngine(), clock=lambda: 1.0))
+def assert_alike(acts: list[Act], stores: tuple[Store, Store]) -> None:
     for act in acts:
         first, second = (answer(act, store) for store in stores)
         assert first == second
@@ -180,3 +180,17 @@ def test_every_engine_gives_the_same_answers_to_the_same_changes(acts: list[Act]
             assert reader.count(Signal, {}) == len(reader.select(Signal, {}))
             assert reader.count(Step, {}) == sum(reader.tally(Step, "trajectory_id").values())
         store.close()
+
+
+@settings(max_examples=60)
+@given(acts=st.lists(ACTS, max_size=25))
+def test_every_engine_gives_the_same_answers_to_the_same_changes(acts: list[Act]) -> None:
+    assert_alike(acts, (SqliteStore(":memory:", clock=lambda: 1.0), RecordStore(MemoryEngine(), clock=lambda: 1.0)))
+
+
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(acts=st.lists(ACTS, min_size=10, max_size=25))
+def test_postgresql_gives_the_same_answers_as_the_plain_engine(postgres, postgres_url, acts: list[Act]) -> None:
+    empty_bank(postgres, "shared")
+    there = PostgresStore(parse_location(postgres_url, "/nowhere"), clock=lambda: 1.0)
+    assert_alike(acts, (there, RecordStore(MemoryEngine(), clock=lambda: 1.0)))

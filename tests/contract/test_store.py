@@ -44,22 +44,31 @@ from reasoningbank.core.types import (
     Tombstone,
     Trajectory,
 )
+from reasoningbank.location import parse_location
 from reasoningbank.ports import Store, Writer
 from reasoningbank.store.memory import MemoryEngine, MemoryTables
+from reasoningbank.store.postgres.store import PostgresStore
 from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.sqlite.store import SqliteStore
 
-BACKENDS: dict[str, Callable[[Path, MemoryTables], Store]] = {
-    "sqlite": lambda folder, _: SqliteStore(folder / "bank.db"),
-    "memory": lambda _, tables: RecordStore(MemoryEngine(tables)),
+BACKENDS = ("sqlite", "memory", "postgres")
+CANNOT = {
+    "memory": {"backup": "a bank in memory cannot be copied to a file: export it"},
+    "postgres": {"NUL": "a text with a NUL character is refused; the verbs replace it before a record is made"},
 }
+"""What an engine does not do; `docs/postgresql.md` prints it."""
 IDENTITY = EmbedderIdentity(name="hash", model="m", dimension=2, revision="1")
 
 
 @pytest.fixture(params=BACKENDS)
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Store]:
+    if request.param == "postgres":
+        location = parse_location(request.getfixturevalue("postgres_url"), tmp_path)
+        return lambda: PostgresStore(location)
     tables = MemoryTables()
-    return lambda: BACKENDS[request.param](tmp_path, tables)
+    if request.param == "memory":
+        return lambda: RecordStore(MemoryEngine(tables))
+    return lambda: SqliteStore(tmp_path / "bank.db")
 
 
 @pytest.fixture
@@ -475,6 +484,18 @@ def test_a_unit_that_catches_one_failure_does_not_lose_another(store: Store) -> 
         store.write("t", change)
     with store.read("t") as reader:
         assert reader.get(Trajectory, [trajectory.id]) == {trajectory.id: trajectory}
+
+
+def test_what_an_engine_cannot_do_is_refused_and_stands_in_the_docs(store: Store) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "postgresql.md").read_text("utf-8")
+    assert all(says in page for cannot in CANNOT.values() for says in cannot.values())
+    name = next(name for name in BACKENDS if store.info.backend.startswith(name))
+    if "NUL" not in CANNOT.get(name, ()):
+        add(store, a_memory(1, title="a\0b"))
+        return
+    with pytest.raises(InvalidInput, match="NUL"):
+        add(store, a_memory(1, title="a\0b"))
+    assert store.head() == 0
 
 
 def test_nodes_keep_their_revisions_and_take_their_edges_with_them(store: Store) -> None:
@@ -1056,7 +1077,7 @@ def test_a_closed_store_says_so_and_closing_twice_is_fine(opened: Callable[[], S
     again.close()
 
 
-@pytest.mark.parametrize("opened", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("opened", [name for name in BACKENDS if "backup" not in CANNOT.get(name, ())], indirect=True)
 def test_a_backup_is_whole_while_others_write_and_never_overwrites(store: Store, tmp_path: Path) -> None:
     add(store, *(a_memory(i) for i in range(500)))
     seen: list[tuple[int, int]] = []

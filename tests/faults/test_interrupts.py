@@ -18,7 +18,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.core.types import Memory, Scope, State
 from reasoningbank.core.types import Outcome as Ending
 from reasoningbank.ports import Writer
-from reasoningbank.store.sqlite import group_commit
+from reasoningbank.store import group_commit
 from reasoningbank.store.sqlite.store import SqliteStore
 
 WITHIN_S = 30.0

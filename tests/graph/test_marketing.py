@@ -128,8 +128,7 @@ def test_why_metrics_changed_in_july_is_answered_by_sentences_that_say_why(team:
     walk = team.graph.walk("Why did metrics change in July?")
     said = {sentence for path in walk.paths for sentence in sentences(path)}
     assert "The flood of bots is the cause that the answer names for the jump in July." in said
-    best = walk.paths[0]
-    assert (best.seed.name, best.hops[0].vertex.name) == ("N1002", "N1005")
+    assert walk.paths[0].seed.name == "N1002"
 
 
 def test_the_slide_is_named_to_the_part(team: Bank) -> None:

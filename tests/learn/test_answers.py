@@ -223,7 +223,11 @@ def test_a_contrast_may_give_five() -> None:
 
 def test_a_lesson_without_a_word_of_the_record_is_invented() -> None:
     answer = parse(block(), finding=VerdictOutcome.SUCCESS, most=3, grounds=["SELECT age FROM singer"])
-    assert "not a word in common" in answer.problems[0]
+    assert "hardly a word in common" in answer.problems[0]
+    story = block(Title="Aunt Emily", Description="She is loved by the town.", Content="She loves to make things.")
+    told = "Task:\n<<<task 1f\nbuild it\ntask 1f>>>\nSession Trace:\nmake: fatal error: zlib.h: No such file"
+    invented = parse(story, finding=VerdictOutcome.SUCCESS, most=3, grounds=[told])
+    assert "hardly a word in common" in invented.problems[0], "one word may be chance"
     grounded = parse(block(), finding=VerdictOutcome.SUCCESS, most=3, grounds=["apt install libfoo-dev: package ready"])
     assert len(grounded.lessons) == 1
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from reasoningbank import InvalidInput, ReasoningBank
+from reasoningbank.agents.lesson_line import line_of
+from reasoningbank.serve.mcp.caller import LOCAL
+from reasoningbank.serve.mcp.tools import call
 
 QUESTION = "sign a JSON web token at login"
 
@@ -164,3 +167,47 @@ def test_a_settings_file_says_what_is_made_of_links(notes, path):
     file.write_text('[search]\nlinks = "required"\n', "utf-8")
     with ReasoningBank.open(path, embedder="hash", namespace="n", config=file) as bank:
         assert any(hit.pulled_in for hit in bank.search(QUESTION))
+
+
+def test_a_coding_agent_is_told_in_the_same_line(notes):
+    lines = [line_of(hit) for hit in notes.asked(limit=2)]
+    assert lines[1].endswith("(said by the user; Required by “JWT auth”.)")
+
+
+def test_a_model_that_asks_over_mcp_is_told_why(notes, path):
+    file = path.with_name("config.toml")
+    file.write_text('[search]\nlinks = "required"\n', "utf-8")
+    with ReasoningBank.open(path, embedder="hash", namespace="n", config=file) as bank:
+        found = call("memory_search", {"query": QUESTION, "limit": 2}, bank, LOCAL).values["memories"]
+    assert "pulled_in" not in found[0]
+    assert found[1]["pulled_in"]["relation"] == "is required by"
+    assert found[0]["see_also"][0]["relation"] == "requires"
+
+
+def test_what_is_known_says_so_too(notes):
+    fact = notes.record("Key table", "keys: id, owner, rotated_at", tags=("fact",))
+    notes.bank.link(notes.token, fact, "requires", weight=1.0)
+    assert "keys: id, owner, rotated_at\nRequired by “JWT auth”." in notes.bank.inject(QUESTION, links="required")
+
+
+def test_links_to_what_was_said_in_conversations_are_no_hits(notes):
+    notes.bank.graph.add(
+        nodes=[
+            {"id": "N1", "label": "UserRequest", "conv_id": "C1", "text": "How do I sign a token?", "user_role": "CFO"}
+        ],
+        edges=[{"source": "N1", "target": notes.token, "text": "It was asked for.", "weight": 0.9}],
+    )
+    assert [linked.title for linked in notes.asked("followed")[0].see_also] == ["Secret key management"]
+
+
+def test_no_more_are_shown_than_were_found(notes):
+    found = notes.bank.search(QUESTION, links="required", floor=0.5)
+    assert any(hit.pulled_in for hit in found)
+    assert found.total_found >= len(found)
+
+
+def test_what_is_too_long_to_be_told_takes_no_place_from_what_is_not(notes):
+    long = notes.record("All about keys", "Keys are long stories. " * 80)
+    notes.bank.link(notes.token, long, "requires", weight=1.0)
+    found = notes.bank.injection(QUESTION, links="required", max_tokens=200, limit=2).memories
+    assert [hit.id for hit in found] == [notes.token, notes.key]

@@ -74,8 +74,8 @@ def test_a_path_that_cannot_exist_is_a_typed_error(tmp_path: Path, name: str) ->
 
 
 def test_an_unknown_scheme_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="postgresql"):
-        opened("postgresql://host/bank")
+    with pytest.raises(InvalidInput, match="oracle"):
+        opened("oracle://host/bank")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root to become somebody else")

@@ -17,11 +17,11 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.types import Exposure, Memory
 from reasoningbank.ports import Writer
 from reasoningbank.store.coding import table_of
+from reasoningbank.store.group_commit import UNITS_PER_COMMIT, Unit
 from reasoningbank.store.records.reader import RecordReader
 from reasoningbank.store.sqlite import opening, schema
 from reasoningbank.store.sqlite.backend import SAFE_SQLITE
 from reasoningbank.store.sqlite.batched_inserts import Pending
-from reasoningbank.store.sqlite.group_commit import UNITS_PER_COMMIT, Unit
 from reasoningbank.store.sqlite.schema import MIGRATIONS
 from reasoningbank.store.sqlite.store import SqliteStore
 from reasoningbank.store.sqlite.transaction import SqliteTransaction

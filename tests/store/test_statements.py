@@ -68,3 +68,24 @@ def test_an_erasure_costs_no_more_for_many_edges_and_signals_than_for_two(path: 
             bank.context.store.write("local", lambda writer, one=memory: writer.remove(type(one.memory), one.id))
             counts.append(len(asked))
         assert counts[0] == counts[1]
+
+
+def test_a_search_asks_nothing_about_links_where_there_are_none_and_little_where_there_are_many(
+    path: Path, asked: list[str]
+) -> None:
+    with ReasoningBank.open(path, embedder="hash", namespace="n") as bank:
+        made = [bank.record(title=f"Step {n}", content=f"Do the step {n}.") for n in range(40)]
+
+        def statements(links: str) -> int:
+            bank.catch_up()
+            bank.search("do the step", links=links, noted=False)
+            del asked[:]
+            bank.search("do the step", links=links, noted=False)
+            return len(asked)
+
+        without = statements("off")
+        assert statements("required") == statements("named") == without
+        for memory in made[1:]:
+            bank.link(made[0].id, memory.id, "relates", weight=0.9)
+        assert statements("off") == without
+        assert statements("named") <= without + 5, "\n".join(asked)

@@ -74,19 +74,19 @@ def like(cases: Sequence[Case], seed: int, embedder: str = "local") -> dict[str,
     known = set(tasks[: len(tasks) // 2])
     learned = [case for case in cases if case.episode.task in known]
     holders = Counter(
-        word for solutions in solutions_by_task(cases).values() for word in set().union(*map(_words, solutions))
+        word for solutions in solutions_by_task(cases).values() for word in set().union(*map(words_of, solutions))
     )
-    ways = [_words(case.solution) for case in learned if case.solution]
+    ways = [words_of(case.solution) for case in learned if case.solution]
     shares, best, tokens = [], [], []
     with taught(learned, embedder) as bank:
         for task, solutions in solutions_by_task(case for case in cases if case.episode.task not in known).items():
             text = _injected(bank, task)
-            said = _words([task])
-            needed = [{w for w in _words(s) if holders[w] >= RECURS_IN_TASKS} - said for s in solutions]
+            said = words_of([task])
+            needed = [{w for w in words_of(s) if holders[w] >= RECURS_IN_TASKS} - said for s in solutions]
             needed = [words for words in needed if words]
             if not needed:
                 continue
-            told = _words([text])
+            told = words_of([text])
             shares.append(max(len(words & told) / len(words) for words in needed))
             best.append(max((len(words & way) / len(words) for words in needed for way in ways), default=0.0))
             tokens.append(count_tokens(text))
@@ -126,11 +126,11 @@ def _plain(text: str) -> str:
 
 
 def _has_the_words(text: str, solution: Sequence[str]) -> bool:
-    wanted = _words(solution)
-    return any(wanted <= _words([block]) for block in re.split(r"\n\s*\n", text))
+    wanted = words_of(solution)
+    return any(wanted <= words_of([block]) for block in re.split(r"\n\s*\n", text))
 
 
-def _words(texts: Sequence[str]) -> set[str]:
+def words_of(texts: Sequence[str]) -> set[str]:
     return {word.casefold() for text in texts for word in _WORD.findall(text)}
 
 

@@ -22,6 +22,7 @@ _UNKNOWN_NAME = re.compile(
 _DESCRIBES = re.compile(
     r"\s*(?:DESCRIBE|DESC|SHOW (?:FULL )?COLUMNS (?:FROM|IN))\s+[`']?(?:\w+\.)?(\w+)", re.IGNORECASE
 )
+_NAMES = re.compile(r"\w+")
 _DESCRIBES_ELSEWHERE = re.compile(
     r"""\s*(?:PRAGMA\s+table_info\s*\(|\.schema\s|\\d\+?\s)\s*['"]?(\w+)""", re.IGNORECASE
 )
@@ -36,6 +37,8 @@ class Exam:
     """Tables of the gold query, each with the columns that the query uses; in lower case."""
     described: frozenset[str]
     """Tables whose columns the agent looked up in this episode."""
+    used: Mapping[str, frozenset[str]]
+    """Tables that a query of this episode named and got rows for, with the columns that it named beside them."""
     stumbled: bool
     """Its first action failed on an unknown table or column."""
 
@@ -57,9 +60,21 @@ def _exam(told: Mapping[str, Any], question: Mapping[str, Any]) -> Exam:
             for table, columns in question["db_tables"].items()
             if _word(table).search(gold)
         },
+        used=_used(episode, question["db_tables"]),
         described=frozenset(found for step in episode.steps if (found := _described(step))),
         stumbled=bool(episode.steps and _UNKNOWN_NAME.search(episode.steps[0].result)),
     )
+
+
+def _used(episode: Episode, tables: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for step in episode.steps:
+        words = {word.lower() for word in _NAMES.findall(step.action)} if step.result.startswith("[(") else set[str]()
+        for table, columns in tables.items():
+            if table.lower() in words:
+                named = frozenset(column.lower() for column in columns if column.lower() in words)
+                found[table.lower()] = found.get(table.lower(), frozenset()) | named
+    return found
 
 
 def _described(step: EpisodeStep) -> str:

@@ -17,10 +17,11 @@ from reasoningbank_eval.again import again, like
 from reasoningbank_eval.cases import case_sets
 from reasoningbank_eval.figures import machine
 from reasoningbank_eval.intercode import Exam, exams
+from reasoningbank_eval.linked import linked
 from reasoningbank_eval.rivals import AppendOnly, RawTraces
 from reasoningbank_eval.stream import Setting, orders, run, summary
 
-PARTS = ("intercode", "ablations", "again", "like", "tau", "judge", "throughput")
+PARTS = ("intercode", "ablations", "again", "like", "links", "tau", "judge", "throughput")
 Tell = Callable[[str], None]
 
 
@@ -91,6 +92,14 @@ def _like(plan: Plan, tell: Tell) -> dict[str, Any]:
     return told
 
 
+def _links(plan: Plan, tell: Tell) -> dict[str, Any]:
+    told = {}
+    for name, cases in case_sets(plan.data).items():
+        tell(f"{name}: recall with links and without")
+        told[name] = [linked(cases[: plan.episodes], seed) for seed in range(1, plan.halves + 1)]
+    return told
+
+
 def _tau(plan: Plan, tell: Tell) -> dict[str, Any]:
     told = {}
     for name, found in tau.runs(plan.data).items():
@@ -116,6 +125,7 @@ _PARTS: dict[str, Callable[[Plan, Tell], dict[str, Any]]] = {
     "ablations": lambda plan, tell: _streams(plan, ablations(), plan.ablation_shuffles, tell),
     "again": _again,
     "like": _like,
+    "links": _links,
     "tau": _tau,
     "judge": _judge,
     "throughput": _throughput,

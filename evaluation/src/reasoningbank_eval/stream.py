@@ -1,7 +1,8 @@
 """Stream the episodes through a bank: ask before each, learn after each, count what memory would have saved.
 
 The ceiling is what any memory could have known: every table that the gold query needs was described in an earlier
-episode on the same database.
+episode on the same database. Beside it stands what was at least used: every needed column was named, with its table, in
+earlier queries that brought rows. A weak agent describes nothing, and teaches that much.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ class Count:
     ceiling: int
     hits: int
     """Needed tables, each in one line with its needed columns."""
+    used_ceiling: int
+    """Stumbled where all that was needed had been described or used before..."""
+    used_hits: int
+    """...and of those the ones that were told."""
     loose_hits: int
     """Needed names anywhere in the text."""
     tokens: float
@@ -81,7 +86,8 @@ def run(exams: Sequence[Exam], order: Sequence[int], setting: Setting, progress:
 
 def _streamed(bank: ReasoningBank, exams: Sequence[Exam], setting: Setting, progress: Progress | None) -> Count:
     known: dict[str, set[str]] = {}
-    stumbled = ceiling = hits = loose = tokens = injections = held = 0
+    used: dict[str, dict[str, frozenset[str]]] = {}
+    stumbled = ceiling = hits = loose = tokens = injections = held = used_ceiling = used_hits = 0
     for number, exam in enumerate(exams, start=1):
         namespace = exam.database if setting.apart else ONE_NAMESPACE
         text = bank.inject(
@@ -98,7 +104,14 @@ def _streamed(bank: ReasoningBank, exams: Sequence[Exam], setting: Setting, prog
                 ceiling += 1
                 hits += holds
                 loose += told_anywhere(text, exam.needed)
+            there = used.get(exam.database, {})
+            if all(table in seen or set(columns) <= there.get(table, set()) for table, columns in exam.needed.items()):
+                used_ceiling += 1
+                used_hits += holds
         seen.update(exam.described)
+        for table, columns in exam.used.items():
+            of_database = used.setdefault(exam.database, {})
+            of_database[table] = of_database.get(table, frozenset()) | columns
         bank.keep(_in(namespace, exam))
         bank.distill()
         if setting.consolidated_every is not None and number % setting.consolidated_every == 0:
@@ -109,6 +122,8 @@ def _streamed(bank: ReasoningBank, exams: Sequence[Exam], setting: Setting, prog
         stumbled=stumbled,
         ceiling=ceiling,
         hits=hits,
+        used_ceiling=used_ceiling,
+        used_hits=used_hits,
         loose_hits=loose,
         tokens=tokens / len(exams),
         injections=injections,
@@ -131,6 +146,11 @@ def summary(counts: Sequence[tuple[str, Count]]) -> dict[str, Any]:
             "ceiling": count.ceiling,
             "hits": count.hits,
             **share_with_interval(count.hits, count.ceiling),
+            "described_or_used": {
+                "ceiling": count.used_ceiling,
+                "hits": count.used_hits,
+                **share_with_interval(count.used_hits, count.used_ceiling),
+            },
             "loose_hits": count.loose_hits,
             "tokens": round(count.tokens, 1),
             "injections": count.injections,

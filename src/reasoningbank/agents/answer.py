@@ -322,4 +322,4 @@ def _capture(event: Event, house: House, spaces: Spaces) -> None:
 
         forget(_session_log(event, house))
     leave_note(place, event, spaces.own, house.now)
-    start_reader(place, house.location.absolute_url)
+    start_reader(place, house.location)

@@ -15,6 +15,7 @@ from reasoningbank.agents.payload import Event
 from reasoningbank.agents.state_dir import StateDir, make_room, write_whole
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.files import hold
+from reasoningbank.location import Location
 
 TAKEN = ".taken"
 
@@ -84,11 +85,11 @@ def note_in(path: Path) -> CaptureNote | None:
         return None
 
 
-def start_reader(place: StateDir, bank: str) -> bool:
+def start_reader(place: StateDir, bank: Location) -> bool:
     """Start the process that reads, unless one is at it. False when there is one."""
     make_room(place.work_lock)
     lock = hold(place.work_lock)
     if lock is None:
         return False
-    start_detached("reasoningbank.agents.capture_worker", [bank], lock, place.folder)
+    start_detached("reasoningbank.agents.capture_worker", bank, [], lock, place.folder)
     return True

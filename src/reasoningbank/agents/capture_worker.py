@@ -45,7 +45,7 @@ PATIENCE_S = 7 * 86_400.0
 
 def main(arguments: Sequence[str]) -> int:
     named, *handed = arguments
-    location = locate(named)
+    location = locate(named or None)
     _end_by(HARD_LIMIT_S)
     with suppress(OSError, AttributeError):
         os.nice(NICENESS)

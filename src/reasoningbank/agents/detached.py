@@ -12,22 +12,27 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from reasoningbank.config.environment import handed_over
+from reasoningbank.location import Location
+
 
 def start_detached(
-    module: str, arguments: Sequence[str], lock: int, folder: Path, *, handed: Sequence[int] = ()
+    module: str, bank: Location, arguments: Sequence[str], lock: int, folder: Path, *, handed: Sequence[int] = ()
 ) -> int:
     """The id of the process; `handed` are descriptors that it gets besides the lock, which is closed here.
 
-    The module is told the number of the lock last, where it can be handed over.
+    The module is told the bank first, with nothing where its environment names it, and last the number of the lock,
+    where it can be handed over.
     """
-    command = [sys.executable, "-m", module, *arguments]
+    named, environment = handed_over(bank)
+    command = [sys.executable, "-m", module, named, *arguments]
     nowhere = subprocess.DEVNULL
     try:
         if sys.platform == "win32":
             os.close(lock)
             detached = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
             return subprocess.Popen(  # noqa: S603 - our own program
-                command, stdin=nowhere, stdout=nowhere, stderr=nowhere, creationflags=detached
+                command, stdin=nowhere, stdout=nowhere, stderr=nowhere, creationflags=detached, env=environment
             ).pid
         return subprocess.Popen(  # noqa: S603 - our own program
             [*command, str(lock)],
@@ -36,6 +41,7 @@ def start_detached(
             stderr=nowhere,
             cwd=folder,
             start_new_session=True,
+            env=environment,
             pass_fds=(*handed, lock),
         ).pid
     finally:

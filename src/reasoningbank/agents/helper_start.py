@@ -64,9 +64,9 @@ def start_helper(location: Location, stay_s: int) -> bool:
         os.close(lock)
         raise
     with listener:
-        told = [location.absolute_url, str(stay_s), str(listener.fileno())]
+        told = [str(stay_s), str(listener.fileno())]
         process = start_detached(
-            "reasoningbank.agents.hook_helper", told, lock, place.folder, handed=(listener.fileno(),)
+            "reasoningbank.agents.hook_helper", location, told, lock, place.folder, handed=(listener.fileno(),)
         )
         with suppress(FileNotFoundError):
             draft.rename(place.warm_socket(process))

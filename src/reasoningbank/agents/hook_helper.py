@@ -34,7 +34,7 @@ WITH_ANOTHER_S = 30.0
 
 def main(arguments: Sequence[str]) -> int:
     named, stay_s, listening, _ = arguments
-    location = locate(named)
+    location = locate(named or None)
     place = place_of(location)
     path = place.warm_socket(os.getpid())
     stopping = threading.Event()

@@ -46,7 +46,7 @@ def line_of(hit: Remembered) -> str:
     if isinstance(trouble, Mapping):
         return f"- {trouble_line(hit, trouble)}"
     if FACT in hit.tags:
-        return f"- {_show(hit.content)}{_in_brackets(standing_of(hit))}"
+        return f"- {_show(hit.content)}{_in_brackets(standing_of(hit), *links_of(hit))}"
     return f"- {_plain_line(hit)}"
 
 

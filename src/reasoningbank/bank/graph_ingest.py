@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.origins import AGENT
 from reasoningbank.learn.graph import ingest
 from reasoningbank.learn.graph.keep import ConversationSource, IngestedConversation
 from reasoningbank.ports import LLM
@@ -42,7 +43,9 @@ def ingest_many(
 def ingest_files(
     context: BankContext, learning: Learning, paths: Sequence[Path], *, by: str = AUTO, conv_id: str = "", **said: Any
 ) -> list[IngestedConversation]:
-    return ingest.ingest_files(context, paths, _source(conv_id, said), model=_model(learning, by))
+    # What a transcript says that a user said is its writer's word.
+    source = _source(conv_id, {"origin": AGENT, **said})
+    return ingest.ingest_files(context, paths, source, model=_model(learning, by))
 
 
 def ingest_session(

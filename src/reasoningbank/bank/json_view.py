@@ -333,6 +333,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         ],
         "conflicts": [_link_json(link) for link in plan.conflicts],
         "links": [_link_json(link) for link in plan.links],
+        "reweighed": [{"edge": act.edge, "before": act.before, **_link_json(act.link)} for act in plan.reweighed],
+        "unlinked": [{"edge": act.edge, **_link_json(act.link)} for act in plan.unlinked],
         "archivals": [_plain(archival) for archival in plan.archivals],
         "promotions": [_plain(promotion) for promotion in plan.promotions],
     }

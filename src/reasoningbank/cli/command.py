@@ -86,7 +86,7 @@ class _Draft(argparse.HelpFormatter):
 
 def add_globals(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("for every command")
-    group.add_argument("--bank", metavar="PATH", help="the bank's file, instead of this user's")
+    group.add_argument("--bank", metavar="PATH", help="the bank's file or URL, instead of this user's")
     group.add_argument(
         "--namespace", "--domain", metavar="NAME", help="the project, instead of the repository around you"
     )

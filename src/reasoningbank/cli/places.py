@@ -15,6 +15,8 @@ from reasoningbank.agents.install.program import NAME, Program, program_in
 from reasoningbank.agents.install.targets import Places, Target
 from reasoningbank.config import locate
 from reasoningbank.config.layers import NO_FILE
+from reasoningbank.core.errors import InvalidInput
+from reasoningbank.location import Location
 
 WINDOWS = sys.platform == "win32"
 
@@ -45,7 +47,7 @@ def program(args: Namespace) -> Program:
 
     In a project's settings, which others may share, by name alone if the name leads here.
     """
-    options: tuple[str, ...] = ("--bank", locate(args.bank).absolute_url) if args.bank else ()
+    options: tuple[str, ...] = ("--bank", _lasting_url(locate(args.bank))) if args.bank else ()
     if args.config:
         options += ("--config", NO_FILE if args.config == NO_FILE else _absolute(args.config))
     here = program_in(Path(sysconfig.get_path("scripts")), sys.executable, windows=WINDOWS, options=options)
@@ -53,6 +55,16 @@ def program(args: Namespace) -> Program:
     if args.project and named is not None and Path(named).resolve() == Path(here.words[0]).resolve():
         return Program(words=(NAME,), options=options, windows=WINDOWS)
     return here
+
+
+def _lasting_url(location: Location) -> str:
+    """As it may stand in the settings of an agent."""
+    if location.has_password:
+        raise InvalidInput(
+            f"The settings of an agent would keep the password of {location}. Name the URL without it: the client of "
+            "PostgreSQL finds it in ~/.pgpass or in PGPASSWORD."
+        )
+    return location.absolute_url
 
 
 def _absolute(path: str) -> str:

@@ -95,6 +95,13 @@ def locate(named: str | Path | Location | None = None) -> Location:
     return parse_location(str(named) if named is not None else from_environment().bank, home())
 
 
+def handed_over(location: Location) -> tuple[str, dict[str, str]]:
+    """How another process of ours is told a bank: by an argument, and by its environment where there is a password."""
+    if location.has_password:
+        return "", {**os.environ, "REASONINGBANK_BANK": location.absolute_url}
+    return location.absolute_url, dict(os.environ)
+
+
 def default_location() -> Location:
     """The place of a user's bank when nobody says anything else."""
     return locate(home() / DEFAULT_NAME)

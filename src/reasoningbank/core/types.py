@@ -385,6 +385,7 @@ class Showing(NamedTuple):
     """The best one."""
     advice_id: str
     """What it advised when it was last shown."""
+    first_at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from reasoningbank.core.link_meaning import MEANINGS
 from reasoningbank.core.types import Edge, EdgeKind, NodeLabel
 from reasoningbank.graph.activation import Bounds, FindTies, Reached
 from reasoningbank.graph.spreading import TIES_ASKED, ties_of, walk_from
@@ -19,7 +20,11 @@ CAUSAL_FROM = 0.85
 """The weight from which an edge is direct, causal or core logic, whatever its kind."""
 _CAUSE_FIRST = frozenset({EdgeKind.CAUSES.value, EdgeKind.TEACHES.value})
 """These point from the cause; the next ones point to it."""
-_CAUSE_LAST = frozenset({EdgeKind.REQUIRES.value, EdgeKind.DERIVED_FROM.value})
+_CAUSE_LAST = frozenset({EdgeKind.REQUIRES.value, EdgeKind.DERIVED_FROM.value, EdgeKind.SUPERSEDES.value})
+_NO_CAUSE = frozenset(
+    {kind.value for kind, told in MEANINGS.items() if told.holds_either_way} - {EdgeKind.RELATES.value}
+)
+"""However strong: what is like another, or can be had in its place, did not lead to it."""
 _AGAINST = ("contradict", "conflict")
 _WIDE = Bounds(depth=6, branching=8, width=256, faintest=0.0)
 _DEPTH_OF_DOUBT = 3
@@ -91,7 +96,7 @@ def is_cause(tie: Tie) -> bool:
     """Whether the far end led to the near one."""
     if tie.kind in _CAUSE_LAST:
         return tie.forward
-    if is_against(tie) or tie.forward:
+    if is_against(tie) or tie.forward or tie.kind in _NO_CAUSE:
         return False
     return tie.kind in _CAUSE_FIRST or tie.weight >= CAUSAL_FROM
 

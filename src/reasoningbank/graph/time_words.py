@@ -17,7 +17,7 @@ EARLIER_YEARS = 10
 """How many years back a month without a year may be."""
 
 
-class Window(NamedTuple):
+class TimeWindow(NamedTuple):
     since: float
     until: float
     """The first moment after it."""
@@ -27,7 +27,7 @@ class Named(NamedTuple):
     """What a question says about time."""
 
     words: str
-    windows: tuple[Window, ...]
+    windows: tuple[TimeWindow, ...]
     """What may be meant, the likeliest first."""
 
 
@@ -71,17 +71,17 @@ class _Calendar:
         self.now = datetime.fromtimestamp(now, UTC)
         self.today = self.now.replace(hour=0, minute=0, second=0, microsecond=0)
 
-    def days(self, first: datetime, count: float = 1) -> tuple[Window, ...]:
+    def days(self, first: datetime, count: float = 1) -> tuple[TimeWindow, ...]:
         return (_window(first, first + timedelta(days=count)),)
 
-    def months(self, month: int, year: str | None, count: int = 1) -> tuple[Window, ...]:
+    def months(self, month: int, year: str | None, count: int = 1) -> tuple[TimeWindow, ...]:
         """Months from one on: in the year that is said, else in this one or those before it, the latest first."""
         if year is not None:
             return (_window(*_span_of_months(int(year), month, count)),)
         spans = (_span_of_months(self.now.year - back, month, count) for back in range(EARLIER_YEARS + 1))
         return tuple(_window(*span) for span in spans if span[0] <= self.now)
 
-    def date(self, day: str, month: str, year: str | None, last_day: str | None = None) -> tuple[Window, ...]:
+    def date(self, day: str, month: str, year: str | None, last_day: str | None = None) -> tuple[TimeWindow, ...]:
         first, last = _number(day), _number(last_day or day)
         years = [int(year)] if year is not None else [self.now.year - back for back in range(EARLIER_YEARS + 1)]
         found = []
@@ -91,7 +91,7 @@ class _Calendar:
                 found.append(_window(begin, end + timedelta(days=1)))
         return tuple(found)
 
-    def unit(self, name: str, back: int) -> tuple[Window, ...]:
+    def unit(self, name: str, back: int) -> tuple[TimeWindow, ...]:
         """The day, week, month, quarter or year that now lies in, or one so many before it."""
         year, month = self.now.year, self.now.month
         match name:
@@ -105,45 +105,45 @@ class _Calendar:
                 return (_window(*_span_of_months(year, (month - 1) // 3 * 3 + 1 - 3 * back, 3)),)
         return (_window(*_span_of_months(year - back, 1, 12)),)
 
-    def up_to_now(self, count: int, name: str) -> tuple[Window, ...]:
-        return (Window((self.now - timedelta(days=count * _DAYS[name])).timestamp(), self.now.timestamp()),)
+    def up_to_now(self, count: int, name: str) -> tuple[TimeWindow, ...]:
+        return (TimeWindow((self.now - timedelta(days=count * _DAYS[name])).timestamp(), self.now.timestamp()),)
 
 
 _DAYS = {"day": 1, "week": 7, "month": 30.44, "quarter": 91.31, "year": 365.25}
-Read = Callable[[_Calendar, re.Match[str]], tuple[Window, ...]]
+Read = Callable[[_Calendar, re.Match[str]], tuple[TimeWindow, ...]]
 
 
-def _iso_day(calendar: _Calendar, found: re.Match[str]) -> tuple[Window, ...]:
+def _iso_day(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
     day = _day(int(found[1]), int(found[2]), int(found[3]))
     return calendar.days(day) if day is not None else ()
 
 
-def _months_between(calendar: _Calendar, found: re.Match[str]) -> tuple[Window, ...]:
+def _months_between(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
     first, last = _month(found[1]), _month(found[2])
     return calendar.months(first, found[3], (last - first) % 12 + 1)
 
 
-def _days_between(calendar: _Calendar, found: re.Match[str]) -> tuple[Window, ...]:
+def _days_between(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
     return calendar.date(found[1], found[3], found[4], found[2])
 
 
-def _month_and_days(calendar: _Calendar, found: re.Match[str]) -> tuple[Window, ...]:
+def _month_and_days(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
     return calendar.date(found[2], found[1], found[4], found[3])
 
 
-def _iso_month(calendar: _Calendar, found: re.Match[str]) -> tuple[Window, ...]:
+def _iso_month(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
     return calendar.months(int(found[2]), found[1])
 
 
 def _part_of_year(months: int) -> Read:
-    def read(calendar: _Calendar, found: re.Match[str]) -> tuple[Window, ...]:
+    def read(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
         number = _ORDINALS.get(found[1].lower()) or int(found[1][-1])
         return calendar.months((number - 1) * months + 1, found[2], months)
 
     return read
 
 
-def _ago(calendar: _Calendar, found: re.Match[str]) -> tuple[Window, ...]:
+def _ago(calendar: _Calendar, found: re.Match[str]) -> tuple[TimeWindow, ...]:
     return calendar.unit(found[2].lower(), _number(found[1]))
 
 
@@ -198,15 +198,15 @@ def _find_forms(text: str, calendar: _Calendar) -> Iterator[tuple[int, int, Name
                 yield start, number, Named(found[0], tuple(_apply_bounds(text[:start], windows, calendar)))
 
 
-def _apply_bounds(before: str, windows: tuple[Window, ...], calendar: _Calendar) -> Iterator[Window]:
+def _apply_bounds(before: str, windows: tuple[TimeWindow, ...], calendar: _Calendar) -> Iterator[TimeWindow]:
     """Windows that begin or end where the words say: since July is up to now."""
     for window in windows:
         if _AFTER.search(before):
-            yield Window(window.until, max(window.until, calendar.now.timestamp()))
+            yield TimeWindow(window.until, max(window.until, calendar.now.timestamp()))
         elif _SINCE.search(before):
-            yield Window(window.since, max(window.until, calendar.now.timestamp()))
+            yield TimeWindow(window.since, max(window.until, calendar.now.timestamp()))
         elif _UNTIL.search(before):
-            yield Window(float("-inf"), window.since)
+            yield TimeWindow(float("-inf"), window.since)
         else:
             yield window
 
@@ -232,5 +232,5 @@ def _span_of_months(year: int, month: int, count: int) -> tuple[datetime, dateti
     return datetime(first // 12, first % 12 + 1, 1, tzinfo=UTC), datetime(last // 12, last % 12 + 1, 1, tzinfo=UTC)
 
 
-def _window(first: datetime, end: datetime) -> Window:
-    return Window(first.timestamp(), end.timestamp())
+def _window(first: datetime, end: datetime) -> TimeWindow:
+    return TimeWindow(first.timestamp(), end.timestamp())

@@ -18,6 +18,7 @@ from reasoningbank.core.learning import (
     Lesson,
     VerdictOutcome,
 )
+from reasoningbank.core.stem import stem
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.wording import counted
@@ -25,6 +26,7 @@ from reasoningbank.learn.answer_form import Item, items_in, parsed_tags
 from reasoningbank.learn.answer_json import json_in
 from reasoningbank.learn.answer_schemas import MOST_TAGS
 from reasoningbank.learn.answer_text import answer_in, without_fences
+from reasoningbank.learn.consolidate.vocabulary import EMPTY
 
 NOTHING = "NO_EXTRACTIONS"
 LONGEST_ANSWER_CHARS = 50_000
@@ -35,6 +37,9 @@ _OUTCOMES = {
 }
 _MOST_OUTCOME_WORDS = 3
 _PLACEHOLDER = re.compile(r"\A<[^<>]*>\Z")
+_FENCE = re.compile(r"(?m)^<<<\w+ \w+$|^\w+ \w+>>>$")
+FEWEST_SHARED_WORDS = 2
+_SAYS_LITTLE = EMPTY | {stem(word) for word in terms("session outcome success failure unknown task trace step ended")}
 _UNUSABLE = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -64,11 +69,22 @@ def parse(text: str, *, finding: VerdictOutcome, most: int, grounds: Iterable[st
         problems += [f"Memory {number}: {problem}" for problem in wrong]
         lessons += [lesson] if lesson is not None else []
     problems += find_repeated(lessons)
-    known = frozenset(term for ground in grounds for term in terms(ground) if len(term) > 2)
+    known = frozenset(term for ground in grounds for term in _telling_terms(_FENCE.sub("", ground)))
     if known:
-        problems += [f'"{lesson.title}" has not a word in common with the record.' for lesson in lessons
-                     if known.isdisjoint(terms(f"{lesson.title} {lesson.content}"))]  # fmt: skip
+        problems += [f'"{lesson.title}" has hardly a word in common with the record.' for lesson in lessons
+                     if not _comes_from(lesson, known)]  # fmt: skip
     return Answer(problems=tuple(problems)) if problems else Answer(lessons=tuple(lessons))
+
+
+def _comes_from(lesson: Lesson, known: frozenset[str]) -> bool:
+    """Whether a lesson has words of the record: one may be chance, unless it is told in another script than theirs."""
+    text = f"{lesson.title} {lesson.description} {lesson.content}"
+    least = min(FEWEST_SHARED_WORDS if text.isascii() else 1, len(known))
+    return len(known & _telling_terms(text)) >= least
+
+
+def _telling_terms(text: str) -> frozenset[str]:
+    return frozenset(term for term in terms(text) if len(term) > 2 and stem(term) not in _SAYS_LITTLE)
 
 
 def _says_nothing(body: str) -> bool:

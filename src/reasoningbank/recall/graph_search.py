@@ -20,12 +20,12 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.types import EVERY_NAMESPACE, Edge, Memory, Node
 from reasoningbank.graph.graph_query import EDGE, LABELS, GraphQuery
 from reasoningbank.graph.subgraph import LESSON, GraphHit, Vertex
-from reasoningbank.graph.time_words import Window, find_time_words
+from reasoningbank.graph.time_words import TimeWindow, find_time_words
 from reasoningbank.graph.vertices import find_vertices
 from reasoningbank.graph.visible import Visible
 from reasoningbank.ports import Candidates, Filter, Probe, Reader, VertexRow
 from reasoningbank.recall.graph_index import INDEXED, make_mark
-from reasoningbank.recall.owed import is_told_by_words
+from reasoningbank.recall.owed import WORDS_ENOUGH
 from reasoningbank.recall.relevance import (
     calibration_for,
     cosine_of,
@@ -52,7 +52,7 @@ class GraphHits(list[GraphHit]):
 
     not_yet_indexed: int = 0
     """Changes and vectors that the indexes still owe; 0 means that everything stored could be found."""
-    window: Window | None = None
+    window: TimeWindow | None = None
     """The time that was asked about, and whether..."""
     words_of_time: str = ""
     """...it was said in the question, as these words."""
@@ -64,7 +64,7 @@ class Score(NamedTuple):
 
 
 class InTime(NamedTuple):
-    window: Window
+    window: TimeWindow
     words: str
     strict: bool
     """Said as a filter, not in the words of the question."""
@@ -132,7 +132,8 @@ def _score_rows(
     fits = (found.keyword > 0.0) | (cosine_of(found) > 0.0)
     if asked.floor is None:
         floor = floor_among(calibration, found.considered)
-        fits &= passes_floor(relevance, found, floor) | is_told_by_words(found)
+        # What says about half of the question's words is a place to begin at, whatever a model makes of it.
+        fits &= passes_floor(relevance, found, floor) | (words_met(found) >= WORDS_ENOUGH)
     else:
         fits &= relevance >= asked.floor
     columns = (relevance.tolist(), cosine_of(found).tolist(), words_met(found).tolist(), fits.tolist())
@@ -178,7 +179,7 @@ def _time_asked(reader: Reader, asked: GraphQuery, now: float) -> InTime | None:
     if asked.since is not None or asked.until is not None:
         since = float("-inf") if asked.since is None else asked.since
         until = float("inf") if asked.until is None else asked.until
-        return InTime(Window(since, until), "", strict=True)
+        return InTime(TimeWindow(since, until), "", strict=True)
     named = find_time_words(asked.text, now)
     if named is None:
         return None
@@ -186,7 +187,7 @@ def _time_asked(reader: Reader, asked: GraphQuery, now: float) -> InTime | None:
     return InTime(next(known, named.windows[0]), named.words, strict=False)
 
 
-def _last(window: Window) -> float:
+def _last(window: TimeWindow) -> float:
     """The last moment of a window, by the clock of events."""
     return window.until - 0.001
 

@@ -12,11 +12,11 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from reasoningbank.core.frozen import replace
-from reasoningbank.core.link_meaning import relation
+from reasoningbank.core.link_meaning import relation, sentence_from
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Scope, State
 from reasoningbank.guard.trust import levels_of, trust_of
-from reasoningbank.ports import Filter, Reader
+from reasoningbank.ports import Filter, Reader, Tie
 from reasoningbank.recall.query import Clash, Recalled, SeeAlso
 from reasoningbank.recall.reach import is_in_reach, is_referred_to
 
@@ -26,10 +26,10 @@ STRONG_FROM = 0.55
 """The weight from which a link is a strong bridge; below it is of the same topic at best."""
 NEEDED_FROM = 0.5
 """The same for what is required: the strength of a link of which nobody says how strong it is."""
+_MOST_LOOKED_AT = 32
+"""Links of one hit each way, the strongest: what has a million is no dearer than what has a hundred."""
 _MOST_LOOKED_UP = 60
 """Links of one search whose other ends are read, the strongest first."""
-_LINEAGE = (EdgeKind.SUPERSEDES, EdgeKind.DERIVED_FROM)
-"""Lead to what a memory was made from, which says the same."""
 
 
 class Bond(NamedTuple):
@@ -65,23 +65,24 @@ class Bonds:
             return
         found: dict[str, list[Bond]] = {memory_id: [] for memory_id in ids}
         self._known |= found
-        leaving, coming = self._reader.select_either(Edge, ("source_id", "target_id"), ids, {})
-        told = {edge.id: edge for edge in (*leaving, *coming) if _is_told(edge)}
-        if not told:
+        ties = [
+            (near, tie)
+            for near, joined in self._reader.strongest_ties(ids, _MOST_LOOKED_AT).items()
+            for tie in joined
+            if _is_told(tie)
+        ]
+        if not ties:
             return
         # Contradictions first: they are named however weak they are.
         strongest = nlargest(
-            _MOST_LOOKED_UP, told.values(), key=lambda edge: (edge.kind is EdgeKind.CONFLICTS, edge.weight, edge.id)
+            _MOST_LOOKED_UP, ties, key=lambda one: (one[1].kind == EdgeKind.CONFLICTS, one[1].weight, one[1].edge_id)
         )
-        others = self._other_ends(hits, {end for edge in strongest for end in (edge.source_id, edge.target_id)})
-        for edge in strongest:
-            for one, other, outward in (
-                (edge.source_id, edge.target_id, True),
-                (edge.target_id, edge.source_id, False),
-            ):
-                if one in found and other in others:
-                    memory, trust = others[other]
-                    found[one].append(Bond(edge, memory, trust, outward))
+        others = self._other_ends(hits, {tie.far for _, tie in strongest})
+        edges = self._reader.get(Edge, sorted({tie.edge_id for _, tie in strongest if tie.far in others}))
+        for near, tie in strongest:
+            if tie.far in others and tie.edge_id in edges:
+                memory, trust = others[tie.far]
+                found[near].append(Bond(edges[tie.edge_id], memory, trust, tie.forward))
 
     def _other_ends(self, hits: Sequence[Recalled], ids: set[str]) -> Mapping[str, tuple[Memory, Trust]]:
         """Those that are in force and believed by somebody."""
@@ -93,11 +94,16 @@ class Bonds:
         return {i: end for i, end in known.items() if end[1] > Trust.UNTRUSTED}
 
 
-def _is_told(edge: Edge) -> bool:
-    if edge.kind is EdgeKind.CONFLICTS:
+def _is_told(tie: Tie) -> bool:
+    if tie.kind == EdgeKind.CONFLICTS:
         return True
-    least = NEEDED_FROM if edge.kind is EdgeKind.REQUIRES else STRONG_FROM
-    return edge.weight >= least and edge.kind not in _LINEAGE
+    least = NEEDED_FROM if tie.kind == EdgeKind.REQUIRES else STRONG_FROM
+    return tie.weight >= least and not _is_of_descent(tie)
+
+
+def _is_of_descent(tie: Tie) -> bool:
+    """Whether it leads to what a memory was made from, which says the same; what has replaced a memory is told."""
+    return tie.kind == EdgeKind.DERIVED_FROM or (tie.kind == EdgeKind.SUPERSEDES and tie.forward)
 
 
 def name_links(hits: Sequence[Recalled], bonds: Bonds, where: Filter) -> list[Recalled]:
@@ -134,7 +140,7 @@ def _reference(bond: Bond) -> SeeAlso:
         kind=bond.edge.kind.value,
         relation=bond.relation,
         weight=bond.edge.weight,
-        text=bond.edge.text,
+        text=sentence_from(bond.edge, outward=bond.outward),
     )
 
 

@@ -31,9 +31,10 @@ _KINDS: Mapping[str, Mapping[EdgeKind, Sequence[bool]]] = {
     REQUIRED: {EdgeKind.REQUIRES: (True,)},
     FOLLOWED: {
         EdgeKind.REQUIRES: (True,),
-        EdgeKind.ENHANCES: (False,),
+        EdgeKind.ENHANCES: _EITHER,
         EdgeKind.CAUSES: _EITHER,
         EdgeKind.ALTERNATIVE: _EITHER,
+        EdgeKind.SUPERSEDES: (False,),
         EdgeKind.ANALOGY: _EITHER,
         EdgeKind.ARCHITECTURAL_ANALOGY: _EITHER,
     },
@@ -66,7 +67,9 @@ class Pull(NamedTuple):
 
 
 def pull_in(hits: Sequence[Recalled], bonds: Bonds, conditions: PullConditions) -> list[Recalled]:
-    """The hits and what they pull in, the likeliest to be wanted first, no more than the question asks for."""
+    """The hits and what they pull in, the likeliest to be wanted first. `first_hits` cuts what is chosen of them to
+    what the question asks for.
+    """
     kinds = _KINDS.get(conditions.query.links, {})
     answer, frontier = list(hits), list(hits)
     for _ in range(LONGEST_CHAIN):
@@ -74,9 +77,10 @@ def pull_in(hits: Sequence[Recalled], bonds: Bonds, conditions: PullConditions) 
         pulls = _pulls(frontier, answer, bonds, kinds, conditions)
         if not pulls:
             break
-        pulled = _recalled(pulls, answer, conditions)
-        answer = _within_limits([*(hit for hit in answer if hit.id not in pulled), *pulled.values()], conditions.query)
-        frontier = [hit for hit in answer if hit.id in pulled]
+        pulled = _make_hits(pulls, answer, conditions)
+        answer = _within_budget([*(hit for hit in answer if hit.id not in pulled), *pulled.values()], conditions.query)
+        # Whatever is beyond the limit pulls in nothing.
+        frontier = [hit for hit in answer[: conditions.query.limit] if hit.id in pulled]
     bonds.look_up(answer)
     return answer
 
@@ -111,7 +115,9 @@ def _may_come(bond: Bond, conditions: PullConditions) -> bool:
     return bond.trust >= least and not excluded and is_allowed(memory, conditions.where)
 
 
-def _recalled(pulls: Mapping[str, Pull], answer: Sequence[Recalled], conditions: PullConditions) -> dict[str, Recalled]:
+def _make_hits(
+    pulls: Mapping[str, Pull], answer: Sequence[Recalled], conditions: PullConditions
+) -> dict[str, Recalled]:
     """Those of the memories that are believed enough."""
     there = {hit.id: hit for hit in answer}
     fresh = _weigh_memories([pull.bond for i, pull in pulls.items() if i not in there], conditions)
@@ -158,12 +164,11 @@ def _weigh_memories(bonds: Sequence[Bond], conditions: PullConditions) -> dict[s
     }
 
 
-def _within_limits(hits: Sequence[Recalled], query: Query) -> list[Recalled]:
+def _within_budget(hits: Sequence[Recalled], query: Query) -> list[Recalled]:
+    """By score. What is beyond the limit stays: what is chosen to be shown may leave out some before it."""
     kept: list[Recalled] = []
     spent = 0
     for hit in sorted(hits, key=lambda hit: -hit.parts.score):
-        if len(kept) == query.limit:
-            break
         if query.max_tokens is None or spent + hit.tokens <= query.max_tokens:
             kept.append(hit)
             spent += hit.tokens

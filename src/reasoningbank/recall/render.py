@@ -111,7 +111,8 @@ def entry_of(hit: Remembered) -> str:
     # Comments and hidden elements stay where the words are believed: here they hide nothing.
     if FACT in hit.tags:
         told = ", names as they were listed" if hit.memory.metadata.get("kind") == FACT else ""
-        return f"[KNOWN] {confidence}, from {plain_origin(hit.memory.origin)}{told}\n{_show(hit.content)}"
+        known = f"[KNOWN] {confidence}, from {plain_origin(hit.memory.origin)}{told}"
+        return "\n".join([known, _show(hit.content), *links_of(hit)])
     if SOLVED in hit.tags and hit.description:
         return "\n".join(
             [f"[SOLVED BEFORE] {_show(hit.description)} ({confidence})", _show(hit.content), *links_of(hit)]

@@ -46,6 +46,7 @@ from reasoningbank.recall.query import (
     Recalled,
     SearchResult,
     filter_for,
+    first_hits,
     make_recalled,
     tokens_of,
     validate,
@@ -165,7 +166,8 @@ class Searcher:
                 and query.links != OFF
                 and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0)
             ):
-                hits = self._linked(reader, hits, asked._replace(query=query), where)
+                hits = self._add_links(reader, hits, asked._replace(query=query), where)
+                passed = max(passed, min(len(hits), query.limit))
         if noted:
             hits = self.show(query, hits, tenant, choice)
             self._shown.note_gap(query, where, now, vain=seen is not None and not passed)
@@ -199,7 +201,7 @@ class Searcher:
         reasons += Counter({why: number for why, number in candidates.filtered_out.items() if why != "without_tags"})
         return Findings(hits, len(passed), reasons)
 
-    def _linked(self, reader: Reader, hits: Sequence[Recalled], asked: Asked, where: Filter) -> Sequence[Recalled]:
+    def _add_links(self, reader: Reader, hits: Sequence[Recalled], asked: Asked, where: Filter) -> Sequence[Recalled]:
         """The hits, what they pull in, and the names of what else they are linked with."""
         bonds = Bonds(reader)
         bonds.look_up(hits)
@@ -407,7 +409,7 @@ class Searcher:
 
         `search` does so by itself, unless it is told not to.
         """
-        chosen, withheld = divide(choice(hits), query.session, self._holdout)
+        chosen, withheld = divide(first_hits(choice(hits), query.limit), query.session, self._holdout)
         shown = without_orphans(chosen)
         now = self._clock()
         digest = blake2b(query.text.encode("utf-8", "replace"), digest_size=8).hexdigest()

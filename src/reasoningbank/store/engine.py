@@ -80,6 +80,12 @@ class Engine(Protocol):
         """One question about every tenant's rows, in a transaction of its own. Of the feed, what no longer changes."""
         ...
 
+    def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
+        """Have `wake` called from another thread soon after somebody's commit, while in its block; where a back end has
+        no such thing, never.
+        """
+        ...
+
     def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:
         """The rows of any tenant that can be read at all; damaged ones are passed over."""
         ...

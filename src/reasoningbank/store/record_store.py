@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -60,6 +60,9 @@ class RecordStore:
 
     def changes(self, after: int, limit: int) -> list[Change]:
         return feed.changes(self.engine, after, limit)
+
+    def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
+        return self.engine.listen(wake)
 
     def unscoped(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
         return feed.unscoped(self.engine, kind, ids)

@@ -21,7 +21,13 @@ def _sqlite() -> Backend:
     return SqliteBackend()
 
 
-BACKENDS: dict[str, Callable[[], Backend]] = {"sqlite": _sqlite}
+def _postgres() -> Backend:
+    from reasoningbank.store.postgres.backend import PostgresBackend
+
+    return PostgresBackend()
+
+
+BACKENDS: dict[str, Callable[[], Backend]] = {"sqlite": _sqlite, "postgresql": _postgres, "postgres": _postgres}
 """By the scheme of a URL; a path alone, and `:memory:`, are of the first."""
 
 

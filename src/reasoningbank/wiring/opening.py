@@ -54,7 +54,7 @@ class ReasoningBank(Bank):
         config: str | Path | Mapping[str, Any] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> ReasoningBank:
-        """`bank` is a path, `sqlite:///path`, ":memory:" or a `Location`; without it, the bank of this user.
+        """`bank` is a path, `sqlite:///path`, `postgresql://…`, ":memory:" or a `Location`; without it, this user's.
 
         `embedder` ("local", "hash", "openai" or "openai/MODEL") and `dimension` are chosen for a new bank and kept by
         it; naming others for an existing bank is an error, not a silent change. A `policy` is remembered too, and may

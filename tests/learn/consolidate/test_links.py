@@ -102,30 +102,6 @@ def test_a_title_that_several_share_is_not_guessed_at(bank):
     assert found(bank) == set()
 
 
-def test_memories_that_were_used_together_and_went_well_are_linked(bank):
-    one = record(bank, "Index the join", "Add an index on the column that is joined on.")
-    two = record(bank, "Explain first", "Look at the plan of a slow query before anything else.")
-    other = record(bank, "Write a test", "Begin with a failing test.")
-    for _ in range(4):
-        session = bank.start_session("make the report fast")
-        bank.end_session(session.id, "success", used=[one, two])
-    session = bank.start_session("fix the parser")
-    bank.end_session(session.id, "success", used=[two, other])
-    assert found(bank, only=["links"]) == {(one, "enhances", two)}
-    edge = bank.neighbours(one)[0].edge
-    assert edge.text == "Used together in 4 tasks, 4 of which went well."
-    assert "trj_" in edge.evidence
-
-
-def test_what_was_used_together_and_failed_is_not_linked(bank):
-    one = record(bank, "Index the join", "Add an index on the column that is joined on.")
-    two = record(bank, "Explain first", "Look at the plan of a slow query before anything else.")
-    for _ in range(4):
-        session = bank.start_session("make the report fast")
-        bank.end_session(session.id, "failure", used=[one, two])
-    assert found(bank, only=["links"]) == set()
-
-
 def test_two_ways_to_the_same_end_are_alternatives(bank):
     when = "When the nightly export job runs out of memory on large tables"
     one = record(bank, "Stream the export rows", "Export rows with a server-side cursor.", description=when)

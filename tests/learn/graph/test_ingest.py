@@ -84,6 +84,18 @@ def test_the_same_conversation_again_adds_nothing_and_a_longer_one_only_what_is_
     assert kinds.count(NodeLabel.AGENT_ACTION) == 4
 
 
+def test_an_edge_that_was_drawn_by_hand_meanwhile_stays_as_it_is(bank: ReasoningBank) -> None:
+    talk = [user("Look at plan_a.xlsx, please."), agent("It has three sheets with budgets.")]
+    made = bank.graph.ingest(talk, conv_id="by hand")
+    [drawn] = [edge for edge in bank.graph.conversation("by hand").edges if "answer" in edge.tags]
+    bank.unlink(drawn.id)
+    bank.link(drawn.source_id, drawn.target_id, drawn.kind, text="Said by hand.")
+    again = bank.graph.ingest([*talk, user("And the second sheet of plan_a.xlsx?")], conv_id="by hand")
+    assert again.nodes_added == 1
+    assert again.nodes[: len(made.nodes)] == made.nodes
+    assert "Said by hand." in [edge.text for edge in bank.graph.conversation("by hand").edges]
+
+
 def test_a_node_that_was_erased_does_not_come_back(bank: ReasoningBank) -> None:
     made = bank.graph.ingest(
         [user("Look at secret_plan.xlsx, please."), agent("It has three sheets with budgets.")], conv_id="gone"
@@ -204,6 +216,7 @@ def test_lessons_are_joined_to_the_nodes_that_they_came_from_whenever_they_are_d
         [session] = bank.sessions()
         late = bank.graph.ingest_session(session.id)
         assert late.conv_id == session.id
+        assert {v.record.origin for v in bank.graph.conversation(session.id).vertices if v.conv_id} == {"agent"}
         assert late.lessons
         again = bank.graph.conversation(session.id)
         assert {edge.target_id for edge in again.edges if edge.kind is EdgeKind.TEACHES} == set(late.lessons)
@@ -218,9 +231,11 @@ def test_transcripts_in_files_are_ingested_each_conversation_by_itself(bank: Rea
         }
         for n in (1, 2)
     ]
+    lines.append({"conversation_id": "chat-3", "messages": [user("Hello!"), agent("Hi! How can I help?")]})
     file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
     made = bank.graph.ingest_files(file)
-    assert [one.conv_id for one in made] == ["chat-1", "chat-2"]
+    assert [one.conv_id for one in made] == ["chat-1", "chat-2", "chat-3"]
+    assert [one.why for one in made[2].passed_over] == ["a question to the user", "a greeting"][::-1]
     assert texts(bank.graph.conversation("chat-2"), NodeLabel.USER_REQUEST) == ["Fix bug PROJ-102, please."]
 
 

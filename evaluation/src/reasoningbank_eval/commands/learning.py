@@ -12,7 +12,7 @@ from reasoningbank.cli.command import Command
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 
-PARTS = ("intercode", "ablations", "again", "like", "tau", "judge", "throughput")
+PARTS = ("intercode", "ablations", "again", "like", "links", "tau", "judge", "throughput")
 """Named here too, since help must not load the evaluation; a test holds them together."""
 _SHUFFLES = 5
 
@@ -63,6 +63,8 @@ def _tables(told: dict[str, Any], terminal: Terminal) -> None:
         _again(told["again"], terminal)
     if "like" in told:
         _like(told["like"], terminal)
+    if "links" in told:
+        _links(told["links"], terminal)
     for name, found in told.get("tau", {}).items():
         terminal.say(name)
         _tau(found, terminal)
@@ -74,11 +76,14 @@ def _tables(told: dict[str, Any], terminal: Terminal) -> None:
         terminal.say(f"not run: {name} ({why})")
 
 
+_STREAM_FIGURES = ("CEILING", "HITS", "SHARE", "95 %", "LOOSE", "TOKENS", "HELD", "DESCRIBED OR USED")
+
+
 def _streams(settings: dict[str, Any], terminal: Terminal) -> None:
     columns = [
         Column(name="SETTING", elastic=True),
         Column(name="ORDER"),
-        *(Column(name=name, right=True) for name in ("CEILING", "HITS", "SHARE", "95 %", "LOOSE", "TOKENS", "HELD")),
+        *(Column(name=name, right=True) for name in _STREAM_FIGURES),
     ]
     rows = [
         [
@@ -91,6 +96,7 @@ def _streams(settings: dict[str, Any], terminal: Terminal) -> None:
             str(row["loose_hits"]),
             f"{row['tokens']:.0f}",
             f"{row['held']:.0%}",
+            f"{row['described_or_used']['hits']} of {row['described_or_used']['ceiling']}",
         ]
         for name, setting in settings.items()
         for row in setting["orders"]
@@ -154,6 +160,31 @@ def _like(told: dict[str, Any], terminal: Terminal) -> None:
     ]
     names = ("SEED", "ASKED", "WORDS TOLD", "IN THE BEST KNOWN", "TOKENS")
     terminal.say("A task like it: how much of the way is told?")
+    show(terminal, [Column(name="SET", elastic=True), *(Column(name=name, right=True) for name in names)], rows)
+    terminal.say()
+
+
+def _links(told: dict[str, Any], terminal: Terminal) -> None:
+    rows = [
+        [
+            name,
+            str(half["seed"]),
+            str(sum(half["links"].values())),
+            str(row["budget"]),
+            str(row["asked"]),
+            way,
+            f"{found['share']:.1%}",
+            f"{found['gain']:+.1%} ({found['low']:+.1%} to {found['high']:+.1%})" if "gain" in found else "",
+            str(found["pulled_in"]),
+            f"{found['tokens']:.0f}",
+        ]
+        for name, halves in told.items()
+        for half in halves
+        for row in half["budgets"]
+        for way, found in row["words_told"].items()
+    ]
+    names = ("SEED", "LINKS", "BUDGET", "ASKED", "RECALL", "WORDS TOLD", "GAIN (95 %)", "PULLED IN", "TOKENS")
+    terminal.say("Recall with links and without, at the same budget of tokens")
     show(terminal, [Column(name="SET", elastic=True), *(Column(name=name, right=True) for name in names)], rows)
     terminal.say()
 

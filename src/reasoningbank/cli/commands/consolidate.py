@@ -106,6 +106,8 @@ def _summary(plan: Plan, form: int) -> str:
         (("merge", "merged"), sum(len(merge.merged) for merge in plan.merges), ""),
         (("link", "linked"), len(plan.conflicts), " contradicting pair"),
         (("add", "added"), len(plan.links), " link"),
+        (("weigh", "weighed"), len(plan.reweighed), " link"),
+        (("remove", "removed"), len(plan.unlinked), " link"),
         (("archive", "archived"), len(plan.archivals), ""),
         (("promote", "promoted"), len(plan.promotions), ""),
     )
@@ -126,6 +128,8 @@ def _lines(plan: Plan) -> Iterator[str]:
     )
     yield from _first(plan.conflicts, lambda link: _link_line("conflict", link))
     yield from _first(plan.links, lambda link: _link_line("link", link))
+    yield from _first(plan.reweighed, lambda act: _link_line("weigh", act.link))
+    yield from _first(plan.unlinked, lambda act: _link_line("unlink", act.link))
     yield from _first(
         plan.archivals,
         lambda act: (
@@ -175,6 +179,8 @@ def _undo(bank: ReasoningBank, args: Namespace, terminal: Terminal) -> int:
 
 def _tell_undone(undone: Undone, terminal: Terminal) -> None:
     put_back = figures.counted(len(undone.memories), "memory", "memories")
+    if undone.links:
+        put_back += f" and {figures.counted(undone.links, 'link')}"
     for sentence in undone.left:
         terminal.say(sentence)
     rest = f"; {figures.counted(len(undone.left), 'thing')} could not be put back" if undone.left else ""

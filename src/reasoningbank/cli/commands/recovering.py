@@ -43,7 +43,7 @@ def _run(args: Namespace, terminal: Terminal) -> int:
     if done.kept is not None and done.trouble:
         terminal.tell(f"What was there is kept as {done.kept}.")
     elif done.kept is not None:
-        undo = f"{PROGRAM} recover {shlex.quote(done.kept)} --bank {shlex.quote(location.url)}"
+        undo = f"{PROGRAM} recover {shlex.quote(done.kept)} --bank {shlex.quote(str(location))}"
         terminal.tell(f"What was there is kept as {done.kept}. To undo: {undo}")
     return 0
 

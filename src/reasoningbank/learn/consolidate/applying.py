@@ -17,6 +17,7 @@ from reasoningbank.context import BankContext
 from reasoningbank.core.confidence import evidence_for
 from reasoningbank.core.drafts import MAX_TAGS, MAX_TAGS_CHARS
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.link_meaning import DISCOVERED, FROM_USE
 from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.types import (
     Consolidation,
@@ -30,9 +31,9 @@ from reasoningbank.core.types import (
 )
 from reasoningbank.guard.admission import readmit
 from reasoningbank.guard.trust import levels_of, trust_in, trust_of
-from reasoningbank.learn.consolidate.edges import DISCOVERED
 from reasoningbank.learn.consolidate.inheriting import inherit
-from reasoningbank.learn.consolidate.plan import Act, Archival, Link, Merge, Plan, Promotion
+from reasoningbank.learn.consolidate.plan import Act, Archival, Link, Merge, Plan, Promotion, Reweighing, Unlinking
+from reasoningbank.learn.consolidate.use import NAMED_TASKS
 from reasoningbank.ports import Writer
 
 ACTS_PER_UNIT = 100
@@ -100,6 +101,7 @@ class _Changes:
         self.touched: dict[str, list[int]] = {}
         self.signals: dict[str, str] = {}
         self.edges: list[str] = []
+        self.reweighed: dict[str, list[int]] = {}
         self.left: list[str] = []
 
     def revision_of(self, memory_id: str) -> int:
@@ -110,7 +112,13 @@ class _Changes:
         self.touched[before.id] = [earliest, after.revision]
 
     def told(self) -> Mapping[str, Any]:
-        return {"acts": self.acts, "touched": self.touched, "signals": self.signals, "edges": self.edges}
+        return {
+            "acts": self.acts,
+            "touched": self.touched,
+            "signals": self.signals,
+            "edges": self.edges,
+            "reweighed": self.reweighed,
+        }
 
 
 def _unit(
@@ -149,6 +157,10 @@ def _do(context: BankContext, writer: Writer, order: Order, act: Act, changes: _
             return _merge(context, writer, order, act, changes)
         case Link():
             return _link(context, writer, act, changes)
+        case Reweighing():
+            return _reweigh(context, writer, act, changes)
+        case Unlinking():
+            return _unlink(writer, act)
         case Archival():
             memory = _require_unchanged(writer, changes, act.id)
             changes.revised(memory, put(context, writer, memory, state=State.ARCHIVED))
@@ -185,8 +197,16 @@ def _merge(context: BankContext, writer: Writer, order: Order, act: Merge, chang
     cosines = {memory_id: cosine for memory_id, (cosine, _) in zip(act.merged, act.likeness, strict=True)}
     for other in others:
         changes.revised(other, put(context, writer, other, state=State.SUPERSEDED))
-        text = "The first says the same as the second and stands for both."
-        _join(context, writer, (kept.id, other.id), EdgeKind.SUPERSEDES, max(0.85, cosines[other.id]), text, changes)
+        standing_for = Link(
+            source=kept.id,
+            target=other.id,
+            kind=EdgeKind.SUPERSEDES,
+            weight=max(0.85, cosines[other.id]),
+            text="The first says the same as the second and stands for both.",
+            evidence="",
+            titles=(kept.title, other.title),
+        )
+        _join(context, writer, standing_for, changes)
     _take_over_edges(context, writer, kept, others, changes)
     return {
         "act": "merge",
@@ -230,36 +250,53 @@ def _link(context: BankContext, writer: Writer, act: Link, changes: _Changes) ->
     ends = writer.get(Memory, [act.source, act.target])
     if len(ends) < 2 or any(end.state is not State.ACTIVE for end in ends.values()):
         raise _Changed(f"{act.source} or {act.target} is not there to be linked any more.")
-    edge = _join(context, writer, (act.source, act.target), act.kind, act.weight, act.text, changes, act.evidence)
+    edge = _join(context, writer, act, changes)
     if edge is None:
         raise _Changed(f"{act.source} and {act.target} are linked already.")
     return {"act": "link", "edge": edge.id, "source": act.source, "target": act.target, "kind": act.kind.value}
 
 
-def _join(
-    context: BankContext,
-    writer: Writer,
-    ends: tuple[str, str],
-    kind: EdgeKind,
-    weight: float,
-    text: str,
-    changes: _Changes,
-    evidence: str = "",
-) -> Edge | None:
-    where = {"source_id": ends[0], "target_id": ends[1], "kind": kind.value}
-    if ends[0] == ends[1] or writer.select(Edge, where, limit=1):
+def _reweigh(context: BankContext, writer: Writer, act: Reweighing, changes: _Changes) -> dict[str, Any]:
+    edge = _require_edge(writer, act.edge, act.revision)
+    link = act.link
+    after = replace(edge, weight=link.weight, text=link.text, evidence=link.evidence, revision=edge.revision + 1)
+    writer.revise(context.clean(after)[0])
+    changes.reweighed[edge.id] = [edge.revision, after.revision]
+    return {"act": "reweigh", "edge": edge.id, "from": act.before, "to": link.weight}
+
+
+def _unlink(writer: Writer, act: Unlinking) -> dict[str, Any]:
+    edge = _require_edge(writer, act.edge, act.revision)
+    writer.remove(Edge, edge.id)
+    # By these it can be made again.
+    known = {"way": act.way, "counts": list(act.counts), "tasks": list(act.tasks[:NAMED_TASKS])}
+    ends = {"source": edge.source_id, "target": edge.target_id, "kind": edge.kind.value}
+    return {"act": "unlink", "edge": edge.id, **ends, "weight": edge.weight, **known}
+
+
+def _require_edge(writer: Writer, edge_id: str, revision: int) -> Edge:
+    """An edge as the plan saw it."""
+    edge = writer.get(Edge, [edge_id]).get(edge_id)
+    if edge is None or edge.revision != revision:
+        raise _Changed(f"the edge {edge_id} was changed meanwhile.")
+    return edge
+
+
+def _join(context: BankContext, writer: Writer, link: Link, changes: _Changes) -> Edge | None:
+    where = {"source_id": link.source, "target_id": link.target, "kind": link.kind.value}
+    if link.source == link.target or writer.select(Edge, where, limit=1):
         return None
     edge, _ = context.clean(
         Edge(
             id=context.ids.new("edg"),
             tenant=context.tenant,
-            source_id=ends[0],
-            target_id=ends[1],
-            kind=kind,
-            text=text,
-            weight=min(1.0, round(weight, 3)),
-            tags=(DISCOVERED,),
-            evidence=evidence,
+            source_id=link.source,
+            target_id=link.target,
+            kind=link.kind,
+            text=link.text,
+            weight=min(1.0, round(link.weight, 3)),
+            tags=(DISCOVERED, FROM_USE) if link.from_use else (DISCOVERED,),
+            evidence=link.evidence,
             created_at=context.clock(),
         )
     )

@@ -10,26 +10,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
+from reasoningbank.core.link_meaning import DISCOVERED, FROM_USE, MEANINGS
 from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.types import Edge, EdgeKind, Node
 from reasoningbank.learn.consolidate.plan import Link
 from reasoningbank.learn.consolidate.pool import UndoneDecisions
 from reasoningbank.ports import Reader
 
-DISCOVERED = "discovered"
-"""The tag of an edge that nobody made by hand."""
 MOST_LINKS = 5
 _ROWS_PER_PAGE = 2_000
 _NODE = f"{kind_of(Node).prefix}_"
-_EITHER_WAY = frozenset(
-    {
-        EdgeKind.CONFLICTS,
-        EdgeKind.ALTERNATIVE,
-        EdgeKind.ANALOGY,
-        EdgeKind.ARCHITECTURAL_ANALOGY,
-        EdgeKind.RELATES,
-    }
-)
 
 
 class Web:
@@ -48,7 +38,7 @@ class Web:
         self._joined: set[frozenset[str]] = set()
         self._degree: Counter[str] = Counter()
         for edge in edges:
-            if edge.kind is EdgeKind.SUPERSEDES:
+            if edge.kind is EdgeKind.SUPERSEDES and FROM_USE not in edge.tags:
                 continue
             ends = (stands_for.get(edge.source_id, edge.source_id), stands_for.get(edge.target_id, edge.target_id))
             fresh = (*ends, edge.kind.value) not in self._there
@@ -64,7 +54,7 @@ class Web:
     def take(self, link: Link) -> bool:
         kind = link.kind.value
         ways = {(link.source, link.target, kind)}
-        if link.kind in _EITHER_WAY:
+        if MEANINGS[link.kind].holds_either_way:
             ways.add((link.target, link.source, kind))
         if ways & self._there or link.source == link.target:
             return False

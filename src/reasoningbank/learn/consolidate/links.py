@@ -9,17 +9,16 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import EdgeKind, Outcome
-from reasoningbank.core.wording import counted
 from reasoningbank.learn.consolidate.agreement import contradiction, says_the_same
 from reasoningbank.learn.consolidate.edges import Web
 from reasoningbank.learn.consolidate.pairs import Pair
 from reasoningbank.learn.consolidate.plan import Link
 from reasoningbank.learn.consolidate.pool import FACT, Member
+from reasoningbank.learn.consolidate.use import Uses, evidence_of, sentence_of, strength_of
 from reasoningbank.learn.consolidate.vocabulary import STRUCTURES
 from reasoningbank.learn.consolidate.wording import spellings, terms_of
 
@@ -33,9 +32,6 @@ class Discovery:
     title_share: float = 0.8
     """Of a title's words that a cue must hold."""
     cue_words: int = 12
-    tasks_together: int = 3
-    share_together: float = 0.5
-    succeeded_together: float = 0.8
     purpose_terms: int = 4
     purpose_share: float = 0.8
     purpose_advice_share: float = 0.5
@@ -57,8 +53,6 @@ class Discovery:
 
 
 DISCOVERY = Discovery()
-MOST_USED_TOGETHER = 20
-"""A task that used more says little about any two of them."""
 OFFLINE = "offline"
 """The name of the distiller that has no model."""
 _NAMED = 5
@@ -91,13 +85,14 @@ def links_among(
     pairs: Sequence[Pair],
     across: Sequence[Pair],
     web: Web,
+    uses: Uses,
     how: Discovery = DISCOVERY,
 ) -> list[Link]:
     """The surest kinds first, since room is limited. `across` are near pairs of two projects."""
     believed = [_takes_part(member) for member in members]
     ways: tuple[Iterable[Link], ...] = (
         _by_cue(members, believed, how),
-        _by_use(members, believed, how),
+        _by_use(members, uses),
         _by_purpose(members, believed, pairs, how),
         _by_analogy(members, believed, across, how),
     )
@@ -183,33 +178,17 @@ def _named_by(
 # ---------------------------------------------------------------- what was used together
 
 
-def _by_use(members: Sequence[Member], believed: Sequence[bool], how: Discovery) -> Iterator[Link]:
-    tasks: defaultdict[str, dict[int, bool]] = defaultdict(dict)
-    for row, member in enumerate(members):
-        for signal in member.signals if believed[row] else ():
-            if signal.used and signal.trajectory_id is not None:
-                tasks[signal.trajectory_id][row] = tasks[signal.trajectory_id].get(row, True) and signal.positive
-    uses: Counter[int] = Counter(row for used in tasks.values() for row in used)
-    together: defaultdict[tuple[int, int], list[tuple[str, bool]]] = defaultdict(list)
-    for task, used in tasks.items():
-        if len(used) <= MOST_USED_TOGETHER:
-            for one, other in combinations(sorted(used), 2):
-                together[one, other].append((task, used[one] and used[other]))
-    for (one, other), shared in together.items():
-        count, succeeded = len(shared), sum(well for _, well in shared)
-        if count < how.tasks_together or count < how.share_together * min(uses[one], uses[other]):
-            continue
-        if succeeded < how.succeeded_together * count:
-            continue
-        helper, helped = (one, other) if uses[one] < uses[other] else (other, one)
+def _by_use(members: Sequence[Member], uses: Uses) -> Iterator[Link]:
+    for source, target, kind, finding in uses.find_links():
         yield Link(
-            source=members[helper].id,
-            target=members[helped].id,
-            kind=EdgeKind.ENHANCES,
-            weight=round(0.55 + 0.2 * min(1.0, (count - how.tasks_together) / 10), 3),
-            text=f"Used together in {counted(count, 'task')}, {succeeded} of which went well.",
-            evidence=f"tasks {', '.join(task for task, _ in shared[:_NAMED])}",
-            titles=(members[helper].memory.title, members[helped].memory.title),
+            source=members[source].id,
+            target=members[target].id,
+            kind=kind,
+            weight=strength_of(kind, finding),
+            text=sentence_of(finding.way, finding.counts),
+            evidence=evidence_of(finding),
+            titles=(members[source].memory.title, members[target].memory.title),
+            from_use=True,
         )
 
 

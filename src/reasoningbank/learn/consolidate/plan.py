@@ -43,6 +43,32 @@ class Link:
     text: str
     evidence: str
     titles: tuple[str, str]
+    from_use: bool = False
+    """Known from tasks, and to be weighed again when there are more of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reweighing:
+    """A link from use whose evidence has grown, or grown old."""
+
+    edge: str
+    revision: int
+    before: float
+    link: Link
+    """As it is from now on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unlinking:
+    """A link from use that no longer holds."""
+
+    edge: str
+    revision: int
+    link: Link
+    """As it is, but with what use says now."""
+    way: str
+    counts: tuple[int, ...]
+    tasks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +90,7 @@ class Promotion:
     why: str
 
 
-Act = Merge | Link | Archival | Promotion
+Act = Merge | Link | Reweighing | Unlinking | Archival | Promotion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +102,8 @@ class Plan:
     merges: tuple[Merge, ...] = ()
     conflicts: tuple[Link, ...] = ()
     links: tuple[Link, ...] = ()
+    reweighed: tuple[Reweighing, ...] = ()
+    unlinked: tuple[Unlinking, ...] = ()
     archivals: tuple[Archival, ...] = ()
     promotions: tuple[Promotion, ...] = ()
     revisions: Mapping[str, int] = field(default_factory=dict)
@@ -84,7 +112,8 @@ class Plan:
     @property
     def acts(self) -> tuple[Act, ...]:
         """In the order in which they are carried out."""
-        return (*self.merges, *self.conflicts, *self.links, *self.archivals, *self.promotions)
+        linking: tuple[Act, ...] = (*self.conflicts, *self.unlinked, *self.reweighed, *self.links)
+        return (*self.merges, *linking, *self.archivals, *self.promotions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +137,12 @@ class Undone:
     memories: tuple[str, ...]
     """Put back as they were."""
     edges: int
+    """Removed again."""
     signals: int
     left: tuple[str, ...]
     """What stays as it is because somebody has changed it since."""
+    links: int = 0
+    """Put back as they were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +155,6 @@ class ConsolidationRun:
     at: float
     source: str
     counts: Mapping[str, int]
-    """By act: merged, linked, archived, promoted."""
+    """By act: merged, linked, reweighed, unlinked, archived, promoted."""
     undone: bool
     units: tuple[Consolidation, ...]

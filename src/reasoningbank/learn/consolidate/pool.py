@@ -61,6 +61,10 @@ class UndoneDecisions:
     apart: frozenset[frozenset[str]] = frozenset()
     """Pairs whose merge was undone."""
     unlinked: frozenset[tuple[str, str, str]] = frozenset()
+    kept_links: frozenset[tuple[str, str, str]] = frozenset()
+    """Links whose removal was undone."""
+    left_as_it_was: frozenset[str] = frozenset()
+    """Edges whose new strength was undone."""
     kept: frozenset[str] = frozenset()
     """Memories whose archival was undone."""
     at_home: frozenset[str] = frozenset()
@@ -120,6 +124,8 @@ def read_settled(reader: Reader) -> UndoneDecisions:
     units, undone = units_of(reader)
     apart: set[frozenset[str]] = set()
     unlinked: set[tuple[str, str, str]] = set()
+    kept_links: set[tuple[str, str, str]] = set()
+    as_it_was: set[str] = set()
     kept: set[str] = set()
     at_home: set[str] = set()
     for unit in units:
@@ -131,6 +137,10 @@ def read_settled(reader: Reader) -> UndoneDecisions:
                     apart.update(frozenset((one, other)) for other in others)
                 case {"act": "link", "source": source, "target": target, "kind": kind}:
                     unlinked.add((source, target, kind))
+                case {"act": "unlink", "source": source, "target": target, "kind": kind}:
+                    kept_links.add((source, target, kind))
+                case {"act": "reweigh", "edge": edge_id}:
+                    as_it_was.add(edge_id)
                 case {"act": "archive", "id": memory_id}:
                     kept.add(memory_id)
                 case {"act": "promote", "id": memory_id}:
@@ -138,6 +148,8 @@ def read_settled(reader: Reader) -> UndoneDecisions:
     return UndoneDecisions(
         apart=frozenset(apart),
         unlinked=frozenset(unlinked),
+        kept_links=frozenset(kept_links),
+        left_as_it_was=frozenset(as_it_was),
         kept=frozenset(kept),
         at_home=frozenset(at_home),
     )

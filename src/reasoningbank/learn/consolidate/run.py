@@ -27,10 +27,12 @@ from reasoningbank.learn.consolidate.inheriting import inherit
 from reasoningbank.learn.consolidate.links import links_among
 from reasoningbank.learn.consolidate.merging import merges_among
 from reasoningbank.learn.consolidate.pairs import Pair, Space, crowded_rows, near_pairs
-from reasoningbank.learn.consolidate.plan import Consolidated, Link, Merge, Plan, Promotion
+from reasoningbank.learn.consolidate.plan import Consolidated, Link, Merge, Plan, Promotion, Reweighing, Unlinking
 from reasoningbank.learn.consolidate.pool import Member, UndoneDecisions, member_of, members, read_settled
 from reasoningbank.learn.consolidate.promoting import promotions_among
 from reasoningbank.learn.consolidate.pruning import Faded, archivals_among, faded_among
+from reasoningbank.learn.consolidate.reweighing import weigh_again
+from reasoningbank.learn.consolidate.use import NO_FACTS, Uses, read_task_facts
 
 if TYPE_CHECKING:
     from reasoningbank.learn.jobs import Learning
@@ -121,6 +123,7 @@ def make_plan(context: BankContext, space: Space, namespace: str, parts: frozens
     with context.store.read(context.tenant) as reader:
         pool = members(context, reader, namespace)
         before, edges = read_settled(reader), edges_in(reader)
+        facts = read_task_facts(reader, pool) if "links" in parts else NO_FACTS
     whole = Plan(
         namespace=namespace,
         at=context.clock(),
@@ -143,12 +146,19 @@ def make_plan(context: BankContext, space: Space, namespace: str, parts: frozens
     pool = [member for member in pool if member.id not in gone]
     conflicts: list[Link] = []
     links: list[Link] = []
+    reweighed: list[Reweighing] = []
+    unlinked: list[Unlinking] = []
+    uses = Uses(pool, facts, context.clock())
+    if "links" in parts:
+        reweighed, unlinked = weigh_again(pool, edges, uses, before)
+        dropped = {act.edge for act in unlinked}
+        edges = [edge for edge in edges if edge.id not in dropped]
     web = Web(edges, before, {other: merge.kept for merge in merges for other in merge.merged})
     if "conflicts" in parts:
         conflicts = conflicts_among(pool, near.with_rows(pool, near.least.opposed, pairs_by_claim(pool)), web)
     if "links" in parts:
         pairs, across = near.within(pool, near.least.opposed), near.across(pool, near.least.analogous)
-        links = links_among(pool, pairs, across, web)
+        links = links_among(pool, pairs, across, web, uses)
     promotions: list[Promotion] = []
     if "promote" in parts:
         promotions = _plan_promotions(context, pool, near, edges, conflicts, before)
@@ -158,6 +168,8 @@ def make_plan(context: BankContext, space: Space, namespace: str, parts: frozens
         archivals=tuple(archivals),
         conflicts=tuple(conflicts),
         links=tuple(links),
+        reweighed=tuple(reweighed),
+        unlinked=tuple(unlinked),
         promotions=tuple(promotions),
     )
 

@@ -17,10 +17,18 @@ from reasoningbank.guard.trust import refold
 from reasoningbank.learn.consolidate.applying import put
 from reasoningbank.learn.consolidate.plan import ConsolidationRun, Undone
 from reasoningbank.learn.consolidate.pool import units_of
+from reasoningbank.learn.consolidate.restoring_links import restore_links
 from reasoningbank.ports import Reader, Writer
 
 _FIELDS = ("state", "scope", "tags", "parents", "metadata", "title", "description", "content")
-_COUNTED = {"merge": "merged", "link": "linked", "archive": "archived", "promote": "promoted"}
+_COUNTED = {
+    "merge": "merged",
+    "link": "linked",
+    "reweigh": "reweighed",
+    "unlink": "unlinked",
+    "archive": "archived",
+    "promote": "promoted",
+}
 
 
 def undo(context: BankContext, run_id: str, source: str) -> Undone:
@@ -42,6 +50,7 @@ def undo(context: BankContext, run_id: str, source: str) -> Undone:
         edges=sum(part.edges for part in back),
         signals=sum(part.signals for part in back),
         left=tuple(sentence for part in back for sentence in part.left),
+        links=sum(part.links for part in back),
     )
 
 
@@ -55,6 +64,7 @@ def _undo_unit(context: BankContext, unit: Consolidation, source: str, writer: W
     changed: dict[str, Sequence[int]] = unit.changes.get("touched", {})
     signals = _remove(writer, Signal, list(unit.changes.get("signals", {})))
     edges = _removed_edges(writer, unit, left)
+    links = restore_links(context, writer, unit, left)
     for memory_id, (before, after) in sorted(changed.items(), key=lambda entry: entry[1][1] - entry[1][0]):
         if _put_back(context, writer, memory_id, before, after, left):
             restored.append(memory_id)
@@ -71,7 +81,7 @@ def _undo_unit(context: BankContext, unit: Consolidation, source: str, writer: W
             at=context.clock(),
         )
     )
-    return Undone(run=unit.run, memories=tuple(restored), edges=edges, signals=signals, left=tuple(left))
+    return Undone(run=unit.run, memories=tuple(restored), edges=edges, signals=signals, left=tuple(left), links=links)
 
 
 def _remove(writer: Writer, kind: type[Signal], ids: Sequence[str]) -> int:

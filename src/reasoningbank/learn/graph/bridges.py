@@ -15,13 +15,13 @@ from weakref import WeakKeyDictionary
 
 from reasoningbank.context import BankContext
 from reasoningbank.core.types import EdgeKind, Node, NodeLabel, Op
-from reasoningbank.learn.graph.actions import COMPLETE, FAILED, listed
+from reasoningbank.learn.graph.actions import COMPLETE, FAILED, words_for
 from reasoningbank.learn.graph.described import CODE, ID, SOURCE, gist_of, touches_of, values_of
 from reasoningbank.learn.graph.drawing import SOLUTION, STRONG, TOPICAL, DrawnEdge, as_sentence
 from reasoningbank.learn.graph.flow import is_telling
 from reasoningbank.ports import Store
 
-MOST_NODES = 50_000
+MOST_NODES = 20_000
 """Of the newest that are looked at when a view begins."""
 MOST_VIEWS = 8
 """Tenants whose views are kept at a time."""
@@ -29,7 +29,7 @@ MOST_HOLDERS = 12
 """A name that more conversations have is not rare any more: they touch only by chance."""
 MOST_BRIDGES = 3
 """Of each sort, from one conversation."""
-_LEAST_SHARED = 1.5
+_LEAST_SHARED, _OF_A_NUMBER = 1.5, 0.4
 _PAGE = 1_000
 _BEST = {NodeLabel.AGENT_ANSWER: 0, NodeLabel.USER_REQUEST: 1, NodeLabel.AGENT_ACTION: 2, NodeLabel.DATA_SOURCE: 3}
 """Of the nodes of a conversation that name a thing, the one that says what became of it."""
@@ -82,7 +82,7 @@ class EarlierConversations:
             return []
         with self._lock:
             self._catch_up(context)
-            found = [*self._solutions(coming), *self._shared(coming)]
+            found = [*self._solutions(coming), *self._shared_bridges(coming)]
             # The next conversation of the same transaction may touch this one.
             self._take(coming)
             return found
@@ -150,7 +150,7 @@ class EarlierConversations:
                         )  # fmt: skip
         return list(found.values())[-MOST_BRIDGES:]
 
-    def _shared(self, coming: Sequence[Node]) -> list[DrawnEdge]:
+    def _shared_bridges(self, coming: Sequence[Node]) -> list[DrawnEdge]:
         found: dict[tuple[str, str], dict[str, _Touch]] = defaultdict(dict)
         for node in sorted(coming, key=lambda one: _BEST.get(one.label, 9) != _BEST[NodeLabel.USER_REQUEST]):
             for sort, touch, name in touches_of(node):
@@ -184,7 +184,7 @@ class EarlierConversations:
         # That both looked something up says little: what each was asked does.
         node = asked if asked is not None and node.label is NodeLabel.AGENT_ACTION else node
         holder = before if before is not None and holder.rank == _BEST[NodeLabel.AGENT_ACTION] else holder
-        names = listed([one.name for one in shared])
+        names = words_for([one.name for one in shared])
         if sort == ID:
             return _bridge_of(
                 node, holder, f"{gist_of(node)} concerns {names}, as {holder.gist} did before.", STRONG, "same_thing"
@@ -204,13 +204,13 @@ def _bridge_of(node: Node, holder: _Holder, text: str, weight: float, tag: str) 
 def _is_enough(sort: str, shared: Mapping[str, _Touch]) -> bool:
     """Whether two conversations share more than an item of a catalogue, which anybody may come across.
 
-    A bare number counts half; what the user spoke of counts once more.
+    A bare number counts little; what the user spoke of counts once more.
     """
     if sort != ID:
         return True
     spoken = _BEST[NodeLabel.USER_REQUEST]
     by_user = any(spoken in (_BEST[one.node.label], one.holder.rank) for one in shared.values())
-    return sum(0.5 if touch.isdigit() else 1.0 for touch in shared) + by_user >= _LEAST_SHARED
+    return sum(_OF_A_NUMBER if touch.isdigit() else 1.0 for touch in shared) + by_user >= _LEAST_SHARED
 
 
 def _is_same_attempt(failed: Node, node: Node) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 
 from reasoningbank.core.patterns import pattern
-from reasoningbank.core.stopwords import STOP_WORDS
 
 MOST_REMEMBERED = 60
 LONGEST_READ_CHARS = 40_000
 SHORTEST_VALUE_CHARS = 3
 _VALUE = pattern(r"[#$]?[A-Za-z0-9][\w@-]*(?:\.\w+)*")
 _DIGIT = pattern(r"\d")
+_NAMES = pattern(r"[@/_]|\w\.\w")
 _LETTER = pattern(r"[\w-]")
 _YEAR = pattern(r"(?:19|20)\d\d")
 SHORTEST_NUMBER_CHARS = 4
@@ -51,9 +51,10 @@ def is_telling(value: str) -> bool:
         return False
     if _DIGIT.search(value):
         return len(value) >= SHORTEST_NUMBER_CHARS or not value.isdigit()
-    if value.islower() and value.isalpha():
-        return False
-    return value.casefold() not in STOP_WORDS
+    # A name, a path or an address; neither plain words, such as a reason chosen from a list, nor a code such as USA.
+    return bool(_NAMES.search(value)) or (
+        len(value) >= SHORTEST_NUMBER_CHARS and not value.islower() and not value.isupper()
+    )
 
 
 def shared_values(answer: str, result: str) -> list[str]:

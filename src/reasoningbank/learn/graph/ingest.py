@@ -11,6 +11,7 @@ from reasoningbank.core.drafts import clean_namespace
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.learning import Episode
+from reasoningbank.core.origins import level_of
 from reasoningbank.learn.episodes import episode_of
 from reasoningbank.learn.graph.bridges import view_of
 from reasoningbank.learn.graph.keep import ConversationSource, IngestedConversation, ingest_conversations
@@ -37,15 +38,21 @@ def ingest_many(
 
 
 def ingest_session(
-    context: BankContext, session: str, source: ConversationSource | None = None, *, model: LLM | None = None
+    context: BankContext, session: str, source: ConversationSource, *, model: LLM | None = None
 ) -> IngestedConversation:
     """A session that the bank has kept, as a conversation named by its id unless `source` names another."""
     with context.store.read(context.tenant) as reader:
         trajectory, steps = whole(reader, session)
-    told = list(turns_of(episode_of(trajectory, steps)))
-    named = source or ConversationSource(conv_id=trajectory.id)
-    own = replace(named, conv_id=named.conv_id or trajectory.id, namespace=trajectory.namespace, session=trajectory.id)
-    return _ingest(context, [(told, own)], model)[0]
+    episode = episode_of(trajectory, steps)
+    own = replace(
+        source,
+        conv_id=source.conv_id or trajectory.id,
+        namespace=trajectory.namespace,
+        session=trajectory.id,
+        # Like the lessons of a session, its nodes are believed no more than who acted in it.
+        origin=min(source.origin, episode.origin, key=level_of),
+    )
+    return _ingest(context, [(list(turns_of(episode)), own)], model)[0]
 
 
 def ingest_files(
@@ -53,11 +60,11 @@ def ingest_files(
 ) -> list[IngestedConversation]:
     """Every conversation in these transcripts (`learn.ingest`), named by its own id, or by its file and number.
 
-    Tasks of one session of a coding agent are one conversation.
+    Tasks of one session of a coding agent are one conversation. One with nothing to keep says what was passed over.
     """
     for path in paths:
         context.check_not_own(path)
-    return _ingest(context, _in_files(context, paths, source), model)
+    return _ingest(context, _in_files(context, paths, source), model, empty_too=True)
 
 
 def keep_as_session(context: BankContext, told: object, source: ConversationSource) -> None:
@@ -89,7 +96,11 @@ def _name_of(episode: Episode) -> str:
 
 
 def _ingest(
-    context: BankContext, given: Iterable[tuple[list[Turn], ConversationSource]], model: LLM | None
+    context: BankContext,
+    given: Iterable[tuple[list[Turn], ConversationSource]],
+    model: LLM | None,
+    *,
+    empty_too: bool = False,
 ) -> list[IngestedConversation]:
     view = view_of(context)
     made: list[IngestedConversation] = []
@@ -98,5 +109,5 @@ def _ingest(
         seen = [source.conv_id for _, source in batch]
         if len(set(seen)) < len(seen):
             raise InvalidInput("Two conversations of one call have the same conv_id: give each its own.")
-        made += ingest_conversations(context, batch, view, model=model)
+        made += ingest_conversations(context, batch, view, model=model, empty_too=empty_too)
     return made

@@ -7,6 +7,7 @@ only what is new. What was erased does not come back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any
 
@@ -86,9 +87,16 @@ def ingest_conversations(
     earlier: EarlierConversations,
     *,
     model: LLM | None = None,
+    empty_too: bool = False,
 ) -> list[IngestedConversation]:
-    """Conversations with what they touch of those before them, kept together in one transaction."""
+    """Conversations with what they touch of those before them, kept together in one transaction. One with nothing to
+    keep is an error, unless `empty_too`.
+    """
     prepared = [prepare(context, turns, source, earlier, model) for turns, source in told]
+    for one in prepared:
+        if not one.nodes and not empty_too:
+            why = one.drawing.passed_over[0].why if one.drawing.passed_over else "nothing is said or done in it"
+            raise InvalidInput(f"There is nothing to keep in the conversation {one.source.conv_id!r}: {why}.")
 
     def change(writer: Writer) -> list[IngestedConversation]:
         return [_keep(context, writer, one) for one in prepared]
@@ -110,9 +118,6 @@ def prepare(
     clean = [_scrub(context, turn, whole=model is not None) for turn in turns]
     speakers = _speakers(context, source)
     drawing, drawn_by, note = draw(clean, speakers), RULES, ""
-    if not drawing.nodes:
-        why = drawing.passed_over[0].why if drawing.passed_over else "nothing is said or done in it"
-        raise InvalidInput(f"There is nothing to keep in the conversation {conv_id!r}: {why}.")
     with context.store.read(context.tenant) as reader:
         before = reader.select(Node, {"conv_id": conv_id, "namespace": namespace})
     was_model = any(BY_MODEL in node.tags for node in before)
@@ -157,8 +162,8 @@ def _keep(context: BankContext, writer: Writer, coming: PreparedConversation) ->
             writer.revise(grown)
     ends = {node.id for node in kept}
     beyond = writer.get(Node, sorted({edge.target_id for edge in coming.bridges})) if coming.bridges else {}
-    edges = _add_edges(writer, coming.edges, ends)
-    bridges = _add_edges(writer, coming.bridges, ends | beyond.keys())
+    edges = _add_edges(writer, coming.edges, ends, there.keys())
+    bridges = _add_edges(writer, coming.bridges, ends | beyond.keys(), there.keys())
     return IngestedConversation(
         conv_id=coming.source.conv_id,
         nodes=tuple(node.id for node in kept),
@@ -173,12 +178,20 @@ def _keep(context: BankContext, writer: Writer, coming: PreparedConversation) ->
     )
 
 
-def _add_edges(writer: Writer, edges: Sequence[Edge], ends: set[str]) -> list[str]:
+def _add_edges(writer: Writer, edges: Sequence[Edge], ends: AbstractSet[str], known: AbstractSet[str]) -> list[str]:
+    """Add the edges whose ends are there and that are not; where both ends were known, somebody may have joined them
+    by hand meanwhile.
+    """
     wanted = [edge for edge in edges if edge.source_id in ends and edge.target_id in ends]
     ids = [edge.id for edge in wanted]
     there = writer.get(Edge, ids)
     gone = writer.erased([one for one in ids if one not in there])
     fresh = [edge for edge in wanted if edge.id not in there and edge.id not in gone]
+    old = [edge for edge in fresh if edge.source_id in known]
+    if old:
+        where = {"source_id": sorted({edge.source_id for edge in old}), "name": ""}
+        taken = {(edge.source_id, edge.target_id, edge.kind) for edge in writer.select(Edge, where)}
+        fresh = [edge for edge in fresh if (edge.source_id, edge.target_id, edge.kind) not in taken]
     for edge in fresh:
         writer.add(edge)
     return [edge.id for edge in fresh]

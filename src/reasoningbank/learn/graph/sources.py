@@ -100,6 +100,7 @@ _NO_NAME = frozenset(
         "let",
     ]
 )
+_LEADS = pattern(r"\b(?:the|our|my|your|their|a|an|this|that)\s+$", re.IGNORECASE)
 _TABLE = pattern(
     r"\b(?:table|view|dataset|collection)s?\s+[`\"']?(?P<after>[a-z]\w*(?:_\w+)+(?:\.\w+)?)[`\"']?"
     r"|[`\"']?\b(?P<before>[a-z]\w*(?:_\w+)+(?:\.\w+)?)[`\"']?\s+(?:table|view|dataset|collection)\b"
@@ -194,18 +195,19 @@ def _named_in(sentence: str) -> Iterator[NamedSource]:
     for match in _TABLE.finditer(sentence):
         yield NamedSource(pointer=match["after"] or match["before"], source_type="table")
     for match in _NAMED.finditer(sentence):
-        name = match["quoted"] or _proper(match["name"], opens=match.start() == 0)
+        name = match["quoted"] or _proper(match["name"], sentence[: match.start()])
         kind = match["kind"].casefold()
         if name and not _FILE.search(name):
             yield NamedSource(pointer=f"{name} {match['kind']}", source_type=kind)
 
 
-def _proper(name: str, *, opens: bool) -> str:
-    """The name without what only leads to it; "" where a sentence merely begins with a capital letter."""
+def _proper(name: str, before: str) -> str:
+    """The name without what only leads to it; "" for one word that may merely be written with a capital letter."""
     words = name.split()
+    is_led_to = _LEADS.search(before) is not None
     while words and words[0].casefold() in _NO_NAME:
-        words, opens = words[1:], False
-    if not words or (opens and len(words) == 1 and words[0][1:].islower()):
+        words, is_led_to = words[1:], True
+    if not words or (len(words) == 1 and words[0][1:].islower() and not is_led_to):
         return ""
     return " ".join(words)
 

@@ -6,7 +6,7 @@ In doubt what opens a conversation is a request, and what only answers the agent
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from reasoningbank.core.patterns import pattern
 from reasoningbank.learn.ingest.replies import corrects, goes_on, thanks
@@ -45,7 +45,7 @@ _ASKS_MORE = pattern(
     re.IGNORECASE,
 )
 """More than consent, after consent was given."""
-_OPENS = pattern(r"(?:(?:oh|ah|um|okay|ok|sure|sure thing|fine|great|perfect|alright|well|got(?:cha"
+_OPENS = pattern(r"(?:(?:oh|ah|um|okay|ok|sure(?: thing)?|fine|great|perfect|alright|well|got(?:cha"
 r"| it))\b[\s,.!–-]*)+",
     re.IGNORECASE,
 )  # fmt: skip
@@ -73,11 +73,13 @@ _CARRIES_ON = pattern(
     r"^(?:please |just |now )*(?:proceed|go ahead|do (?:it|that|so)|continue|confirm|try again|carry on)\b[^?]{0,60}$",
     re.IGNORECASE,
 )
+_PLEASE_LAST = pattern(r"[,\s]+please\b", re.IGNORECASE)
 _ONLY_TELLS = pattern(
     r"^(?:(?:hi|hello|hey|oops|no|nope|sorry|my apologies|unfortunately|one moment|i(?: am|['’]m) (?:very "
     r"|so )?sorry)\b[\s,!.]*)*(?:it['’]?s|it is|i['’]m|i am"
     r"|my (?:\w+ ){1,4}is\b"
-    r"|(?:the|this|that) (?:\S+ ){0,6}?(?:is|was|are)\b|i live|i do(?:n['’]t| not) (?:have|know|remember)|here (?:is"
+    r"|(?:the|this|that) (?:\S+ ){0,6}?(?:is|was|are)\b|i (?:think|believe|guess),? (?:it|the|that|this)"
+    r"|i live|i do(?:n['’]t| not) (?:have|know|remember)|here (?:is"
     r"|are)"
     r"|here['’]s|you can use|use (?:my|the)\b)",
     re.IGNORECASE,
@@ -95,7 +97,7 @@ _ASKS_BACK = pattern(
     r"\?\W*$|\b(?:could|can|would) you (?:please )?(?:provide|tell|share|specify|clarify|let me know|give|send"
     r"|describe)\b"
     r"|\bplease (?:provide|tell|share|specify|clarify|let me know (?!if)|give|send|choose|select)\b"
-    r"|\bi(?:['’]ll| will)? need (?:to (?:verify|authenticate|know|confirm)|your|the|a (?:bit|few|little) more)",
+    r"|\b(?:i|we)(?:['’]ll| will)? (?:still |also |just |first |now |only )*(?:need|require)\b",
     re.IGNORECASE,
 )
 _PLEASANT = pattern(
@@ -106,10 +108,14 @@ _PLEASANT = pattern(
     r"|have a|is there anything|would you like|do you want|want me to|shall i|please (?:let|feel|note"
     r" that i)|i(?:['’]ll| will) (?:now |just |go ahead and )*(?:check|look|start|begin|get|take|help|first|proceed"
     r"|try|run"
-    r"|read|open|search|see|do|need|have)|this will help|let me|let['’]s|one moment|please wait|to (?:get started"
+    r"|read|open|search|see|do|need|have)|this will help|once (?:i|you) |let me|let['’]s|one moment|please wait"
+    r"|to (?:get started"
     r"|help you|assist you"
     r"|proceed)|next,? i)\b",
     re.IGNORECASE,
+)
+_WELCOMES = pattern(
+    r"\s*(?:you['’]?re (?:very |most )?welcome|my pleasure|have a (?:great|good|nice))\b", re.IGNORECASE
 )
 _PROPOSES = pattern(
     r"(?:(?:okay|ok|sure|great|thanks?|thank you|just|got it|understood)\b[^.]{0,30}?)?(?:to confirm|you(?:['’]d"
@@ -118,14 +124,14 @@ _PROPOSES = pattern(
     re.IGNORECASE,
 )
 _HABIT = pattern(r"\b(?:always|never|prefers?|hates?|i like)\b", re.IGNORECASE)
-_FEWEST_WORDS_OF_A_WISH, _MOST_WORDS_OF_THANKS = 3, 4
+_FEWEST_WORDS_OF_A_WISH, _MOST_WORDS_OF_THANKS, _LIST_SHOWN = 3, 4, 4
 _FEWEST_WORDS_OF_A_CONCLUSION, _WORDS_BESIDE_A_QUESTION, _WORDS_OF_A_REPORT = 4, 8, 14
 
 
 def sentences_in(text: str) -> Iterator[str]:
     """The sentences of a text, each on one line, without marks of lists."""
     for said in _SENTENCE.findall(text):
-        sentence = one_line(said).lstrip("-*•# ").strip()
+        sentence = one_line(said).lstrip("-*•# ").rstrip("* ")
         if sentence:
             yield sentence
 
@@ -158,11 +164,11 @@ def why_no_request(text: str, *, asked_back: bool, first: bool) -> str | None:  
     agreed = _CONSENTS.match(left)
     if not left or _CARRIES_ON.match(left) or (agreed and not _ASKS_MORE.search(left[agreed.end() :])):
         return "consent to what was proposed"
-    if _ASKS.search(left) or _ORDERS.match(left):
+    is_reply = _ONLY_TELLS.match(left) or not _is_sentence(left)
+    # "Visa, please." answers a question as "Visa." does.
+    if _ORDERS.match(left) or _ASKS.search(_PLEASE_LAST.sub("", left) if asked_back and is_reply else left):
         return None
-    if len(left.split()) == 1 or (asked_back and (_ONLY_TELLS.match(left) or not _is_sentence(left))):
-        return "an answer to the agent's question"
-    return None
+    return "an answer to the agent's question" if len(left.split()) == 1 or (asked_back and is_reply) else None
 
 
 def _is_courtesy(said: str) -> bool:
@@ -183,14 +189,17 @@ def _is_sentence(said: str) -> bool:
 
 
 def asks_back(text: str) -> bool:
-    """Whether the agent's words end with a question, or ask for something."""
-    return _ASKS_BACK.search(text) is not None or _CONFIRMS.search(text) is not None
+    """Whether the agent asks the user something."""
+    return "?" in text or _ASKS_BACK.search(text) is not None or _CONFIRMS.search(text) is not None
 
 
 def why_no_answer(text: str, *, acted: bool) -> str | None:
     """Why the last words of the agent conclude nothing; None for a conclusion. `acted` says that tools were called."""
     sentences = list(sentences_in(text))
-    told = [one for one in sentences if not (one.endswith("?") or _PLEASANT.match(one) or _ASKS_BACK.search(one))]
+    if _WELCOMES.match(text):
+        return "courtesy"
+    told = [one for one in _until_list_of_questions(sentences) if not (one.endswith("?") or _PLEASANT.match(one))]
+    told = [one for one in told if not _ASKS_BACK.search(one)]
     words = sum(len(one.split()) for one in told)
     if _CONFIRMS.search(text) and (not acted or words < _WORDS_OF_A_REPORT or _PROPOSES.match(sentences[0])):
         return "a proposal that waits for consent"
@@ -201,11 +210,22 @@ def why_no_answer(text: str, *, acted: bool) -> str | None:
     return None
 
 
+def _until_list_of_questions(sentences: Sequence[str]) -> Iterator[str]:
+    """What comes before a list of what the user is to say."""
+    for one in sentences:
+        if one.endswith(":") and _ASKS_BACK.search(one):
+            return
+        yield one
+
+
 def conclusion_in(text: str) -> str:
     """The first sentence of an answer that says something; else its first."""
     told = list(sentences_in(text))
-    says = (one for one in told if len(one.split()) >= 3 and not one.endswith("?") and not _PLEASANT.match(one))
-    return next(says, told[0] if told else text)
+    for number, one in enumerate(told):
+        if len(one.split()) >= _FEWEST_WORDS_OF_A_WISH and not one.endswith("?") and not _PLEASANT.match(one):
+            # What only opens a list says nothing without it.
+            return " ".join(told[number : number + _LIST_SHOWN]) if one.endswith(":") else one
+    return told[0] if told else text
 
 
 def wish_in(text: str) -> str:

@@ -32,7 +32,7 @@ _OF_THAT_DAY = re.compile(
 )
 _CODE = re.compile(r"\s*(?:(?:def|class|import|async)\s|@\w|from \w+ import\s|(?:for|while|if|with|try)\b[^\n]*:\s*\n)")
 _NOT_FOUND = re.compile(r"(?:^|[\s:])([\w.+-]+): (?:command )?not found")
-_THROWS_AWAY = re.compile(r"(?:2|&)>\s*/dev/null|\|\|\s*true\b")
+_THROWS_AWAY = re.compile(r"(?:2|&)>\s*/dev/null|2>&1\s*\|\s*grep\s+-\w*v|\|\|\s*true\b")
 _FILTERED = re.compile(r"\bgrep\s+(?:-\w+\s+)*-\w*v\w*\s+([^|;]+)")
 _QUOTED = re.compile(r"['\"`‘“]([^'\"`’”\n]{1,120})['\"`’”]")
 

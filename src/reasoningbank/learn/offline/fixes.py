@@ -262,10 +262,16 @@ def _changed_arguments(wrong: Mapping[str, object], right: Mapping[str, object],
             continue
         if _shape(right[name]) != _shape(wrong[name]):
             changes.append(f"`{name}` like `{_example(right[name])}`, not `{_example(wrong[name])}`")
-        elif _RULE.search(said):
+        elif _RULE.search(said) and _is_blamed(name, said):
             rule = quote(said, str(wrong[name]), 120)
             changes.append(f"another value for `{name}`{rule and f': {rule}'}")
     return "; ".join(changes) if len(changes) <= MOST_CHANGES else ""
+
+
+def _is_blamed(name: str, said: str) -> bool:
+    """Whether a message speaks of an argument: by a word of its name."""
+    words = [word for word in name.casefold().split("_") if word not in ("id", "ids", "new")]
+    return any(word.rstrip("s") in said.casefold() for word in words)
 
 
 def _example(value: object) -> str:

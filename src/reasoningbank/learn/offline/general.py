@@ -76,7 +76,7 @@ def _placeholder(name: str, value: Any) -> str:
 
 
 def _constant(value: Any, from_the_case: str) -> str:
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool) or value is None or value == "":
         return json.dumps(value)
     if not isinstance(value, str) or len(value) > LONGEST_CONSTANT_CHARS or impersonal(value) != value:
         return ""

@@ -42,6 +42,7 @@ LONGEST_CALL_CHARS = 400
 LEAST_CERTAIN = 0.7
 _FIRST = "First: "
 _CHECK = "Check: "
+_SENTENCE = re.compile(r"(?:[a-z'’]+,? ){4,}")
 _HANDS_IN = re.compile(r"\s*(?:submit|finish|answer)\b[\s:(\[]*[^\s\])]", re.IGNORECASE)
 _ENDS = re.compile(r"\s*(?:submit|finish|done|exit|quit|stop|end|answered)\W*", re.IGNORECASE)
 
@@ -51,7 +52,7 @@ def solution(episode: Episode, verdict: Verdict, told: Collection[int]) -> Lesso
     if verdict.outcome is not VerdictOutcome.SUCCESS or verdict.certainty < LEAST_CERTAIN or not episode.task.strip():
         return None
     steps = episode.steps
-    end = _solving_step(episode, verdict)
+    end = _last_deed(episode, _solving_step(episode, verdict))
     if end is None or end in told or _is_written(steps[end]) or is_told_in_words(steps[end].action):
         return None
     before = _before(episode, end, told)
@@ -69,8 +70,13 @@ def solution(episode: Episode, verdict: Verdict, told: Collection[int]) -> Lesso
         tags=(SOLVED,),
         evidence=clip_line(verdict.evidence or verdict.reason, 160),
         kind=SOLVED,
-        key=f"{SOLVED} {digest(content if called_tool(steps[end].action) else one_line(episode.task).casefold())}",
+        key=f"{SOLVED} {digest(*_identity(episode, steps[end], content))}",
     )
+
+
+def _identity(episode: Episode, end: EpisodeStep, content: str) -> Sequence[str]:
+    """What makes two solutions one: the same calls, however their arguments were ordered; else the same task."""
+    return sorted(values_in(content)) if called_tool(end.action) else (one_line(episode.task).casefold(),)
 
 
 def merge(known: Memory, lesson: Lesson) -> Lesson | None:
@@ -91,6 +97,27 @@ def _solving_step(episode: Episode, verdict: Verdict) -> int | None:
     if episode.reward == 1.0 and not called_tool(steps[doing[-1]].action):
         return doing[-1]
     return next((number for number in reversed(doing) if not is_failure(steps[number])), None)
+
+
+def _last_deed(episode: Episode, last: int | None) -> int | None:
+    """Of calls, the last one that changed something, as far as can be told; what was only looked at after it is no part
+    of the way.
+    """
+    steps = episode.steps
+    if last is None or not called_tool(steps[last].action):
+        return last
+    deeds = _deeds(Flow(steps[: last + 1], episode.task, is_failure), steps[: last + 1])
+    return deeds[-1] if deeds else last
+
+
+def _deeds(flow: Flow, steps: Sequence[EpisodeStep]) -> list[int]:
+    """Calls that changed something: those of tools that never only told something."""
+    sources = {called_tool(step.action) for number, step in enumerate(steps) if flow.is_source(number)}
+    return [
+        number
+        for number, step in enumerate(steps)
+        if (tool := called_tool(step.action)) and tool not in sources and not is_failure(step) and not _is_thought(step)
+    ]
 
 
 def _ends_only(action: str) -> bool:
@@ -117,12 +144,7 @@ def _before(episode: Episode, end: int, told: Collection[int]) -> list[int]:
     flow = Flow(steps[: end + 1], episode.task, is_failure)
     found = set(flow.before(end, told))
     if called_tool(steps[end].action):
-        # Of calls that changed something there may be several: those of tools that never only told something.
-        sources = {called_tool(steps[number].action) for number in range(end) if flow.is_source(number)}
-        deeds = [number for number, step in enumerate(steps[:end]) if (tool := called_tool(step.action))
-                 and tool not in sources and number not in told
-                 and not is_failure(step) and not _is_thought(step)]  # fmt: skip
-        for deed in deeds:
+        for deed in _deeds(flow, steps[:end]):
             found |= {deed, *flow.before(deed, told)}
         return sorted(found - {end})[-MOST_CALLS:]
     if not found and (steps[end].action.startswith(ANSWER) or _HANDS_IN.match(steps[end].action)):
@@ -182,7 +204,7 @@ def _is_written(step: EpisodeStep) -> bool:
 def _is_thought(step: EpisodeStep) -> bool:
     """Whether a call took words, gave nothing back, and so did nothing."""
     given = list((arguments(step.action) or {}).values())
-    return not step.result.strip() and bool(given) and all(isinstance(v, str) and is_prose(v) for v in given)
+    return not step.result.strip() and bool(given) and all(isinstance(v, str) and _SENTENCE.search(v) for v in given)
 
 
 def _task(episode: Episode, action: str) -> str:

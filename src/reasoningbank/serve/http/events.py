@@ -29,7 +29,7 @@ from reasoningbank.serve.http.routes.feed import PURPOSE, change_json
 from reasoningbank.serve.http.thread_pools import Lane
 
 POLL_S = 0.25
-"""Other processes write to the same bank; this is how soon their changes are seen."""
+"""Other processes write to the same bank; this is how soon their changes are seen, where the store tells nobody."""
 GATHER_S = 0.02
 HEARTBEAT_S = 15.0
 FAREWELL_S = 0.5
@@ -83,15 +83,22 @@ class Hub:
     # ------------------------------------------------------------ following
 
     async def _follow(self) -> None:
-        while self._open and not self.ending.is_set():
-            with suppress(TimeoutError):
-                async with asyncio.timeout(POLL_S):
-                    await self._nudged.wait()
-            # What is written in a burst is read at once.
-            await asyncio.sleep(GATHER_S)
-            self._nudged.clear()
-            with suppress(BankError, Problem):
-                await self._read()
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(self._nudged.set)
+
+        with self._store.listen(wake):
+            while self._open and not self.ending.is_set():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(POLL_S):
+                        await self._nudged.wait()
+                # What is written in a burst is read at once.
+                await asyncio.sleep(GATHER_S)
+                self._nudged.clear()
+                with suppress(BankError, Problem):
+                    await self._read()
         self._task = None
 
     async def _read(self) -> None:

@@ -305,6 +305,15 @@ _RULING = {
 _CURVE = out(
     signal={"anyOf": [ref("Signal"), {"type": "null"}]}, **_CONFIDENCE, at=NULL_TEXT, revision=COUNT, counts=FLAG
 )
+_LINK: dict[str, Schema] = {
+    "source": TEXT,
+    "target": TEXT,
+    "titles": NAMES,
+    "kind": one_of(EdgeKind),
+    "weight": FRACTION,
+    "text": TEXT,
+    "evidence": TEXT,
+}
 
 COMPONENTS: dict[str, Schema] = {
     "Problem": out(type=TEXT, title=TEXT, status={"type": "integer"}, code=TEXT, detail=TEXT),
@@ -364,6 +373,8 @@ COMPONENTS: dict[str, Schema] = {
         },
         conflicts={"type": "array", "items": ref("PlannedLink")},
         links={"type": "array", "items": ref("PlannedLink")},
+        reweighed={"type": "array", "items": out(edge=TEXT, before=FRACTION, **_LINK)},
+        unlinked={"type": "array", "items": out(edge=TEXT, **_LINK)},
         archivals={"type": "array", "items": out(id=TEXT, title=TEXT, confidence=FRACTION, why=TEXT)},
         promotions={
             "type": "array",
@@ -378,9 +389,7 @@ COMPONENTS: dict[str, Schema] = {
             ),
         },
     ),
-    "PlannedLink": out(
-        source=TEXT, target=TEXT, titles=NAMES, kind=one_of(EdgeKind), weight=FRACTION, text=TEXT, evidence=TEXT
-    ),
+    "PlannedLink": out(**_LINK),
     "Upkeep": out(
         id=TEXT,
         kind=one_of(ConsolidationKind),
@@ -390,7 +399,7 @@ COMPONENTS: dict[str, Schema] = {
         counts=COUNTS,
         undone=FLAG,
     ),
-    "Undone": out(run=TEXT, memories=NAMES, edges=COUNT, signals=COUNT, left=NAMES),
+    "Undone": out(run=TEXT, memories=NAMES, edges=COUNT, signals=COUNT, left=NAMES, links=COUNT),
     "Faded": out(
         id=TEXT, title=TEXT, namespace=TEXT, confidence_before=FRACTION, confidence=FRACTION, idle_days=NUMBER
     ),

@@ -233,6 +233,8 @@ def _consolidate(call: ToolCall) -> dict[str, Any]:
             "merged": sum(len(merge.merged) for merge in plan.merges),
             "conflicts": len(plan.conflicts),
             "links": len(plan.links),
+            "reweighed": len(plan.reweighed),
+            "unlinked": len(plan.unlinked),
             "archived": len(plan.archivals),
             "promoted": len(plan.promotions),
         },

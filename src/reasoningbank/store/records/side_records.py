@@ -47,10 +47,10 @@ class SideRecordRows(RecordRows):
     def shown_in(self, trajectory_id: str) -> dict[str, Showing]:
         found: dict[str, Showing] = {}
         where = equal(trajectory_id=trajectory_id, withheld=False)
-        asked = Selection(EXPOSURES, ("memory_id", "rank", "advice_id"), where, order=("num",))
-        for memory_id, rank, advice_id in self._rows.scan(asked):
-            best = min(rank, found[memory_id].rank) if memory_id in found else rank
-            found[memory_id] = Showing(best, advice_id)
+        asked = Selection(EXPOSURES, ("memory_id", "rank", "advice_id", "at"), where, order=("num",))
+        for memory_id, rank, advice_id, at in self._rows.scan(asked):
+            there = found.get(memory_id, Showing(rank, advice_id, at))
+            found[memory_id] = Showing(min(rank, there.rank), advice_id, min(at, there.first_at))
         return found
 
 

@@ -1,7 +1,7 @@
 """A bank in one SQLite file, shared by any number of threads and processes.
 
 Knows transactions and what is durable. It does not know how connections are kept (`sqlite.connections`), who commits
-for whom (`sqlite.group_commit`), what a statement says (`sqlite.statements`) or what a record means (`store.records`).
+for whom (`store.group_commit`), what a statement says (`sqlite.statements`) or what a record means (`store.records`).
 
 Invariants:
 - every write runs in `BEGIN IMMEDIATE`: a deferred transaction that reads first fails under contention;
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +24,7 @@ from reasoningbank.core.errors import BankError, BankReadOnly, BankReplaced, Inv
 from reasoningbank.forking import renew_in_child, unforked
 from reasoningbank.location import Location, file_location
 from reasoningbank.ports import Damage, StoreInfo
+from reasoningbank.store.group_commit import GroupCommit, Unit
 from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.selection import Selection, any_of
 from reasoningbank.store.sqlite import statements
@@ -32,7 +33,6 @@ from reasoningbank.store.sqlite.calls import check_not_torn, in_transaction
 from reasoningbank.store.sqlite.connections import BUSY_TIMEOUT_MS, MEMORY, Connections
 from reasoningbank.store.sqlite.durable import sync_file
 from reasoningbank.store.sqlite.error_mapping import NAMED, faults_named, remedy, translate
-from reasoningbank.store.sqlite.group_commit import GroupCommit, Unit
 from reasoningbank.store.sqlite.opening import files_of, number_from
 from reasoningbank.store.sqlite.schema import SCHEMA_VERSION
 from reasoningbank.store.sqlite.transaction import SqliteTransaction
@@ -123,6 +123,10 @@ class SqliteEngine:
         with self._borrow() as connection:
             rows: list[Any] = connection.execute(*statements.select(selection, None)).fetchall()
         return rows
+
+    def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
+        del wake
+        return nullcontext()
 
     def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:
         rows: list[Row] = []

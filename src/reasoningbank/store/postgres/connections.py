@@ -1,0 +1,219 @@
+"""Connections to PostgreSQL: made, lent, given back, thrown away when they broke. No wait is without an end.
+
+A forked child leaves those of its parent alone and makes its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import pq
+from psycopg.adapt import Dumper
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
+from psycopg.types.string import StrDumper
+
+from reasoningbank.core.errors import InvalidInput, StoreError
+from reasoningbank.core.failure import OnError
+from reasoningbank.store.postgres.address import PostgresAddress
+from reasoningbank.store.postgres.error_mapping import TRANSIENT, is_lost, translate
+
+T = TypeVar("T")
+CONNECT_WITHIN_S = 10
+STATEMENT_WITHIN_S = 30
+LOCK_WITHIN_S = 20
+ANSWER_WITHIN_S = STATEMENT_WITHIN_S + 5.0
+"""For a server or a network that says nothing at all; a statement that is too slow ends before."""
+PATIENCE_S = 15.0
+"""How long a server that is being restarted, or another that takes over, is waited for; for opening less."""
+OPEN_WITHIN_S = 3.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
+_KEPT_IDLE = 8
+# What it has to say of connections that broke is told by errors of ours, and by nobody on a terminal.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+_left_to_parents: list[Any] = []
+"""Connections of a parent: closing one here would end it there."""
+
+
+class _WordDumper(StrDumper):
+    """Words of ours are strings with a class of their own."""
+
+
+class _FlagDumper(Dumper):
+    """True and false are 1 and 0 in every engine."""
+
+    oid = psycopg.adapters.types["int8"].oid
+
+    def dump(self, obj: bool) -> bytes:
+        return b"1" if obj else b"0"
+
+
+class TimedConnection(psycopg.Connection[Any]):
+    """A connection that is closed when nothing comes back for too long."""
+
+    answers_within_s = ANSWER_WITHIN_S
+    made_in = 0
+    """The process: a child that was forked meanwhile must not talk through it."""
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        if self.made_in not in (0, os.getpid()):
+            raise psycopg.InterfaceError("the connection belongs to the process that forked this one")
+        within_s = self.answers_within_s if timeout is None else timeout
+        try:
+            return super().wait(gen, interval, within_s)
+        except psycopg.errors._WaitTimeout as error:  # noqa: SLF001 - what psycopg raises here, and has no other name for
+            self.pgconn.finish()
+            raise psycopg.OperationalError(f"timeout: no answer within {within_s:g} s") from error
+
+
+def _adapt(connection: TimedConnection) -> None:
+    from enum import StrEnum
+
+    adapters = connection.adapters
+    adapters.register_dumper(StrEnum, _WordDumper)
+    adapters.register_dumper(bool, _FlagDumper)
+    # One type for every whole number, so that a statement is prepared once and not for each size of them.
+    adapters.register_dumper(int, Int8Dumper)
+    adapters.register_dumper(int, Int8BinaryDumper)
+
+
+def known_options() -> set[str]:
+    return {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
+
+
+def connect(address: PostgresAddress) -> TimedConnection:
+    """A session in the bank's schema: every statement and every lock has an end."""
+    asked = address.parameters
+    if unknown := sorted(set(asked) - known_options()):
+        raise InvalidInput(f"{address.shown}: PostgreSQL's client knows no option {', '.join(unknown)}.")
+    defaults = {
+        "connect_timeout": str(CONNECT_WITHIN_S),
+        "application_name": "reasoningbank",
+        "keepalives_idle": "10",
+        "keepalives_interval": "5",
+        "keepalives_count": "3",
+        "tcp_user_timeout": str(int(ANSWER_WITHIN_S * 1e3)),
+        "client_encoding": "UTF8",
+    }
+    connection = TimedConnection.connect(**(defaults | asked), autocommit=True)  # type: ignore[arg-type]
+    connection.made_in = os.getpid()
+    with OnError(lambda _: connection.close()):
+        connection.prepare_threshold = 2
+        _adapt(connection)
+        connection.execute(
+            f'SET search_path = "{address.schema}"; SET statement_timeout = {STATEMENT_WITHIN_S * 1000}; '
+            f"SET lock_timeout = {LOCK_WITHIN_S * 1000}; SET idle_in_transaction_session_timeout = 3600000; "
+            "SET bytea_output = 'hex'; SET extra_float_digits = 1; SET TimeZone = 'UTC'; SET plan_cache_mode = 'auto'"
+        )
+    return connection
+
+
+def patiently(work: Callable[[], T], address: PostgresAddress, *, within_s: float = PATIENCE_S) -> T:
+    """Do what may be done again until it works: a server that restarts is back in a moment."""
+    deadline, pause_s = time.monotonic() + within_s, _FIRST_PAUSE_S
+    while True:
+        try:
+            return work()
+        except psycopg.Error as error:
+            may_pass = isinstance(error, TRANSIENT) or (is_lost(error) and not _is_final(error))
+            if not may_pass or time.monotonic() + pause_s > deadline:
+                raise translate(error, address) from None
+        time.sleep(pause_s)
+        pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
+
+
+def _is_final(error: psycopg.Error) -> bool:
+    """Whether a server answered that it will not have us; waiting would not help. Refused by the host: it may start."""
+    said = str(error)
+    passing = ("starting up", "shutting down", "in recovery mode", "not yet accepting", "too many clients")
+    return (
+        ("FATAL" in said and not any(word in said for word in passing))
+        or "resolve host" in said
+        or "translate host" in said
+    )
+
+
+class PostgresConnections:
+    def __init__(self, address: PostgresAddress) -> None:
+        self._address = address
+        self._idle: list[TimedConnection] = []
+        self._lock = threading.Lock()
+        self.is_closed = False
+
+    def check_open(self) -> None:
+        if self.is_closed:
+            raise StoreError(f"The bank {self._address.shown} is closed.")
+
+    def take(self, within_s: float = PATIENCE_S) -> TimedConnection:
+        """One that was at rest, or a new one."""
+        self.check_open()
+        while (connection := self._pop_idle()) is not None:
+            if _is_quiet(connection):
+                return connection
+            connection.close()
+        return patiently(lambda: connect(self._address), self._address, within_s=within_s)
+
+    def _pop_idle(self) -> TimedConnection | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def give_back(self, connection: TimedConnection) -> None:
+        """One that is in the middle of something is thrown away: the server then rolls that back."""
+        if connection.made_in != os.getpid():
+            _left_to_parents.append(connection)
+            return
+        at_rest = not connection.closed and connection.pgconn.transaction_status == pq.TransactionStatus.IDLE
+        with self._lock:
+            if at_rest and not self.is_closed and len(self._idle) < _KEPT_IDLE:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def drop_idle(self) -> None:
+        """After a loss: those that were at rest meanwhile are most likely lost, too."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    @contextmanager
+    def lend(self) -> Iterator[TimedConnection]:
+        connection = self.take()
+        try:
+            yield connection
+        finally:
+            self.give_back(connection)
+
+    def leave_to_parent(self) -> None:
+        _left_to_parents.extend(self._idle)
+        self._idle, self._lock = [], threading.Lock()
+
+    def close(self) -> None:
+        self.is_closed = True
+        self.drop_idle()
+
+
+def _is_quiet(connection: TimedConnection) -> bool:
+    """Whether nothing came while it was at rest: a server that ends says so, and one that ended has hung up."""
+    if connection.closed:
+        return False
+    readable, _, _ = select.select([connection.pgconn.socket], [], [], 0)
+    return not readable
+
+
+def roll_back(connection: TimedConnection) -> None:
+    """Leave no transaction open; a connection on which that fails is closed."""
+    if connection.closed or connection.made_in != os.getpid():
+        return
+    try:
+        connection.rollback()
+    except psycopg.Error:
+        with suppress(psycopg.Error):
+            connection.close()

@@ -1,0 +1,265 @@
+"""PostgreSQL's statements for tables and selections, each text made once.
+
+Every table lies in the schema of the bank, which is the connection's search path. Words of ours are spelt out, so that
+an index of some rows is seen to cover a question; everything else is bound.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from reasoningbank.store.selection import Join, Selection
+from reasoningbank.store.tables import Condition, IfTaken, Table, table_named
+
+Query = tuple[str, list[Any]]
+TYPES = {"TEXT": "text", "INTEGER": "bigint", "REAL": "double precision", "BLOB": "bytea"}
+_GREATEST = "\U0010ffff"
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class _Shape(NamedTuple):
+    """A condition without its value; `spelt` is the value where it is part of the text."""
+
+    column: str
+    test: str
+    spelt: str | None = None
+
+
+class _Question(NamedTuple):
+    """All that the text of a selection depends on."""
+
+    selection: Selection
+    """Without any value that is bound."""
+    shapes: tuple[_Shape, ...]
+    is_scoped: bool
+    goes_on: bool
+    is_limited: bool
+
+
+def type_of(table: Table, column: str) -> str:
+    other, _, name = column.rpartition(".")
+    kind = (table_named(other) if other else table).columns.get(name, "INTEGER")
+    return TYPES[kind.partition("=")[0].removesuffix("?")]
+
+
+# ---------------------------------------------------------------- asking
+
+
+def select(selection: Selection, tenant: str | None) -> Query:
+    values: list[Any] = []
+    shapes = tuple([_bind(condition, values) for condition in selection.where])
+    if tenant is not None:
+        own = [tenant] * selection.table.has_tenant
+        # Of the latest of each value, those of the tenant are meant, so it is asked for right behind the values.
+        place = 1 if selection.latest else len(values)
+        values[place:place] = own
+        values += [tenant for join in selection.joins if join.table.has_tenant]
+    if selection.after is not None:
+        values += selection.after
+    if selection.limit is not None:
+        values.append(selection.limit)
+    bare = selection._replace(where=(), after=None, limit=None, by_index="")
+    goes_on, is_limited = selection.after is not None, selection.limit is not None
+    return _text_of(_Question(bare, shapes, tenant is not None, goes_on, is_limited)), values
+
+
+def select_each(selections: Sequence[Selection], tenant: str | None) -> Query:
+    """One statement for several: each row begins with the place of the selection that it answers."""
+    parts, bound = [], []
+    for place, selection in enumerate(selections):
+        text, values = select(selection, tenant)
+        parts.append(f"SELECT {place}, found{place}.* FROM ({text}) AS found{place}")
+        bound += values
+    return " UNION ALL ".join(parts), bound
+
+
+@lru_cache(maxsize=1024)
+def _text_of(question: _Question) -> str:
+    selection, shapes = question.selection, list(question.shapes)
+    table, joins = selection.table, selection.joins
+    named = [_column_text(column, selection) for column in selection.columns]
+    source = table.name
+    if selection.latest:
+        source = _latest_rows(selection, shapes.pop(0).column, is_scoped=question.is_scoped)
+    conditions = [condition_text(shape, table, _column_text(shape.column, selection)) for shape in shapes]
+    for join in joins:
+        same = [f"{join.table.name}.{theirs} = {_column_text(ours, selection)}" for ours, theirs in join.on]
+        source += f" JOIN {join.table.name} ON {' AND '.join(same)}"
+    if question.is_scoped:
+        scoped = (*(() if selection.latest else (table,)), *(join.table for join in joins))
+        conditions += [f"{one.name}.tenant = %s" for one in scoped if one.has_tenant]
+    if selection.without is not None:
+        conditions.append(_none_in(selection.without, table))
+    order = [_column_text(column, selection) for column in selection.order]
+    if question.goes_on:
+        beyond = "<" if selection.descending else ">"
+        conditions.append(f"({', '.join(order)}) {beyond} ({', '.join(['%s'] * len(order))})")
+    text = f"SELECT {', '.join(named)} FROM {source}"
+    if conditions:
+        text += f" WHERE {' AND '.join(conditions)}"
+    plain = [name for name, column in zip(named, selection.columns, strict=True) if not _is_amount(column)]
+    if 0 < len(plain) < len(named):
+        text += f" GROUP BY {', '.join(plain)}"
+    if order:
+        text += f" ORDER BY {', '.join(f'{name} DESC' if selection.descending else name for name in order)}"
+    return text + (" LIMIT %s" if question.is_limited else "")
+
+
+def _latest_rows(selection: Selection, column: str, *, is_scoped: bool) -> str:
+    """Of each value that is asked for, the tenant's rows with the greatest last key, or the newest by a column."""
+    table, by = selection.table, selection.latest_by
+    order = (by, table.number) if by else (table.key[-1],)
+    own = " AND every.tenant = %s" if is_scoped and table.has_tenant else ""
+    return (
+        f"unnest(%s::{type_of(table, column)}[]) AS asked (value) CROSS JOIN LATERAL (SELECT * FROM {table.name} "
+        f"AS every WHERE every.{column} = asked.value{own} ORDER BY {', '.join(f'every.{one} DESC' for one in order)} "
+        f"LIMIT {selection.latest}) AS {table.name}"
+    )
+
+
+def _none_in(without: Join, table: Table) -> str:
+    other = without.table.name
+    same = [f"{other}.{theirs} = {table.name}.{ours}" for ours, theirs in without.on]
+    return f"NOT EXISTS (SELECT 1 FROM {other} WHERE {' AND '.join(same)})"
+
+
+def _is_amount(column: str) -> bool:
+    return column == "count" or ":" in column
+
+
+def _column_text(column: str, selection: Selection) -> str:
+    """A column as PostgreSQL knows it, or what several rows amount to."""
+    if column == "count":
+        return "count(*)"
+    how, colon, what = column.partition(":")
+    if colon:
+        # A sum of whole numbers is of a type without bounds, which comes back as no number of ours.
+        return f"{how}({_column_text(what, selection)})" + (
+            f"::{type_of(selection.table, what)}" if how == "sum" else ""
+        )
+    return column if "." in column else f"{selection.table.name}.{column}"
+
+
+# ---------------------------------------------------------------- conditions
+
+
+def _bind(condition: Condition, values: list[Any]) -> _Shape:
+    """What is fixed of a condition; what is not goes to the values."""
+    column, test, value = condition
+    if value is None:
+        return _Shape(column, test, "NULL")
+    if isinstance(value, (bool, StrEnum)):
+        return _Shape(column, test, literal(value))
+    if test in ("in", "not in"):
+        if value and all(isinstance(one, StrEnum) for one in value):
+            return _Shape(column, test, f"({', '.join(map(literal, sorted(value)))})")
+        values.append(list(value))
+    elif test == "starts":
+        values += (value, f"{value}{_GREATEST}")
+    elif test == "ends":
+        values += (len(value), value)
+    elif test == "has":
+        # As the list was written: a quotation mark inside of a word is never bare there.
+        values += (f"[{_to_json(value)}", f",{_to_json(value)}")
+    else:
+        values.append(value)
+    return _Shape(column, test)
+
+
+def spelt_out(condition: Condition) -> _Shape:
+    """A condition whose value is part of the text, as that of an index must be."""
+    column, test, value = condition
+    if value is None:
+        return _Shape(column, test, "NULL")
+    return _Shape(column, test, f"({', '.join(map(literal, value))})" if test == "in" else literal(value))
+
+
+def literal(value: Any) -> str:
+    return f"'{value}'" if isinstance(value, str) else str(int(value))
+
+
+def condition_text(shape: _Shape, table: Table, name: str) -> str:
+    _, test, spelt = shape
+    said = "%s" if spelt is None else spelt
+    kind = type_of(table, shape.column)
+    if spelt == "NULL":
+        return f"{name} IS {'NOT ' if test == 'not' else ''}NULL"
+    if test in ("in", "not in") and spelt is not None:
+        return f"{name} {test.upper()} {spelt}"
+    return {
+        "is": f"{name} = {said}",
+        "not": f"{name} <> {said}",
+        "in": f"{name} = ANY(%s::{kind}[])",
+        "not in": f"{name} <> ALL(%s::{kind}[])",
+        "has": f"(strpos({name}, %s) > 0 OR strpos({name}, %s) > 0)",
+        "holds": f"position(%s::bytea IN {name}) > 0",
+        # The greatest character ends the range of what begins so.
+        "starts": f"({name} >= %s AND {name} < %s)",
+        "ends": f"right({name}, %s::int) = %s",
+    }.get(test) or f"{name} {test} {said}"
+
+
+# ---------------------------------------------------------------- changing
+
+
+def update(table: Table, columns: Sequence[str], conditions: Sequence[Condition], tenant: str | None) -> Query:
+    bound: list[Any] = []
+    shapes = tuple([_bind(condition, bound) for condition in conditions])
+    is_scoped = tenant is not None and table.has_tenant
+    return _change_text(table, tuple(columns), shapes, is_scoped), [*bound, tenant] if is_scoped else bound
+
+
+@lru_cache(maxsize=512)
+def _change_text(table: Table, columns: tuple[str, ...], shapes: tuple[_Shape, ...], is_scoped: bool) -> str:
+    """An update of these columns; without any, a deletion."""
+    chosen = [condition_text(shape, table, shape.column) for shape in shapes]
+    chosen += ["tenant = %s"] if is_scoped else []
+    where = f" WHERE {' AND '.join(chosen)}" if chosen else ""
+    if columns:
+        return f"UPDATE {table.name} SET {', '.join(f'{column} = %s' for column in columns)}{where}"
+    return f"DELETE FROM {table.name}{where}"
+
+
+@lru_cache(maxsize=1024)
+def insert(table: Table, if_taken: IfTaken, rows: int) -> str:
+    """Of so many rows."""
+    values = ", ".join([f"({', '.join(['%s'] * len(table.written))})"] * rows)
+    return f"INSERT INTO {table.name} ({', '.join(table.written)}) VALUES {values}{_if_taken(table, if_taken)}"
+
+
+@lru_cache(maxsize=8)
+def insert_numbered(table: Table) -> str:
+    """Rows whose numbers follow the last one, for whoever writes has the bank to itself: one list for each column."""
+    columns = ", ".join(table.written)
+    return (
+        f"INSERT INTO {table.name} ({table.number}, {columns}) SELECT last + given.place, {columns} "
+        f"FROM last_change() AS last, unnest({_lists(table, {})}) WITH ORDINALITY AS given ({columns}, place)"
+    )
+
+
+def _if_taken(table: Table, if_taken: IfTaken) -> str:
+    if if_taken is IfTaken.REFUSE:
+        return ""
+    key = ", ".join(table.key)
+    changed = ", ".join(f"{column} = excluded.{column}" for column in table.written if column not in table.key)
+    return f" ON CONFLICT ({key}) DO " + (f"UPDATE SET {changed}" if if_taken is IfTaken.REPLACE else "NOTHING")
+
+
+@lru_cache(maxsize=8)
+def insert_by_number(table: Table) -> str:
+    """Rows that name the row of another table by its key and keep its number: one list for each column."""
+    ((by, other),) = table.by_number_of.items()
+    taken = ", ".join(f"{other.name}.{other.number}" if column == by else f"given.{column}" for column in table.written)
+    return (
+        f"INSERT INTO {table.name} ({', '.join(table.written)}) SELECT DISTINCT {taken} "
+        f"FROM unnest({_lists(table, {by: 'text'})}) AS given ({', '.join(table.written)}) "
+        f"JOIN {other.name} ON {other.name}.{other.key[0]} = given.{by} ON CONFLICT DO NOTHING"
+    )
+
+
+def _lists(table: Table, others: Mapping[str, str]) -> str:
+    return ", ".join(f"%s::{others.get(column) or type_of(table, column)}[]" for column in table.written)
