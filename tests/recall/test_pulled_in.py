@@ -198,3 +198,16 @@ def test_links_to_what_was_said_in_conversations_are_no_hits(notes):
         edges=[{"source": "N1", "target": notes.token, "text": "It was asked for.", "weight": 0.9}],
     )
     assert [linked.title for linked in notes.asked("followed")[0].see_also] == ["Secret key management"]
+
+
+def test_no_more_are_shown_than_were_found(notes):
+    found = notes.bank.search(QUESTION, links="required", floor=0.5)
+    assert any(hit.pulled_in for hit in found)
+    assert found.total_found >= len(found)
+
+
+def test_what_is_too_long_to_be_told_takes_no_place_from_what_is_not(notes):
+    long = notes.record("All about keys", "Keys are long stories. " * 80)
+    notes.bank.link(notes.token, long, "requires", weight=1.0)
+    found = notes.bank.injection(QUESTION, links="required", max_tokens=200, limit=2).memories
+    assert [hit.id for hit in found] == [notes.token, notes.key]

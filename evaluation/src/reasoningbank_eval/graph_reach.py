@@ -18,7 +18,8 @@ import numpy as np
 from reasoningbank import NotFound
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.tokens import count_tokens
-from reasoningbank.graph.render import render_hits, render_walk
+from reasoningbank.graph.render import render_walk
+from reasoningbank.graph.subgraph import Walk
 from reasoningbank.learn.ingest.tau import is_tau_run
 from reasoningbank.wiring import ReasoningBank
 from reasoningbank_eval.cases import changes_something
@@ -125,7 +126,8 @@ def _compare(bank: Any, asked: Sequence[GoldTask], budget: int, *, own: bool) ->
     def flat(task: GoldTask, labels: Sequence[str]) -> str:
         left_out = () if own else task.conversations
         hits = bank.graph.search(task.question, labels=labels, limit=FLAT_HITS, floor=0.0, exclude=left_out)
-        return render_hits(hits, budget)
+        found = Walk(question=task.question, seeds=tuple(hits), paths=(), visited=0, cut_off={})
+        return render_walk(found, budget)
 
     def walked(task: GoldTask) -> str:
         return render_walk(bank.graph.walk(task.question, exclude=() if own else task.conversations), budget)

@@ -15,7 +15,7 @@ from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass, fields, replace
 from reasoningbank.core.settings import Settings
-from reasoningbank.recall.query import Query, Recalled, SearchResult, checked_budget
+from reasoningbank.recall.query import Query, Recalled, SearchResult, checked_budget, first_hits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -80,7 +80,10 @@ def search(
             asked, tenant=context.tenant, namespace=context.namespace, noted=asked.noted, choice=chosen
         )
     )
-    return found if asked.noted else replace(found, memories=tuple(chosen(found.memories)))
+    if asked.noted:
+        return found
+    shown = first_hits(chosen(found.memories), asked.limit)
+    return replace(found, memories=tuple(shown), tokens_used=sum(hit.tokens for hit in shown))
 
 
 def _search_reranked(

@@ -9,7 +9,7 @@ from reasoningbank.cli import figures, plain
 from reasoningbank.cli.command import PROGRAM
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.confidence import track_record
-from reasoningbank.core.link_meaning import relation
+from reasoningbank.core.link_meaning import relation, sentence_from
 from reasoningbank.core.types import Memory, Remembered, Scope, Step
 from reasoningbank.core.wording import headline, occasion, shown_key
 from reasoningbank.graph.walk import Neighbour
@@ -96,7 +96,8 @@ def show_links(terminal: Terminal, near: Sequence[Neighbour]) -> None:
     terminal.say(f"Links{left if len(near) > _MOST_LINKS else ''}:", bold=True)
     for item in near[:_MOST_LINKS]:
         bond = relation(item.edge.kind, outward=item.outward)
-        why = f" · {plain.one_line(item.edge.text)}" if item.edge.text else ""
+        sentence = plain.one_line(sentence_from(item.edge, outward=item.outward))
+        why = f" · {sentence}" if sentence else ""
         strength = f"({figures.short(item.edge.weight)}) {item.record.id}"
         terminal.paragraph(f"{bond}: {plain.one_line(item.title)} {strength}{why}", "  ", 3)
 

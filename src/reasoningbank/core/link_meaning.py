@@ -7,11 +7,18 @@ Knows words and direction; how strong a link is says the link itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.types import EdgeKind
+from reasoningbank.core.types import Edge, EdgeKind
+
+DISCOVERED = "discovered"
+"""The tag of an edge that nobody made by hand."""
+FROM_USE = "from-use"
+"""The tag of one that is known from tasks."""
+_END = re.compile(r"\b(T|t)he (first|second)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,3 +58,16 @@ def relation(kind: EdgeKind, *, outward: bool) -> str:
     """What one end of a link has to do with the other; `outward` when it is told from the source."""
     meaning = MEANINGS[kind]
     return meaning.ahead if outward else meaning.back
+
+
+def sentence_from(edge: Edge, *, outward: bool) -> str:
+    """Why two are linked, as it reads at one end: sentences of our own speak of the first and the second."""
+    if DISCOVERED not in edge.tags:
+        return edge.text
+    here = "first" if outward else "second"
+
+    def name(found: re.Match[str]) -> str:
+        told = "this one" if found[2] == here else "the other"
+        return told.capitalize() if found[1] == "T" else told
+
+    return _END.sub(name, edge.text)

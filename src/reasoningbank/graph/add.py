@@ -179,7 +179,7 @@ class _Unit:
         for name, record in find_records(self._context, self._writer, others, self._additions.namespace).items():
             self._note_end(name, record.id, type(record))
 
-    def _found(self, place: str, name: str, kind: type[Node | Memory] | None = None) -> str:
+    def _end_named(self, place: str, name: str, kind: type[Node | Memory] | None = None) -> str:
         found = self._ends.get(name)
         if found is None or (kind is not None and self._kinds[found] is not kind):
             noun = {None: "node or lesson", Node: "node", Memory: "lesson"}[kind]
@@ -187,8 +187,8 @@ class _Unit:
         return found
 
     def _edge(self, draft: EdgeDraft) -> Edge:
-        source = self._found(f"{draft.place}.source", draft.source)
-        target = self._found(f"{draft.place}.target", draft.target)
+        source = self._end_named(f"{draft.place}.source", draft.source)
+        target = self._end_named(f"{draft.place}.target", draft.target)
         if source == target:
             raise InvalidInput(f"{draft.place}.target: {draft.target} cannot be joined to itself.")
         return Edge(
@@ -210,7 +210,7 @@ class _Unit:
         if not pointers:
             return []
         wanted = {
-            (self._found(one.place, one.node, Node), self._found(one.place, one.lesson, Memory)): None
+            (self._end_named(one.place, one.node, Node), self._end_named(one.place, one.lesson, Memory)): None
             for one in pointers
         }
         where = {"source_id": [node for node, _ in wanted], "kind": EdgeKind.TEACHES.value}
@@ -240,7 +240,7 @@ class _Unit:
         origin = self._additions.origin
         if level_of(origin) > Trust.UNTRUSTED:
             return
-        records = self._joined(coming)
+        records = self._ends_of(coming)
         believed = self._levels(records.values())
         for edge in coming:
             if min(believed[edge.source_id], believed[edge.target_id]) > Trust.UNTRUSTED:
@@ -252,14 +252,14 @@ class _Unit:
         levels = levels_of(self._writer, [one for one in found if isinstance(one, Memory)])
         return {one.id: level_of(one.origin) if isinstance(one, Node) else trust_of(one, levels) for one in found}
 
-    def _joined(self, edges: Iterable[Edge]) -> dict[str, Node | Memory]:
+    def _ends_of(self, edges: Iterable[Edge]) -> dict[str, Node | Memory]:
         """The ends of edges, as far as they are here."""
         ends = sorted({end for edge in edges for end in (edge.source_id, edge.target_id)})
         return {**self._writer.get(Node, ends), **self._writer.get(Memory, ends)}
 
     def _check_may_change(self, before: Edge) -> None:
         """What joins two that are believed more than the speaker stays as it is."""
-        joined = self._joined([before]).values()
+        joined = self._ends_of([before]).values()
         if level_of(self._additions.origin) < min(self._levels(joined).values(), default=Trust.UNTRUSTED):
             named = " and ".join(map(_name_of, joined))
             raise Conflict(
@@ -283,7 +283,7 @@ class _Unit:
 
     def _in_namespace(self, edges: Sequence[Edge]) -> list[Edge]:
         """Names of edges belong to the namespace of what they come from."""
-        ends = self._joined(edges) if edges else {}
+        ends = self._ends_of(edges) if edges else {}
         own = {one for one, record in ends.items() if record.namespace == self._additions.namespace}
         return [edge for edge in edges if edge.source_id in own]
 

@@ -124,8 +124,8 @@ def _node(place: str, values: Mapping[str, Any]) -> NodeDraft:
             place=place,
             name=_name(values),
             label=label,
-            conv_id=clean_name(required(values, "conv_id"), "conv_id"),
-            text=required_text(required(values, "text"), "text", MAX_CONTENT_CHARS),
+            conv_id=clean_name(require(values, "conv_id"), "conv_id"),
+            text=required_text(require(values, "text"), "text", MAX_CONTENT_CHARS),
             tags=read_tags(values),
             fields=fields,
             start_at=start_at,
@@ -147,8 +147,8 @@ def _edge(place: str, values: Mapping[str, Any]) -> EdgeDraft:
             source=source,
             target=target,
             kind=one_of(EdgeKind, values.get("kind", EdgeKind.RELATES), "kind"),
-            text=required_text(required(values, "text"), "text", MAX_DESCRIPTION_CHARS),
-            weight=clean_fraction(required(values, "weight"), "weight"),
+            text=required_text(require(values, "text"), "text", MAX_DESCRIPTION_CHARS),
+            weight=clean_fraction(require(values, "weight"), "weight"),
             tags=read_tags(values),
             evidence=clean_text(values.get("evidence", ""), "evidence", MAX_DESCRIPTION_CHARS),
             created_at=_time(values, "created_time"),
@@ -157,7 +157,7 @@ def _edge(place: str, values: Mapping[str, Any]) -> EdgeDraft:
         raise InvalidInput(f"{place}.{error}") from None
 
 
-def required(values: Mapping[str, Any], name: str) -> Any:
+def require(values: Mapping[str, Any], name: str) -> Any:
     if values.get(name) is None:
         raise InvalidInput(f"{name} is missing.")
     return values[name]

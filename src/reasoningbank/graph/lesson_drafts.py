@@ -17,7 +17,7 @@ from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Outcome
 from reasoningbank.core.wording import clip_title
-from reasoningbank.graph.drafts import read_entries, read_names, read_tags, refuse_twice, required
+from reasoningbank.graph.drafts import read_entries, read_names, read_tags, refuse_twice, require
 
 _FIELDS = frozenset({"rb_id", "key_lesson", "context_to_prefer", "tags", "link_nodes", "title", "outcome"})
 _TITLE_CHARS = 80
@@ -46,7 +46,7 @@ def read_lessons(given: object) -> list[LessonDraft]:
 def _lesson(place: str, values: Mapping[str, Any]) -> LessonDraft:
     try:
         _refuse_unknown(values)
-        lesson = required_text(required(values, "key_lesson"), "key_lesson", MAX_CONTENT_CHARS)
+        lesson = required_text(require(values, "key_lesson"), "key_lesson", MAX_CONTENT_CHARS)
         return LessonDraft(
             place=place,
             name=_key(values.get("rb_id")),

@@ -98,7 +98,7 @@ def read_fields(label: NodeLabel, given: Mapping[str, Any]) -> dict[str, Any]:
         if value is not None:
             made[name] = field.read(value, name)
         elif field.is_required:
-            raise InvalidInput(f"{name} is missing: {_a(label)} needs {_listed(known)}.")
+            raise InvalidInput(f"{name} is missing: {_a(label)} needs {_names_of(known)}.")
     return made
 
 
@@ -124,5 +124,5 @@ def _a(label: NodeLabel) -> str:
     return f"{'an' if label.value[0] in 'AEIO' else 'a'} {label.value}"
 
 
-def _listed(known: Mapping[str, SpecialField]) -> str:
+def _names_of(known: Mapping[str, SpecialField]) -> str:
     return " and ".join(name for name, field in known.items() if field.is_required)

@@ -12,7 +12,7 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from reasoningbank.core.frozen import replace
-from reasoningbank.core.link_meaning import relation
+from reasoningbank.core.link_meaning import relation, sentence_from
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Scope, State
 from reasoningbank.guard.trust import levels_of, trust_of
@@ -140,7 +140,7 @@ def _reference(bond: Bond) -> SeeAlso:
         kind=bond.edge.kind.value,
         relation=bond.relation,
         weight=bond.edge.weight,
-        text=bond.edge.text,
+        text=sentence_from(bond.edge, outward=bond.outward),
     )
 
 

@@ -67,7 +67,9 @@ class Pull(NamedTuple):
 
 
 def pull_in(hits: Sequence[Recalled], bonds: Bonds, conditions: PullConditions) -> list[Recalled]:
-    """The hits and what they pull in, the likeliest to be wanted first, no more than the question asks for."""
+    """The hits and what they pull in, the likeliest to be wanted first. `first_hits` cuts what is chosen of them to
+    what the question asks for.
+    """
     kinds = _KINDS.get(conditions.query.links, {})
     answer, frontier = list(hits), list(hits)
     for _ in range(LONGEST_CHAIN):
@@ -76,8 +78,9 @@ def pull_in(hits: Sequence[Recalled], bonds: Bonds, conditions: PullConditions) 
         if not pulls:
             break
         pulled = _make_hits(pulls, answer, conditions)
-        answer = _within_limits([*(hit for hit in answer if hit.id not in pulled), *pulled.values()], conditions.query)
-        frontier = [hit for hit in answer if hit.id in pulled]
+        answer = _within_budget([*(hit for hit in answer if hit.id not in pulled), *pulled.values()], conditions.query)
+        # Whatever is beyond the limit pulls in nothing.
+        frontier = [hit for hit in answer[: conditions.query.limit] if hit.id in pulled]
     bonds.look_up(answer)
     return answer
 
@@ -161,12 +164,11 @@ def _weigh_memories(bonds: Sequence[Bond], conditions: PullConditions) -> dict[s
     }
 
 
-def _within_limits(hits: Sequence[Recalled], query: Query) -> list[Recalled]:
+def _within_budget(hits: Sequence[Recalled], query: Query) -> list[Recalled]:
+    """By score. What is beyond the limit stays: what is chosen to be shown may leave out some before it."""
     kept: list[Recalled] = []
     spent = 0
     for hit in sorted(hits, key=lambda hit: -hit.parts.score):
-        if len(kept) == query.limit:
-            break
         if query.max_tokens is None or spent + hit.tokens <= query.max_tokens:
             kept.append(hit)
             spent += hit.tokens

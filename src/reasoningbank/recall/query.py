@@ -130,7 +130,7 @@ class Recalled(Remembered):
 class SearchResult:
     memories: tuple[Recalled, ...]
     total_found: int
-    """Memories that passed every filter and the floor, shown or not."""
+    """Memories that passed every filter and the floor, shown or not; with those pulled in, no less than are shown."""
     filtered_out: Mapping[str, int]
     """How many were left out, by the reason."""
     tokens_used: int
@@ -177,6 +177,11 @@ def without_orphans(hits: Sequence[H]) -> list[H]:
         kept |= fresh
         left = [hit for hit in left if hit.id not in kept]
     return [hit for hit in hits if hit.id in kept]
+
+
+def first_hits(hits: Sequence[Recalled], limit: int) -> list[Recalled]:
+    """No more than were asked for."""
+    return without_orphans(hits[:limit])
 
 
 def _pulled_by(hit: Remembered) -> str | None:

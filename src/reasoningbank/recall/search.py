@@ -46,6 +46,7 @@ from reasoningbank.recall.query import (
     Recalled,
     SearchResult,
     filter_for,
+    first_hits,
     make_recalled,
     tokens_of,
     validate,
@@ -166,6 +167,7 @@ class Searcher:
                 and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0)
             ):
                 hits = self._add_links(reader, hits, asked._replace(query=query), where)
+                passed = max(passed, min(len(hits), query.limit))
         if noted:
             hits = self.show(query, hits, tenant, choice)
             self._shown.note_gap(query, where, now, vain=seen is not None and not passed)
@@ -407,7 +409,7 @@ class Searcher:
 
         `search` does so by itself, unless it is told not to.
         """
-        chosen, withheld = divide(choice(hits), query.session, self._holdout)
+        chosen, withheld = divide(first_hits(choice(hits), query.limit), query.session, self._holdout)
         shown = without_orphans(chosen)
         now = self._clock()
         digest = blake2b(query.text.encode("utf-8", "replace"), digest_size=8).hexdigest()

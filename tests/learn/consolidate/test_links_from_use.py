@@ -258,3 +258,7 @@ def test_recall_pulls_in_what_use_has_shown_to_be_needed(clocked, notes):
         (notes["index"], None),
         (notes["explain"], "is required by"),
     ]
+    assert [hit.see_also[0].text for hit in hits] == [
+        "With the other, this one went well in 8 of 8 tasks; without it in 0 of 8.",
+        "With this one, the other went well in 8 of 8 tasks; without it in 0 of 8.",
+    ]

@@ -84,6 +84,18 @@ def test_the_same_conversation_again_adds_nothing_and_a_longer_one_only_what_is_
     assert kinds.count(NodeLabel.AGENT_ACTION) == 4
 
 
+def test_an_edge_that_was_drawn_by_hand_meanwhile_stays_as_it_is(bank: ReasoningBank) -> None:
+    talk = [user("Look at plan_a.xlsx, please."), agent("It has three sheets with budgets.")]
+    made = bank.graph.ingest(talk, conv_id="by hand")
+    [drawn] = [edge for edge in bank.graph.conversation("by hand").edges if "answer" in edge.tags]
+    bank.unlink(drawn.id)
+    bank.link(drawn.source_id, drawn.target_id, drawn.kind, text="Said by hand.")
+    again = bank.graph.ingest([*talk, user("And the second sheet of plan_a.xlsx?")], conv_id="by hand")
+    assert again.nodes_added == 1
+    assert again.nodes[: len(made.nodes)] == made.nodes
+    assert "Said by hand." in [edge.text for edge in bank.graph.conversation("by hand").edges]
+
+
 def test_a_node_that_was_erased_does_not_come_back(bank: ReasoningBank) -> None:
     made = bank.graph.ingest(
         [user("Look at secret_plan.xlsx, please."), agent("It has three sheets with budgets.")], conv_id="gone"

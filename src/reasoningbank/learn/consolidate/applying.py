@@ -17,6 +17,7 @@ from reasoningbank.context import BankContext
 from reasoningbank.core.confidence import evidence_for
 from reasoningbank.core.drafts import MAX_TAGS, MAX_TAGS_CHARS
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.link_meaning import DISCOVERED, FROM_USE
 from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.types import (
     Consolidation,
@@ -30,7 +31,6 @@ from reasoningbank.core.types import (
 )
 from reasoningbank.guard.admission import readmit
 from reasoningbank.guard.trust import levels_of, trust_in, trust_of
-from reasoningbank.learn.consolidate.edges import DISCOVERED, FROM_USE
 from reasoningbank.learn.consolidate.inheriting import inherit
 from reasoningbank.learn.consolidate.plan import Act, Archival, Link, Merge, Plan, Promotion, Reweighing, Unlinking
 from reasoningbank.learn.consolidate.use import NAMED_TASKS

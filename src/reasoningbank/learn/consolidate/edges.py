@@ -10,17 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from reasoningbank.core.link_meaning import MEANINGS
+from reasoningbank.core.link_meaning import DISCOVERED, FROM_USE, MEANINGS
 from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.types import Edge, EdgeKind, Node
 from reasoningbank.learn.consolidate.plan import Link
 from reasoningbank.learn.consolidate.pool import UndoneDecisions
 from reasoningbank.ports import Reader
 
-DISCOVERED = "discovered"
-"""The tag of an edge that nobody made by hand."""
-FROM_USE = "from-use"
-"""The tag of one that is known from tasks."""
 MOST_LINKS = 5
 _ROWS_PER_PAGE = 2_000
 _NODE = f"{kind_of(Node).prefix}_"

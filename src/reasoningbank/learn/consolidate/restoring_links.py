@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from reasoningbank.context import BankContext
+from reasoningbank.core.link_meaning import DISCOVERED, FROM_USE
 from reasoningbank.core.types import Consolidation, Edge, EdgeKind, Memory
-from reasoningbank.learn.consolidate.edges import DISCOVERED, FROM_USE
 from reasoningbank.learn.consolidate.use import sentence_of
 from reasoningbank.ports import Writer
 

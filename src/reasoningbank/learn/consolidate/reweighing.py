@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from reasoningbank.core.link_meaning import DISCOVERED, FROM_USE
 from reasoningbank.core.types import Edge
-from reasoningbank.learn.consolidate.edges import DISCOVERED, FROM_USE
 from reasoningbank.learn.consolidate.plan import Link, Reweighing, Unlinking
 from reasoningbank.learn.consolidate.pool import Member, UndoneDecisions
 from reasoningbank.learn.consolidate.use import Uses, evidence_of, sentence_of, strength_of

@@ -50,7 +50,7 @@ def describe(done: Done) -> DescribedAction:
     given = arguments(done.action)
     if given is None and (called_tool(done.action) and done.action.rstrip().endswith("({})")):
         given = {}
-    name, gist, noun, said, values = _told(done, given)
+    name, gist, noun, said, values = _wording_of(done, given)
     failed = is_failure(EpisodeStep(action=done.action, result=done.result, ok=done.ok))
     error = quote_report(message(done.result), done.action, LONGEST_ERROR_CHARS) if failed and done.result else ""
     outcome = f" It failed: {error}" if error else " It failed." if failed else ""
@@ -67,7 +67,7 @@ def describe(done: Done) -> DescribedAction:
     )
 
 
-def _told(done: Done, given: Mapping[str, object] | None) -> tuple[str, str, str, str, tuple[str, ...]]:
+def _wording_of(done: Done, given: Mapping[str, object] | None) -> tuple[str, str, str, str, tuple[str, ...]]:
     """The name of an action, how a sentence tells it as something run and as a thing, its own text, and its values."""
     if given is not None:
         name = called_tool(done.action) or done.tool
@@ -77,7 +77,7 @@ def _told(done: Done, given: Mapping[str, object] | None) -> tuple[str, str, str
     line, words = clip_line(done.action, LONGEST_LINE_CHARS), tuple(_words(done.action))
     tables = list(dict.fromkeys(source.pointer for source in sources_of_call(done.action, None)))
     if is_query(done.action):
-        over = f" over {listed(tables)}" if tables else ""
+        over = f" over {words_for(tables)}" if tables else ""
         gist = f"the query `{line}`{over}"
         return done.tool or "query", gist, gist, f"Ran the query `{clip_line(done.action, 400)}`{over}.", words
     name = _program(done.action) or done.tool or "command"
@@ -127,7 +127,7 @@ def _plain(value: object) -> str:
     return str(value)
 
 
-def listed(values: Sequence[str]) -> str:
+def words_for(values: Sequence[str]) -> str:
     """A few values in a sentence: a, b and c."""
     shown = list(dict.fromkeys(values))[:_MOST_SHOWN]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from reasoningbank.context import BankContext
 from reasoningbank.core.types import EdgeKind, Node, NodeLabel, Op
-from reasoningbank.learn.graph.actions import COMPLETE, FAILED, listed
+from reasoningbank.learn.graph.actions import COMPLETE, FAILED, words_for
 from reasoningbank.learn.graph.described import CODE, ID, SOURCE, gist_of, touches_of, values_of
 from reasoningbank.learn.graph.drawing import SOLUTION, STRONG, TOPICAL, DrawnEdge, as_sentence
 from reasoningbank.learn.graph.flow import is_telling
@@ -82,7 +82,7 @@ class EarlierConversations:
             return []
         with self._lock:
             self._catch_up(context)
-            found = [*self._solutions(coming), *self._shared(coming)]
+            found = [*self._solutions(coming), *self._shared_bridges(coming)]
             # The next conversation of the same transaction may touch this one.
             self._take(coming)
             return found
@@ -150,7 +150,7 @@ class EarlierConversations:
                         )  # fmt: skip
         return list(found.values())[-MOST_BRIDGES:]
 
-    def _shared(self, coming: Sequence[Node]) -> list[DrawnEdge]:
+    def _shared_bridges(self, coming: Sequence[Node]) -> list[DrawnEdge]:
         found: dict[tuple[str, str], dict[str, _Touch]] = defaultdict(dict)
         for node in sorted(coming, key=lambda one: _BEST.get(one.label, 9) != _BEST[NodeLabel.USER_REQUEST]):
             for sort, touch, name in touches_of(node):
@@ -184,7 +184,7 @@ class EarlierConversations:
         # That both looked something up says little: what each was asked does.
         node = asked if asked is not None and node.label is NodeLabel.AGENT_ACTION else node
         holder = before if before is not None and holder.rank == _BEST[NodeLabel.AGENT_ACTION] else holder
-        names = listed([one.name for one in shared])
+        names = words_for([one.name for one in shared])
         if sort == ID:
             return _bridge_of(
                 node, holder, f"{gist_of(node)} concerns {names}, as {holder.gist} did before.", STRONG, "same_thing"

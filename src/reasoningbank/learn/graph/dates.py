@@ -43,20 +43,20 @@ _SMALL = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class DayWindow:
     first: date
     last: date
     text: str
     """As it was said."""
 
-    def overlaps(self, other: Window) -> bool:
+    def overlaps(self, other: DayWindow) -> bool:
         return self.first <= other.last and other.first <= self.last
 
     def __str__(self) -> str:
         return self.first.isoformat() if self.first == self.last else f"{self.first} to {self.last}"
 
 
-def windows_in(text: str, today: date) -> Iterator[Window]:
+def windows_in(text: str, today: date) -> Iterator[DayWindow]:
     """The dates of a text in order, as windows of days; what is no day of any calendar is passed over."""
     ahead = _TO_COME.search(text) is not None
     for match in _DATE.finditer(text):
@@ -65,7 +65,7 @@ def windows_in(text: str, today: date) -> Iterator[Window]:
         except (ValueError, OverflowError):
             continue
         if days is not None and days[0] <= days[1]:
-            yield Window(first=days[0], last=days[1], text=match[0].strip())
+            yield DayWindow(first=days[0], last=days[1], text=match[0].strip())
 
 
 def parse_day(text: str) -> date | None:

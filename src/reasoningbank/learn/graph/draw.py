@@ -12,7 +12,7 @@ from datetime import date
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.core.types import EdgeKind, NodeLabel
-from reasoningbank.learn.graph.actions import COMPLETE, FAILED, DescribedAction, describe, listed
+from reasoningbank.learn.graph.actions import COMPLETE, FAILED, DescribedAction, describe, words_for
 from reasoningbank.learn.graph.analysis import analysis_types_in, metrics_in
 from reasoningbank.learn.graph.drawing import (
     CAUSE,
@@ -198,7 +198,7 @@ class _Pen:
             for origin in self._seen.tellers_of(value):
                 told.setdefault(origin, []).append(clip_line(value, 40))
         for origin, values in told.items():
-            named = listed(values)
+            named = words_for(values)
             if self.sketch[origin].label is NodeLabel.USER_REQUEST:
                 sentence = f"For {self._gist(origin)} the user named {named}, so the agent ran {made.action.gist}."
                 self._join(origin, made.ref, EdgeKind.CAUSES, sentence, CAUSE, "trigger")
@@ -259,7 +259,7 @@ class _Pen:
         shared = [(shared_values(text, one.result), number, one) for number, one in enumerate(self._of_request)]
         told = sorted((found for found in shared if found[0]), key=lambda found: (-len(found[0]), -found[1]))
         for values, _, one in told[:_MOST_EVIDENCE]:
-            sentence = f"{one.action.noun} returned {listed(values)}, on which {self._gist(ref)} rests."
+            sentence = f"{one.action.noun} returned {words_for(values)}, on which {self._gist(ref)} rests."
             self._join(one.ref, ref, EdgeKind.CAUSES, sentence, DIRECT, "evidence")
         joined = {one.ref for _, _, one in told[:_MOST_EVIDENCE]}
         if acts and acts[-1].ref not in joined:

@@ -7,7 +7,7 @@ from datetime import date
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import EdgeKind, NodeLabel
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.graph.dates import Window, parse_day, windows_in
+from reasoningbank.learn.graph.dates import DayWindow, parse_day, windows_in
 from reasoningbank.learn.graph.drawing import LONGEST_GIST_CHARS, STEP, STRONG, Sketch
 from reasoningbank.learn.graph.events import DatedEvent, events_in, source_type_of
 from reasoningbank.learn.graph.turns import Happened
@@ -20,7 +20,7 @@ _LONGEST_WINDOW_DAYS = 100
 class DrawnEvents:
     def __init__(self, sketch: Sketch, today: date) -> None:
         self._sketch, self._today = sketch, today
-        self._times: list[tuple[str, Window]] = []
+        self._times: list[tuple[str, DayWindow]] = []
         """Requests and answers that speak of a time, and which."""
         self._events: list[tuple[str, DatedEvent]] = []
 
@@ -32,7 +32,7 @@ class DrawnEvents:
             why = "an event needs a text, a start_date and no end_date before it, as 2025-07-04"
             self._sketch.pass_over(clip_line(told.text or "an event", LONGEST_GIST_CHARS), why)
             return
-        window = Window(first=first, last=last, text=told.start_date)
+        window = DayWindow(first=first, last=last, text=told.start_date)
         sort = told.source_type or source_type_of(told.text) or "Conversation"
         self._draw(DatedEvent(text=told.text, window=window, source_type=sort), origin, None)
 
@@ -86,7 +86,7 @@ class DrawnEvents:
             how = "names" if label is NodeLabel.AGENT_ANSWER else "tells of"
             self._sketch.edge(ref, by, EdgeKind.CAUSES, f"{gists[0]} {how} {gists[1]}.", STEP, "event")
 
-    def _overlap(self, ref: str, event: DatedEvent, other: str, window: Window) -> None:
+    def _overlap(self, ref: str, event: DatedEvent, other: str, window: DayWindow) -> None:
         if event.window.overlaps(window) and not self._sketch.is_joined(ref, other):
             gists = (self._sketch[ref].gist, self._sketch[other].gist)
             sentence = f"{gists[0]} falls into the time that {gists[1]} speaks of ({window.text})."

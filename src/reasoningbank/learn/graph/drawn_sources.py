@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reasoningbank.core.types import EdgeKind, NodeLabel
-from reasoningbank.learn.graph.actions import COMPLETE, DescribedAction, listed
+from reasoningbank.learn.graph.actions import COMPLETE, DescribedAction, words_for
 from reasoningbank.learn.graph.drawing import DIRECT, Sketch
 from reasoningbank.learn.graph.sources import NamedSource
 
@@ -24,7 +24,7 @@ class DrawnSources:
             ref = self._source(source, origin, "that was named in the conversation")
             if by is not None:
                 is_answer = self._sketch[by].label is NodeLabel.AGENT_ANSWER
-                part = f", {listed(source.parts)}" if source.parts else ""
+                part = f", {words_for(source.parts)}" if source.parts else ""
                 verb, tags = ("refers to", ("evidence", "source")) if is_answer else ("points to", ("source",))
                 sentence = f"{self._sketch[by].gist} {verb} {self._sketch[ref].gist}{part}."
                 self._sketch.edge(by, ref, EdgeKind.DERIVED_FROM, sentence, DIRECT, *tags)
@@ -46,7 +46,7 @@ class DrawnSources:
             self._sketch.edge(answer, source, EdgeKind.DERIVED_FROM, sentence, DIRECT, "evidence", "source")
 
     def _source(self, source: NamedSource, origin: str, how: str) -> str:
-        ref = self._known(source) or self._sketch.node(
+        ref = self._find_known(source) or self._sketch.node(
             NodeLabel.DATA_SOURCE,
             source.identity,
             text=f"{source.pointer}, a source of type {source.source_type} {how}.",
@@ -63,7 +63,7 @@ class DrawnSources:
             self._sketch.refine(ref, relevant_parts=[*parts, *fresh])
         return ref
 
-    def _known(self, source: NamedSource) -> str | None:
+    def _find_known(self, source: NamedSource) -> str | None:
         """A source that is there already; a file that is named without its folder is the last one of that name."""
         if source.identity in self._by_identity:
             return self._by_identity[source.identity]

@@ -11,7 +11,7 @@ from datetime import date
 
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.patterns import pattern
-from reasoningbank.learn.graph.dates import Window, windows_in
+from reasoningbank.learn.graph.dates import DayWindow, windows_in
 from reasoningbank.learn.graph.speech import sentences_in
 from reasoningbank.learn.graph.word_tables import WordTable, any_word, first_named
 
@@ -82,7 +82,7 @@ _SUPPOSED = pattern(r"\b(?:if|should|might|maybe|perhaps|unless|suppose|assuming
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatedEvent:
     text: str
-    window: Window
+    window: DayWindow
     source_type: str
 
 

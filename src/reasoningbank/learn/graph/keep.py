@@ -7,6 +7,7 @@ only what is new. What was erased does not come back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any
 
@@ -161,8 +162,8 @@ def _keep(context: BankContext, writer: Writer, coming: PreparedConversation) ->
             writer.revise(grown)
     ends = {node.id for node in kept}
     beyond = writer.get(Node, sorted({edge.target_id for edge in coming.bridges})) if coming.bridges else {}
-    edges = _add_edges(writer, coming.edges, ends)
-    bridges = _add_edges(writer, coming.bridges, ends | beyond.keys())
+    edges = _add_edges(writer, coming.edges, ends, there.keys())
+    bridges = _add_edges(writer, coming.bridges, ends | beyond.keys(), there.keys())
     return IngestedConversation(
         conv_id=coming.source.conv_id,
         nodes=tuple(node.id for node in kept),
@@ -177,12 +178,20 @@ def _keep(context: BankContext, writer: Writer, coming: PreparedConversation) ->
     )
 
 
-def _add_edges(writer: Writer, edges: Sequence[Edge], ends: set[str]) -> list[str]:
+def _add_edges(writer: Writer, edges: Sequence[Edge], ends: AbstractSet[str], known: AbstractSet[str]) -> list[str]:
+    """Add the edges whose ends are there and that are not; where both ends were known, somebody may have joined them
+    by hand meanwhile.
+    """
     wanted = [edge for edge in edges if edge.source_id in ends and edge.target_id in ends]
     ids = [edge.id for edge in wanted]
     there = writer.get(Edge, ids)
     gone = writer.erased([one for one in ids if one not in there])
     fresh = [edge for edge in wanted if edge.id not in there and edge.id not in gone]
+    old = [edge for edge in fresh if edge.source_id in known]
+    if old:
+        where = {"source_id": sorted({edge.source_id for edge in old}), "name": ""}
+        taken = {(edge.source_id, edge.target_id, edge.kind) for edge in writer.select(Edge, where)}
+        fresh = [edge for edge in fresh if (edge.source_id, edge.target_id, edge.kind) not in taken]
     for edge in fresh:
         writer.add(edge)
     return [edge.id for edge in fresh]

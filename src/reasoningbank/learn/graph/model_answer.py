@@ -86,7 +86,7 @@ class ModelDrawing:
         given = {name: value[name] for name in SPECIAL if value.get(name) not in ("", [], None)}
         fields = read_fields(label, given)
         window_of(fields)
-        ref = f"{label.value} {digest(_folded(str(fields.get('doc_pointer') or quote)))}"
+        ref = f"{label.value} {digest(_fold(str(fields.get('doc_pointer') or quote)))}"
         self._refs[own_id] = ref
         if all(node.ref != ref for node in self.nodes):
             text = (
@@ -102,18 +102,18 @@ class ModelDrawing:
 
     def _origin_of(self, quote: str, label: NodeLabel) -> str:
         """Whose words a quote is; an error where it is nobody's, or not of whom it must be."""
-        wanted = _folded(quote)
+        wanted = _fold(quote)
         speakers = _SPEAKERS.get(label, (USER, AGENT))
         for turn in self._turns:
-            if isinstance(turn, Said) and turn.role in speakers and wanted in _folded(turn.text):
+            if isinstance(turn, Said) and turn.role in speakers and wanted in _fold(turn.text):
                 return self._origins[turn.role == AGENT]
         if label not in _SPEAKERS:
             for turn in self._turns:
-                if isinstance(turn, Happened) and wanted in _folded(turn.text):
+                if isinstance(turn, Happened) and wanted in _fold(turn.text):
                     return self._origins[0]
-                if isinstance(turn, Done) and wanted in _folded(turn.action):
+                if isinstance(turn, Done) and wanted in _fold(turn.action):
                     return self._origins[1]
-                if isinstance(turn, Done) and wanted in _folded(turn.result):
+                if isinstance(turn, Done) and wanted in _fold(turn.result):
                     return f"tool:{turn.tool or 'command'}"
         whose = {NodeLabel.AGENT_ANSWER: " by the agent", NodeLabel.USER_PREFERENCE: " by the user"}.get(label, "")
         raise InvalidInput(f"the quote {clip_line(quote, 60)!r} is not said{whose} in the conversation.")
@@ -156,5 +156,5 @@ def _words(value: object) -> list[str]:
     return value
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.casefold().split())

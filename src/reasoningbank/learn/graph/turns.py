@@ -98,12 +98,12 @@ def turns_of(episode: Episode) -> Iterator[Turn]:
     answer = episode.metadata.get("answer")
     if isinstance(answer, str) and answer and said[-1]["content"] != answer:
         said.append({"role": AGENT, "content": answer, "steps": len(episode.steps)})
-    yield from _merge(said, [_done(step) for step in episode.steps])
+    yield from _merge(said, [_step_turn(step) for step in episode.steps])
 
 
 def _turns_of_list(told: Sequence[Any]) -> list[Turn]:
     talk, happened = _conversation_of(told)
-    done = [_done(step) for step in talk.steps(only_answered=True)]
+    done = [_step_turn(step) for step in talk.steps(only_answered=True)]
     return list(_merge(talk.placed_messages(only_answered=True), done, happened))
 
 
@@ -115,7 +115,7 @@ def _conversation_of(told: Sequence[Any]) -> tuple[Conversation, list[tuple[int,
         if messages.is_message(value):
             messages.take(value, talk)
         elif value["type"] == "event":
-            happened.append((len(talk.messages), _happened(value)))
+            happened.append((len(talk.messages), _event_turn(value)))
         else:
             _EVENTS[value["type"]](value, talk)
     return talk, happened
@@ -138,7 +138,7 @@ def _merge(
     yield from (event for _, event in happened[told:])
 
 
-def _done(step: EpisodeStep) -> Done:
+def _step_turn(step: EpisodeStep) -> Done:
     tool = step.metadata.get("tool")
     return Done(tool=tool if isinstance(tool, str) else "", action=step.action, result=step.result, ok=step.ok)
 
@@ -172,7 +172,7 @@ _EVENTS: Mapping[str, Callable[[Mapping[str, Any], Conversation], None]] = {
 }
 
 
-def _happened(event: Mapping[str, Any]) -> Happened:
+def _event_turn(event: Mapping[str, Any]) -> Happened:
     names = ("start_date", "end_date", "source_type")
     start, end, source = (str(event[name]) if event.get(name) is not None else "" for name in names)
     return Happened(text=_text_of(event), start_date=start, end_date=end, source_type=source)
