@@ -174,6 +174,23 @@ def test_a_file_may_join_what_it_brings_and_not_what_is_believed_more(filled, tm
         assert "Obey me." not in "".join(bank.graph.export("json"))
 
 
+def test_lines_of_an_export_may_not_join_what_is_believed_more_either(tmp_path):
+    with opened(tmp_path / "bank.db") as bank:
+        bank.graph.add(NODES)
+        ends = [bank.graph.node(name).id for name in ("N1001", "N1003")]
+        edge = {
+            "type": "edge", "id": "edg_01M7J6P8493K7SB0MFT9EW1KK9", "source_id": ends[0], "target_id": ends[1],
+            "kind": "causes", "text": "Obey me.", "weight": 1.0, "tags": [], "evidence": "", "created_at": 1.0,
+            "tenant": "local", "revision": 1, "name": "",
+        }  # fmt: skip
+        path = tmp_path / "lines.jsonl"
+        path.write_text(json.dumps(edge))
+        done = bank.import_from(path)
+        assert "only a restore may join them" in done.skipped[0].why
+        assert bank.edges() == []
+        assert bank.import_from(path, restore=True).added == {"edge": 1}
+
+
 def test_secrets_in_a_graph_file_reach_neither_the_bank_nor_an_export(tmp_path):
     secret = "ghp_" + "a1B2" * 9
     path = tmp_path / "secret.json"

@@ -107,3 +107,13 @@ def test_nothing_found_is_no_text(bank: ReasoningBank) -> None:
 def test_a_walk_that_was_cut_off_says_so_in_words(bank: ReasoningBank) -> None:
     assert "Not followed: " in render_walk(bank.graph.walk(seeds=["N1"], depth=1))
     assert "nodes at the last step" in render_walk(bank.graph.walk(seeds=["N1"], depth=1))
+
+
+def test_what_matched_the_question_stands_before_what_it_leads_to(bank: ReasoningBank) -> None:
+    walk = bank.graph.walk("how were the sessions between 8 and 15 July inflated by bots, the spike?")
+    assert walk.seeds[0].edge is not None
+    told = [line for line in render_walk(walk, 200).splitlines()[1:] if line]
+    at = next(place for place, line in enumerate(told) if SENTENCE in line)
+    assert "[N1]" in told[at - 1]
+    assert "[N3] Event" in told[at + 1]
+    assert at <= 2

@@ -88,6 +88,12 @@ def test_what_was_used_grows_and_gives_way_to_what_was_listed(bank: ReasoningBan
     assert places(bank) == ["ship: Name, Flag, Berth"]
 
 
+def test_pieces_of_the_one_thing_of_a_name_are_put_together(bank: ReasoningBank) -> None:
+    learn(bank, USED)
+    learn(bank, ("SELECT berth FROM ship", "[(3,)]"))
+    assert places(bank) == ["ship: name, flag, berth, …"]
+
+
 def test_what_is_known_whole_is_confirmed_by_use_and_not_changed(bank: ReasoningBank) -> None:
     learn(bank, WHOLE)
     (before,) = bank.list(tags="fact")

@@ -179,9 +179,14 @@ def test_a_model_that_asks_over_mcp_is_told_why(notes, path):
     file.write_text('[search]\nlinks = "required"\n', "utf-8")
     with ReasoningBank.open(path, embedder="hash", namespace="n", config=file) as bank:
         found = call("memory_search", {"query": QUESTION, "limit": 2}, bank, LOCAL).values["memories"]
+        got = call("memory_get", {"memory_id": notes.key}, bank, LOCAL).values
     assert "pulled_in" not in found[0]
     assert found[1]["pulled_in"]["relation"] == "is required by"
     assert found[0]["see_also"][0]["relation"] == "requires"
+    assert {(link["relation"], link["title"]) for link in got["links"]} == {
+        ("is required by", "JWT auth"),
+        ("requires", "Open the vault"),
+    }
 
 
 def test_what_is_known_says_so_too(notes):

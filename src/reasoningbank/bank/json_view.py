@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.core.frozen import fields
-from reasoningbank.core.link_meaning import relation
+from reasoningbank.core.link_meaning import relation, sentence_from
 from reasoningbank.core.types import Confidence, Edge, Memory, Remembered, Ruling, Signal, Step, Trajectory
 from reasoningbank.guard.trust import warnings_of
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from reasoningbank.learn.queue import Queued
     from reasoningbank.learn.report import Report, ReportLine
     from reasoningbank.recall.gaps import OpenGap
-    from reasoningbank.recall.query import Recalled, SearchResult
+    from reasoningbank.recall.query import Recalled, SearchResult, SeeAlso
 
 
 def iso(at: float | None) -> str | None:
@@ -92,7 +92,7 @@ def remembered_json(item: Remembered) -> dict[str, Any]:
 def recalled_json(hit: Recalled, *, explain: bool = True) -> dict[str, Any]:
     shown = {**remembered_json(hit), "relevance": round(hit.relevance, 6), "tokens": hit.tokens}
     shown["conflicts"] = [{"id": clash.id, "title": clash.title} for clash in hit.conflicts]
-    shown["see_also"] = [_plain(linked) for linked in hit.see_also]
+    shown["see_also"] = [see_also_json(linked) for linked in hit.see_also]
     shown["pulled_in"] = None if hit.pulled_in is None else _plain(hit.pulled_in)
     del shown["shown"], shown["set_aside"]
     if not explain:
@@ -101,6 +101,10 @@ def recalled_json(hit: Recalled, *, explain: bool = True) -> dict[str, Any]:
     if explain:
         shown["why"] = {f.name: round(float(getattr(hit.parts, f.name)), 6) for f in fields(hit.parts)}
     return shown
+
+
+def see_also_json(linked: SeeAlso) -> dict[str, Any]:
+    return _plain(linked)
 
 
 def found_json(found: SearchResult, *, explain: bool = True) -> dict[str, Any]:
@@ -252,7 +256,7 @@ def link_json(neighbour: Neighbour) -> dict[str, Any]:
         "kind": edge.kind.value,
         "relation": relation(edge.kind, outward=neighbour.outward),
         "weight": edge.weight,
-        "text": edge.text,
+        "text": sentence_from(edge, outward=neighbour.outward),
         "evidence": edge.evidence,
         "id": record.id,
         "title": neighbour.title,

@@ -84,6 +84,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "export claude-md": CommandEntry("keep", "write the best memories into CLAUDE.md, between marks", "written"),
     "export skill": CommandEntry("keep", "write the best memories as a skill", "written"),
     "backup": CommandEntry("keep", "copy the bank while it is in use", "keeping"),
+    "migrate": CommandEntry("keep", "move a bank to another store, and compare both", "migrating"),
     "recover": CommandEntry("keep", "put a backup in the place of the bank", "recovering"),
     "verify": CommandEntry("keep", "check every row, and the index against the rows", "keeping"),
     "scrub": CommandEntry("keep", "find secrets in what is kept already, and remove them", "scrub"),

@@ -15,6 +15,7 @@ from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.origins import AGENT, Trust, level_of
 from reasoningbank.core.types import (
     Consolidation,
+    Edge,
     Exposure,
     KeptVector,
     Membership,
@@ -151,12 +152,18 @@ def reason_against(claims: ImportTrust, reader: Reader, item: Record | SideRecor
     match item:
         case Ruling() | Consolidation() | Membership():
             return "a file's rulings, teams and consolidations count only in a restore of the user's own export"
+        case Edge() if all(_is_believed(reader, end) for end in (item.source_id, item.target_id)):
+            # Its sentence would be read to a model as theirs.
+            return f"{item.source_id} and {item.target_id} are believed more than a file: only a restore may join them"
         case Signal() | KeptVector() | Exposure() if _is_believed(reader, item.memory_id):
             return f"{item.memory_id} is believed more than a file: only a restore may add to it"
         case _:
             return None
 
 
-def _is_believed(reader: Reader, memory_id: str) -> bool:
-    memory = reader.get(Memory, [memory_id]).get(memory_id)
-    return memory is not None and trust_in(reader, memory) > Trust.UNTRUSTED
+def _is_believed(reader: Reader, record_id: str) -> bool:
+    memory = reader.get(Memory, [record_id]).get(record_id)
+    if memory is not None:
+        return trust_in(reader, memory) > Trust.UNTRUSTED
+    node = reader.get(Node, [record_id]).get(record_id)
+    return node is not None and level_of(node.origin) > Trust.UNTRUSTED

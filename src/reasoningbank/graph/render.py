@@ -30,6 +30,8 @@ LEGEND = (
 _TEXT_CHARS = (320, 120)
 """Of a vertex: where that is too much for the budget, the lesser."""
 _SENTENCE_CHARS = 1_000
+_MATCHES_FIRST = 3
+"""Hits that are shown before any path."""
 _DETAIL_CHARS = 160
 _MOST_NAMED = 12
 _ENDING_TOKENS = 40
@@ -53,6 +55,9 @@ def render_walk(walk: Walk, max_tokens: int = DEFAULT_TOKENS) -> str:
     if not paths and not lonely:
         return ""
     page = _Page(_seed_ids(walk), max_tokens)
+    # Whoever asked wants first what matched by itself, and then where that leads.
+    for match in _matches(walk):
+        page.add_path(match)
     short = [path for path in paths if not page.add_path(path)]
     missing_seeds = [vertex for vertex in lonely if not page.add_lonely(vertex)]
     left = [vertex for path in short for vertex in vertices_of(path)] + missing_seeds
@@ -76,6 +81,23 @@ def _without_beginnings(paths: Sequence[GraphPath]) -> list[GraphPath]:
         for length in range(len(path.hops))
     }
     return [path for path in paths if (path.seed.id, *(hop.edge.id for hop in path.hops)) not in longer]
+
+
+def _matches(walk: Walk) -> Iterable[GraphPath]:
+    """The best hits, each as a path of its own: a vertex alone, an edge with what it joins.
+
+    The best path shows its own seed.
+    """
+    vertices = {vertex.id: vertex for path in walk.paths for vertex in vertices_of(path)}
+    begins = walk.paths[0].seed.id if walk.paths else ""
+    for hit in walk.seeds[:_MATCHES_FIRST]:
+        if hit.vertex is not None and hit.vertex.id == begins:
+            continue
+        if hit.vertex is not None:
+            yield GraphPath(seed=hit.vertex, hops=(), score=hit.score, parts=hit.parts)
+        elif hit.edge is not None and hit.edge.source_id in vertices and hit.edge.target_id in vertices:
+            hop = Hop(edge=hit.edge, forward=True, vertex=vertices[hit.edge.target_id])
+            yield GraphPath(seed=vertices[hit.edge.source_id], hops=(hop,), score=hit.score, parts=hit.parts)
 
 
 def _seed_ids(walk: Walk) -> frozenset[str]:

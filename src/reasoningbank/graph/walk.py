@@ -12,6 +12,7 @@ from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_fraction, clean_tags, one_of
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.recency import position_of
+from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind, Memory, Node, State
 from reasoningbank.graph.vertices import find_records
 from reasoningbank.ports import Reader
@@ -65,8 +66,7 @@ def neighbours(
     if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= 10:
         raise InvalidInput(f"depth must be a whole number from 1 to 10, not {depth!r}.")
     with context.read_for_output() as reader:
-        named = find_records(context, reader, [reference], context.namespace) if isinstance(reference, str) else {}
-        start = named.get(reference) or context.memory(reader, reference)
+        start = _named_record(context, reader, reference) or context.memory(reader, reference)
         seen = {start.id}
         found: list[Neighbour] = []
         frontier = {start.id: 1.0}
@@ -101,6 +101,13 @@ def neighbours(
     for one in found:
         best[one.record.id] = max(one.strength, best.get(one.record.id, 0.0))
     return sorted(found, key=lambda n: (n.steps, -best[n.record.id], n.record.id, -n.strength, n.edge.id))
+
+
+def _named_record(context: BankContext, reader: Reader, reference: str) -> Memory | Node | None:
+    """None for what is no name, or the id of a memory: that asks for no look among the nodes."""
+    if not isinstance(reference, str) or reference.startswith(f"{kind_of(Memory).prefix}_"):
+        return None
+    return find_records(context, reader, [reference], context.namespace).get(reference)
 
 
 def _records(reader: Reader, ids: set[str]) -> dict[str, Memory | Node]:

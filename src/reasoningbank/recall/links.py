@@ -14,7 +14,7 @@ from typing import NamedTuple
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.link_meaning import relation, sentence_from
 from reasoningbank.core.origins import Trust
-from reasoningbank.core.types import Edge, EdgeKind, Memory, Scope, State
+from reasoningbank.core.types import Edge, EdgeKind, Memory, Remembered, Scope, State
 from reasoningbank.guard.trust import levels_of, trust_of
 from reasoningbank.ports import Filter, Reader, Tie
 from reasoningbank.recall.query import Clash, Recalled, SeeAlso
@@ -56,10 +56,10 @@ class Bonds:
         self._reader = reader
         self._known: dict[str, list[Bond]] = {}
 
-    def of(self, hit: Recalled) -> Sequence[Bond]:
+    def of(self, hit: Remembered) -> Sequence[Bond]:
         return self._known.get(hit.id, ())
 
-    def look_up(self, hits: Sequence[Recalled]) -> None:
+    def look_up(self, hits: Sequence[Remembered]) -> None:
         ids = [hit.id for hit in hits if hit.id not in self._known]
         if not ids:
             return
@@ -84,7 +84,7 @@ class Bonds:
                 memory, trust = others[tie.far]
                 found[near].append(Bond(edges[tie.edge_id], memory, trust, tie.forward))
 
-    def _other_ends(self, hits: Sequence[Recalled], ids: set[str]) -> Mapping[str, tuple[Memory, Trust]]:
+    def _other_ends(self, hits: Sequence[Remembered], ids: set[str]) -> Mapping[str, tuple[Memory, Trust]]:
         """Those that are in force and believed by somebody."""
         there = {hit.id: (hit.memory, hit.trust) for hit in hits if hit.id in ids}
         unseen = sorted(ids - there.keys())
@@ -104,6 +104,13 @@ def _is_told(tie: Tie) -> bool:
 def _is_of_descent(tie: Tie) -> bool:
     """Whether it leads to what a memory was made from, which says the same; what has replaced a memory is told."""
     return tie.kind == EdgeKind.DERIVED_FROM or (tie.kind == EdgeKind.SUPERSEDES and tie.forward)
+
+
+def links_around(reader: Reader, item: Remembered) -> list[SeeAlso]:
+    """Every strong link of one memory, contradictions first; of those that are in force and believed by somebody."""
+    bonds = Bonds(reader)
+    bonds.look_up([item])
+    return [_reference(bond) for bond in bonds.of(item)]
 
 
 def name_links(hits: Sequence[Recalled], bonds: Bonds, where: Filter) -> list[Recalled]:

@@ -17,32 +17,53 @@ if TYPE_CHECKING:
 
 PAGE = 500
 Progress = Callable[[int, int], None]
+Place = tuple[str, tuple[Any, ...]]
+"""How far a copy has come: a table, and the place of its last row that is there."""
+Note = Callable[["RowTransaction", Place], object]
 
 
-def copy_rows(source: RowTransaction, target: Engine, progress: Progress | None = None) -> None:
-    """All that one moment of the source holds. The target is empty and nobody's: pages are committed one by one."""
-    total = sum(count_rows(source, table) for table in TABLES)
-    done = 0
-    for table in TABLES:
-        for page in _pages(source, table):
-            _put(target, table, page)
+def copy_rows(
+    source: RowTransaction,
+    target: Engine,
+    progress: Progress | None = None,
+    *,
+    start: Place | None = None,
+    note: Note | None = None,
+) -> None:
+    """All that one moment of the source holds. Nobody else writes to the target: pages are committed one by one, each
+    with a `note` of the place to go on from.
+    """
+    total = count_all_rows(source)
+    names = [table.name for table in TABLES]
+    first = names.index(start[0]) if start else 0
+    done = sum(count_rows(source, table) for table in TABLES[:first])
+    for table in TABLES[first:]:
+        after = start[1] if start and table.name == start[0] else None
+        for page, place in _pages(source, table, after):
+            _put(target, table, page, place, note)
             done += len(page)
             if progress is not None:
-                progress(done, total)
-    if progress is not None and not total:
-        progress(0, 0)
+                progress(min(done, total), total)
+    if progress is not None:
+        progress(total, total)
 
 
-def _put(target: Engine, table: Table, page: Sequence[Row]) -> None:
-    if_taken = IfTaken.REPLACE if table.key and not table.by_number_of else IfTaken.REFUSE
-    target.write(None, lambda rows: rows.put(table, page, IfTaken.KEEP if table.by_number_of else if_taken))
+def _put(target: Engine, table: Table, page: Sequence[Row], place: tuple[Any, ...], note: Note | None) -> None:
+    if_taken = IfTaken.KEEP if table.by_number_of else IfTaken.REPLACE if table.key else IfTaken.REFUSE
+
+    def change(rows: RowTransaction) -> None:
+        rows.put(table, page, if_taken)
+        if note is not None:
+            note(rows, (table.name, place))
+
+    target.write(None, change)
 
 
-def check_equal(source: RowTransaction, target: RowTransaction, place: str) -> int:
-    """Compare both sides row by row; says how many rows there are."""
+def check_equal(source: RowTransaction, target: RowTransaction, place: str, *, but: str) -> int:
+    """Compare both sides row by row, without what begins with `but` at the target; says how many rows there are."""
     checked = 0
     for table in TABLES:
-        theirs = _each_row(target, table)
+        theirs = (row for row in _each_row(target, table) if row[0] != but)
         for row in _each_row(source, table):
             if tuple(row) != tuple(next(theirs, ())):
                 raise BankDamaged(f"A row of {table.name} did not come over as it was to {place}. Copy it anew.")
@@ -52,30 +73,35 @@ def check_equal(source: RowTransaction, target: RowTransaction, place: str) -> i
     return checked
 
 
+def count_all_rows(rows: RowTransaction) -> int:
+    return sum(count_rows(rows, table) for table in TABLES)
+
+
 def count_rows(rows: RowTransaction, table: Table) -> int:
     return sum(int(number) for (number,) in rows.scan(Selection(table, ("count",))))
 
 
 def _each_row(rows: RowTransaction, table: Table) -> Iterator[Row]:
-    for page in _pages(rows, table):
+    for page, _ in _pages(rows, table, None):
         yield from page
 
 
-def _pages(rows: RowTransaction, table: Table) -> Iterator[list[Row]]:
-    """As they were written, or by their key; each row as `put` takes it."""
+def _pages(
+    rows: RowTransaction, table: Table, after: tuple[Any, ...] | None
+) -> Iterator[tuple[list[Row], tuple[Any, ...]]]:
+    """As they were written, or by their key; each row as `put` takes it, and the place of a page's last one."""
     order = (table.number,) if table.number else table.key or table.unique
     columns: list[str] = list(table.written)
     joins = []
     for column, other in table.by_number_of.items():
         joins.append(Join(other, ((column, other.number),)))
         columns[columns.index(column)] = f"{other.name}.{other.key[0]}"
-    after: tuple[Any, ...] | None = None
     width = len(order)
     while True:
         asked = Selection(table, (*order, *columns), joins=tuple(joins), order=order, after=after, limit=PAGE)
         page = list(rows.scan(asked))
         if page:
-            yield [tuple(row[width:]) for row in page]
+            after = tuple(page[-1][:width])
+            yield [tuple(row[width:]) for row in page], after
         if len(page) < PAGE:
             return
-        after = tuple(page[-1][:width])

@@ -67,6 +67,7 @@ def test_edges_are_sentences_that_name_both_of_their_ends(bank: ReasoningBank) -
         "returned 1.84, on which the answer “Adjusted by the rundown" in text for text in edges(graph, "evidence")
     )
     assert all(0.85 <= e.weight <= 1 or 0.55 <= e.weight <= 0.75 or 0.25 <= e.weight <= 0.45 for e in graph.edges)
+    assert [edge.text for edge in graph.edges if not edge.text.endswith(".")] == []
     joined = {end for edge in graph.edges for end in (edge.source_id, edge.target_id)}
     assert all(vertex.id in joined for vertex in graph.vertices)
 

@@ -30,11 +30,11 @@ R = TypeVar("R", bound=Record)
 V = TypeVar("V")
 GRAPH_FORMATS = ("graphml", "cypher", "json")
 
-Writing = Callable[[Iterable[Entry], Iterable[Entry], Counter[str]], Iterator[str]]
+Writing = Callable[[Iterable[Entry], Iterable[Entry], Callable[[], Counter[str]]], Iterator[str]]
 _WRITERS: dict[str, Writing] = {
     "graphml": lambda nodes, edges, _: graphml_lines(nodes, edges),
     "cypher": lambda nodes, edges, _: cypher_lines(nodes, edges, NodeLabel),
-    "json": node_link_lines,
+    "json": lambda nodes, edges, sizes: node_link_lines(nodes, edges, sizes()),
 }
 
 
@@ -44,7 +44,7 @@ def export_part(part: Subgraph, form: str) -> Generator[str, None, None]:
     nodes, edges = subgraph_entries(part)
 
     def lines() -> Generator[str, None, None]:
-        yield from write(nodes, edges, count_links(edges))
+        yield from write(nodes, edges, lambda: count_links(edges))
 
     return lines()
 
@@ -64,7 +64,7 @@ def writing(form: str) -> Writing:
 def _export(context: BankContext, write: Writing, namespace: str) -> Generator[str, None, None]:
     with context.read_for_output() as reader:
         stored = StoredGraph(reader, namespace)
-        yield from write(stored.nodes(), stored.edges(), stored.sizes)
+        yield from write(stored.nodes(), stored.edges(), lambda: count_links(stored.edges()))
 
 
 class StoredGraph:
@@ -74,13 +74,13 @@ class StoredGraph:
         self._reader = reader
         self._where = {} if namespace == EVERY_NAMESPACE else {"namespace": namespace}
         self._names: dict[str, str] = {}
+        self._lessons = self._joined_lessons()
         taken: set[str] = set()
         for vertex in self._vertices():
             # A name that is taken already, in another namespace or by a node, names nothing any more.
             self._names[vertex.id] = vertex.id if vertex.name in taken else vertex.name
             taken.add(vertex.name)
         self._taught = teaching(self._rows(Edge, {"kind": EdgeKind.TEACHES.value}), self._names)
-        self.sizes = count_links(self.edges())
 
     def nodes(self) -> Iterator[Entry]:
         for vertex in self._vertices():
@@ -95,18 +95,16 @@ class StoredGraph:
         """Every node, and the lessons that an edge touches."""
         for nodes in batched(self._rows(Node, self._where)):
             yield from make_vertices(self._reader, nodes)
-        for ids in batched(self._ends_beside_nodes()):
+        for ids in batched(self._lessons):
             found = self._reader.get(Memory, ids).values()
             lessons = [memory for memory in found if self._where.items() <= {"namespace": memory.namespace}.items()]
             yield from make_vertices(self._reader, lessons)
 
-    def _ends_beside_nodes(self) -> Iterator[str]:
-        seen: set[str] = set()
-        for edge in self._rows(Edge, {}):
-            for end in (edge.source_id, edge.target_id):
-                if end.startswith(f"{kind_of(Memory).prefix}_") and end not in seen:
-                    seen.add(end)
-                    yield end
+    def _joined_lessons(self) -> list[str]:
+        """Ids of the memories at the ends of edges."""
+        prefix = f"{kind_of(Memory).prefix}_"
+        ends = (end for edge in self._rows(Edge, {}) for end in (edge.source_id, edge.target_id))
+        return list(dict.fromkeys(end for end in ends if end.startswith(prefix)))
 
     def _rows(self, kind: type[R], where: dict[str, Any]) -> Iterator[R]:
         after: str | None = None

@@ -212,8 +212,8 @@ class _Pen:
                 sentence = f"{self._gist(self._request)} led the agent to run {made.action.gist}."
                 self._join(self._request, made.ref, EdgeKind.CAUSES, sentence, CAUSE, "trigger")
             else:
-                sentence = f"After {before.action.noun} the agent went on with {made.action.gist} for "
-                f"{self._gist(self._request)}."
+                went_on = f"After {before.action.noun} the agent went on with {made.action.gist}"
+                sentence = f"{went_on} for {self._gist(self._request)}."
                 self._join(before.ref, made.ref, EdgeKind.CAUSES, sentence, STEP, "next_step")
 
     def _solve(self, made: _Act) -> None:

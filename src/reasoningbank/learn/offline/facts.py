@@ -23,6 +23,7 @@ from reasoningbank.learn.offline.places import (
     LONGEST_PLACE_CHARS,
     ListedPlace,
     adds_nothing,
+    contradicts,
     describe,
     is_whole,
     join,
@@ -124,12 +125,26 @@ def _pages(known: Mapping[str, ListedPlace], seen: ListedPlace) -> tuple[str | N
     Others that are kin too are fragments from before anybody saw the whole; they are left to grow old.
     """
     kin = {key: score for key, place in known.items() if (score := kinship(place, seen)) > 0.0}
+    kin = kin or _only_namesake(known, seen)
     if not kin:
         return None, {}
     nearest = max(sorted(kin), key=lambda key: kin[key])
     first = next((key for key in known if _more_of(key) in known[nearest].notes), nearest)
     book = [key for key, place in known.items() if key == first or _more_of(first) in place.notes]
     return first, {key: known[key] for key in sorted(book, key=lambda key: key != nearest)}
+
+
+def _only_namesake(known: Mapping[str, ListedPlace], seen: ListedPlace) -> dict[str, float]:
+    """The one place that has a thing of this name, for names that were only used and never told apart."""
+    if seen.called or any(map(is_whole, seen.things.values())):
+        return {}
+    names = {name.casefold() for name in seen.things}
+    alike = [
+        key
+        for key, place in known.items()
+        if names & {name.casefold() for name, parts in place.things.items() if parts}
+    ]
+    return dict.fromkeys(alike, 1.0) if len(alike) == 1 and not contradicts(known[alike[0]], seen) else {}
 
 
 def _is_of_several(known: Mapping[str, ListedPlace], seen: ListedPlace) -> bool:

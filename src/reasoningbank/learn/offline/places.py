@@ -89,6 +89,12 @@ def kinship(known: ListedPlace, seen: ListedPlace) -> float:
     return sure + alike + len(shared) / max(len(known.things), len(seen.things))
 
 
+def contradicts(known: ListedPlace, seen: ListedPlace) -> bool:
+    """Whether a thing of the same name is made otherwise in both."""
+    parts = {name.casefold(): its for name, its in known.things.items()}
+    return any(_share(parts.get(name.casefold(), ()), its) is None for name, its in seen.things.items())
+
+
 def _share(ours: tuple[str, ...], theirs: tuple[str, ...]) -> float | None:
     """How much of one account of a thing is in the other: 0 when nothing tells, None when they contradict."""
     one, other = _fold(ours), _fold(theirs)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reasoningbank.bank.bank import Bank
-from reasoningbank.bank.json_view import found_json, handed_json, remembered_json
+from reasoningbank.bank.json_view import found_json, handed_json, remembered_json, see_also_json
 from reasoningbank.core.aliases import QUERY_ALIASES, rename_aliases
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.core.frozen import dataclass
@@ -22,6 +22,7 @@ from reasoningbank.graph.render import citable_name, render_walk
 from reasoningbank.guard.envelope import envelope, for_prompt
 from reasoningbank.guard.quotes import as_one_line, is_report
 from reasoningbank.learn.jobs import HOST
+from reasoningbank.recall.links import links_around
 from reasoningbank.serve.mcp import schemas
 from reasoningbank.serve.mcp.caller import Caller, admitted_origin, may, source_of
 from reasoningbank.serve.mcp.checking import validate
@@ -159,6 +160,10 @@ def _get(call: ToolCall) -> dict[str, Any]:
     memory = call.bank.get(call.given["memory_id"])
     shown = for_prompt(remembered_json(memory))
     del shown["tenant"]
+    with call.bank.context.read_for_output() as reader:
+        links = links_around(reader, memory) if memory.trust is not Trust.UNTRUSTED else []
+    if links:
+        shown["links"] = [see_also_json(linked) for linked in links]
     steps = call.bank.track_of(memory.id) if memory.trust is not Trust.UNTRUSTED else ()
     told = [{"did": step.action, "result": _as_data(step)} for step in steps[-MOST_TOLD:]]
     return {**shown, "steps": told} if told else shown
