@@ -599,7 +599,7 @@ def test_what_was_withheld_was_not_shown_but_is_known(store: Store) -> None:
     store.log_shown([held, exposure("mem_t_000002", trajectory_id="trj", holdout=0.25)])
     with store.read("t") as reader:
         assert reader.exposure_counts(["mem_t_000001", "mem_t_000002"]) == {"mem_t_000002": 1}
-        assert reader.shown_in("trj") == {"mem_t_000002": (1, "")}
+        assert reader.shown_in("trj") == {"mem_t_000002": (1, "", 3.0)}
         assert reader.side_records(Exposure)[0] == held
         assert reader.side_records(Exposure)[0].withheld is True
 
