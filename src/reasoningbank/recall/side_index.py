@@ -51,6 +51,7 @@ class SideIndex:
         embedder: Callable[[], Embedder],
         policy: ConfidencePolicy,
         has_any: Callable[[Reader], bool],
+        is_built: Callable[[], bool],
     ) -> None:
         self.store = store
         self.embedder = embedder
@@ -58,6 +59,7 @@ class SideIndex:
         self._open_index = open_index
         self._policy = policy
         self._has_any = has_any
+        self._is_built = is_built
         self._lock = threading.Lock()
         self._opened: OpenedIndex | None = None
         self._anew = False
@@ -83,7 +85,7 @@ class SideIndex:
         self, tenant: str, *, budget_s: float, wait_s: float, progress: Progress | None, give_way: GiveWay | None
     ) -> bool:
         """Bring the index up to date, where there is anything for it; True when nothing is owed then."""
-        if self._opened is None and not self.has_any(tenant):
+        if self._is_idle(tenant):
             return True
         for _ in range(2):
             try:
@@ -97,9 +99,13 @@ class SideIndex:
 
     def mend(self, tenant: str) -> bool:
         """Build again what of the index differs from the records, where there are any; whether something did."""
-        if self._opened is None and not self.has_any(tenant):
+        if self._is_idle(tenant):
             return False
         return mend(self._open().follower, MEND_WAIT_S, thorough=True)
+
+    def _is_idle(self, tenant: str) -> bool:
+        """Whether there is nothing to look after: one that was built may hold what the records no longer do."""
+        return self._opened is None and not self._is_built() and not self.has_any(tenant)
 
     def close(self) -> None:
         with self._lock:

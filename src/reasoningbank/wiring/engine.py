@@ -266,7 +266,10 @@ class IndexEngine:
             def open_index(*, anew: bool) -> Index:
                 return self._as_index(self._builds.open_beside(name, of, identity, kind.facet, anew=anew), kind)
 
-            return SideIndex(self._store, kind, open_index, embedder, self._policy, has_any)
+            def is_built() -> bool:
+                return self._builds.is_there(f"{name}-{of}")
+
+            return SideIndex(self._store, kind, open_index, embedder, self._policy, has_any, is_built)
 
         return Searcher(
             Follower(self._store, index, embedder, self._policy),
