@@ -246,7 +246,7 @@ def _records(
     """
     now = context.clock()
     place = f"{context.tenant}\n{source.namespace}\n{source.conv_id}"
-    ids = {drawn.ref: derived_id("nod", f"{place}\n{drawn.ref}") for drawn in drawing.nodes}
+    ids = _free_ids(context, drawing, place, str(source.namespace))
     ids |= {drawn.ref: there.id for drawn in drawing.nodes if (there := _same_node(drawn, ids[drawn.ref], before))}
     nodes = [
         valid_node(_node(context, drawn, ids[drawn.ref], source, now + number * _STEP_S, tag))
@@ -254,6 +254,21 @@ def _records(
     ]
     edges = [_edge(context, drawn, ids[drawn.source], ids[drawn.target]) for drawn in drawing.edges]
     return nodes, edges
+
+
+def _free_ids(context: BankContext, drawing: Drawing, place: str, namespace: str) -> dict[str, str]:
+    """The id of each drawn node, which is its name too: of one that came in under that name, such as by an import, its
+    own if it says the same, and else another.
+    """
+    ids = {drawn.ref: derived_id("nod", f"{place}\n{drawn.ref}") for drawn in drawing.nodes}
+    with context.store.read(context.tenant) as reader:
+        named = {node.name: node for node in reader.select(Node, {"namespace": namespace, "name": [*ids.values()]})}
+    for drawn in drawing.nodes:
+        there = named.get(ids[drawn.ref])
+        if there is not None and there.id != there.name:
+            same = (there.label, there.text) == (drawn.label, drawn.text)
+            ids[drawn.ref] = there.id if same else derived_id("nod", f"{place}\n{drawn.ref}\nown")
+    return ids
 
 
 def _same_node(drawn: DrawnNode, own_id: str, before: Sequence[Node]) -> Node | None:
