@@ -14,6 +14,7 @@ from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.core.types import EdgeKind, NodeLabel
 from reasoningbank.learn.graph.actions import COMPLETE, FAILED, DescribedAction, describe, words_for
 from reasoningbank.learn.graph.analysis import analysis_types_in, metrics_in
+from reasoningbank.learn.graph.dates import KnownDays, whole_dates_in
 from reasoningbank.learn.graph.drawing import (
     CAUSE,
     DIRECT,
@@ -57,6 +58,8 @@ class Speakers:
     user_origin: str
     agent_origin: str
     today: date
+    is_dated: bool
+    """Whether `today` is the day on which they spoke, and not that on which it is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +80,7 @@ def tells_sentences(result: str) -> bool:
 
 
 def draw(turns: Sequence[Turn], speakers: Speakers) -> Drawing:
-    pen = _Pen(speakers)
+    pen = _Pen(speakers, _known_days(turns, speakers))
     for turn in turns:
         if isinstance(turn, Done):
             pen.act(turn)
@@ -91,8 +94,16 @@ def draw(turns: Sequence[Turn], speakers: Speakers) -> Drawing:
     return pen.sketch.drawing()
 
 
+def _known_days(turns: Sequence[Turn], speakers: Speakers) -> KnownDays:
+    texts = [
+        turn.start_date if isinstance(turn, Happened) else turn.text for turn in turns if not isinstance(turn, Done)
+    ]
+    around = tuple(window for text in texts for window in whole_dates_in(text[:LONGEST_TEXT_CHARS]))
+    return KnownDays(today=speakers.today, is_known=speakers.is_dated, around=(around,))
+
+
 class _Pen:
-    def __init__(self, speakers: Speakers) -> None:
+    def __init__(self, speakers: Speakers, known: KnownDays) -> None:
         self.sketch = Sketch()
         self._who = speakers
         self._seen = ValuesSeen()
@@ -104,7 +115,7 @@ class _Pen:
         self._of_request: list[_Act] = []
         self._unsolved: list[_Act] = []
         self._sources = DrawnSources(self.sketch)
-        self.events = DrawnEvents(self.sketch, speakers.today)
+        self.events = DrawnEvents(self.sketch, known)
 
     # ------------------------------------------------------------ the user
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from reasoningbank.context import BankContext
@@ -46,6 +46,8 @@ class ConversationSource:
     """The most that what was said in it may be believed; of the agent's words, what an agent's are."""
     session: str | None = None
     """The session of the bank that it is."""
+    day: date | None = None
+    """When it took place, where its messages say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +221,8 @@ def _speakers(context: BankContext, source: ConversationSource) -> Speakers:
         user_id=optional_name(source.user_id, "user_id"),
         user_origin=origin,
         agent_origin=origin if level_of(origin) < level_of(AGENT) else AGENT,
-        today=datetime.fromtimestamp(context.clock(), UTC).date(),
+        today=source.day or datetime.fromtimestamp(context.clock(), UTC).date(),
+        is_dated=source.day is not None,
     )
 
 
