@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from reasoningbank import ReasoningBank
-from reasoningbank.core.types import NodeLabel
-from tests.learn.graph.conversations import Message, agent, user
+from reasoningbank.core.types import Edge, EdgeKind, NodeLabel
+from tests.learn.graph.conversations import Message, agent, call, user
 
 
 @pytest.fixture(scope="module")
@@ -31,3 +31,70 @@ def test_the_year_of_an_event_is_told_by_the_conversation_or_there_is_none(bank:
     assert days(bank, "year of the question", told) == ["2021-04-09"]
     stamped = [{**asked, "timestamp": "2022-02-01T08:00:00Z"}, rolled_back]
     assert days(bank, "year of the messages", stamped) == ["2021-04-09"]
+
+
+def test_an_action_is_caused_by_what_was_asked_last_and_not_by_who_named_its_values(bank: ReasoningBank) -> None:
+    order = "#W2378156"
+    talk = [
+        user(f"I want to exchange the keyboard of order {order} for one with clicky switches."),
+        *call("exchange_items", "Error: not available", call_id="1", order_id=order),
+        agent("Unfortunately the clicky one is out of stock, and the exchange was not made."),
+        user("Then refund it, please."),
+        *call("return_items", '{"status": "requested"}', call_id="2", order_id=order),
+        *call("notify", "sent", call_id="3", order_id=order),
+        agent("The return of the keyboard is requested now."),
+    ]
+    bank.graph.ingest(talk, conv_id="refund")
+    graph = bank.graph.conversation("refund")
+    texts = {vertex.id: vertex.text for vertex in graph.vertices}
+    of_return = [edge for edge in graph.edges if texts[edge.target_id].startswith("Called return_items")]
+    assert {(edge.kind, texts[edge.source_id]) for edge in of_return} == {
+        (EdgeKind.CAUSES, "Then refund it, please."),
+        (EdgeKind.RELATES, talk[0]["content"]),
+    }
+    [after] = [edge.text for edge in of_return if edge.kind is EdgeKind.RELATES]
+    assert after.startswith("After the request “I want to exchange")
+    assert after.endswith("the agent ran return_items for #W2378156 for the request “Then refund it, please.”.")
+    [then] = [edge for edge in graph.edges if edge.kind is EdgeKind.CAUSES and "notify" in texts[edge.target_id]]
+    assert then.text.startswith("After the call return_items")
+
+
+def test_a_bridge_names_only_what_both_of_its_ends_name(bank: ReasoningBank) -> None:
+    earlier = [
+        user("Where is order #W5550001 with item 8801293680?"),
+        agent("Order #W5550001 was paid with credit_card_7713926 and is on its way."),
+    ]
+    later = [
+        user("Has the refund for item 8801293680 arrived?"),
+        agent("The refund of order #W5550001 was booked to the card today."),
+    ]
+    bank.graph.ingest(earlier, conv_id="paid")
+    made = bank.graph.ingest(later, conv_id="booked")
+    with bank.context.store.read(bank.tenant) as reader:
+        [bridge] = reader.get(Edge, list(made.bridges)).values()
+    assert "concerns #W5550001, as the answer “Order #W5550001 was paid" in bridge.text
+
+
+def test_what_never_happened_is_no_event(bank: ReasoningBank) -> None:
+    asked = user("Was the price of the basic plan rolled back?")
+    denied = [
+        "The price increase was never rolled back in April 2025.",
+        "The release wasn't shipped on 2025-04-09.",
+        "There was no outage on 2025-04-09, and nothing else failed.",
+    ]
+    assert days(bank, "denied", [asked, agent(" ".join(denied))]) == []
+    half = "The price increase was never rolled back; the churn fell by itself in April 2025."
+    assert days(bank, "half denied", [asked, agent(half)]) == ["2025-04-01"]
+    [event] = [v for v in bank.graph.conversation("half denied").vertices if v.label == NodeLabel.EVENT]
+    assert event.text == "the churn fell by itself in April 2025."
+    crashed = "The job could not connect and crashed on July 4, 2025."
+    assert days(bank, "crashed", [asked, agent(crashed)]) == ["2025-07-04"]
+
+
+def test_the_sentence_of_an_event_reads_along_its_arrow(bank: ReasoningBank) -> None:
+    bank.graph.ingest([user("What happened?"), agent("The server crashed on 2025-07-04.")], conv_id="arrow")
+    graph = bank.graph.conversation("arrow")
+    [event] = [vertex for vertex in graph.vertices if vertex.label == NodeLabel.EVENT]
+    [edge] = [edge for edge in graph.edges if "event" in edge.tags]
+    assert edge.source_id == event.id
+    assert edge.text.startswith("The event “The server crashed on 2025-07-04.” of 2025-07-04 is named in the answer")

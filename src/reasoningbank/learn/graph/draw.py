@@ -22,6 +22,7 @@ from reasoningbank.learn.graph.drawing import (
     LONGEST_GIST_CHARS,
     SOLUTION,
     STEP,
+    STRONG,
     Drawing,
     Sketch,
 )
@@ -210,14 +211,23 @@ class _Pen:
                 told.setdefault(origin, []).append(clip_line(value, 40))
         for origin, values in told.items():
             named = words_for(values)
-            if self.sketch[origin].label is NodeLabel.USER_REQUEST:
-                sentence = f"For {self._gist(origin)} the user named {named}, so the agent ran {made.action.gist}."
+            if origin == self._request:
+                sentence = (
+                    f"For {self._gist(origin)} the user named {named}, with which the agent ran {made.action.gist}."
+                )
                 self._join(origin, made.ref, EdgeKind.CAUSES, sentence, CAUSE, "trigger")
+            elif self.sketch[origin].label is NodeLabel.USER_REQUEST:
+                sentence = (
+                    f"After {self._gist(origin)}, for which the user named {named}, the agent ran {made.action.gist}"
+                )
+                asked = f" for {self._gist(self._request)}" if self._request is not None else ""
+                self._join(origin, made.ref, EdgeKind.RELATES, f"{sentence}{asked}.", STRONG, "named_before")
             else:
                 sentence = f"{self._gist(origin)} returned {named}, with which the agent then ran {made.action.gist}."
                 self._join(origin, made.ref, EdgeKind.CAUSES, sentence, DIRECT, "input")
         first = not self._of_request
-        if self._request is not None and self._request not in told and (first or not told):
+        is_hung = any(origin == self._request or self._is_action(origin) for origin in told)
+        if self._request is not None and self._request not in told and (first or not is_hung):
             before = self._acts[-1] if self._acts else None
             if before is None or first:
                 sentence = f"{self._gist(self._request)} led the agent to run {made.action.gist}."
@@ -226,6 +236,9 @@ class _Pen:
                 went_on = f"After {before.action.noun} the agent went on with {made.action.gist}"
                 sentence = f"{went_on} for {self._gist(self._request)}."
                 self._join(before.ref, made.ref, EdgeKind.CAUSES, sentence, STEP, "next_step")
+
+    def _is_action(self, ref: str) -> bool:
+        return self.sketch[ref].label is NodeLabel.AGENT_ACTION
 
     def _solve(self, made: _Act) -> None:
         if made.action.status == FAILED:

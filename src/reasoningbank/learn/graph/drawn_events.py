@@ -81,8 +81,8 @@ class DrawnEvents:
             sentence = f"{gists[0]} returned {gists[1]}."
             self._sketch.edge(by, ref, EdgeKind.CAUSES, sentence, STEP, "evidence", "event")
         else:
-            how = "names" if label is NodeLabel.AGENT_ANSWER else "tells of"
-            self._sketch.edge(ref, by, EdgeKind.CAUSES, f"{gists[0]} {how} {gists[1]}.", STEP, "event")
+            how = "is named in" if label is NodeLabel.AGENT_ANSWER else "is told of in"
+            self._sketch.edge(ref, by, EdgeKind.CAUSES, f"{gists[1]} {how} {gists[0]}.", STEP, "event")
 
     def _overlap(self, ref: str, event: DatedEvent, other: str, window: DayWindow) -> None:
         if event.window.overlaps(window) and not self._sketch.is_joined(ref, other):

@@ -77,6 +77,14 @@ _ASKS = pattern(
 )
 _SUPPOSED = pattern(r"\b(?:if|should|might|maybe|perhaps|unless|suppose|assuming|e\.g\.|for example)\b", re.IGNORECASE)
 
+_DENIES = pattern(
+    r"\b(?:never|not|nor|cannot)\b|n['’]t\b"
+    r"|(?:^|\bthere (?:was|were|is|are|has been|have been)\b)\W*(?:no|none|nobody|nothing|neither)\b",
+    re.IGNORECASE,
+)
+_CLAUSE_ENDS = pattern(
+    r"[;:]\s|,\s(?!(?:19|20)\d\d)|\s[–—-]\s|\b(?:and|but|because|which|while|when|although|though|so)\b", re.IGNORECASE
+)
 _ENDS_OF_A_SPAN = 2
 _SPANS = pattern(
     r"\bfrom\b.*\b(?:to|until|till|through)\b|\bbetween\b.*\band\b"
@@ -98,10 +106,24 @@ def events_in(text: str, known: KnownDays) -> Iterator[DatedEvent]:
     for sentence in sentences_in(text):
         if len(sentence) > LONGEST_EVENT_CHARS or _ASKS.search(sentence) or _SUPPOSED.search(sentence):
             continue
-        window = _time_of(sentence, list(windows_in(sentence, known)))
-        sort = source_type_of(sentence) if window else ""
+        told = _without_denials(sentence)
+        window = _time_of(sentence, [one for one in windows_in(sentence, known) if one.text in told])
+        sort = source_type_of(told) if window else ""
         if window and sort and not (sort == CALENDAR and (window.last - window.first).days > _LONGEST_MEETING_DAYS):
-            yield DatedEvent(text=sentence, window=window, source_type=sort)
+            yield DatedEvent(text=_told_in(sentence), window=window, source_type=sort)
+
+
+def _without_denials(sentence: str) -> str:
+    """Without the clauses that say that something did not happen."""
+    if not _DENIES.search(sentence):
+        return sentence
+    return "\n".join(clause for clause in _CLAUSE_ENDS.split(sentence) if not _DENIES.search(clause))
+
+
+def _told_in(sentence: str) -> str:
+    """The halves of a sentence that tell of what happened; all of it where they cannot be told apart."""
+    halves = [half.strip() for half in sentence.split(";")]
+    return "; ".join(half for half in halves if not _DENIES.search(half)) or sentence
 
 
 def _time_of(sentence: str, windows: Sequence[DayWindow]) -> DayWindow | None:
