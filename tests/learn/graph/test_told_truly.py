@@ -98,3 +98,11 @@ def test_the_sentence_of_an_event_reads_along_its_arrow(bank: ReasoningBank) -> 
     [edge] = [edge for edge in graph.edges if "event" in edge.tags]
     assert edge.source_id == event.id
     assert edge.text.startswith("The event “The server crashed on 2025-07-04.” of 2025-07-04 is named in the answer")
+
+
+def test_a_failed_run_of_tests_is_told_by_its_count_and_not_by_its_dots(bank: ReasoningBank) -> None:
+    result = ".F...\n1 failed, 4 passed in 0.30s\nexit code 1"
+    talk = [user("Please fix the dates."), *call("bash", result, call_id="1", command="pytest -q tests/test_dates.py")]
+    bank.graph.ingest(talk, conv_id="dots")
+    [action] = [v.text for v in bank.graph.conversation("dots").vertices if v.label == NodeLabel.AGENT_ACTION]
+    assert action == "Ran `pytest -q tests/test_dates.py`. It failed: “1 failed, 4 passed in 0.30s”"
