@@ -75,6 +75,20 @@ def test_a_bridge_names_only_what_both_of_its_ends_name(bank: ReasoningBank) -> 
     assert "concerns #W5550001, as the answer “Order #W5550001 was paid" in bridge.text
 
 
+def test_a_bridge_by_what_was_only_looked_up_is_told_of_the_conversations(bank: ReasoningBank) -> None:
+    def look_up(asked: str, conv_id: str) -> tuple[str, ...]:
+        looked = call("get_invoice", "found", call_id="1", invoice="INV-20417", customer="ann_lee_4410")
+        return bank.graph.ingest([user(asked), *looked], conv_id=conv_id).bridges
+
+    look_up("Was I charged twice last time?", "charged")
+    with bank.context.store.read(bank.tenant) as reader:
+        [bridge] = reader.get(Edge, list(look_up("Where is my receipt?", "receipt"))).values()
+    assert bridge.text == (
+        "The conversation of the request “Where is my receipt?” came to INV-20417 and ann_lee_4410, as that of the request "
+        "“Was I charged twice last time?” did before."
+    )
+
+
 def test_what_never_happened_is_no_event(bank: ReasoningBank) -> None:
     asked = user("Was the price of the basic plan rolled back?")
     denied = [

@@ -189,9 +189,12 @@ class EarlierConversations:
         holder = before if before is not None and holder.rank == _BEST[NodeLabel.AGENT_ACTION] else holder
         both = holder.touches & _touches(node)
         named = [one.name for one in shared if touch_of(one.name) in both]
-        # What neither names itself was worked on for it.
-        how = ("concerns" if sort == ID else "mentions") if named else "led to work on"
-        text = f"{gist_of(node)} {how} {words_for(named or [one.name for one in shared])}, as {holder.gist} did before."
+        names = words_for(named or [one.name for one in shared])
+        if named:
+            how = "concerns" if sort == ID else "mentions"
+            text = f"{gist_of(node)} {how} {names}, as {holder.gist} did before."
+        else:
+            text = f"The conversation of {gist_of(node)} came to {names}, as that of {holder.gist} did before."
         if sort == ID:
             return _bridge_of(node, holder, text, STRONG, "same_thing")
         return _bridge_of(node, holder, text, TOPICAL, "topical")
