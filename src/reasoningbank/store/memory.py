@@ -81,7 +81,7 @@ class _TableRows:
     def write(self, row: Named, number: int | None = None) -> None:
         """A new row, or another one in the place of an old one."""
         if any(holder not in (None, number) for holder in self.holders(row)):
-            raise Conflict(f"The record is there already, or its key is taken ({self.table.name}).")
+            raise Conflict("The record is there already, or its key is taken.")
         if number is None:
             number = self.last = self.last + 1
         else:

@@ -7,14 +7,14 @@ from datetime import date
 import pytest
 
 from reasoningbank.learn.graph.analysis import analysis_types_in, metrics_in
-from reasoningbank.learn.graph.dates import windows_in
+from reasoningbank.learn.graph.dates import KnownDays, windows_in
 from reasoningbank.learn.graph.entities import entities_in
 from reasoningbank.learn.graph.events import events_in
 from reasoningbank.learn.graph.preferences import preference_type_of, preferences_in
 from reasoningbank.learn.graph.sources import sources_in, sources_of_call
 from reasoningbank.learn.graph.speech import why_no_answer, why_no_request
 
-TODAY = date(2025, 9, 12)
+TODAY = KnownDays(today=date(2025, 9, 12))
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,29 @@ TODAY = date(2025, 9, 12)
 )
 def test_a_date_in_a_sentence_is_a_window_of_days(said: str, days: str) -> None:
     assert [str(window) for window in windows_in(said, TODAY)] == [days]
+
+
+@pytest.mark.parametrize(
+    ("said", "days"),
+    [
+        ("In May 2024 the outage began on May 5 and ended on May 7.", "2024-05-05 to 2024-05-07"),
+        ("Churn rose from 2.1% in February to 4.9% in March 2025.", "2025-02-01 to 2025-03-31"),
+        ("The price rose on 3 March 2025. On April 9 the price was cut.", "2025-04-09"),
+        ("In December 2024 the launch was moved to January 8.", "2025-01-08"),
+        ("The outage began in November and ended in February 2025.", "2024-11-01 to 2025-02-28"),
+    ],
+)
+def test_the_year_of_an_event_is_that_of_the_dates_around_it(said: str, days: str) -> None:
+    unknown = KnownDays(today=date(2026, 11, 16), is_known=False)
+    assert str(list(events_in(said, unknown))[-1].window) == days
+
+
+@pytest.mark.parametrize(
+    "said", ["The server crashed on April 9.", "Sales of 2023-07-01 and 2025-07-01. The server crashed on April 9."]
+)
+def test_where_nobody_says_the_year_or_they_disagree_there_is_no_event(said: str) -> None:
+    unknown = KnownDays(today=date(2026, 11, 16), is_known=False)
+    assert not any("April" in event.text for event in events_in(said, unknown))
 
 
 @pytest.mark.parametrize(

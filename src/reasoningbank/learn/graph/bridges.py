@@ -18,6 +18,7 @@ from reasoningbank.core.types import EdgeKind, Node, NodeLabel, Op
 from reasoningbank.learn.graph.actions import COMPLETE, FAILED, words_for
 from reasoningbank.learn.graph.described import CODE, ID, SOURCE, gist_of, touches_of, values_of
 from reasoningbank.learn.graph.drawing import SOLUTION, STRONG, TOPICAL, DrawnEdge, as_sentence
+from reasoningbank.learn.graph.entities import touch_of
 from reasoningbank.learn.graph.flow import is_telling
 from reasoningbank.ports import Store
 
@@ -41,6 +42,8 @@ class _Holder(NamedTuple):
     rank: int
     node_id: str
     gist: str
+    touches: frozenset[str]
+    """What it names itself."""
 
 
 class _Touch(NamedTuple):
@@ -114,7 +117,7 @@ class EarlierConversations:
             place = (node.namespace, node.conv_id)
             if node.label not in _BEST:
                 continue
-            mine = _Holder(_BEST[node.label], node.id, gist_of(node))
+            mine = _Holder(_BEST[node.label], node.id, gist_of(node), _touches(node))
             if node.label is NodeLabel.USER_REQUEST:
                 self._asked.setdefault(place, mine)
             for sort, touch, _ in touches_of(node):
@@ -184,14 +187,21 @@ class EarlierConversations:
         # That both looked something up says little: what each was asked does.
         node = asked if asked is not None and node.label is NodeLabel.AGENT_ACTION else node
         holder = before if before is not None and holder.rank == _BEST[NodeLabel.AGENT_ACTION] else holder
-        names = words_for([one.name for one in shared])
+        both = holder.touches & _touches(node)
+        named = [one.name for one in shared if touch_of(one.name) in both]
+        names = words_for(named or [one.name for one in shared])
+        if named:
+            how = "concerns" if sort == ID else "mentions"
+            text = f"{gist_of(node)} {how} {names}, as {holder.gist} did before."
+        else:
+            text = f"The conversation of {gist_of(node)} came to {names}, as that of {holder.gist} did before."
         if sort == ID:
-            return _bridge_of(
-                node, holder, f"{gist_of(node)} concerns {names}, as {holder.gist} did before.", STRONG, "same_thing"
-            )
-        return _bridge_of(
-            node, holder, f"{gist_of(node)} mentions {names}, as {holder.gist} did before.", TOPICAL, "topical"
-        )
+            return _bridge_of(node, holder, text, STRONG, "same_thing")
+        return _bridge_of(node, holder, text, TOPICAL, "topical")
+
+
+def _touches(node: Node) -> frozenset[str]:
+    return frozenset(touch for _, touch, _ in touches_of(node))
 
 
 def _bridge_of(node: Node, holder: _Holder, text: str, weight: float, tag: str) -> DrawnEdge:

@@ -1,14 +1,16 @@
 """Finds dates in sentences: ISO dates, "July 4, 2025", "4–9 July", "Q3 2025", "in July", "last week", and ranges.
 
-A date without a year is the latest one that is not after the conversation, or, of what is still to come, the next; a
-month or a quarter is the whole of it. Numbers that might be dates of either order (03/04/2025) are not guessed at.
+A date without a year is the one nearest to the dates that are told with theirs: in the same text, else around it. Where
+none is told it is the latest that is not after the day of the conversation, or, of what is still to come, the next; and
+none at all where that day is not known. A month or a quarter is the whole of it. Numbers that might be dates of either
+order (03/04/2025) are not guessed at.
 """
 
 from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
 from reasoningbank.core.frozen import dataclass
@@ -39,6 +41,7 @@ _TO_COME = pattern(
     r" (?:on|set)|postponed|(?:moved|delayed|pushed) to)\b",
     re.IGNORECASE,
 )
+_DAYS_OF_A_YEAR, _HALF_A_YEAR = 364, 6
 _SMALL = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 
 
@@ -52,20 +55,47 @@ class DayWindow:
     def overlaps(self, other: DayWindow) -> bool:
         return self.first <= other.last and other.first <= self.last
 
+    def contains(self, other: DayWindow) -> bool:
+        return self.first <= other.first and other.last <= self.last
+
     def __str__(self) -> str:
         return self.first.isoformat() if self.first == self.last else f"{self.first} to {self.last}"
 
 
-def windows_in(text: str, today: date) -> Iterator[DayWindow]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownDays:
+    """What tells the year of a date that comes without it."""
+
+    today: date
+    """Of the conversation; where nobody says when that was, the day on which it is read."""
+    is_known: bool = True
+    """Whether `today` is the day of the conversation."""
+    around: tuple[tuple[DayWindow, ...], ...] = ()
+    """Dates with their years, told elsewhere: in the same message, then in the conversation."""
+
+
+def windows_in(text: str, known: KnownDays) -> Iterator[DayWindow]:
     """The dates of a text in order, as windows of days; what is no day of any calendar is passed over."""
-    ahead = _TO_COME.search(text) is not None
+    years = _Years(known, whole_dates_in(text), ahead=_TO_COME.search(text) is not None)
     for match in _DATE.finditer(text):
-        try:
-            days = _days_of(match, today, ahead=ahead)
-        except (ValueError, OverflowError):
-            continue
-        if days is not None and days[0] <= days[1]:
-            yield DayWindow(first=days[0], last=days[1], text=match[0].strip())
+        window = _window_of(match, years)
+        if window is not None:
+            yield window
+
+
+def whole_dates_in(text: str) -> tuple[DayWindow, ...]:
+    """The dates of a text that are told with their years."""
+    unknown = _Years(KnownDays(today=date.min, is_known=False), (), ahead=False)
+    found = (_window_of(match, unknown) for match in _DATE.finditer(text) if not match["relative"])
+    return tuple(window for window in found if window is not None)
+
+
+def _window_of(match: re.Match[str], years: _Years) -> DayWindow | None:
+    try:
+        first, last = _days_of(match, years)
+    except (ValueError, OverflowError):
+        return None
+    return DayWindow(first=first, last=last, text=match[0].strip()) if first <= last else None
 
 
 def parse_day(text: str) -> date | None:
@@ -76,9 +106,7 @@ def parse_day(text: str) -> date | None:
         return None
 
 
-def _days_of(  # noqa: PLR0911 - one for each form
-    match: re.Match[str], today: date, *, ahead: bool
-) -> tuple[date, date] | None:
+def _days_of(match: re.Match[str], years: _Years) -> tuple[date, date]:  # noqa: PLR0911 - one for each form
     part = match.groupdict()
     if part["iso"]:
         first = date.fromisoformat(part["iso"])
@@ -86,29 +114,29 @@ def _days_of(  # noqa: PLR0911 - one for each form
     if part["month"]:
         month, last_month = _month(part["month"]), _month(part["month2"] or part["month"])
         day, last_day = _day(part["day"]), _day(part["day2"] or part["day"])
-        return _between(_year(part["year"], (month, day), today, ahead=ahead), (month, day), (last_month, last_day))
+        return _between(years.of(part["year"], (month, day)), (month, day), (last_month, last_day))
     if part["dday"]:
         month, day = _month(part["dmonth"]), _day(part["dday"])
-        year = _year(part["dyear"], (month, day), today, ahead=ahead)
-        return _between(year, (month, day), (month, _day(part["dday2"] or part["dday"])))
+        return _between(
+            years.of(part["dyear"], (month, day)), (month, day), (month, _day(part["dday2"] or part["dday"]))
+        )
     if part["mmonth"]:
         return _months(int(part["myear"]), _month(part["mmonth"]), 1)
     if part["bare"]:
         month = _month(part["bare"])
         opening = _month(part["pair"]) if part["pair"] else month
-        year = _year(None, (opening, 1), today, ahead=ahead)
-        return _months(year, opening, 1)[0], _months(year, month, 1)[1]
+        year = years.of(None, (month, 1)) - (opening > month)
+        return _months(year, opening, 1)[0], _months(year + (opening > month), month, 1)[1]
     if part["quarter"]:
         month = 3 * int(part["quarter"]) - 2
         told = str(int(part["qyear"]) % 100 + 2000) if part["qyear"] else None
-        year = _year(told, (month, 1), today, ahead=ahead)
-        return _months(year, month, 3)
+        return _months(years.of(told, (month, 1)), month, 3)
     if part["only"]:
         return date(int(part["only"]), 1, 1), date(int(part["only"]), 12, 31)
-    return _relative(part["relative"], today)
+    return _relative(part["relative"], years.today)
 
 
-def _relative(said: str, today: date) -> tuple[date, date] | None:
+def _relative(said: str, today: date) -> tuple[date, date]:
     near = {"yesterday": -1, "today": 0, "tomorrow": 1}
     if said in near:
         day = today + timedelta(days=near[said])
@@ -129,12 +157,34 @@ def _relative(said: str, today: date) -> tuple[date, date] | None:
     return _months(index // 12, index % 12 + 1, length)
 
 
-def _year(told: str | None, opening: tuple[int, int], today: date, *, ahead: bool) -> int:
-    if told:
-        return int(told)
-    if ahead:
-        return today.year + (opening < (today.month, 1))
-    return today.year - (opening > (today.month, today.day))
+class _Years:
+    """The years of dates that come without one."""
+
+    def __init__(self, known: KnownDays, own: tuple[DayWindow, ...], *, ahead: bool) -> None:
+        self._levels: Sequence[tuple[DayWindow, ...]] = [told for told in (own, *known.around) if told]
+        self._is_known, self._ahead = known.is_known, ahead
+        self.today = known.today
+
+    def of(self, told: str | None, opening: tuple[int, int]) -> int:
+        """As it is told, or as those say that are told nearest; ValueError where they disagree or nobody says."""
+        if told:
+            return int(told)
+        if self._levels:
+            (year,) = {year for window in self._levels[0] for year in _nearest_years(window, opening[0])}
+            return year
+        if not self._is_known:
+            raise ValueError("no year is told")
+        if self._ahead:
+            return self.today.year + (opening < (self.today.month, 1))
+        return self.today.year - (opening > (self.today.month, self.today.day))
+
+
+def _nearest_years(window: DayWindow, month: int) -> set[int]:
+    """Those in which a month is nearest to a time: January to December 2024 is that of 2025."""
+    if (window.last - window.first).days >= _DAYS_OF_A_YEAR:
+        return {window.first.year, window.last.year}
+    ahead = month - window.first.month
+    return {window.first.year + (ahead < -_HALF_A_YEAR) - (ahead > _HALF_A_YEAR)}
 
 
 def _between(year: int, opening: tuple[int, int], closing: tuple[int, int]) -> tuple[date, date]:

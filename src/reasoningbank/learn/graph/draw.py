@@ -14,6 +14,7 @@ from reasoningbank.core.learning import EpisodeStep
 from reasoningbank.core.types import EdgeKind, NodeLabel
 from reasoningbank.learn.graph.actions import COMPLETE, FAILED, DescribedAction, describe, words_for
 from reasoningbank.learn.graph.analysis import analysis_types_in, metrics_in
+from reasoningbank.learn.graph.dates import KnownDays, whole_dates_in
 from reasoningbank.learn.graph.drawing import (
     CAUSE,
     DIRECT,
@@ -21,6 +22,7 @@ from reasoningbank.learn.graph.drawing import (
     LONGEST_GIST_CHARS,
     SOLUTION,
     STEP,
+    STRONG,
     Drawing,
     Sketch,
 )
@@ -57,6 +59,8 @@ class Speakers:
     user_origin: str
     agent_origin: str
     today: date
+    is_dated: bool
+    """Whether `today` is the day on which they spoke, and not that on which it is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,7 @@ def tells_sentences(result: str) -> bool:
 
 
 def draw(turns: Sequence[Turn], speakers: Speakers) -> Drawing:
-    pen = _Pen(speakers)
+    pen = _Pen(speakers, _known_days(turns, speakers))
     for turn in turns:
         if isinstance(turn, Done):
             pen.act(turn)
@@ -91,8 +95,16 @@ def draw(turns: Sequence[Turn], speakers: Speakers) -> Drawing:
     return pen.sketch.drawing()
 
 
+def _known_days(turns: Sequence[Turn], speakers: Speakers) -> KnownDays:
+    texts = [
+        turn.start_date if isinstance(turn, Happened) else turn.text for turn in turns if not isinstance(turn, Done)
+    ]
+    around = tuple(window for text in texts for window in whole_dates_in(text[:LONGEST_TEXT_CHARS]))
+    return KnownDays(today=speakers.today, is_known=speakers.is_dated, around=(around,))
+
+
 class _Pen:
-    def __init__(self, speakers: Speakers) -> None:
+    def __init__(self, speakers: Speakers, known: KnownDays) -> None:
         self.sketch = Sketch()
         self._who = speakers
         self._seen = ValuesSeen()
@@ -104,7 +116,7 @@ class _Pen:
         self._of_request: list[_Act] = []
         self._unsolved: list[_Act] = []
         self._sources = DrawnSources(self.sketch)
-        self.events = DrawnEvents(self.sketch, speakers.today)
+        self.events = DrawnEvents(self.sketch, known)
 
     # ------------------------------------------------------------ the user
 
@@ -199,14 +211,23 @@ class _Pen:
                 told.setdefault(origin, []).append(clip_line(value, 40))
         for origin, values in told.items():
             named = words_for(values)
-            if self.sketch[origin].label is NodeLabel.USER_REQUEST:
-                sentence = f"For {self._gist(origin)} the user named {named}, so the agent ran {made.action.gist}."
+            if origin == self._request:
+                sentence = (
+                    f"For {self._gist(origin)} the user named {named}, with which the agent ran {made.action.gist}."
+                )
                 self._join(origin, made.ref, EdgeKind.CAUSES, sentence, CAUSE, "trigger")
+            elif self.sketch[origin].label is NodeLabel.USER_REQUEST:
+                sentence = (
+                    f"After {self._gist(origin)}, for which the user named {named}, the agent ran {made.action.gist}"
+                )
+                asked = f" for {self._gist(self._request)}" if self._request is not None else ""
+                self._join(origin, made.ref, EdgeKind.RELATES, f"{sentence}{asked}.", STRONG, "named_before")
             else:
                 sentence = f"{self._gist(origin)} returned {named}, with which the agent then ran {made.action.gist}."
                 self._join(origin, made.ref, EdgeKind.CAUSES, sentence, DIRECT, "input")
         first = not self._of_request
-        if self._request is not None and self._request not in told and (first or not told):
+        is_hung = any(origin == self._request or self._is_action(origin) for origin in told)
+        if self._request is not None and self._request not in told and (first or not is_hung):
             before = self._acts[-1] if self._acts else None
             if before is None or first:
                 sentence = f"{self._gist(self._request)} led the agent to run {made.action.gist}."
@@ -215,6 +236,9 @@ class _Pen:
                 went_on = f"After {before.action.noun} the agent went on with {made.action.gist}"
                 sentence = f"{went_on} for {self._gist(self._request)}."
                 self._join(before.ref, made.ref, EdgeKind.CAUSES, sentence, STEP, "next_step")
+
+    def _is_action(self, ref: str) -> bool:
+        return self.sketch[ref].label is NodeLabel.AGENT_ACTION
 
     def _solve(self, made: _Act) -> None:
         if made.action.status == FAILED:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import EdgeKind, NodeLabel
 from reasoningbank.guard.quotes import quote
-from reasoningbank.learn.graph.dates import DayWindow, parse_day, windows_in
+from reasoningbank.learn.graph.dates import DayWindow, KnownDays, parse_day, windows_in
 from reasoningbank.learn.graph.drawing import LONGEST_GIST_CHARS, STEP, STRONG, Sketch
 from reasoningbank.learn.graph.events import DatedEvent, events_in, source_type_of
 from reasoningbank.learn.graph.turns import Happened
@@ -18,8 +16,8 @@ _LONGEST_WINDOW_DAYS = 100
 
 
 class DrawnEvents:
-    def __init__(self, sketch: Sketch, today: date) -> None:
-        self._sketch, self._today = sketch, today
+    def __init__(self, sketch: Sketch, known: KnownDays) -> None:
+        self._sketch, self._known = sketch, known
         self._times: list[tuple[str, DayWindow]] = []
         """Requests and answers that speak of a time, and which."""
         self._events: list[tuple[str, DatedEvent]] = []
@@ -38,12 +36,12 @@ class DrawnEvents:
 
     def find(self, text: str, origin: str, by: str | None) -> None:
         """Events that a request, an answer or the result of an action tells."""
-        for event in events_in(text, self._today):
+        for event in events_in(text, self._known):
             self._draw(event, origin, by)
 
     def note_times(self, ref: str, text: str) -> None:
         """The times that a request or an answer speaks of."""
-        for window in windows_in(text, self._today):
+        for window in windows_in(text, self._known):
             if (window.last - window.first).days <= _LONGEST_WINDOW_DAYS:
                 self._times.append((ref, window))
                 for event_ref, event in self._events:
@@ -83,8 +81,8 @@ class DrawnEvents:
             sentence = f"{gists[0]} returned {gists[1]}."
             self._sketch.edge(by, ref, EdgeKind.CAUSES, sentence, STEP, "evidence", "event")
         else:
-            how = "names" if label is NodeLabel.AGENT_ANSWER else "tells of"
-            self._sketch.edge(ref, by, EdgeKind.CAUSES, f"{gists[0]} {how} {gists[1]}.", STEP, "event")
+            how = "is named in" if label is NodeLabel.AGENT_ANSWER else "is told of in"
+            self._sketch.edge(ref, by, EdgeKind.CAUSES, f"{gists[1]} {how} {gists[0]}.", STEP, "event")
 
     def _overlap(self, ref: str, event: DatedEvent, other: str, window: DayWindow) -> None:
         if event.window.overlaps(window) and not self._sketch.is_joined(ref, other):

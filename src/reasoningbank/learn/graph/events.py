@@ -6,12 +6,11 @@ A question or a request about a time is no event, nor is a date without anything
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from datetime import date
+from collections.abc import Iterator, Sequence
 
-from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.patterns import pattern
-from reasoningbank.learn.graph.dates import DayWindow, windows_in
+from reasoningbank.learn.graph.dates import DayWindow, KnownDays, whole_dates_in, windows_in
 from reasoningbank.learn.graph.speech import sentences_in
 from reasoningbank.learn.graph.word_tables import WordTable, any_word, first_named
 
@@ -78,6 +77,21 @@ _ASKS = pattern(
 )
 _SUPPOSED = pattern(r"\b(?:if|should|might|maybe|perhaps|unless|suppose|assuming|e\.g\.|for example)\b", re.IGNORECASE)
 
+_DENIES = pattern(
+    r"\b(?:never|not|nor|cannot)\b|n['’]t\b"
+    r"|(?:^|\bthere (?:was|were|is|are|has been|have been)\b)\W*(?:no|none|nobody|nothing|neither)\b",
+    re.IGNORECASE,
+)
+_CLAUSE_ENDS = pattern(
+    r"[;:]\s|,\s(?!(?:19|20)\d\d)|\s[–—-]\s|\b(?:and|but|because|which|while|when|although|though|so)\b", re.IGNORECASE
+)
+_ENDS_OF_A_SPAN = 2
+_SPANS = pattern(
+    r"\bfrom\b.*\b(?:to|until|till|through)\b|\bbetween\b.*\band\b"
+    r"|\b(?:began|begins|started|starts|opened|opens)\b.*\b(?:ended|ends|stopped|stops|closed|closes|until|lasted)\b",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatedEvent:
@@ -86,16 +100,38 @@ class DatedEvent:
     source_type: str
 
 
-def events_in(text: str, today: date) -> Iterator[DatedEvent]:
+def events_in(text: str, known: KnownDays) -> Iterator[DatedEvent]:
     """The sentences of a text in which something happens on a date that is told."""
+    known = replace(known, around=(whole_dates_in(text), *known.around))
     for sentence in sentences_in(text):
         if len(sentence) > LONGEST_EVENT_CHARS or _ASKS.search(sentence) or _SUPPOSED.search(sentence):
             continue
-        # The day, where a sentence names its quarter too.
-        window = min(windows_in(sentence, today), key=lambda one: one.last - one.first, default=None)
-        sort = source_type_of(sentence) if window else ""
+        told = _without_denials(sentence)
+        window = _time_of(sentence, [one for one in windows_in(sentence, known) if one.text in told])
+        sort = source_type_of(told) if window else ""
         if window and sort and not (sort == CALENDAR and (window.last - window.first).days > _LONGEST_MEETING_DAYS):
-            yield DatedEvent(text=sentence, window=window, source_type=sort)
+            yield DatedEvent(text=_told_in(sentence), window=window, source_type=sort)
+
+
+def _without_denials(sentence: str) -> str:
+    """Without the clauses that say that something did not happen."""
+    if not _DENIES.search(sentence):
+        return sentence
+    return "\n".join(clause for clause in _CLAUSE_ENDS.split(sentence) if not _DENIES.search(clause))
+
+
+def _told_in(sentence: str) -> str:
+    """The halves of a sentence that tell of what happened; all of it where they cannot be told apart."""
+    halves = [half.strip() for half in sentence.split(";")]
+    return "; ".join(half for half in halves if not _DENIES.search(half)) or sentence
+
+
+def _time_of(sentence: str, windows: Sequence[DayWindow]) -> DayWindow | None:
+    """From one date to the other where a sentence says so, else the narrowest: the day, where it names its quarter."""
+    days = [one for one in windows if not any(one is not other and one.contains(other) for other in windows)]
+    if len(days) == _ENDS_OF_A_SPAN and days[0].last < days[1].first and _SPANS.search(sentence):
+        return DayWindow(first=days[0].first, last=days[1].last, text=f"{days[0].text} to {days[1].text}")
+    return min(windows, key=lambda one: one.last - one.first, default=None)
 
 
 def source_type_of(text: str) -> str:

@@ -16,7 +16,7 @@ from reasoningbank.learn.episodes import episode_of
 from reasoningbank.learn.graph.bridges import view_of
 from reasoningbank.learn.graph.keep import ConversationSource, IngestedConversation, ingest_conversations
 from reasoningbank.learn.graph.lessons import CHAT
-from reasoningbank.learn.graph.turns import Turn, episodes_of, turns_in, turns_of
+from reasoningbank.learn.graph.turns import Turn, day_at, day_of, episodes_of, turns_in, turns_of
 from reasoningbank.learn.import_session import keep_episode
 from reasoningbank.learn.ingest.files import files_in
 from reasoningbank.learn.ingest.sniff import transcript_in
@@ -33,7 +33,8 @@ def ingest_many(
     model: LLM | None = None,
 ) -> list[IngestedConversation]:
     """Conversations (messages, events or a transcript each) in their order, some dozen in one transaction."""
-    given = ((turns_in(one), source) for one, source in told)
+    kept = ((list(one) if isinstance(one, Iterator) else one, source) for one, source in told)
+    given = ((turns_in(one), replace(source, day=day_of(one))) for one, source in kept)
     return _ingest(context, given, model)
 
 
@@ -49,6 +50,7 @@ def ingest_session(
         conv_id=source.conv_id or trajectory.id,
         namespace=trajectory.namespace,
         session=trajectory.id,
+        day=day_at(trajectory.started_at),
         # Like the lessons of a session, its nodes are believed no more than who acted in it.
         origin=min(source.origin, episode.origin, key=level_of),
     )
@@ -83,8 +85,10 @@ def _in_files(
         _, episodes = transcript_in(file, home)
         numbered = enumerate(episodes, start=1)
         for name, group in groupby(numbered, key=lambda one: _name_of(one[1]) or f"{file.stem}-{one[0]}"):
-            turns = [turn for _, episode in group for turn in turns_of(episode)]
-            yield turns, replace(source, conv_id=source.conv_id or name)
+            parts = [episode for _, episode in group]
+            turns = [turn for episode in parts for turn in turns_of(episode)]
+            began = next((part.started_at for part in parts if part.started_at is not None), None)
+            yield turns, replace(source, conv_id=source.conv_id or name, day=day_at(began))
 
 
 def _name_of(episode: Episode) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from reasoningbank.context import BankContext
@@ -46,6 +46,8 @@ class ConversationSource:
     """The most that what was said in it may be believed; of the agent's words, what an agent's are."""
     session: str | None = None
     """The session of the bank that it is."""
+    day: date | None = None
+    """When it took place, where its messages say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +221,8 @@ def _speakers(context: BankContext, source: ConversationSource) -> Speakers:
         user_id=optional_name(source.user_id, "user_id"),
         user_origin=origin,
         agent_origin=origin if level_of(origin) < level_of(AGENT) else AGENT,
-        today=datetime.fromtimestamp(context.clock(), UTC).date(),
+        today=source.day or datetime.fromtimestamp(context.clock(), UTC).date(),
+        is_dated=source.day is not None,
     )
 
 
@@ -246,7 +249,7 @@ def _records(
     """
     now = context.clock()
     place = f"{context.tenant}\n{source.namespace}\n{source.conv_id}"
-    ids = {drawn.ref: derived_id("nod", f"{place}\n{drawn.ref}") for drawn in drawing.nodes}
+    ids = _free_ids(context, drawing, place, str(source.namespace))
     ids |= {drawn.ref: there.id for drawn in drawing.nodes if (there := _same_node(drawn, ids[drawn.ref], before))}
     nodes = [
         valid_node(_node(context, drawn, ids[drawn.ref], source, now + number * _STEP_S, tag))
@@ -254,6 +257,21 @@ def _records(
     ]
     edges = [_edge(context, drawn, ids[drawn.source], ids[drawn.target]) for drawn in drawing.edges]
     return nodes, edges
+
+
+def _free_ids(context: BankContext, drawing: Drawing, place: str, namespace: str) -> dict[str, str]:
+    """The id of each drawn node, which is its name too: of one that came in under that name, such as by an import, its
+    own if it says the same, and else another.
+    """
+    ids = {drawn.ref: derived_id("nod", f"{place}\n{drawn.ref}") for drawn in drawing.nodes}
+    with context.store.read(context.tenant) as reader:
+        named = {node.name: node for node in reader.select(Node, {"namespace": namespace, "name": [*ids.values()]})}
+    for drawn in drawing.nodes:
+        there = named.get(ids[drawn.ref])
+        if there is not None and there.id != there.name:
+            same = (there.label, there.text) == (drawn.label, drawn.text)
+            ids[drawn.ref] = there.id if same else derived_id("nod", f"{place}\n{drawn.ref}\nown")
+    return ids
 
 
 def _same_node(drawn: DrawnNode, own_id: str, before: Sequence[Node]) -> Node | None:

@@ -7,6 +7,7 @@ Chat messages of every dialect of `learn.ingest`, plain events (`user_message`, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
 from typing import Any
 
 from reasoningbank.core.errors import InvalidInput
@@ -15,7 +16,7 @@ from reasoningbank.core.learning import Episode, EpisodeStep
 from reasoningbank.learn.ingest import messages
 from reasoningbank.learn.ingest.conversation import Conversation
 from reasoningbank.learn.ingest.sniff import TABLE
-from reasoningbank.learn.ingest.text import plain
+from reasoningbank.learn.ingest.text import moment_of, plain
 
 USER, AGENT = "user", "assistant"
 
@@ -56,6 +57,21 @@ def turns_in(given: object) -> list[Turn]:
     if _is_list_of_turns(told):
         return _turns_of_list(told)
     return [turn for episode in episodes_of(told, "") for turn in turns_of(episode)]
+
+
+def day_of(given: object) -> date | None:
+    """The day of the first message that says when it was written; None where none does."""
+    for value in _values(given):
+        told = value.get("messages") if isinstance(value, Mapping) else None
+        for message in (value, *(told if isinstance(told, list) else ())):
+            moment = moment_of(message) if isinstance(message, Mapping) else None
+            if moment is not None:
+                return day_at(moment)
+    return None
+
+
+def day_at(moment: float | None) -> date | None:
+    return None if moment is None else datetime.fromtimestamp(moment, UTC).date()
 
 
 def episodes_of(given: object, namespace: str) -> list[Episode]:

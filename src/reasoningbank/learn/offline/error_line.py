@@ -97,6 +97,7 @@ _SAYS_LITTLE = pattern(
     r"|help: |hint: "
     r"|[A-Z][A-Z !]{8,}$|\S* *\d+ +--- \[|errors?$|Failures?:?$|Failed (?:examples|Tests)\b",
 )
+_MARKS_OF_TESTS = pattern(r"(?=[^\s]*[.F])[.FEsxX*]{2,}(?:\s*\[ *\d+%\])?$")
 _QUIET = pattern(
     r"(?:\[?(?:WARN(?:ING)?|warn(?:ing)?|Warning|INFO|info|DEBUG|debug|TRACE|notice|NOTICE)\]?)[\s:(\[]"
     r"|npm (?:warn|WARN|notice|http|verb)\b|hint:|\w*Warning:|> Task |>? ?\w+@[\w.:-]+ \w+$|(?:=>|\[\+\]|✔|✓|·"
@@ -145,7 +146,7 @@ def error_line(output: str) -> str:
                 best, found = rank, told
     if raised and best <= 90:
         return raised
-    plain = _plain(found) or found or lines[0][0]
+    plain = _plain(found) or found or next((line for line, _ in lines if not _MARKS_OF_TESTS.match(line)), lines[0][0])
     return _SPACE.sub(" ", plain).strip() or NO_MESSAGE
 
 
@@ -207,7 +208,7 @@ def _opens_pytest_error(line: str) -> bool:
 
 def _rank(line: str) -> int:
     """How much a line tells; 0 for nothing at all."""
-    if _SAYS_LITTLE.match(line):
+    if _SAYS_LITTLE.match(line) or _MARKS_OF_TESTS.match(line):
         return 0
     place = _PLACE.match(line)
     said = line[place.end() :] if place else line

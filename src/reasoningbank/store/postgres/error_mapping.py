@@ -59,7 +59,7 @@ def translate(  # noqa: C901, PLR0911, PLR0912 - one case for each kind of fault
         case UnicodeEncodeError():
             return InvalidInput(f"Half a surrogate pair is no text: {error}.")
         case errors.UniqueViolation():
-            return Conflict(f"The record is there already, or its key is taken ({error.diag.constraint_name}).")
+            return Conflict("The record is there already, or its key is taken.")
         case errors.InsufficientPrivilege() if _is_foreign_row(error):
             return Conflict("The record is there already, and belongs to somebody else.")
         case errors.InsufficientPrivilege():

@@ -63,7 +63,7 @@ def translate(  # noqa: C901, PLR0911 - one case for each kind of fault
                 f"The medium that holds {location} reported an error ({error}): check the disk and try again."
             )
         case apsw.ConstraintError():
-            return Conflict(f"The record is there already, or its key is taken ({error}).")
+            return Conflict("The record is there already, or its key is taken.")
         case _:
             return StoreError(f"{location}: {error}")
 
