@@ -178,3 +178,40 @@ def test_a_graph_of_an_agent_in_its_shell_is_the_agents(rb, monkeypatch, graph):
     assert node["origin"] == "agent"
     rb("graph", "export", "g.json")
     assert "Only the user may import a graph as the user's own" in rb("graph", "import", "g.json", "--restore").err
+
+
+def test_a_named_edge_is_removed_by_the_name_it_is_listed_under(rb, graph):
+    assert "E3001" in rb("graph", "edges").out
+    assert "removed" in rb("unlink", "E3001").err
+    assert rb("graph", "edges", "--json").json["edges"] == []
+    assert rb("unlink", "E3001").code == 3
+
+
+def test_a_node_is_erased_with_its_edges_after_a_yes(rb, graph):
+    rehearsed = rb("graph", "remove", "N1002", "--dry-run")
+    assert rehearsed.out == "would be erased: 1 node, 1 edge\n"
+    unasked = rb("graph", "remove", "N1002")
+    assert (unasked.code, "Nothing was erased" in unasked.err) == (2, True)
+    assert rb("graph", "conversation", "--json").json == {"conversations": {"budget": 2}}
+    assert rb("graph", "remove", "N1002", "--yes").out == "erased: 1 node, 1 edge\n"
+    assert [node["id"] for node in rb("graph", "conversation", "budget", "--json").json["nodes"]] == ["N1001"]
+    assert rb("graph", "edges", "--json").json["edges"] == []
+    assert rb("graph", "search", "Supply volatility", "--json").json["hits"] == []
+    assert rb("graph", "remove", "N1002", "--yes").code == 3
+    assert "Name a NODE, or --conversation ID" in rb("graph", "remove", "--yes").err
+    assert "Name a NODE, or --conversation ID" in rb("graph", "remove", "N1001", "--conversation", "budget").err
+
+
+def test_a_conversation_is_erased_with_every_edge_of_its_nodes_and_its_lessons_stay(rb, graph):
+    other = {"id": "N9", "label": "AgentAnswer", "conv_id": "other", "text": "Elsewhere."}
+    joining = {"source": "N9", "target": "N1001", "text": "Answers it too.", "weight": 0.6}
+    lesson = {"rb_id": "RB-01", "key_lesson": "Ask supply first.", "link_nodes": ["N1001"]}
+    Path("more.json").write_text(json.dumps({"nodes": [other], "edges": [joining], "lessons": [lesson]}))
+    rb("graph", "add", "more.json")
+    would = rb("graph", "remove", "--conversation", "budget", "--dry-run", "--json").json
+    assert would == {"nodes": 2, "edges": 3, "erased": False}
+    assert rb("graph", "remove", "--conversation", "budget", "--yes", "--json").json == {**would, "erased": True}
+    assert rb("graph", "conversation", "--json").json == {"conversations": {"other": 1}}
+    assert rb("get", "RB-01").code == 0
+    assert rb("graph", "check").code == 0
+    assert rb("graph", "remove", "--conversation", "budget", "--yes").code == 3
