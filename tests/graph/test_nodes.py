@@ -120,6 +120,21 @@ def test_the_same_again_changes_nothing_and_what_differs_is_revised(graph: Bank)
         assert [one.weight for one in reader.revisions(Edge, changed.edges[0])] == [0.9]
 
 
+def test_what_has_no_id_is_known_again_by_what_it_says(bank: Bank) -> None:
+    nodes = [without(entry, "id") for entry in (REQUEST, EVENT, REQUEST, {**EVENT, "start_date": "2025-07-04"})]
+    lessons = [{"key_lesson": "Ask twice.", "context_to_prefer": when} for when in ("Always", "Mondays")]
+    first = bank.graph.add(nodes, (), lessons)
+    assert (len(set(first.nodes)), len(set(first.lessons))) == (4, 2), "said twice in one file, it was said twice"
+    again = bank.graph.add(nodes, (), lessons)
+    assert (again.nodes, again.lessons) == (first.nodes, first.lessons)
+    assert again.counts == {"nodes unchanged": 4, "lessons unchanged": 2}
+    tagged = bank.graph.add([{**nodes[1], "tags": ["bots"]}], (), [{**lessons[0], "tags": ["asking"]}])
+    assert tagged.counts == {"nodes revised": 1, "lessons revised": 1}
+    elsewhere = bank.graph.add([nodes[0]], (), [lessons[0]], namespace="other")
+    assert elsewhere.counts == {"nodes added": 1, "lessons added": 1}
+    assert bank.graph.node(first.nodes[0]).name == first.nodes[0], "its id is its name"
+
+
 def test_a_conversation_is_shown_with_its_edges_and_lessons_and_what_is_written_out_comes_in_elsewhere(
     graph: Bank, tmp_path: Any
 ) -> None:
