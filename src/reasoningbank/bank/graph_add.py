@@ -72,7 +72,7 @@ def _keep_lesson(context: BankContext, draft: LessonDraft, additions: Additions)
         "origin": additions.origin,
         "source": additions.source,
     }
-    before = _lesson_there(context, draft, additions.namespace)
+    before = _lesson_there(context, draft, additions)
     if before is None:
         given = memories.draft_of(None, {**said, "content": draft.content, "key": draft.name or None})
         return memories.record(context, given).memory, "added"
@@ -82,12 +82,13 @@ def _keep_lesson(context: BankContext, draft: LessonDraft, additions: Additions)
     return after, "revised" if after.revision > before.revision else "unchanged"
 
 
-def _lesson_there(context: BankContext, draft: LessonDraft, namespace: str) -> Memory | None:
-    """The lesson of that key; without one, the oldest that says the same."""
+def _lesson_there(context: BankContext, draft: LessonDraft, additions: Additions) -> Memory | None:
+    """The lesson of that key; without one, what the same origin said in the same words."""
     with context.store.read(context.tenant) as reader:
         if draft.name:
-            found = find_records(context, reader, [draft.name], namespace).get(draft.name)
+            found = find_records(context, reader, [draft.name], additions.namespace).get(draft.name)
             return found if isinstance(found, Memory) else None
         said = {name: context.scrubber.scrub(getattr(draft, name)).text for name in ("content", "description")}
-        alike = reader.select(Memory, {"namespace": namespace, "state": LIVE_STATES, **said}, limit=1)
+        where = {"namespace": additions.namespace, "origin": additions.origin, "state": LIVE_STATES}
+        alike = reader.select(Memory, {**where, **said}, limit=1)
     return alike[0] if alike else None

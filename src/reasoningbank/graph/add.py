@@ -104,9 +104,13 @@ def _node(context: BankContext, draft: NodeDraft, additions: Additions, now: flo
 
 
 def _known_by_content(node: Node, said: Counter[str]) -> Node:
-    """A node that nobody named, under an id that what it says decides; `said` counts what is said several times."""
+    """A node that nobody named, under an id that follows from what it says and whose word that is.
+
+    `said` counts what is said several times.
+    """
     fields = json.dumps(node.fields, sort_keys=True, default=dict)
-    content = f"{node.tenant}\n{node.namespace}\n{node.label}\n{node.conv_id}\n{node.text}\n{fields}"
+    place = f"{node.tenant}\n{node.namespace}\n{node.origin}\n{node.conv_id}"
+    content = f"{place}\n{node.label}\n{node.text}\n{fields}"
     said[content] += 1
     known = derived_id("nod", f"{content}\n{said[content]}")
     return replace(node, id=known, name=known)
