@@ -114,7 +114,7 @@ def test_a_search_and_a_walk_find_what_was_added(rb, graph):
 def test_typed_questions_and_paths_are_asked_by_name(rb, graph):
     assert "[N1001]" in rb("graph", "walk", "--led-to", "N1002").out
     assert "[N1001]" in rb("graph", "walk", "--bridges", "solution").out
-    assert rb("graph", "walk", "--contradicting", "N1002").err == "The graph knows nothing of that.\n"
+    assert rb("graph", "walk", "--contradicting", "N1002").err == "Nothing contradicts N1002.\n"
     assert "Is answered by" in rb("graph", "path", "N1001", "N1002").out
     rb("store", "lonely", "Joined to nothing.")
     assert rb("graph", "path", "N1001", "lonely").err == "No path leads there.\n"
@@ -215,3 +215,27 @@ def test_a_conversation_is_erased_with_every_edge_of_its_nodes_and_its_lessons_s
     assert rb("get", "RB-01").code == 0
     assert rb("graph", "check").code == 0
     assert rb("graph", "remove", "--conversation", "budget", "--yes").code == 3
+
+
+def test_a_question_without_an_answer_names_what_was_asked(rb, graph):
+    assert rb("graph", "walk", "--led-to", "N1001").err == "Nothing led to N1001.\n"
+    assert rb("graph", "walk", "--rests-on", "N1001").err == "N1001 rests on no source.\n"
+    assert rb("graph", "walk", "--contradicting", "N1001").err == "Nothing contradicts N1001.\n"
+    assert rb("graph", "walk", "--bridges", "zebra").err == "No edge has the tag zebra.\n"
+
+
+def test_a_long_text_is_cut_in_a_listing_and_whole_in_json(rb):
+    text = "volatile supply " * 20_000
+    Path("long.json").write_text(
+        json.dumps({"nodes": [{"id": "L1", "label": "AgentAnswer", "conv_id": "long", "text": text}]})
+    )
+    rb("graph", "add", "long.json")
+    for listing in (("search", "volatile supply"), ("conversation", "long")):
+        assert len(rb("graph", *listing).out) < 1_000
+        assert text.strip() in rb("graph", *listing, "--json").out
+
+
+def test_a_conversation_in_which_nobody_said_anything_is_called_empty(rb):
+    Path("empty.json").write_text('{"messages": []}')
+    refused = rb("graph", "ingest", "empty.json")
+    assert (refused.code, "empty.json: the conversation is empty" in refused.err) == (2, True)

@@ -54,7 +54,7 @@ def test_a_model_gets_paths_with_whole_sentences_and_names_to_cite(filled, stdio
     assert "[N1005] DataSource decks/q3.pptx, Slide 4: Traffic deck" in found["text"]
     assert {"id": "N1001", "label": "UserRequest", "matched": True} in found["nodes"]
     unknown = client.call("graph_search", node="N1005", ask="contradicting")["structuredContent"]
-    assert unknown == {"text": "The graph knows nothing for contradicting of N1005.", "nodes": []}
+    assert unknown == {"text": "Nothing contradicts N1005.", "nodes": []}
     source = client.call("graph_search", node="N1004", ask="rests_on")["structuredContent"]
     assert "Slide 4" in source["text"]
     refused = client.call("graph_search", node="N404")

@@ -18,6 +18,7 @@ from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.types import Step
 from reasoningbank.core.wording import counted
 from reasoningbank.graph.graph_entries import walk_subgraph
+from reasoningbank.graph.questions import say_nothing_found
 from reasoningbank.graph.render import citable_name, matched_ids, render_walk
 from reasoningbank.guard.envelope import envelope, for_prompt
 from reasoningbank.guard.quotes import as_one_line, is_report
@@ -266,7 +267,7 @@ def _graph_search(call: ToolCall) -> dict[str, Any]:
         walk = graph.walk(call.given.get("query", ""), seeds=() if node is None else (node,), **where)
     matched = matched_ids(walk)
     if ask is not None and not walk.paths:
-        return {"text": f"The graph knows nothing for {ask} of {node}.", "nodes": []}
+        return {"text": say_nothing_found(ask, str(node)), "nodes": []}
     return {
         "text": render_walk(walk) or "Nothing in the graph matches.",
         "nodes": [
