@@ -200,7 +200,7 @@ def test_the_help_of_each_family_fits_into_80_columns_and_the_overview_says_what
     from reasoningbank.cli.table import families
 
     overview = rb("help").out
-    assert "the edges between memories" in overview
+    assert "the memory graph" in overview
     assert "which projects find one another's" in overview
     for name in families():
         assert [line for line in rb(name, "--help").out.splitlines() if len(line) > 80] == []

@@ -922,9 +922,11 @@ def test_readers_never_see_half_a_unit(store: Store) -> None:
     done = threading.Event()
 
     def write_pairs() -> None:
-        for number in range(60):
-            add(store, a_memory(number), a_signal(number, f"mem_t_{number:06}"))
-        done.set()
+        try:
+            for number in range(60):
+                add(store, a_memory(number), a_signal(number, f"mem_t_{number:06}"))
+        finally:
+            done.set()
 
     def watch() -> int:
         looks = 0

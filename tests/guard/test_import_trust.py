@@ -403,7 +403,7 @@ CLI = {
             "unlink", "graph neighbours", "graph edges", "graph conversation", "graph check", "graph export", "graph search", "graph walk", "graph path", "team list", "trust list", "trust show", "export",
             "export agents-md", "export claude-md", "export skill", "backup", "recover", "verify", "scrub", "reindex", "off",
             "on", "pause", "serve", "token list", "token revoke", "completion", "eval learning", "eval world",
-            "eval retrieval", "bench", "help",
+            "eval retrieval", "eval graph", "migrate", "bench", "help",
         ),
         NOTHING,
     ),

@@ -94,6 +94,7 @@ ROUTES: dict[str, str] = {
     "graph.ingest": "POST /v1/graph/ingest",
     "graph.search": "POST /v1/graph/search",
     "graph.walk": "POST /v1/graph/walk",
+    "graph.render": "POST /v1/graph/walk",
     "graph.path": "POST /v1/graph/path",
     **dict.fromkeys(
         ("graph.led_to", "graph.rests_on", "graph.contradicting", "graph.bridges"), "POST /v1/graph/questions"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
@@ -231,6 +233,18 @@ def test_a_terminated_backend_costs_neither_a_write_nor_the_next_read(store, pos
     with pytest.raises(BankUnavailable):
         read_on()
     assert_dense(store)
+
+
+def test_a_process_with_thousands_of_files_open_goes_on(postgres_url) -> None:
+    """Descriptors from 1,024 on are beyond what select() knows."""
+    with ExitStack() as files:
+        for _ in range(1_100):
+            files.enter_context(Path(os.devnull).open("rb"))
+        store = opened(postgres_url)
+        files.callback(store.close)
+        for number in range(3):
+            add(store, a_memory(number))
+        assert len(ids(store)) == 3
 
 
 def test_what_was_to_run_alone_is_not_run_again(store, postgres) -> None:

@@ -186,6 +186,12 @@ class GraphMemory:
             return graph_finding.walk_from_named(self._context, seeds, str(question), bounds, paths, filters)
         return graph_finding.walk(self._context, self._engine, question, bounds, paths, filters)
 
+    def render(self, walk: Walk, max_tokens: int | None = None) -> str:
+        """A walk as text for a prompt within a budget: what matched, then the paths. "" where nothing was found."""
+        from reasoningbank.graph.render import DEFAULT_TOKENS, render_walk
+
+        return render_walk(walk, DEFAULT_TOKENS if max_tokens is None else max_tokens)
+
     def path(
         self, source: str, target: str, *, by: str = "strongest", depth: int = 8, namespace: str | None = None
     ) -> GraphPath | None:

@@ -13,9 +13,9 @@ _FAMILIES = {
     "export": "every record as JSON Lines; agents-md, claude-md, skill",
     "token": "who may come in over HTTP: create, list, revoke",
     "trust": "whom to believe: list, approve, revoke …",
-    "graph": "the edges between memories: neighbours, edges",
+    "graph": "the memory graph: ingest, search, walk, export …",
     "team": "which projects find one another's: list, add, remove",
-    "eval": "measure on real data: learning, retrieval",
+    "eval": "measure on real data: learning, retrieval, graph",
 }
 """What the members of a family are about together; one with a single member needs no such line."""
 USAGE = f"{PROGRAM} COMMAND … [--bank PATH] [--namespace NAME] [--json]"
@@ -46,7 +46,8 @@ def _summaries(group: str) -> list[tuple[str, str]]:
 
 
 def family(first: str) -> str:
-    lines = [f"usage: {PROGRAM} {first} {'|'.join(families()[first])} …", ""]
+    usage = f"usage: {PROGRAM} {first} {'|'.join(families()[first])} …"
+    lines = [usage if len(usage) <= 80 else f"usage: {PROGRAM} {first} COMMAND …", ""]
     lines += [f"  {first} {second:<12} {COMMANDS[f'{first} {second}'].summary}" for second in families()[first]]
     return "\n".join(lines)
 

@@ -202,8 +202,9 @@ class Desktop:
 
 
 @pytest.fixture
-def desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desktop:
-    made = Desktop(tmp_path)
+def desktop(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Desktop:
+    # Not named after the test: the address of a socket has room for some hundred letters.
+    made = Desktop(tmp_path_factory.mktemp("d"))
     monkeypatch.setenv("REASONINGBANK_HOME", str(made.home))
     monkeypatch.setenv("REASONINGBANK_EMBEDDER", "hash")
     return made

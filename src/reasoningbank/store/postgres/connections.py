@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-import select
+import selectors
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -204,8 +204,10 @@ def _is_quiet(connection: TimedConnection) -> bool:
     """Whether nothing came while it was at rest: a server that ends says so, and one that ended has hung up."""
     if connection.closed:
         return False
-    readable, _, _ = select.select([connection.pgconn.socket], [], [], 0)
-    return not readable
+    # Not select(): it knows no descriptor from 1,024 on, and a busy server has those.
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.pgconn.socket, selectors.EVENT_READ)
+        return not selector.select(0)
 
 
 def roll_back(connection: TimedConnection) -> None:
