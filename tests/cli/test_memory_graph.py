@@ -114,7 +114,7 @@ def test_a_search_and_a_walk_find_what_was_added(rb, graph):
 def test_typed_questions_and_paths_are_asked_by_name(rb, graph):
     assert "[N1001]" in rb("graph", "walk", "--led-to", "N1002").out
     assert "[N1001]" in rb("graph", "walk", "--bridges", "solution").out
-    assert rb("graph", "walk", "--contradicting", "N1002").err == "The graph knows nothing of that.\n"
+    assert rb("graph", "walk", "--contradicting", "N1002").err == "Nothing contradicts N1002.\n"
     assert "Is answered by" in rb("graph", "path", "N1001", "N1002").out
     rb("store", "lonely", "Joined to nothing.")
     assert rb("graph", "path", "N1001", "lonely").err == "No path leads there.\n"
@@ -178,3 +178,64 @@ def test_a_graph_of_an_agent_in_its_shell_is_the_agents(rb, monkeypatch, graph):
     assert node["origin"] == "agent"
     rb("graph", "export", "g.json")
     assert "Only the user may import a graph as the user's own" in rb("graph", "import", "g.json", "--restore").err
+
+
+def test_a_named_edge_is_removed_by_the_name_it_is_listed_under(rb, graph):
+    assert "E3001" in rb("graph", "edges").out
+    assert "removed" in rb("unlink", "E3001").err
+    assert rb("graph", "edges", "--json").json["edges"] == []
+    assert rb("unlink", "E3001").code == 3
+
+
+def test_a_node_is_erased_with_its_edges_after_a_yes(rb, graph):
+    rehearsed = rb("graph", "remove", "N1002", "--dry-run")
+    assert rehearsed.out == "would be erased: 1 node, 1 edge\n"
+    unasked = rb("graph", "remove", "N1002")
+    assert (unasked.code, "Nothing was erased" in unasked.err) == (2, True)
+    assert rb("graph", "conversation", "--json").json == {"conversations": {"budget": 2}}
+    assert rb("graph", "remove", "N1002", "--yes").out == "erased: 1 node, 1 edge\n"
+    assert [node["id"] for node in rb("graph", "conversation", "budget", "--json").json["nodes"]] == ["N1001"]
+    assert rb("graph", "edges", "--json").json["edges"] == []
+    assert rb("graph", "search", "Supply volatility", "--json").json["hits"] == []
+    assert rb("graph", "remove", "N1002", "--yes").code == 3
+    assert "Name a NODE, or --conversation ID" in rb("graph", "remove", "--yes").err
+    assert "Name a NODE, or --conversation ID" in rb("graph", "remove", "N1001", "--conversation", "budget").err
+
+
+def test_a_conversation_is_erased_with_every_edge_of_its_nodes_and_its_lessons_stay(rb, graph):
+    other = {"id": "N9", "label": "AgentAnswer", "conv_id": "other", "text": "Elsewhere."}
+    joining = {"source": "N9", "target": "N1001", "text": "Answers it too.", "weight": 0.6}
+    lesson = {"rb_id": "RB-01", "key_lesson": "Ask supply first.", "link_nodes": ["N1001"]}
+    Path("more.json").write_text(json.dumps({"nodes": [other], "edges": [joining], "lessons": [lesson]}))
+    rb("graph", "add", "more.json")
+    would = rb("graph", "remove", "--conversation", "budget", "--dry-run", "--json").json
+    assert would == {"nodes": 2, "edges": 3, "erased": False}
+    assert rb("graph", "remove", "--conversation", "budget", "--yes", "--json").json == {**would, "erased": True}
+    assert rb("graph", "conversation", "--json").json == {"conversations": {"other": 1}}
+    assert rb("get", "RB-01").code == 0
+    assert rb("graph", "check").code == 0
+    assert rb("graph", "remove", "--conversation", "budget", "--yes").code == 3
+
+
+def test_a_question_without_an_answer_names_what_was_asked(rb, graph):
+    assert rb("graph", "walk", "--led-to", "N1001").err == "Nothing led to N1001.\n"
+    assert rb("graph", "walk", "--rests-on", "N1001").err == "N1001 rests on no source.\n"
+    assert rb("graph", "walk", "--contradicting", "N1001").err == "Nothing contradicts N1001.\n"
+    assert rb("graph", "walk", "--bridges", "zebra").err == "No edge has the tag zebra.\n"
+
+
+def test_a_long_text_is_cut_in_a_listing_and_whole_in_json(rb):
+    text = "volatile supply " * 20_000
+    Path("long.json").write_text(
+        json.dumps({"nodes": [{"id": "L1", "label": "AgentAnswer", "conv_id": "long", "text": text}]})
+    )
+    rb("graph", "add", "long.json")
+    for listing in (("search", "volatile supply"), ("conversation", "long")):
+        assert len(rb("graph", *listing).out) < 1_000
+        assert text.strip() in rb("graph", *listing, "--json").out
+
+
+def test_a_conversation_in_which_nobody_said_anything_is_called_empty(rb):
+    Path("empty.json").write_text('{"messages": []}')
+    refused = rb("graph", "ingest", "empty.json")
+    assert (refused.code, "empty.json: the conversation is empty" in refused.err) == (2, True)

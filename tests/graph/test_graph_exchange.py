@@ -199,3 +199,25 @@ def test_secrets_in_a_graph_file_reach_neither_the_bank_nor_an_export(tmp_path):
         bank.graph.import_file(path)
         assert secret not in "".join(bank.graph.export("json"))
         assert "use" in bank.graph.node("N1001").text
+
+
+def test_lessons_of_a_file_as_graph_add_takes_it_come_in_with_their_nodes(tmp_path):
+    path = tmp_path / "more.json"
+    node = {"id": "M1", "label": "AgentAnswer", "conv_id": "m", "text": "The cache was warm.", "metrics": ["ms"]}
+    lesson = {
+        "rb_id": 7,
+        "key_lesson": "Measure with a cold cache.",
+        "context_to_prefer": "caches",
+        "link_nodes": ["M1"],
+    }
+    path.write_text(json.dumps({"nodes": [node], "edges": [], "lessons": [lesson]}))
+    with opened(tmp_path / "bank.db") as bank:
+        done = bank.graph.import_file(path)
+        assert (done.counts["nodes added"], done.counts["lessons added"], done.left_out) == (1, 1, {})
+        [kept] = bank.graph.lessons()
+        assert (kept["rb_id"], kept["key_lesson"], kept["link_nodes"]) == ("7", lesson["key_lesson"], ["M1"])
+        again = bank.graph.import_file(path)
+        assert not [what for what, count in again.counts.items() if count and "unchanged" not in what]
+        path.write_text(json.dumps({"lessons": [{"rb_id": "8", "context_to_prefer": "caches"}]}))
+        with pytest.raises(ImportRejected, match=r"lessons\[0\]: key_lesson is missing"):
+            bank.graph.import_file(path)

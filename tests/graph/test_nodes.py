@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from reasoningbank import ReasoningBank
 from reasoningbank.bank.bank import Bank
 from reasoningbank.core.errors import BankError, Conflict, InvalidInput, NotFound
 from reasoningbank.core.types import Edge, Node, NodeLabel
+from reasoningbank.graph.node_fields import FIELDS
 
 REQUEST = {
     "id": "N1",
@@ -82,6 +85,15 @@ def held(bank: Bank) -> tuple[int, int, int]:
         return reader.count(Node, {}), reader.count(Edge, {}), len(bank.list())
 
 
+def test_the_page_says_which_fields_of_a_label_are_required() -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "graph.md").read_text("utf-8")
+    for label, fields in FIELDS.items():
+        [row] = [line for line in page.splitlines() if line.startswith(f"| `{label}` |")]
+        told = [re.findall(r"`(\w+)`", cell) for cell in row.split("|")[3:5]]
+        required = [name for name, field in fields.items() if field.is_required]
+        assert told == [required, [name for name in fields if name not in required]]
+
+
 # ---------------------------------------------------------------- in and out again
 
 
@@ -118,6 +130,21 @@ def test_the_same_again_changes_nothing_and_what_differs_is_revised(graph: Bank)
     with graph.context.store.read(graph.tenant) as reader:
         assert [one.text for one in reader.revisions(Node, node.id)] == ["Bots."]
         assert [one.weight for one in reader.revisions(Edge, changed.edges[0])] == [0.9]
+
+
+def test_what_has_no_id_is_known_again_by_what_it_says(bank: Bank) -> None:
+    nodes = [without(entry, "id") for entry in (REQUEST, EVENT, REQUEST, {**EVENT, "start_date": "2025-07-04"})]
+    lessons = [{"key_lesson": "Ask twice.", "context_to_prefer": when} for when in ("Always", "Mondays")]
+    first = bank.graph.add(nodes, (), lessons)
+    assert (len(set(first.nodes)), len(set(first.lessons))) == (4, 2), "said twice in one file, it was said twice"
+    again = bank.graph.add(nodes, (), lessons)
+    assert (again.nodes, again.lessons) == (first.nodes, first.lessons)
+    assert again.counts == {"nodes unchanged": 4, "lessons unchanged": 2}
+    tagged = bank.graph.add([{**nodes[1], "tags": ["bots"]}], (), [{**lessons[0], "tags": ["asking"]}])
+    assert tagged.counts == {"nodes revised": 1, "lessons revised": 1}
+    for other in ({"namespace": "other"}, {"origin": "agent"}):
+        assert bank.graph.add([nodes[0]], (), [lessons[0]], **other).counts == {"nodes added": 1, "lessons added": 1}
+    assert bank.graph.node(first.nodes[0]).name == first.nodes[0], "its id is its name"
 
 
 def test_a_conversation_is_shown_with_its_edges_and_lessons_and_what_is_written_out_comes_in_elsewhere(

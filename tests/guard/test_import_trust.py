@@ -393,7 +393,7 @@ CLI = {
     **dict.fromkeys(("consolidate", "prune", "promote", "trust approve"), SPOKEN),
     **dict.fromkeys(("import", "ingest", "backfill", "distill", "jobs answer", "outcome", "watch-git", "hook"), STANDING),
     **dict.fromkeys(("graph import", "graph ingest"), STANDING),
-    **dict.fromkeys(("trust reject", "trust revoke", "trust undo"), AS_USER_ONLY),
+    **dict.fromkeys(("trust reject", "trust revoke", "trust undo", "graph remove"), AS_USER_ONLY),
     "token create": CLAIMED,
     **dict.fromkeys(
         (

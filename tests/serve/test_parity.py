@@ -129,6 +129,7 @@ NOT_OVER_HTTP: dict[str, str] = {
     "tenant": "the credentials say it",
     "for_tenant": "the credentials say it",
     "atomically": "takes a function; a keyed write, memories/bulk and import are units",
+    "graph.would_remove": "a conversation's own route shows what is in it",
     "follow_erasures": "done by the server after an erasure",
     "flush_shown": "done by the server before a session ends",
     "settings": "of whoever runs the bank; what was set is in the status",

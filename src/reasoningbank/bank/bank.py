@@ -545,9 +545,9 @@ class Bank:
         """Join two memories or nodes; `text` is the sentence that says why. The same pair and kind again revises it."""
         return link(self._context, source, target, kind, weight=weight, text=text, evidence=evidence, tags=tags)
 
-    def unlink(self, edge_id: str) -> Edge:
-        """Take an edge out again."""
-        return unlink(self._context, edge_id)
+    def unlink(self, reference: str) -> Edge:
+        """Take an edge out again, by its id or name."""
+        return unlink(self._context, reference)
 
     def neighbours(
         self, reference: str, *, kind: str | None = None, direction: str = "both", depth: int = 1

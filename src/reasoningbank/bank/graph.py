@@ -23,7 +23,7 @@ from reasoningbank.graph.seed_view import lessons_of, subgraph_view, vertex_view
 from reasoningbank.graph.spreading import DEFAULT_PATHS, check_bounds, check_limit
 from reasoningbank.graph.subgraph import GraphPath, Subgraph, Vertex, Walk
 from reasoningbank.graph.vertices import find_record, make_vertices
-from reasoningbank.ports import Damage, Writer
+from reasoningbank.ports import Damage, Reader, Writer
 
 if TYPE_CHECKING:
     from reasoningbank.bank.graph_import import ImportedGraph
@@ -123,11 +123,9 @@ class GraphMemory:
         """Really erase a node with its edges. There is no undo; a lesson is erased by `bank.erase`."""
 
         def change(writer: Writer) -> Node:
-            record = find_record(self._context, writer, reference, namespace)
-            if isinstance(record, Memory):
-                raise NotFound(f"{reference!r} is a lesson, not a node: `erase` removes it.")
-            writer.remove(Node, record.id)
-            return self._context.scrub_for_output(record)
+            node = self._only_node(writer, reference, namespace)
+            writer.remove(Node, node.id)
+            return self._context.scrub_for_output(node)
 
         removed = self._context.store.write(self._context.tenant, change)
         self._follow_erasures()
@@ -138,6 +136,24 @@ class GraphMemory:
         number = conversation.erase(self._context, clean_name(conv_id, "conv_id"), namespace)
         self._follow_erasures()
         return number
+
+    def would_remove(
+        self, reference: str | None = None, *, conv_id: str = "", namespace: str | None = None
+    ) -> dict[str, int]:
+        """How many `nodes` and `edges` go when a node, or else a conversation, is removed."""
+        with self._context.read_for_output() as reader:
+            if reference is not None:
+                nodes = [self._only_node(reader, reference, namespace)]
+            else:
+                wanted = clean_name(conv_id, "conv_id")
+                nodes = conversation.existing_nodes(self._context, reader, wanted, namespace)
+            return conversation.count_with_edges(reader, nodes)
+
+    def _only_node(self, reader: Reader, reference: str, namespace: str | None) -> Node:
+        record = find_record(self._context, reader, reference, namespace)
+        if isinstance(record, Memory):
+            raise NotFound(f"{reference!r} is a lesson, not a node: `delete --erase` removes it.")
+        return record
 
     # ------------------------------------------------------------ finding
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from reasoningbank.bank import memories
 from reasoningbank.bank.transaction import TransactionStore
-from reasoningbank.context import BankContext
+from reasoningbank.context import LIVE_STATES, BankContext
 from reasoningbank.core.drafts import clean_namespace, optional_name
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.origins import USER, clean_origin
@@ -72,7 +72,7 @@ def _keep_lesson(context: BankContext, draft: LessonDraft, additions: Additions)
         "origin": additions.origin,
         "source": additions.source,
     }
-    before = _lesson_there(context, draft.name, additions.namespace) if draft.name else None
+    before = _lesson_there(context, draft, additions)
     if before is None:
         given = memories.draft_of(None, {**said, "content": draft.content, "key": draft.name or None})
         return memories.record(context, given).memory, "added"
@@ -82,7 +82,13 @@ def _keep_lesson(context: BankContext, draft: LessonDraft, additions: Additions)
     return after, "revised" if after.revision > before.revision else "unchanged"
 
 
-def _lesson_there(context: BankContext, name: str, namespace: str) -> Memory | None:
+def _lesson_there(context: BankContext, draft: LessonDraft, additions: Additions) -> Memory | None:
+    """The lesson of that key; without one, what the same origin said in the same words."""
     with context.store.read(context.tenant) as reader:
-        found = find_records(context, reader, [name], namespace).get(name)
-    return found if isinstance(found, Memory) else None
+        if draft.name:
+            found = find_records(context, reader, [draft.name], additions.namespace).get(draft.name)
+            return found if isinstance(found, Memory) else None
+        said = {name: context.scrubber.scrub(getattr(draft, name)).text for name in ("content", "description")}
+        where = {"namespace": additions.namespace, "origin": additions.origin, "state": LIVE_STATES}
+        alike = reader.select(Memory, {**where, **said}, limit=1)
+    return alike[0] if alike else None

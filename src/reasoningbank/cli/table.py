@@ -59,6 +59,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "restore": CommandEntry("change", "bring a forgotten memory back", "changing"),
     "link": CommandEntry("change", "join two memories by an edge", "graph"),
     "unlink": CommandEntry("change", "remove an edge", "graph"),
+    "graph remove": CommandEntry("change", "erase a node, or a conversation, from the graph", "graph_removing"),
     "graph neighbours": CommandEntry("ask", "walk the edges around a memory or node", "graph"),
     "graph edges": CommandEntry("ask", "list edges, by their kind or tags", "graph"),
     "graph search": CommandEntry("ask", "find nodes, edges and lessons of the graph", "graph_reading"),

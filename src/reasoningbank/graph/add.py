@@ -1,19 +1,20 @@
 """Adds nodes and edges to the memory graph in one transaction: all of them, or none.
 
 A name that is there already is the same node or edge: it is left as it is where nothing differs, and revised where
-something does. What a node points at as its lessons, and a lesson as its nodes, becomes `teaches` edges from the node
-to the memory.
+something does. Without a name a node goes by what it says, and an edge by its ends and kind. What a node points at as
+its lessons, and a lesson as its nodes, becomes `teaches` edges from the node to the memory.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import Conflict, InvalidInput
 from reasoningbank.core.frozen import dataclass, replace
-from reasoningbank.core.ids import is_own
+from reasoningbank.core.ids import derived_id, is_own
 from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Node
 from reasoningbank.graph.drafts import EdgeDraft, NodeDraft, refuse_twice
@@ -64,6 +65,11 @@ class Added:
 def add(context: BankContext, additions: Additions) -> Added:
     now = context.clock()
     coming = [context.clean(_node(context, draft, additions, now))[0] for draft in additions.nodes]
+    said: Counter[str] = Counter()
+    coming = [
+        node if draft.name else _known_by_content(node, said)
+        for draft, node in zip(additions.nodes, coming, strict=True)
+    ]
     # Two names may differ by a secret alone.
     refuse_twice(additions.nodes, [(node.name,) for node in coming], "id")
 
@@ -97,6 +103,19 @@ def _node(context: BankContext, draft: NodeDraft, additions: Additions, now: flo
     )
 
 
+def _known_by_content(node: Node, said: Counter[str]) -> Node:
+    """A node that nobody named, under an id that follows from what it says and whose word that is.
+
+    `said` counts what is said several times.
+    """
+    fields = json.dumps(node.fields, sort_keys=True, default=dict)
+    place = f"{node.tenant}\n{node.namespace}\n{node.origin}\n{node.conv_id}"
+    content = f"{place}\n{node.label}\n{node.text}\n{fields}"
+    said[content] += 1
+    known = derived_id("nod", f"{content}\n{said[content]}")
+    return replace(node, id=known, name=known)
+
+
 class _Unit:
     """One transaction that adds to the graph."""
 
@@ -111,9 +130,8 @@ class _Unit:
 
     def put_nodes(self, coming: Sequence[Node]) -> tuple[str, ...]:
         drafts = self._additions.nodes
-        named = sorted(node.name for draft, node in zip(drafts, coming, strict=True) if draft.name)
-        where = {"namespace": self._additions.namespace, "name": named}
-        there = {node.name: node for node in self._writer.select(Node, where)} if named else {}
+        where = {"namespace": self._additions.namespace, "name": sorted(node.name for node in coming)}
+        there = {node.name: node for node in self._writer.select(Node, where)} if coming else {}
         kept = []
         for draft, node in zip(drafts, coming, strict=True):
             kept.append(self._put_node(draft, there.get(node.name), node))

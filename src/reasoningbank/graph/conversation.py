@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import NotFound
 from reasoningbank.core.types import EVERY_NAMESPACE, Edge, EdgeKind, Node
@@ -35,6 +37,13 @@ def nodes_of(context: BankContext, reader: Reader, conv_id: str, namespace: str 
     return reader.select(Node, where)
 
 
+def existing_nodes(context: BankContext, reader: Reader, conv_id: str, namespace: str | None) -> list[Node]:
+    nodes = nodes_of(context, reader, conv_id, namespace)
+    if not nodes:
+        raise NotFound(f"There is no conversation {conv_id!r} in namespace {namespace or context.namespace!r}.")
+    return nodes
+
+
 def tally(context: BankContext, namespace: str | None = None) -> dict[str, int]:
     """How many nodes each conversation of a namespace has."""
     where = {} if namespace == EVERY_NAMESPACE else {"namespace": namespace or context.namespace}
@@ -43,11 +52,16 @@ def tally(context: BankContext, namespace: str | None = None) -> dict[str, int]:
     return {str(conv_id): count for conv_id, count in sorted(counts.items())}
 
 
+def count_with_edges(reader: Reader, nodes: Sequence[Node]) -> dict[str, int]:
+    """How many nodes these are, and how many edges go when they go."""
+    ids = [node.id for node in nodes]
+    joining = reader.select_either(Edge, ("source_id", "target_id"), ids, {}) if ids else []
+    return {"nodes": len(ids), "edges": len({edge.id for edges in joining for edge in edges})}
+
+
 def erase(context: BankContext, conv_id: str, namespace: str | None = None) -> int:
     def change(writer: Writer) -> int:
-        nodes = nodes_of(context, writer, conv_id, namespace)
-        if not nodes:
-            raise NotFound(f"There is no conversation {conv_id!r} in namespace {namespace or context.namespace!r}.")
+        nodes = existing_nodes(context, writer, conv_id, namespace)
         for node in nodes:
             writer.remove(Node, node.id)
         return len(nodes)

@@ -51,7 +51,7 @@ class NodeDraft:
     place: str
     """Where it stands in what was handed over, such as nodes[3]."""
     name: str
-    """"": it is named by the id that it gets."""
+    """"": it is named by the id that it gets, which follows from what it says."""
     conv_id: str
     label: NodeLabel
     fields: Mapping[str, Any]

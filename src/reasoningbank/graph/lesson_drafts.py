@@ -27,7 +27,7 @@ _TITLE_CHARS = 80
 class LessonDraft:
     place: str
     name: str
-    """Its key; "": it has none."""
+    """Its key; "": it has none, and is known again by its content and description."""
     title: str
     content: str
     description: str

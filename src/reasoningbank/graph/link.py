@@ -12,7 +12,7 @@ from reasoningbank.context import BankContext, full_id
 from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_fraction, clean_tags, clean_text, one_of
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import replace
-from reasoningbank.core.types import Edge, EdgeKind
+from reasoningbank.core.types import Edge, EdgeKind, Memory, Node
 from reasoningbank.graph.vertices import find_records
 from reasoningbank.ports import Reader, Writer
 
@@ -72,13 +72,31 @@ def _end(context: BankContext, reader: Reader, reference: str) -> str:
     return named[reference].id if reference in named else context.memory(reader, reference).id
 
 
-def unlink(context: BankContext, edge_id: str) -> Edge:
+def unlink(context: BankContext, reference: str) -> Edge:
+    """Removes an edge by its id, its name, or a piece of its id."""
+
     def change(writer: Writer) -> Edge:
-        whole = edge_id if writer.get(Edge, [edge_id]) else full_id(writer, Edge, edge_id)
-        edge = writer.get(Edge, [whole]).get(whole) if whole is not None else None
+        edge = writer.get(Edge, [reference]).get(reference) or _edge_named(context, writer, reference)
+        if edge is None and (whole := full_id(writer, Edge, reference)) is not None:
+            edge = writer.get(Edge, [whole]).get(whole)
         if edge is None:
-            raise NotFound(f"There is no edge {edge_id!r} here: `graph edges` lists them with their ids.")
+            raise NotFound(f"There is no edge {reference!r} here: `graph edges` lists them with their ids.")
         writer.remove(Edge, edge.id)
         return context.scrub_for_output(edge)
 
     return context.store.write(context.tenant, change)
+
+
+def _edge_named(context: BankContext, reader: Reader, name: str) -> Edge | None:
+    """The edge of that name in the namespace here; else the only one of that name."""
+    kept = context.scrubber.scrub(name).text if isinstance(name, str) else ""
+    named = reader.select(Edge, {"name": kept}) if kept else []
+    ends = sorted({edge.source_id for edge in named})
+    sources: dict[str, Node | Memory] = {**reader.get(Node, ends), **reader.get(Memory, ends)} if ends else {}
+    here = [
+        edge for edge in named if edge.source_id in sources and sources[edge.source_id].namespace == context.namespace
+    ]
+    found = here or named
+    if len(found) > 1:
+        raise InvalidInput(f"Several edges are named {name!r}: name one of {', '.join(edge.id for edge in found)}.")
+    return found[0] if found else None

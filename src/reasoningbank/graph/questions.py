@@ -29,6 +29,17 @@ _AGAINST = ("contradict", "conflict")
 _WIDE = Bounds(depth=6, branching=8, width=256, faintest=0.0)
 _DEPTH_OF_DOUBT = 3
 _EDGES_A_PAGE = 2_000
+_NOTHING = {
+    "led_to": "Nothing led to {}.",
+    "rests_on": "{} rests on no source.",
+    "contradicting": "Nothing contradicts {}.",
+    "bridges": "No edge has the tag {}.",
+}
+
+
+def say_nothing_found(ask: str, about: str) -> str:
+    """The answer to a typed question that found no path."""
+    return _NOTHING[ask].format(about)
 
 
 def led_to(reader: Reader, visible: Visible, vertex: Vertex, limit: int) -> Walk:

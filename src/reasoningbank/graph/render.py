@@ -1,6 +1,6 @@
 """Renders walks of the memory graph as text for a model, within a token budget.
 
-A path is its vertices in short with the whole sentence of each edge between them; the seeds are marked, and every
+A path is its vertices in short with the whole sentence of each edge between them; what matched is marked, and every
 vertex is named so that an answer can cite it. What is shown once is only named again. Texts are cut before paths are
 left out, and the end says what was. What nobody vouches for stands in an envelope as data, with
 the edges that lead to it.
@@ -54,7 +54,7 @@ def render_walk(walk: Walk, max_tokens: int = DEFAULT_TOKENS) -> str:
     lonely = _seeds_beside(walk.seeds, paths)
     if not paths and not lonely:
         return ""
-    page = _Page(_seed_ids(walk), max_tokens)
+    page = _Page(matched_ids(walk), max_tokens)
     # Whoever asked wants first what matched by itself, and then where that leads.
     for match in _matches(walk):
         page.add_path(match)
@@ -100,10 +100,9 @@ def _matches(walk: Walk) -> Iterable[GraphPath]:
             yield GraphPath(seed=vertices[hit.edge.source_id], hops=(hop,), score=hit.score, parts=hit.parts)
 
 
-def _seed_ids(walk: Walk) -> frozenset[str]:
-    """What matched the question, by itself or by the sentence of an edge."""
-    begun = {path.seed.id for path in walk.paths} if walk.seeds else set()
-    return frozenset(begun.union(hit.vertex.id for hit in walk.seeds if hit.vertex))
+def matched_ids(walk: Walk) -> frozenset[str]:
+    """The vertices and edges that matched the question, each by itself."""
+    return frozenset(found.id for hit in walk.seeds for found in (hit.vertex, hit.edge) if found is not None)
 
 
 def _seeds_beside(seeds: Iterable[GraphHit], paths: Iterable[GraphPath]) -> list[Vertex]:
@@ -123,8 +122,8 @@ class _Block:
 class _Page:
     """The blocks that fit so far."""
 
-    def __init__(self, seeds: frozenset[str], max_tokens: int) -> None:
-        self._seeds = seeds
+    def __init__(self, matched: frozenset[str], max_tokens: int) -> None:
+        self._matched = matched
         self._blocks: list[str] = [LEGEND]
         self._told: set[str] = set()
         self._room = max_tokens - count_tokens(LEGEND) - _ENDING_TOKENS
@@ -172,15 +171,15 @@ class _Page:
         return _Block(lines=tuple(lines), told=frozenset(told))
 
     def _hop_lines(self, at: Vertex, hop: Hop, chars: int, told: bool) -> Iterable[str]:
-        arrow = "→" if hop.forward else "←"
+        arrow = f"{'*' if hop.edge.id in self._matched else ' '} {'→' if hop.forward else '←'}"
         sentence = clip(plain_line(hop.edge.text or hop.edge.evidence), _SENTENCE_CHARS)
         # That it relates the two says no more than that it is there.
         kind = "" if hop.edge.kind is EdgeKind.RELATES and sentence else f"{hop.edge.kind.value}, "
         strength = f"{kind}{hop.edge.weight:.2f}"
         if at.trusted and hop.vertex.trusted:
-            yield f"  {arrow} {sentence} ({strength})" if sentence else f"  {arrow} {strength}"
+            yield f"{arrow} {sentence} ({strength})" if sentence else f"{arrow} {strength}"
         else:
-            yield f"  {arrow} {strength}"
+            yield f"{arrow} {strength}"
             doubtful = hop.vertex if not hop.vertex.trusted else at
             if sentence:
                 yield envelope(sentence, doubtful.record.origin, "says why")
@@ -197,7 +196,7 @@ class _Page:
         return [f"{self._name(vertex)} {vertex.label}", envelope(said, vertex.record.origin)]
 
     def _name(self, vertex: Vertex) -> str:
-        return f"{'* ' if vertex.id in self._seeds else ''}[{citable_name(vertex)}]"
+        return f"{'* ' if vertex.id in self._matched else ''}[{citable_name(vertex)}]"
 
     def text(self, paths: int, left: Sequence[Vertex], cut_off: Mapping[str, int]) -> str:
         """Everything that has room, and in the last line what has not; "" when there is room for nothing."""

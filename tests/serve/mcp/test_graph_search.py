@@ -7,6 +7,8 @@ import json
 import pytest
 
 from reasoningbank import ReasoningBank
+from reasoningbank.core.frozen import replace
+from reasoningbank.graph.render import render_walk
 from reasoningbank.serve.mcp.caller import LocalCaller
 from reasoningbank.serve.mcp.tools import call
 
@@ -52,12 +54,29 @@ def test_a_model_gets_paths_with_whole_sentences_and_names_to_cite(filled, stdio
     assert "[N1005] DataSource decks/q3.pptx, Slide 4: Traffic deck" in found["text"]
     assert {"id": "N1001", "label": "UserRequest", "matched": True} in found["nodes"]
     unknown = client.call("graph_search", node="N1005", ask="contradicting")["structuredContent"]
-    assert unknown == {"text": "The graph knows nothing for contradicting of N1005.", "nodes": []}
+    assert unknown == {"text": "Nothing contradicts N1005.", "nodes": []}
     source = client.call("graph_search", node="N1004", ask="rests_on")["structuredContent"]
     assert "Slide 4" in source["text"]
     refused = client.call("graph_search", node="N404")
     assert refused["isError"] is True
     assert "N404" in refused["content"][0]["text"]
+
+
+@pytest.mark.parametrize("query", ["why did CPA rise in July?", "analysis of traffic answers", "Slide deck"])
+def test_the_text_stars_the_nodes_that_are_told_as_matched_and_no_others(filled, query):
+    _, bank = filled
+    found = call("graph_search", {"query": query}, bank, LocalCaller()).values
+    starred = {line[3:].partition("]")[0] for line in found["text"].splitlines() if line.startswith("* [")}
+    assert starred == {node["id"] for node in found["nodes"] if node["matched"]}
+
+
+def test_a_sentence_that_matched_is_starred_and_not_what_it_joins(filled):
+    _, bank = filled
+    only = bank.graph.search("the analysis of traffic answers it", limit=1)
+    assert [hit.edge.text for hit in only] == ["The analysis of traffic answers it."]
+    text = render_walk(replace(bank.graph.walk("the analysis of traffic answers it"), seeds=tuple(only)))
+    assert "* → The analysis of traffic answers it. (0.95)" in text.splitlines()
+    assert "* [" not in text
 
 
 def test_what_a_stranger_wrote_is_quoted_with_its_edge_and_its_name_says_nothing(filled):

@@ -52,7 +52,7 @@ def _link(args: Namespace, terminal: Terminal) -> int:
 
 
 def _unlink_options(parser: ArgumentParser) -> None:
-    parser.add_argument("edge", metavar="EDGE", help="the id of an edge, as `link` or `graph edges` print it")
+    parser.add_argument("edge", metavar="EDGE", help="the id or name of an edge, as `link` or `graph edges` print it")
     parser.add_argument(
         "other", metavar="TARGET", nargs="?", help="EDGE and this are memories: remove the one edge between them"
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from reasoningbank.bank.bank import Bank
 from reasoningbank.bank.graph_view import end_names, hit_json, paths_json, subgraph_json, walk_json
-from reasoningbank.cli import figures
+from reasoningbank.cli import figures, plain
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_limit
 from reasoningbank.cli.moments import moment
@@ -16,10 +16,13 @@ from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput
 from reasoningbank.graph.graph_query import LABELS
+from reasoningbank.graph.questions import say_nothing_found
 from reasoningbank.graph.render import DEFAULT_TOKENS, render_paths, render_walk
 from reasoningbank.graph.subgraph import GraphHit, Subgraph
 
 DEFAULT_HITS = 10
+_LISTED_CHARS = 240
+"""Of a text in a listing, however wide the window; --json has the whole."""
 _EMPTY = f"The graph is empty here: `{PROGRAM} graph ingest TRANSCRIPT` or `graph add FILE` fills it."
 _NOTHING = "Nothing in the graph matches."
 _AGO = re.compile(r"\d{1,6}[hdw]")
@@ -90,9 +93,15 @@ _HIT_COLUMNS = [
 def _hit_row(hit: GraphHit) -> list[str]:
     if hit.vertex is not None:
         vertex = hit.vertex
-        return [figures.short(hit.score), vertex.name, vertex.label, vertex.text, vertex.conv_id]
+        return [figures.short(hit.score), vertex.name, vertex.label, _in_short(vertex.text), vertex.conv_id]
     edge = hit.edge
-    return [figures.short(hit.score), edge.name or edge.id, "edge", edge.text, ""] if edge is not None else []
+    return (
+        [figures.short(hit.score), edge.name or edge.id, "edge", _in_short(edge.text), ""] if edge is not None else []
+    )
+
+
+def _in_short(text: str) -> str:
+    return plain.cut(plain.one_line(text), _LISTED_CHARS)
 
 
 # ---------------------------------------------------------------- walk, path
@@ -128,7 +137,7 @@ def _walk(args: Namespace, terminal: Terminal) -> int:
         terminal.json({**walk_json(walk), "text": render_walk(walk, args.max_tokens)})
         return 0
     if asked and not walk.paths and not empty:
-        terminal.tell("The graph knows nothing of that.")
+        terminal.tell(say_nothing_found(*asked[0]))
         return 0
     _tell_text(render_walk(walk, args.max_tokens), terminal, bool(walk.paths or walk.seeds), empty=empty)
     return 0
@@ -199,7 +208,7 @@ def _tell_conversations(counts: Mapping[str, int], terminal: Terminal) -> int:
 def _show_part(part: Subgraph, terminal: Terminal) -> None:
     names = {vertex.id: vertex.name for vertex in part.vertices}
     columns = [Column(name="NODE"), Column(name="LABEL"), Column(name="TEXT", elastic=True)]
-    show(terminal, columns, [[vertex.name, vertex.label, vertex.text] for vertex in part.vertices])
+    show(terminal, columns, [[vertex.name, vertex.label, _in_short(vertex.text)] for vertex in part.vertices])
     if not part.edges:
         return
     terminal.say()
@@ -215,7 +224,7 @@ def _show_part(part: Subgraph, terminal: Terminal) -> None:
             names.get(edge.source_id, edge.source_id),
             names.get(edge.target_id, edge.target_id),
             figures.short(edge.weight),
-            edge.text or edge.kind.value,
+            _in_short(edge.text or edge.kind.value),
             edge.name or edge.id,
         ]
         for edge in part.edges

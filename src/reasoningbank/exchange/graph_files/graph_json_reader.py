@@ -3,6 +3,7 @@
 {"nodes": [{id, labels, properties}], "relationships": [{type, start, end, properties}]}     also "rels", "edges"
 {"type": "node", …} and {"type": "relationship", "label": …, "start": {"id": …}, …}          a line each, or a list
 {"nodes": [{id, label, …}], "links": [{source, target, …}]}                                  D3, NetworkX, ours
+{"nodes": […], "edges": […], "lessons": [{rb_id, key_lesson, …}]}                            what `graph add` takes
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from reasoningbank.core.errors import ImportRejected
 from reasoningbank.exchange.coerce import lines_of, object_of, parse_json
 from reasoningbank.exchange.graph_files.entries import FileEdge, FileNode
+from reasoningbank.exchange.graph_files.fields import LESSON_LABEL
 
 _EDGE_LISTS = ("relationships", "rels", "edges", "links")
 _SOURCES = ("source", "start", "startNode", "startNodeId", "from", "source_id")
@@ -24,7 +26,7 @@ MOST_DOCUMENT_BYTES = 512_000_000
 
 def read_graph_json(path: Path) -> Iterator[FileNode | FileEdge]:
     document = _document(path)
-    if isinstance(document, dict) and isinstance(document.get("nodes"), list):
+    if isinstance(document, dict) and any(isinstance(document.get(name), list) for name in ("nodes", "lessons")):
         yield from _of_document(document)
     elif isinstance(document, list):
         for number, item in enumerate(document):
@@ -50,20 +52,24 @@ def _document(path: Path) -> Any:
 
 
 def _of_document(document: Mapping[str, Any]) -> Iterator[FileNode | FileEdge]:
-    nodes = document["nodes"]
     refs = []
-    for number, item in enumerate(nodes):
+    for number, item in enumerate(_list(document, "nodes")):
         node = _node(f"nodes[{number}]", item)
         refs.append(node.ref)
         yield node
-    named = next((name for name in _EDGE_LISTS if name in document), None)
-    if named is None:
-        return
-    if not isinstance(document[named], list):
-        raise ImportRejected(f"{named} must be a list.")
     known = frozenset(refs)
-    for number, item in enumerate(document[named]):
+    for number, item in enumerate(_list(document, "lessons")):
+        yield _lesson(f"lessons[{number}]", item)
+    named = next((name for name in _EDGE_LISTS if name in document), "")
+    for number, item in enumerate(_list(document, named)):
         yield _edge(f"{named}[{number}]", item, refs, known)
+
+
+def _list(document: Mapping[str, Any], name: str) -> list[Any]:
+    given = document.get(name, [])
+    if not isinstance(given, list):
+        raise ImportRejected(f"{name} must be a list.")
+    return given
 
 
 def _of_item(where: str, item: Any) -> FileNode | FileEdge:
@@ -85,6 +91,14 @@ def _node(where: str, item: Any) -> FileNode:
     if not isinstance(labels, (list, tuple)) or not all(isinstance(label, str) for label in labels):
         raise ImportRejected(f"{where}: labels must be a list of words.")
     return FileNode(where=where, ref=ref, labels=tuple(labels), properties=_properties(where, values))
+
+
+def _lesson(where: str, item: Any) -> FileNode:
+    values = dict(_object(where, item))
+    ref = _ref({"id": values.pop("rb_id", None)})
+    if not ref:
+        raise ImportRejected(f"{where}: a lesson without an rb_id.")
+    return FileNode(where=where, ref=ref, labels=(LESSON_LABEL,), properties=values)
 
 
 def _edge(where: str, item: Any, refs: Any, known: frozenset[str]) -> FileEdge:

@@ -48,6 +48,7 @@ TABLE: tuple[TranscriptFormat, ...] = (
 )
 FORMATS = tuple(reader.name for reader in TABLE)
 _VALUES_TRIED = 50
+_HOLD_MESSAGES = ("messages", "conversation", "history", "events", "turns")
 
 
 def reader_of(path: Path) -> TranscriptFormat:
@@ -82,4 +83,11 @@ def _reader_for(path: Path, values: Iterable[Any]) -> TranscriptFormat:
     for reader in TABLE:
         if any(parts_known(value, reader.knows) for value in tried):
             return reader
+    if tried and all(map(_is_empty, tried)):
+        raise ImportRejected(f"{path}: the conversation is empty, it has no messages.")
     raise ImportRejected(f"{path} is JSON in no known format. Known are: {', '.join(FORMATS)}.")
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether it is a conversation without a message."""
+    return value == [] or (isinstance(value, dict) and any(value.get(name) == [] for name in _HOLD_MESSAGES))

@@ -18,7 +18,8 @@ from reasoningbank.core.settings import DEFAULTS, SearchSettings
 from reasoningbank.core.types import Step
 from reasoningbank.core.wording import counted
 from reasoningbank.graph.graph_entries import walk_subgraph
-from reasoningbank.graph.render import citable_name, render_walk
+from reasoningbank.graph.questions import say_nothing_found
+from reasoningbank.graph.render import citable_name, matched_ids, render_walk
 from reasoningbank.guard.envelope import envelope, for_prompt
 from reasoningbank.guard.quotes import as_one_line, is_report
 from reasoningbank.learn.jobs import HOST
@@ -264,13 +265,13 @@ def _graph_search(call: ToolCall) -> dict[str, Any]:
         walk = getattr(graph, ask)(node, **where)
     else:
         walk = graph.walk(call.given.get("query", ""), seeds=() if node is None else (node,), **where)
-    seeds = {hit.vertex.id for hit in walk.seeds if hit.vertex is not None}
+    matched = matched_ids(walk)
     if ask is not None and not walk.paths:
-        return {"text": f"The graph knows nothing for {ask} of {node}.", "nodes": []}
+        return {"text": say_nothing_found(ask, str(node)), "nodes": []}
     return {
         "text": render_walk(walk) or "Nothing in the graph matches.",
         "nodes": [
-            {"id": citable_name(vertex), "label": vertex.label, "matched": vertex.id in seeds}
+            {"id": citable_name(vertex), "label": vertex.label, "matched": vertex.id in matched}
             for vertex in walk_subgraph(walk).vertices[:MOST_NODES_TOLD]
         ],
     }
