@@ -261,6 +261,7 @@ class Tie(NamedTuple):
     kind: str
     tags: str
     """As JSON."""
+    origin: str = ""
 
 
 class VertexRow(NamedTuple):

@@ -51,7 +51,7 @@ from reasoningbank.core.types import (
     Step,
     Trajectory,
 )
-from reasoningbank.graph.link import DEFAULT_WEIGHT, link, unlink
+from reasoningbank.graph.link import DEFAULT_WEIGHT, LinkSaying, link, unlink
 from reasoningbank.guard import scrubbing
 from reasoningbank.ports import Damage, Writer
 
@@ -541,9 +541,11 @@ class Bank:
         text: str = "",
         evidence: str = "",
         tags: Sequence[str] = (),
+        origin: str = USER,
     ) -> Edge:
         """Join two memories or nodes; `text` is the sentence that says why. The same pair and kind again revises it."""
-        return link(self._context, source, target, kind, weight=weight, text=text, evidence=evidence, tags=tags)
+        said = LinkSaying(weight=weight, text=text, evidence=evidence, tags=tags, origin=origin)
+        return link(self._context, source, target, kind, said)
 
     def unlink(self, reference: str) -> Edge:
         """Take an edge out again, by its id or name."""

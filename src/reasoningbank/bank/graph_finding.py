@@ -93,7 +93,7 @@ def path_between(
     with context.read_for_output() as reader:
         first, last = (_vertex(context, reader, one, namespace) for one in (source, target))
         visible = Visible(reader, namespace_asked(context, namespace))
-        found = find_path(first.id, last.id, ties_of(reader), visible, by, depth)
+        found = find_path(first.id, last.id, ties_of(reader, visible), visible, by, depth)
         if not found.steps:
             return None
         made = make_paths(reader, [Trail(found.steps, 1, found.steps[-1].activation)], 1)

@@ -14,7 +14,7 @@ from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_text
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.origins import LEVELS, USER, Trust, clean_origin, kind_of, level_of
-from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Memory, Node, Remembered, Ruling, RulingKind, State
+from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, Memory, Node, Remembered, Ruling, RulingKind, State
 from reasoningbank.guard import rulings
 from reasoningbank.guard.rulings import Decision
 from reasoningbank.guard.trust import descendants, in_force, levels_of, revoked_origins, trust_of
@@ -46,6 +46,15 @@ class Source:
     """Nodes of the memory graph that came from it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brought:
+    """How much came from an origin."""
+
+    memories: int
+    nodes: int
+    edges: int
+
+
 class TrustDecisions:
     """`bank.trust`: decides about memories and origins. Every decision is a ruling that another one can take back."""
 
@@ -75,6 +84,14 @@ class TrustDecisions:
         """Quarantine everything of an origin with all that was made from it, now and whatever it brings later."""
         decision = _decision(self._context, comment, USER)
         return _decide(self._context, lambda writer: rulings.revoke(writer, origin, decision), dry_run=dry_run)
+
+    def brought_by(self, origin: str) -> Brought:
+        """How much came from an origin. Its nodes and edges are hidden while it is revoked."""
+        where = {"origin": clean_origin(origin)}
+        with self._context.read_for_output() as reader:
+            return Brought(
+                memories=reader.count(Memory, where), nodes=reader.count(Node, where), edges=reader.count(Edge, where)
+            )
 
     def undo(self, ruling_id: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
         """Take a ruling back."""

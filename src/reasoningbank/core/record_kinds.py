@@ -184,11 +184,11 @@ KINDS: tuple[RecordKind, ...] = (
         keeping=Keeping.REVISED,
         prefix="edg",
         made_at="created_at",
-        texts=("text", "tags", "evidence", "name"),
+        texts=("text", "tags", "evidence", "name", "origin"),
         refers={"source_id": (Memory, Node), "target_id": (Memory, Node)},
         needs=("source_id", "target_id"),
         enums={"kind": EdgeKind},
-        later={**_REVISION_SINCE, "name": ""},
+        later={**_REVISION_SINCE, "name": "", "origin": ""},
     ),
     RecordKind(
         record_type=KeptVector,

@@ -236,6 +236,8 @@ class Edge:
     revision: int = 1
     name: str = ""
     """The caller's own id, such as E3001. Edges of one kind between the same two ends differ by it."""
+    origin: str = ""
+    """Who says the sentence, like a memory's. Empty is an edge from before: believed as its ends are."""
 
 
 class JobState(StrEnum):

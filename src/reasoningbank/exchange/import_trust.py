@@ -63,7 +63,7 @@ def receive(claims: ImportTrust, item: Record | SideRecord) -> Record | SideReco
     if claims.restore:
         return item
     match item:
-        case Memory() | Node():
+        case Memory() | Node() | Edge():
             origin = stamp(claims, item.origin)
             return item if origin == item.origin else replace(item, origin=origin)
         case Trajectory():
@@ -84,7 +84,7 @@ def settle(claims: ImportTrust, there: Record, coming: Record) -> Record:
     match there, coming:
         case Trajectory(), Trajectory():
             return replace(coming, metadata=_with_origin_of(there, coming))
-        case Node(), Node():
+        case ((Node() | Edge()), (Node() | Edge())):
             return replace(coming, origin=there.origin)
         case Signal(), Signal():
             return replace(coming, source=there.source)
@@ -140,7 +140,7 @@ def add_earlier(claims: ImportTrust, writer: Writer, current: Record, revision: 
 
 
 def _origin(record: Record) -> Any:
-    if isinstance(record, Node):
+    if isinstance(record, (Node, Edge)):
         return record.origin
     return record.metadata.get(ORIGIN) if isinstance(record, Trajectory) else None
 

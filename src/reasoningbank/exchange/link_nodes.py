@@ -28,6 +28,7 @@ def link_edges(reader: Reader, record: Record) -> list[Edge]:
             tags=(),
             evidence="",
             created_at=record.created_at,
+            origin=record.origin,
         )
         for node in nodes
     ]

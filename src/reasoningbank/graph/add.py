@@ -221,6 +221,7 @@ class _Unit:
             evidence=draft.evidence,
             created_at=self._now if draft.created_at is None else draft.created_at,
             name=draft.name,
+            origin=self._additions.origin,
         )
 
     def _pointer_edges(self, pointers: Sequence[Pointer], coming: Sequence[Edge]) -> list[Edge]:
@@ -248,6 +249,7 @@ class _Unit:
                 tags=(),
                 evidence="",
                 created_at=self._now,
+                origin=self._additions.origin,
             )
             for node_id, lesson_id in wanted
             if (node_id, lesson_id) not in there | coming_too
@@ -276,7 +278,9 @@ class _Unit:
         return {**self._writer.get(Node, ends), **self._writer.get(Memory, ends)}
 
     def _check_may_change(self, before: Edge) -> None:
-        """What joins two that are believed more than the speaker stays as it is."""
+        """What was said by somebody else who is believed as much stays as it is, and what joins two that are believed
+        more than the speaker.
+        """
         joined = self._ends_of([before]).values()
         if level_of(self._additions.origin) < min(self._levels(joined).values(), default=Trust.UNTRUSTED):
             named = " and ".join(map(_name_of, joined))
@@ -284,6 +288,8 @@ class _Unit:
                 f"The edge {before.name or before.id} joins {named}, which are both believed more than "
                 f"{self._additions.origin}: it may not change it. Name another."
             )
+        if before.origin:
+            check_may_revise(before, level_of(before.origin), self._additions.origin)
 
     def _edges_there(self, coming: Sequence[Edge]) -> dict[tuple[str, ...], Edge]:
         """Edges that are here already under the names or ids, or between the ends, of those that come."""
@@ -312,7 +318,8 @@ class _Unit:
             self.counts["edges added"] += 1
             return edge.id
         after = replace(edge, id=before.id, name=before.name, created_at=before.created_at, revision=before.revision)
-        if after == before:
+        same = replace(after, origin=before.origin) == before
+        if same and (not before.origin or level_of(after.origin) <= level_of(before.origin)):
             self.counts["edges unchanged"] += 1
             return before.id
         self._check_may_change(before)

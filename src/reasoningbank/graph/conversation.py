@@ -9,6 +9,7 @@ from reasoningbank.core.errors import NotFound
 from reasoningbank.core.types import EVERY_NAMESPACE, Edge, EdgeKind, Node
 from reasoningbank.graph.subgraph import Subgraph
 from reasoningbank.graph.vertices import find_vertices, make_vertices
+from reasoningbank.guard.trust import revoked_origins
 from reasoningbank.ports import Reader, Writer
 
 
@@ -19,8 +20,9 @@ def snapshot(context: BankContext, conv_id: str, namespace: str | None = None) -
         own = make_vertices(reader, nodes)
         ids = [vertex.id for vertex in own]
         outward, inward = reader.select_either(Edge, ("source_id", "target_id"), ids, {}) if ids else ([], [])
-        edges = {edge.id: edge for edge in (*outward, *inward)}
-        taught = [edge.target_id for edge in outward if edge.kind is EdgeKind.TEACHES]
+        revoked = revoked_origins(reader)
+        edges = {edge.id: edge for edge in (*outward, *inward) if edge.origin not in revoked}
+        taught = [edge.target_id for edge in edges.values() if edge.kind is EdgeKind.TEACHES]
         lessons = find_vertices(reader, sorted(set(taught) - set(ids)))
     shown = {*ids, *lessons}
     within = [edge for edge in edges.values() if {edge.source_id, edge.target_id} <= shown]

@@ -11,30 +11,34 @@ from typing import Any
 from reasoningbank.context import BankContext, full_id
 from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_fraction, clean_tags, clean_text, one_of
 from reasoningbank.core.errors import InvalidInput, NotFound
-from reasoningbank.core.frozen import replace
+from reasoningbank.core.frozen import dataclass, replace
+from reasoningbank.core.origins import clean_origin, level_of
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Node
 from reasoningbank.graph.vertices import find_records
+from reasoningbank.guard.trust import check_may_revise
 from reasoningbank.ports import Reader, Writer
 
 DEFAULT_WEIGHT = 0.5
 
 
-def link(
-    context: BankContext,
-    source: str,
-    target: str,
-    kind: str,
-    *,
-    weight: float,
-    text: str,
-    evidence: str,
-    tags: Sequence[str],
-) -> Edge:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSaying:
+    """What is said of two that are linked, and by whom."""
+
+    weight: float
+    text: str
+    evidence: str
+    tags: Sequence[str]
+    origin: str
+
+
+def link(context: BankContext, source: str, target: str, kind: str, given: LinkSaying) -> Edge:
     wanted = one_of(EdgeKind, kind, "kind")
-    strength = clean_fraction(weight, "weight")
-    sentence = clean_text(text, "text", MAX_DESCRIPTION_CHARS)
-    proof = clean_text(evidence, "evidence", MAX_DESCRIPTION_CHARS)
-    labels = clean_tags(tags)
+    strength = clean_fraction(given.weight, "weight")
+    sentence = clean_text(given.text, "text", MAX_DESCRIPTION_CHARS)
+    proof = clean_text(given.evidence, "evidence", MAX_DESCRIPTION_CHARS)
+    labels = clean_tags(given.tags)
+    speaker = clean_origin(given.origin)
 
     def change(writer: Writer) -> Edge:
         ends = tuple(_end(context, writer, end) for end in (source, target))
@@ -44,7 +48,10 @@ def link(
             Edge, {"source_id": ends[0], "target_id": ends[1], "kind": wanted.value, "name": ""}, limit=1
         )
         if there:
+            if there[0].origin:
+                check_may_revise(there[0], level_of(there[0].origin), speaker)
             said: dict[str, Any] = {"weight": strength, "text": sentence, "evidence": proof, "tags": labels}
+            said["origin"] = speaker
             edge = replace(there[0], revision=there[0].revision + 1, **said)
             writer.revise(edge)
             return context.scrub_for_output(edge)
@@ -59,6 +66,7 @@ def link(
             tags=labels,
             evidence=proof,
             created_at=context.clock(),
+            origin=speaker,
         )
         writer.add(edge)
         return context.scrub_for_output(edge)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from reasoningbank.core.link_meaning import MEANINGS
 from reasoningbank.core.types import Edge, EdgeKind, NodeLabel
 from reasoningbank.graph.activation import Bounds, FindTies, Reached
-from reasoningbank.graph.spreading import TIES_ASKED, ties_of, walk_from
+from reasoningbank.graph.spreading import ties_of, walk_from
 from reasoningbank.graph.subgraph import GraphHit, GraphPath, Hop, Vertex, Walk
 from reasoningbank.graph.vertices import find_vertices
 from reasoningbank.graph.visible import Visible
@@ -44,7 +44,7 @@ def say_nothing_found(ask: str, about: str) -> str:
 
 def led_to(reader: Reader, visible: Visible, vertex: Vertex, limit: int) -> Walk:
     """What led to a vertex: backwards over causal edges."""
-    return _from(reader, visible, vertex, f"What led to {vertex.name}?", limit, ties_of(reader, is_cause))
+    return _from(reader, visible, vertex, f"What led to {vertex.name}?", limit, ties_of(reader, visible, is_cause))
 
 
 def rests_on(reader: Reader, visible: Visible, vertex: Vertex, limit: int) -> Walk:
@@ -52,7 +52,7 @@ def rests_on(reader: Reader, visible: Visible, vertex: Vertex, limit: int) -> Wa
     sources: dict[str, bool] = {}
 
     def find(ids: Sequence[str]) -> Mapping[str, Sequence[Tie]]:
-        found = reader.strongest_ties([one for one in ids if not sources.get(one)], TIES_ASKED)
+        found = ties_of(reader, visible)([one for one in ids if not sources.get(one)])
         unknown = sorted({tie.far for ties in found.values() for tie in ties} - sources.keys())
         labels = reader.vertex_rows(unknown) if unknown else {}
         sources.update((one, one in labels and labels[one].label == NodeLabel.DATA_SOURCE) for one in unknown)
@@ -67,7 +67,8 @@ def contradicting(reader: Reader, visible: Visible, vertex: Vertex, limit: int) 
     against: set[str] = set()
 
     def find(ids: Sequence[str]) -> Mapping[str, Sequence[Tie]]:
-        found = ties_of(reader, lambda tie: is_cause(tie) or is_against(tie))([i for i in ids if i not in against])
+        wanted = ties_of(reader, visible, lambda tie: is_cause(tie) or is_against(tie))
+        found = wanted([one for one in ids if one not in against])
         against.update(tie.far for ties in found.values() for tie in ties if is_against(tie))
         return found
 
@@ -83,7 +84,7 @@ def bridges(reader: Reader, visible: Visible, tag: str, limit: int) -> Walk:
     edges: list[Edge] = []
     after: str | None = None
     while page := reader.select(Edge, {"tags": tag}, after=after, limit=_EDGES_A_PAGE):
-        edges += page
+        edges += filter(visible.says, page)
         after = page[-1].id
     edges.sort(key=lambda edge: (-edge.weight, edge.id))
     shown = visible(sorted({end for edge in edges for end in (edge.source_id, edge.target_id)})) if edges else set()

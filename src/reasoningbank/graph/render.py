@@ -17,7 +17,7 @@ from reasoningbank.core.patterns import pattern
 from reasoningbank.core.tokens import count_tokens
 from reasoningbank.core.types import EdgeKind, Memory, Node, Outcome
 from reasoningbank.core.wording import counted, occasion
-from reasoningbank.graph.subgraph import GraphHit, GraphPath, Hop, Vertex, Walk
+from reasoningbank.graph.subgraph import GraphHit, GraphPath, Hop, Vertex, Walk, is_vouched
 from reasoningbank.guard.envelope import envelope
 from reasoningbank.guard.hidden import visible
 from reasoningbank.guard.quotes import clip, is_plain_name
@@ -176,13 +176,15 @@ class _Page:
         # That it relates the two says no more than that it is there.
         kind = "" if hop.edge.kind is EdgeKind.RELATES and sentence else f"{hop.edge.kind.value}, "
         strength = f"{kind}{hop.edge.weight:.2f}"
-        if at.trusted and hop.vertex.trusted:
+        if at.trusted and hop.vertex.trusted and is_vouched(hop.edge):
             yield f"{arrow} {sentence} ({strength})" if sentence else f"{arrow} {strength}"
         else:
             yield f"{arrow} {strength}"
             doubtful = hop.vertex if not hop.vertex.trusted else at
             if sentence:
-                yield envelope(sentence, doubtful.record.origin, "says why")
+                yield envelope(
+                    sentence, doubtful.record.origin if is_vouched(hop.edge) else hop.edge.origin, "says why"
+                )
         yield from [self._name(hop.vertex)] if told else self._vertex_lines(hop.vertex, chars)
 
     def _vertex_lines(self, vertex: Vertex, chars: int) -> Iterable[str]:

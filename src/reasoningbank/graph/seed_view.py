@@ -12,6 +12,7 @@ from reasoningbank.graph.node_fields import FIELDS
 from reasoningbank.graph.subgraph import LESSON, Subgraph, Vertex
 from reasoningbank.graph.vertices import find_vertices
 from reasoningbank.graph.weights import band_of
+from reasoningbank.guard.trust import revoked_origins
 from reasoningbank.ports import Reader
 
 
@@ -89,8 +90,9 @@ def pointers_of(reader: Reader, ids: list[str]) -> dict[str, list[str]]:
         return {}
     wanted = {"kind": EdgeKind.TEACHES.value}
     outward, inward = reader.select_either(Edge, ("source_id", "target_id"), ids, wanted)
-    pairs = {(edge.source_id, edge.target_id) for edge in outward}
-    pairs |= {(edge.target_id, edge.source_id) for edge in inward}
+    revoked = revoked_origins(reader)
+    pairs = {(edge.source_id, edge.target_id) for edge in outward if edge.origin not in revoked}
+    pairs |= {(edge.target_id, edge.source_id) for edge in inward if edge.origin not in revoked}
     ends = find_vertices(reader, sorted({far for _, far in pairs}))
     found: dict[str, list[str]] = {}
     for near, far in pairs:

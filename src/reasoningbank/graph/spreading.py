@@ -42,14 +42,14 @@ def _whole(value: object, name: str, most: int) -> int:
     return value
 
 
-def ties_of(reader: Reader, wanted: Callable[[Tie], bool] | None = None) -> FindTies:
-    """The strongest ties of vertices, or of those the ones that are wanted."""
+def ties_of(reader: Reader, visible: Visible, wanted: Callable[[Tie], bool] | None = None) -> FindTies:
+    """The strongest ties of vertices that may be shown, or of those the ones that are wanted."""
 
     def find(ids: Sequence[str]) -> Mapping[str, Sequence[Tie]]:
-        found = reader.strongest_ties(ids, TIES_ASKED)
-        if wanted is None:
-            return found
-        return {one: [tie for tie in ties if wanted(tie)] for one, ties in found.items()}
+        return {
+            one: [tie for tie in ties if visible.says(tie) and (wanted is None or wanted(tie))]
+            for one, ties in reader.strongest_ties(ids, TIES_ASKED).items()
+        }
 
     return find
 
@@ -65,7 +65,7 @@ def walk_from(
     ends: Callable[[Reached], bool] | None = None,
 ) -> Walk:
     """The best paths from the seeds; with `ends`, those alone that end so."""
-    found = spread(seed_matches(seeds, visible), find_ties or ties_of(reader), visible, bounds)
+    found = spread(seed_matches(seeds, visible), find_ties or ties_of(reader, visible), visible, bounds)
     ways = trails(found) if ends is None else _trails_to(found, ends)
     return Walk(
         question=question,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.origins import Trust, level_of
 from reasoningbank.core.types import Edge, Memory, Node
 
 LESSON = "Lesson"
@@ -25,6 +26,11 @@ class Vertex:
     trusted: bool
     """Whether more than a tool, a file or a stranger stands behind it."""
     record: Node | Memory
+
+
+def is_vouched(edge: Edge) -> bool:
+    """Whether more than a tool, a file or a stranger says it, as far as that does not follow from its ends."""
+    return not edge.origin or level_of(edge.origin) > Trust.UNTRUSTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Which vertices a walk may come to: those of the namespace that asks, neither revoked nor forgotten.
+"""Which vertices and edges a walk may come to: those of the namespace that asks, neither revoked nor forgotten.
 
 A node belongs to its namespace; a memory reaches as far as its scope. Asked a level at a time, without a look at texts.
 """
@@ -10,9 +10,9 @@ from collections.abc import Collection, Sequence
 from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_namespace
 from reasoningbank.core.teams import fold_memberships
-from reasoningbank.core.types import EVERY_NAMESPACE, Membership, Scope, State
+from reasoningbank.core.types import EVERY_NAMESPACE, Edge, Membership, Scope, State
 from reasoningbank.guard.trust import revoked_origins
-from reasoningbank.ports import Reader, VertexRow
+from reasoningbank.ports import Reader, Tie, VertexRow
 
 
 class Visible:
@@ -32,6 +32,10 @@ class Visible:
     def rows(self, ids: Sequence[str]) -> dict[str, VertexRow]:
         """Those that may be visited."""
         return {one: row for one, row in self._reader.vertex_rows(ids).items() if self._shows(row)}
+
+    def says(self, said: Edge | Tie) -> bool:
+        """Whether an edge may be shown where both of its ends are."""
+        return said.origin not in self._revoked
 
     def _shows(self, row: VertexRow) -> bool:
         if row.origin in self._revoked or row.state is not State.ACTIVE or row.conv_id in self._exclude:

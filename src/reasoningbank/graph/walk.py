@@ -5,16 +5,17 @@ Breadth first and bounded, so that a dense graph costs no more than it may.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reasoningbank.context import BankContext
 from reasoningbank.core.drafts import clean_fraction, clean_tags, one_of
-from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.recency import position_of
 from reasoningbank.core.record_kinds import kind_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, EdgeKind, Memory, Node, State
 from reasoningbank.graph.vertices import find_records
+from reasoningbank.guard.trust import revoked_origins
 from reasoningbank.ports import Reader
 
 MOST_NEIGHBOURS = 1_000
@@ -67,14 +68,18 @@ def neighbours(
         raise InvalidInput(f"depth must be a whole number from 1 to 10, not {depth!r}.")
     with context.read_for_output() as reader:
         start = _named_record(context, reader, reference) or context.memory(reader, reference)
+        revoked = revoked_origins(reader)
+        if start.origin in revoked:
+            raise NotFound(f"{reference!r} is not to be shown: its origin was revoked.")
         seen = {start.id}
         found: list[Neighbour] = []
         frontier = {start.id: 1.0}
         for steps in range(1, depth + 1):
             reached: dict[str, float] = {}
             ways: dict[str, str] = {}
-            edges = [entry for entry in _edges_of(reader, list(frontier), wanted, direction) if entry[2] not in seen]
-            ends = _without_forgotten(_records(reader, {far for _, _, far in edges}))
+            near_by = _edges_of(reader, list(frontier), wanted, direction)
+            edges = [entry for entry in near_by if entry[2] not in seen and entry[0].origin not in revoked]
+            ends = _showable(_records(reader, {far for _, _, far in edges}), revoked)
             for edge, near, far in edges:
                 record = ends.get(far)
                 if record is None or len(found) >= MOST_NEIGHBOURS:
@@ -116,11 +121,13 @@ def _records(reader: Reader, ids: set[str]) -> dict[str, Memory | Node]:
     return {**memories, **(reader.get(Node, rest) if rest else {})}
 
 
-def _without_forgotten(records: Mapping[str, Memory | Node]) -> dict[str, Memory | Node]:
+def _showable(records: Mapping[str, Memory | Node], revoked: Container[str]) -> dict[str, Memory | Node]:
+    """Without what was forgotten, or came from a revoked origin or from what did."""
+    hidden = (State.FORGOTTEN, State.QUARANTINED)
     return {
         one: record
         for one, record in records.items()
-        if isinstance(record, Node) or record.state is not State.FORGOTTEN
+        if record.origin not in revoked and (isinstance(record, Node) or record.state not in hidden)
     }
 
 
@@ -163,13 +170,16 @@ def edges(
     least = clean_fraction(least_weight, "least_weight")
     found: list[Edge] = []
     with context.read_for_output() as reader:
+        revoked = revoked_origins(reader)
+        titles: dict[str, str] = {}
         while len(found) < limit and (page := _page(reader, where, before)):
-            found += [edge for edge in page if edge.weight >= least]
+            said = [edge for edge in page if edge.weight >= least and edge.origin not in revoked]
+            ends = _records(reader, {end for edge in said for end in (edge.source_id, edge.target_id)})
+            shown = _showable(ends, revoked)
+            found += [edge for edge in said if edge.source_id in shown and edge.target_id in shown]
+            titles |= {one: title_of(record) for one, record in shown.items()}
             before = position_of(page[-1])
         found = found[:limit]
-        ends = {end for edge in found for end in (edge.source_id, edge.target_id)}
-        there = _records(reader, ends)
-    titles = {record_id: title_of(record) for record_id, record in there.items()}
     return [
         Joined(
             edge=edge,

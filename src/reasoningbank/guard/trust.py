@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from reasoningbank.core.errors import Conflict
 from reasoningbank.core.origins import USER, Trust, kind_of, level_of
-from reasoningbank.core.types import Memory, Node, Ruling, RulingKind
+from reasoningbank.core.types import Edge, Memory, Node, Ruling, RulingKind
 from reasoningbank.ports import Reader, Writer
 
 WARNINGS = "warnings"
@@ -45,7 +45,7 @@ def trust_in(reader: Reader, memory: Memory) -> Trust:
     return trust_of(memory, levels_of(reader, [memory]))
 
 
-def check_may_revise(memory: Memory | Node, level: Trust, editor: str) -> None:
+def check_may_revise(memory: Memory | Node | Edge, level: Trust, editor: str) -> None:
     """A text may be changed by whoever is believed more than it, or by its own origin while nobody vouched for it."""
     own = level_of(editor)
     if kind_of(editor) == USER or own > level or (own == level and editor == memory.origin):

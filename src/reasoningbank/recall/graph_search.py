@@ -220,7 +220,9 @@ def _fetch_hits(reader: Reader, asked: GraphQuery, time: InTime | None, scores: 
     vertices = find_vertices(reader, [one for one in scores if not one.startswith("edg_")])
     edges = reader.get(Edge, [one for one in scores if one.startswith("edg_")])
     ends = {end for edge in edges.values() for end in (edge.source_id, edge.target_id)}
-    shown = Visible(reader, _namespace(asked), asked.exclude).rows(sorted({*vertices, *ends}))
+    visible = Visible(reader, _namespace(asked), asked.exclude)
+    edges = {one: edge for one, edge in edges.items() if visible.says(edge)}
+    shown = visible.rows(sorted({*vertices, *ends}))
     hits: list[GraphHit] = []
     for one, score in scores.items():
         vertex, edge = vertices.get(one), edges.get(one)

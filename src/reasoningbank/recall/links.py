@@ -15,7 +15,8 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.link_meaning import relation, sentence_from
 from reasoningbank.core.origins import Trust
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Remembered, Scope, State
-from reasoningbank.guard.trust import levels_of, trust_of
+from reasoningbank.graph.subgraph import is_vouched
+from reasoningbank.guard.trust import levels_of, revoked_origins, trust_of
 from reasoningbank.ports import Filter, Reader, Tie
 from reasoningbank.recall.query import Clash, Recalled, SeeAlso
 from reasoningbank.recall.reach import is_in_reach, is_referred_to
@@ -71,6 +72,8 @@ class Bonds:
             for tie in joined
             if _is_told(tie)
         ]
+        if ties and (revoked := revoked_origins(self._reader)):
+            ties = [one for one in ties if one[1].origin not in revoked]
         if not ties:
             return
         # Contradictions first: they are named however weak they are.
@@ -147,7 +150,8 @@ def _reference(bond: Bond) -> SeeAlso:
         kind=bond.edge.kind.value,
         relation=bond.relation,
         weight=bond.edge.weight,
-        text=sentence_from(bond.edge, outward=bond.outward),
+        # A stranger's sentence is not quoted outside of an envelope.
+        text=sentence_from(bond.edge, outward=bond.outward) if is_vouched(bond.edge) else "",
     )
 
 

@@ -240,7 +240,7 @@ EDGES = _record_table(
     _index("edges_to", "tenant target_id weight"),
     _index("edges_by_name", "tenant name"),
     unique=("tenant", "source_id", "target_id", "kind", "name"),
-    later={**_REVISION, "name": "TEXT=''"},
+    later={**_REVISION, "name": "TEXT=''", "origin": "TEXT=''"},
 )
 RULINGS = _record_table(
     "rulings",

@@ -11,6 +11,7 @@ from reasoningbank.cli import figures
 from reasoningbank.cli.banks import open_bank
 from reasoningbank.cli.command import PROGRAM, Command, add_limit, add_reference
 from reasoningbank.cli.commands.storing import tell_scrubbed
+from reasoningbank.cli.speaker import speaker
 from reasoningbank.cli.tables import Column, show
 from reasoningbank.cli.terminal import Terminal
 from reasoningbank.core.errors import InvalidInput, NotFound
@@ -45,6 +46,7 @@ def _link(args: Namespace, terminal: Terminal) -> int:
             text=args.text,
             evidence=args.evidence,
             tags=args.tag,
+            origin=speaker(),
         )
         scrubbed = found.bank.secrets.found_in([args.text, args.evidence, args.tag])
     _report(edge, terminal, "linked", scrubbed)

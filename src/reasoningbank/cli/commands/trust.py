@@ -163,6 +163,28 @@ def _deciding(decide: Callable[[Bank, Namespace], Ruling], done: str) -> Callabl
     return run
 
 
+def _revoke(args: Namespace, terminal: Terminal) -> int:
+    with existing(args) as bank:
+        ruling = bank.trust.revoke(args.target, **_as_user(args, "revoke an origin"))
+        brought = bank.trust.brought_by(ruling.target)
+    if terminal.as_json:
+        hidden = {"nodes_hidden": brought.nodes, "edges_hidden": brought.edges}
+        terminal.json({**ruling_json(ruling), **hidden, "dry_run": args.dry_run})
+        return 0
+    would = " would be" if args.dry_run else ""
+    said = f"{figures.counted(len(ruling.memories), 'memory', 'memories')}{would} quarantined"
+    if brought.nodes or brought.edges:
+        nodes, edges = figures.counted(brought.nodes, "node"), figures.counted(brought.edges, "edge")
+        said += f", {nodes} and {edges}{would} hidden"
+    elif not brought.memories:
+        said = f"nothing here came from it; what it brings later{would or ' is'} quarantined"
+    if args.dry_run:
+        terminal.say(f"{ruling.target}: {said}; nothing was done.")
+        return 0
+    terminal.result(ruling.id, f"{ruling.target}: {said}. To undo: {PROGRAM} trust undo {ruling.id}")
+    return 0
+
+
 def _approve(bank: Bank, args: Namespace) -> Ruling:
     return bank.trust.approve(args.target, voice=speaker(), comment=args.comment, dry_run=args.dry_run)
 
@@ -188,10 +210,10 @@ COMMANDS = {
         options=_decision_options("ID|KEY", "a memory"),
     ),
     "trust revoke": Command(
-        run=_deciding(lambda b, a: b.trust.revoke(a.target, **_as_user(a, "revoke an origin")), "quarantined"),
+        run=_revoke,
         options=_decision_options("ORIGIN", "such as tool:web, peer:KEY or import:NAME"),
-        about="Everything that was made from it goes too, and what it brings later is quarantined. Its nodes in the "
-        "memory graph are no longer shown.",
+        about="Everything that was made from it goes too, and what it brings later is quarantined. Its nodes and "
+        "edges in the memory graph are no longer shown.",
     ),
     "trust undo": Command(
         run=_deciding(lambda b, a: b.trust.undo(a.target, **_as_user(a, "undo a decision")), "put back"),

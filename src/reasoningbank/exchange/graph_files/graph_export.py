@@ -23,6 +23,7 @@ from reasoningbank.exchange.graph_files.node_link_writer import count_links, nod
 from reasoningbank.graph.graph_entries import edge_entry, subgraph_entries, teaching, vertex_entry
 from reasoningbank.graph.subgraph import Subgraph, Vertex
 from reasoningbank.graph.vertices import make_vertices
+from reasoningbank.guard.trust import revoked_origins
 from reasoningbank.ports import Reader
 
 _ROWS_PER_PAGE = 1_000
@@ -73,6 +74,7 @@ class StoredGraph:
     def __init__(self, reader: Reader, namespace: str) -> None:
         self._reader = reader
         self._where = {} if namespace == EVERY_NAMESPACE else {"namespace": namespace}
+        self._revoked = revoked_origins(reader)
         self._names: dict[str, str] = {}
         self._lessons = self._joined_lessons()
         taken: set[str] = set()
@@ -80,14 +82,14 @@ class StoredGraph:
             # A name that is taken already, in another namespace or by a node, names nothing any more.
             self._names[vertex.id] = vertex.id if vertex.name in taken else vertex.name
             taken.add(vertex.name)
-        self._taught = teaching(self._rows(Edge, {"kind": EdgeKind.TEACHES.value}), self._names)
+        self._taught = teaching(self._said({"kind": EdgeKind.TEACHES.value}), self._names)
 
     def nodes(self) -> Iterator[Entry]:
         for vertex in self._vertices():
             yield {**vertex_entry(vertex, self._taught.get(vertex.id, ())), "id": self._names[vertex.id]}
 
     def edges(self) -> Iterator[Entry]:
-        for edge in self._rows(Edge, {}):
+        for edge in self._said({}):
             if edge.source_id in self._names and edge.target_id in self._names:
                 yield edge_entry(edge, self._names)
 
@@ -103,8 +105,12 @@ class StoredGraph:
     def _joined_lessons(self) -> list[str]:
         """Ids of the memories at the ends of edges."""
         prefix = f"{kind_of(Memory).prefix}_"
-        ends = (end for edge in self._rows(Edge, {}) for end in (edge.source_id, edge.target_id))
+        ends = (end for edge in self._said({}) for end in (edge.source_id, edge.target_id))
         return list(dict.fromkeys(end for end in ends if end.startswith(prefix)))
+
+    def _said(self, where: dict[str, Any]) -> Iterator[Edge]:
+        """Edges whose origin was not revoked."""
+        return (edge for edge in self._rows(Edge, where) if edge.origin not in self._revoked)
 
     def _rows(self, kind: type[R], where: dict[str, Any]) -> Iterator[R]:
         after: str | None = None

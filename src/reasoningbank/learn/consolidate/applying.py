@@ -18,7 +18,7 @@ from reasoningbank.core.confidence import evidence_for
 from reasoningbank.core.drafts import MAX_TAGS, MAX_TAGS_CHARS
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.link_meaning import DISCOVERED, FROM_USE
-from reasoningbank.core.origins import Trust, level_of
+from reasoningbank.core.origins import AGENT, Trust, level_of
 from reasoningbank.core.types import (
     Consolidation,
     ConsolidationKind,
@@ -298,6 +298,7 @@ def _join(context: BankContext, writer: Writer, link: Link, changes: _Changes) -
             tags=(DISCOVERED, FROM_USE) if link.from_use else (DISCOVERED,),
             evidence=link.evidence,
             created_at=context.clock(),
+            origin=AGENT,
         )
     )
     writer.add(edge)

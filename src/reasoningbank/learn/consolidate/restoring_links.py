@@ -12,6 +12,7 @@ from typing import Any
 
 from reasoningbank.context import BankContext
 from reasoningbank.core.link_meaning import DISCOVERED, FROM_USE
+from reasoningbank.core.origins import AGENT
 from reasoningbank.core.types import Consolidation, Edge, EdgeKind, Memory
 from reasoningbank.learn.consolidate.use import sentence_of
 from reasoningbank.ports import Writer
@@ -53,6 +54,7 @@ def _link_again(context: BankContext, writer: Writer, act: Mapping[str, Any], le
             tags=(DISCOVERED, FROM_USE),
             evidence=f"tasks {', '.join(act['tasks'])}",
             created_at=context.clock(),
+            origin=AGENT,
         )
     )
     return True

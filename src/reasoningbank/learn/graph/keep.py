@@ -135,12 +135,13 @@ def prepare(
         except LLMError as error:
             note = f"{model.name} did not draw this conversation, so the rules did: {error}"
     bridges = earlier.bridges_from(context, [node for node in nodes if node.id not in known])
+    origins = {node.id: node.origin for node in nodes}
     return PreparedConversation(
         source=source,
         drawing=drawing,
         nodes=tuple(nodes),
         edges=tuple(edges),
-        bridges=tuple(_edge(context, one, one.source, one.target) for one in bridges),
+        bridges=tuple(_edge(context, one, one.source, one.target, origins) for one in bridges),
         drawn_by=drawn_by,
         note=note,
     )
@@ -255,7 +256,8 @@ def _records(
         valid_node(_node(context, drawn, ids[drawn.ref], source, now + number * _STEP_S, tag))
         for number, drawn in enumerate(drawing.nodes)
     ]
-    edges = [_edge(context, drawn, ids[drawn.source], ids[drawn.target]) for drawn in drawing.edges]
+    origins = {node.id: node.origin for node in nodes}
+    edges = [_edge(context, drawn, ids[drawn.source], ids[drawn.target], origins) for drawn in drawing.edges]
     return nodes, edges
 
 
@@ -307,7 +309,9 @@ def _node(
     )
 
 
-def _edge(context: BankContext, drawn: DrawnEdge, source_id: str, target_id: str) -> Edge:
+def _edge(context: BankContext, drawn: DrawnEdge, source_id: str, target_id: str, origins: Mapping[str, str]) -> Edge:
+    """Said by the less believed of its ends, as far as those are of this conversation."""
+    speakers = [origins[end] for end in (source_id, target_id) if end in origins]
     return Edge(
         id=derived_id("edg", f"{source_id}\n{target_id}\n{drawn.kind}"),
         tenant=context.tenant,
@@ -319,4 +323,5 @@ def _edge(context: BankContext, drawn: DrawnEdge, source_id: str, target_id: str
         tags=drawn.tags,
         evidence="",
         created_at=context.clock(),
+        origin=min(speakers, key=level_of, default=AGENT),
     )

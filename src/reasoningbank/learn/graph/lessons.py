@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from reasoningbank.context import BankContext
 from reasoningbank.core.ids import derived_id
+from reasoningbank.core.origins import level_of
 from reasoningbank.core.text import terms
 from reasoningbank.core.types import Edge, EdgeKind, Memory, Node, NodeLabel, State, Trajectory
 from reasoningbank.learn.graph.described import gist_of
@@ -69,6 +70,7 @@ def _teach(context: BankContext, writer: Writer, nodes: Sequence[Node], memory: 
             tags=("lesson", memory.outcome.value),
             evidence="",
             created_at=context.clock(),
+            origin=min(node.origin, memory.origin, key=level_of),
         )
         if not _is_there(writer, edge):
             writer.add(edge)

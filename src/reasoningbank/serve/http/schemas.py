@@ -267,6 +267,7 @@ _EDGE = {
     "evidence": TEXT,
     "created_at": NULL_TEXT,
     "name": TEXT,
+    "origin": TEXT,
 }
 _STEP = {"id": TEXT, "trajectory_id": TEXT, "number": COUNT, "action": TEXT, "result": TEXT, "metadata": METADATA}
 _SESSION = {

@@ -30,7 +30,7 @@ class SchemaVersion(NamedTuple):
     after: tuple[str, ...] = ()
 
 
-VERSIONS = (SchemaVersion("05194605d96ccb91"),)
+VERSIONS = (SchemaVersion("df53010e73e80b0c"),)
 SCHEMA_VERSION = len(VERSIONS)
 _BANK = """CREATE TABLE IF NOT EXISTS bank (
   only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one), version integer NOT NULL)"""

@@ -30,10 +30,10 @@ class GraphRows(RecordRows):
     def strongest_ties(self, ids: Sequence[str], limit: int) -> dict[str, list[Tie]]:
         found: dict[str, list[Tie]] = {one: [] for one in ids}
         for forward, near, far in ((True, "source_id", "target_id"), (False, "target_id", "source_id")):
-            columns = (near, "id", far, "weight", "kind", "tags")
+            columns = (near, "id", far, "weight", "kind", "tags", "origin")
             asked = Selection(EDGES, columns, any_of(near, ids), latest=limit, latest_by="weight")
-            for one, edge_id, other, weight, kind, tags in self._rows.scan(asked) if ids else ():
-                found[one].append(Tie(edge_id, other, weight, forward, kind, tags))
+            for one, edge_id, other, weight, kind, tags, origin in self._rows.scan(asked) if ids else ():
+                found[one].append(Tie(edge_id, other, weight, forward, kind, tags, origin))
         return found
 
     def vertex_rows(self, ids: Sequence[str]) -> dict[str, VertexRow]:

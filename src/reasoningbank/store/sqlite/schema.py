@@ -407,13 +407,15 @@ _NODES = (
   id TEXT NOT NULL UNIQUE,{_EDGE_COLUMNS},
   revision INTEGER NOT NULL DEFAULT 1,
   name TEXT NOT NULL DEFAULT '',
+  origin TEXT NOT NULL DEFAULT '',
   UNIQUE (tenant, source_id, target_id, kind, name))""",
-    "INSERT INTO edges SELECT *, '' FROM nameless_edges",
+    "INSERT INTO edges SELECT *, '', '' FROM nameless_edges",
     "DROP TABLE nameless_edges",
     "CREATE INDEX edges_from ON edges (tenant, source_id, weight)",
     "CREATE INDEX edges_to ON edges (tenant, target_id, weight)",
     "CREATE INDEX edges_by_name ON edges (tenant, name)",
     "ALTER TABLE edge_revisions ADD COLUMN name TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE edge_revisions ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (

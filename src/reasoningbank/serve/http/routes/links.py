@@ -14,7 +14,9 @@ MOST_LISTED = 500
 
 def _link(call: Call) -> Reply:
     body = dict(call.body)
-    edge = call.bank.link(body.pop("source"), body.pop("target"), body.pop("kind"), **body)
+    edge = call.bank.link(
+        body.pop("source"), body.pop("target"), body.pop("kind"), origin=call.principal.origin, **body
+    )
     return Reply(status=201, body=edge_json(edge))
 
 
