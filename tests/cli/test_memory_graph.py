@@ -178,6 +178,7 @@ def test_a_graph_of_an_agent_in_its_shell_is_the_agents(rb, monkeypatch, graph):
     assert node["origin"] == "agent"
     rb("graph", "export", "g.json")
     assert "Only the user may import a graph as the user's own" in rb("graph", "import", "g.json", "--restore").err
+    assert "Only the user may erase nodes for good" in rb("graph", "remove", "N7", "--yes").err
 
 
 def test_a_named_edge_is_removed_by_the_name_it_is_listed_under(rb, graph):
