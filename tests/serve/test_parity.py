@@ -129,6 +129,7 @@ NOT_OVER_HTTP: dict[str, str] = {
     "tenant": "the credentials say it",
     "for_tenant": "the credentials say it",
     "atomically": "takes a function; a keyed write, memories/bulk and import are units",
+    "trust.brought_by": "for the words of a revocation; what it hides is left out of every answer",
     "graph.would_remove": "a conversation's own route shows what is in it",
     "follow_erasures": "done by the server after an erasure",
     "flush_shown": "done by the server before a session ends",
