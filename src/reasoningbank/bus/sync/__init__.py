@@ -1,0 +1,1 @@
+"""Set reconciliation: which entries two peers hold differently, found by fingerprints of ranges; pure."""

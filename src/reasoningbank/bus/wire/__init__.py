@@ -1,0 +1,1 @@
+"""What goes over a stream: signed entries, frames, and the reasons for which one is refused. Pure, no I/O."""
