@@ -1,0 +1,80 @@
+// Trust: what is held back, who is believed how far, and what was decided about it.
+import { html, useCallback, useEffect, useState } from "../framework.js";
+import { post, useData } from "../api.js";
+import { useLive } from "../live.js";
+import { address } from "../routes.js";
+import { Ago, Confirm, MemoryLink, Nothing, Said, Section, Trouble, Trust, Waiting } from "../parts.js";
+import { count, counted, cut } from "../words.js";
+
+const LEVELS = { trusted: "shown as it is", working: "shown; what an agent says of itself counts less", untrusted: "shown with care, at most one in five; suspicious texts are held back", quarantined: "not shown before you have looked" };
+
+export function Page({ me }) {
+  const held = useData("/v1/memories?state=quarantined&limit=50&every_namespace=true&excerpt=800");
+  const origins = useData("/v1/origins");
+  const rulings = useData("/v1/rulings?limit=50&excerpt=300");
+  const reload = useCallback(() => [held, origins, rulings].forEach((one) => one.load()), [held.load, origins.load, rulings.load]);
+  useLive(["memory", "ruling"], reload);
+  const [asked, setAsked] = useState(null);
+  const rules = me.scopes.includes("admin");
+  const done = () => (setAsked(null), reload());
+  return html`<header class="top"><h1>Trust</h1></header>
+    <${Trouble} error=${held.error ?? origins.error ?? rulings.error} retry=${reload} />
+    <${Section} id="held" title="Held back" twin="/v1/memories?state=quarantined" note="looks like an attempt to instruct an agent; nobody is shown it until you decide">
+      ${!held.data ? html`<${Waiting} />` : !held.data.memories.length ? html`<${Nothing}>Nothing is held back.<//>` : html`<ul class="hits">${held.data.memories.map((memory) => html`<li key=${memory.id}>
+        <div class="heading"><${MemoryLink} id=${memory.id} title=${memory.title} /><span class="note">from ${memory.origin}, <${Ago} at=${memory.created_at} /></span></div>
+        <${Said} text=${memory.content} most=${800} />
+        ${memory.warnings.length > 0 && html`<p class="doubt">${memory.warnings.join("; ")}</p>`}
+        ${rules && html`<div class="actions"><button type="button" onClick=${() => setAsked({ kind: "approve", target: memory.id, name: memory.title })}>Approve…</button><button type="button" class="danger" onClick=${() => setAsked({ kind: "reject", target: memory.id, name: memory.title })}>Reject…</button></div>`}
+      </li>`)}</ul>`}
+    <//>
+    <${Section} id="origins" title="Who is believed" twin="/v1/origins" note="every memory comes from somewhere, and is believed as far as that is">
+      ${!origins.data ? html`<${Waiting} />` : !origins.data.origins.length ? html`<${Nothing}>Nothing was kept yet.<//>` : html`<div class="scroll"><table>
+        <thead><tr><th>Origin</th><th class="wide">Believed as</th><th class="n">Memories</th><th class="n">Held back</th><th class="n">Approved</th><th><span class="unseen">What to do</span></th></tr></thead>
+        <tbody>${origins.data.origins.map((one) => html`<tr key=${one.origin}>
+          <td><a href=${address("search", "", { origin: one.origin, state: "any" })}><bdi>${one.origin}</bdi></a></td>
+          <td class="wide">${one.revoked ? html`<span class="mark failure">revoked</span>` : html`<${Trust} of=${one.trust} /> <span class="note">${LEVELS[one.trust]}</span>`}</td>
+          <td class="n">${count(one.memories)}</td><td class="n">${count(one.quarantined)}</td><td class="n">${count(one.approved)}</td>
+          <td class="n">${rules && !one.revoked && one.origin !== "user" && html`<button type="button" class="danger" aria-label=${`Revoke ${one.origin}`} onClick=${() => setAsked({ kind: "revoke", target: one.origin, name: one.origin })}>Revoke…</button>`}</td>
+        </tr>`)}</tbody></table></div>`}
+    <//>
+    <${Section} id="rulings" title="What was decided" twin="/v1/rulings">
+      ${!rulings.data ? html`<${Waiting} />` : !rulings.data.rulings.length ? html`<${Nothing}>Nobody has decided anything yet.<//>` : html`<${Rulings} rulings=${rulings.data.rulings} rules=${rules} ask=${setAsked} />`}
+    <//>
+    ${asked && html`<${Rule} ...${asked} done=${done} close=${() => setAsked(null)} />`}`;
+}
+
+function Rulings({ rulings, rules, ask }) {
+  const undone = new Set(rulings.filter((one) => one.kind === "undo").map((one) => one.target));
+  return html`<ul class="plainrows">${rulings.map((ruling) => html`<li key=${ruling.id}><div>
+    <b>${ruling.kind}</b> ${ruling.target.startsWith("mem_") ? html`<${MemoryLink} id=${ruling.target} title=${ruling.target} />` : html`<bdi>${ruling.target}</bdi>`} <span class="note">${counted(Object.keys(ruling.memories).length, "memory", "memories")}, by ${ruling.source}, <${Ago} at=${ruling.at} />${undone.has(ruling.id) && ", taken back"}</span>
+    ${ruling.comment && html`<p dir="auto">${cut(ruling.comment, 300)}</p>`}</div>
+    ${rules && ruling.kind !== "undo" && !undone.has(ruling.id) && html`<button type="button" onClick=${() => ask({ kind: "undo", target: ruling.id, name: `${ruling.kind} ${ruling.target}` })}>Undo…</button>`}
+  </li>`)}</ul>`;
+}
+
+const WORDS = { approve: ["Approve", "It will be shown to agents."], reject: ["Reject", "It is forgotten, and the decision is written down as yours."], revoke: ["Revoke", "Nothing from there is shown any more, nor what follows from it."], undo: ["Undo", "What it took away comes back."] };
+
+// First a rehearsal: what the decision would take along.
+function Rule({ kind, target, name, done, close }) {
+  const [would, setWould] = useState(null);
+  const [error, setError] = useState(null);
+  useEffect(() => {
+    post("/v1/rulings", { kind, target, dry_run: true }).then(setWould, setError);
+  }, []);
+  const [word, says] = WORDS[kind];
+  const ids = Object.keys(would?.memories ?? {});
+  const act = () => post("/v1/rulings", { kind, target, comment: document.getElementById("ruling").value });
+  return html`<${Confirm} title=${html`${word} <bdi>${cut(name, 120)}</bdi>?`} word=${word} danger=${kind === "revoke" || kind === "reject"} act=${act} onDone=${done} onCancel=${close}>
+    <p>${says}</p><${Trouble} error=${error} />
+    ${!would && !error && html`<${Waiting} rows=${1} />`}
+    ${would && html`<p>It concerns <b>${counted(ids.length, "memory", "memories")}</b>${ids.length ? ":" : "."}</p>
+      <ul class="plainrows">${ids.slice(0, 12).map((id) => html`<${Concerned} key=${id} id=${id} state=${would.memories[id]} />`)}</ul>
+      ${ids.length > 12 && html`<p class="note">and ${ids.length - 12} more</p>`}`}
+    <label for="ruling">Why (kept with it)</label><textarea id="ruling" rows="2"></textarea>
+  <//>`;
+}
+
+function Concerned({ id, state }) {
+  const { data } = useData(`/v1/memories/${id}?excerpt=200`);
+  return html`<li><div><bdi>${data ? cut(data.title, 120) : id}</bdi> <span class="note">${data?.origin ?? ""}, ${state}</span></div></li>`;
+}

@@ -1,0 +1,57 @@
+// The address is the state: which page, of what, in which namespace. Every view can be linked to.
+import { useState, useEffect } from "./framework.js";
+
+const BASE = "/ui";
+const listeners = new Set();
+
+function current() {
+  const path = location.pathname.slice(BASE.length).replace(/^\/+|\/+$/g, "");
+  const [page = "", ...rest] = path.split("/");
+  return { page, id: decodeURIComponent(rest.join("/")), query: new URLSearchParams(location.search) };
+}
+
+function announce() {
+  for (const listener of listeners) listener(current());
+}
+
+addEventListener("popstate", announce);
+
+export function address(page, id = "", query = {}) {
+  const asked = new URLSearchParams();
+  const namespace = new URLSearchParams(location.search).get("ns");
+  if (namespace && !("ns" in query)) asked.set("ns", namespace);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== "" && value !== null && value !== undefined && value !== false) asked.set(name, value);
+  }
+  const path = [BASE, page, id && encodeURIComponent(id)].filter(Boolean).join("/");
+  const search = asked.toString();
+  return (page ? path : `${BASE}/`) + (search ? `?${search}` : "");
+}
+
+export function go(to, { replace = false } = {}) {
+  if (replace) history.replaceState(null, "", to);
+  else {
+    history.pushState(null, "", to);
+    scrollTo(0, 0);
+  }
+  announce();
+}
+
+// Links are ordinary links; a plain click on one of ours stays on the page.
+addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href]");
+  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+  const to = new URL(link.href, location.href);
+  if (to.origin !== location.origin || !to.pathname.startsWith(`${BASE}/`) || link.target) return;
+  event.preventDefault();
+  go(to.pathname + to.search);
+});
+
+export function useRoute() {
+  const [route, setRoute] = useState(current);
+  useEffect(() => {
+    listeners.add(setRoute);
+    return () => listeners.delete(setRoute);
+  }, []);
+  return route;
+}
