@@ -1,11 +1,10 @@
-"""What the two halves of an index must do, asked of the embedded one and of a plain one in dictionaries; and that a
-bank answers alike whichever it searches with.
+"""What the two halves of an index must do, asked of every engine in `index_engines`; and that a bank answers alike
+whichever it searches with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,158 +16,20 @@ from numpy.typing import NDArray
 from reasoningbank import ReasoningBank
 from reasoningbank.core.drafts import memory_from
 from reasoningbank.core.errors import BankUnavailable
-from reasoningbank.core.types import Draft, EmbedderIdentity, Memory, Outcome, Scope, State
+from reasoningbank.core.types import Draft, Memory, Outcome, Scope, State
 from reasoningbank.index.embedded import EmbeddedIndex
-from reasoningbank.lexical.bm25 import length_terms
 from reasoningbank.lexical.entries import query_terms
-from reasoningbank.ports import Filter, Frequencies, Halves, IndexInfo, IndexPosition, WordRow
-from reasoningbank.recall.reach import is_allowed
-from reasoningbank.recall.two_halves import word_rows
-from reasoningbank.wiring import indexes
+from reasoningbank.lexical.word_rows import word_rows
+from reasoningbank.ports import Filter, Halves, IndexPosition
+from tests.contract.index_engines import ENGINES, IDENTITY, open_halves
+from tests.contract.plain_index import PlainHalf, PlainVectors, PlainWords
 
 Floats = NDArray[np.float32]
-IDENTITY = EmbedderIdentity(name="hash", model="m", dimension=32, revision="1")
 
 
-class PlainHalf:
-    def __init__(self) -> None:
-        self.clear()
-
-    def advance(self, position: IndexPosition) -> None:
-        self.position = position
-
-    def delete(self, ids: Sequence[str]) -> None:
-        for memory_id in ids:
-            self.rows.pop(memory_id, None)
-
-    def clear(self) -> None:
-        self.position, self.rows = IndexPosition(), dict[str, Any]()
-
-    def close(self) -> None:
-        pass
-
-
-class PlainVectors(PlainHalf):
-    """Every vector in a dictionary, compared with all of them."""
-
-    def __init__(self, identity: EmbedderIdentity) -> None:
-        super().__init__()
-        self.identity = identity
-
-    def upsert(self, rows: Sequence[tuple[Memory, Floats]]) -> None:
-        self.rows.update({memory.id: (memory, vector / np.linalg.norm(vector)) for memory, vector in rows})
-
-    def search(self, vector: Floats, where: Filter, k: int) -> list[tuple[str, float]]:
-        allowed = [(memory.id, kept) for memory, kept in self.rows.values() if is_allowed(memory, where)]
-        near = [(memory_id, float(kept @ vector / np.linalg.norm(vector))) for memory_id, kept in allowed]
-        return sorted(near, key=lambda pair: -pair[1])[:k]
-
-    def fetch(self, ids: Sequence[str]) -> dict[str, Floats]:
-        return {memory_id: self.rows[memory_id][1] for memory_id in ids if memory_id in self.rows}
-
-
-class PlainWords(PlainHalf):
-    """Every memory's terms in a dictionary, scored by the book."""
-
-    def upsert(self, rows: Sequence[WordRow]) -> None:
-        self.rows.update({row.memory.id: row for row in rows})
-
-    def search(self, terms: Mapping[int, float], where: Filter, k: int) -> list[str]:
-        base, slope = length_terms(self.frequencies(where.tenant, ()).mean_length)
-        scores = {
-            memory_id: sum(
-                worth * row.terms[term] / (row.terms[term] + base + slope * row.length)
-                for term, worth in terms.items()
-                if term in row.terms
-            )
-            for memory_id, row in self.rows.items()
-            if is_allowed(row.memory, where)
-        }
-        return sorted((i for i, score in scores.items() if score > 0), key=lambda i: -scores[i])[:k]
-
-    def frequencies(self, tenant: str, terms: Sequence[int]) -> Frequencies:
-        own = [row for row in self.rows.values() if row.memory.tenant == tenant]
-        return Frequencies(
-            rows=len(own),
-            mean_length=sum(row.length for row in own) / max(1, len(own)),
-            holding=[sum(term in row.terms for row in own) for term in terms],
-        )
-
-    def count(self, where: Filter | None = None) -> int:
-        return sum(where is None or is_allowed(row.memory, where) for row in self.rows.values())
-
-
-def plain_halves(identity: EmbedderIdentity) -> Halves:
-    return Halves(PlainVectors(identity), PlainWords(), lambda _: nullcontext(True))
-
-
-class PlainBuilds:
-    """Builds in dictionaries: gone with the process, and nobody else's to remove."""
-
-    def __init__(self, folder: Path | None, *, read_only: bool) -> None:
-        del folder, read_only
-        self._kept: dict[str, Halves] = {}
-
-    def place(self, name: str) -> str:
-        return name
-
-    def is_there(self, name: str) -> bool:
-        return name in self._kept
-
-    def open(self, name: str, identity: EmbedderIdentity, facet: str) -> Halves:
-        del facet
-        return self._kept.setdefault(name, plain_halves(identity))
-
-    def open_beside(self, name: str, of: str, identity: EmbedderIdentity, facet: str, *, anew: bool) -> Halves:
-        del anew
-        return self.open(f"{name}-{of}", identity, facet)
-
-    def inspect(self, name: str, identity: EmbedderIdentity, facet: str) -> None:
-        """A dictionary is not damaged."""
-
-    def info(self, name: str) -> IndexInfo | None:
-        if name not in self._kept:
-            return None
-        words = self._kept[name].words
-        awaiting = words.count() - len(self._kept[name].vectors.fetch(list(words.rows)))  # type: ignore[attr-defined]
-        return IndexInfo(
-            kind="plain",
-            memories=words.count(),
-            awaiting_vectors=awaiting,
-            applied=words.position.applied,
-            bytes_on_disk=0,
-        )
-
-    def distrust(self) -> None:
-        pass
-
-    def building(self, wait_s: float) -> AbstractContextManager[bool]:
-        del wait_s
-        return nullcontext(True)
-
-    def remove(self, build: int) -> None:
-        self._kept = {name: kept for name, kept in self._kept.items() if not name.startswith(f"{build}-")}
-
-    def remove_left_over(self, keep: str) -> None:
-        self._kept = {name: kept for name, kept in self._kept.items() if name.startswith(keep)}
-
-    def remove_all(self) -> bool:
-        self._kept = {}
-        return True
-
-    def close(self) -> None:
-        pass
-
-
-HALVES: dict[str, Callable[[Path], Halves]] = {
-    "embedded": lambda folder: EmbeddedIndex.open(folder / "index", IDENTITY, "text").halves,
-    "plain": lambda _: plain_halves(IDENTITY),
-}
-
-
-@pytest.fixture(params=HALVES)
+@pytest.fixture(params=ENGINES)
 def halves(request: pytest.FixtureRequest, tmp_path: Path) -> Halves:
-    return HALVES[request.param](tmp_path)
+    return open_halves(request.param, request, tmp_path)
 
 
 def a_memory(number: int, **changes: Any) -> Memory:
@@ -193,7 +54,8 @@ def numbers(ids: Sequence[str]) -> list[int]:
 
 
 def said(halves: Halves, text: str, where: Filter, k: int = 100) -> list[int]:
-    return numbers(halves.words.search(dict.fromkeys(query_terms(text), 1.0), where, k))
+    [ids] = halves.words.search([dict.fromkeys(query_terms(text), 1.0)], where, k)
+    return numbers(ids)
 
 
 FILTERS: list[tuple[dict[str, Any], list[int]]] = [
@@ -232,7 +94,9 @@ def test_a_filter_is_exact_on_both_sides_and_for_counting(
     asked = Filter(**{"tenant": "t", **where})
     assert sorted(said(halves, "shared words", asked)) == expected
     assert sorted(numbers([i for i, _ in halves.vectors.search(direction(1), asked, 100)])) == expected
-    assert halves.words.count(asked) == len(expected)
+    everything = Filter(tenant="t", states=tuple(State))
+    assert halves.words.counts([asked, everything, asked]) == [len(expected), 8, len(expected)]
+    assert halves.words.counts([]) == []
     assert halves.words.count() == 9
 
 
@@ -263,9 +127,12 @@ def test_words_find_what_holds_the_worthiest_terms_and_short_memories_first(halv
         a_memory(4, content="gamma"),
     )
     [alpha], [beta] = query_terms("alpha"), query_terms("beta")
-    assert numbers(halves.words.search({alpha: 1.0, beta: 5.0}, Filter(tenant="t"), 10)) == [3, 2, 1]
-    assert numbers(halves.words.search({alpha: 1.0, beta: 5.0}, Filter(tenant="t"), 1)) == [3]
-    assert halves.words.search({}, Filter(tenant="t"), 10) == []
+    both, one = {alpha: 1.0, beta: 5.0}, {alpha: 1.0}
+    found = halves.words.search([both, {}, one], Filter(tenant="t"), 10)
+    assert [numbers(ids) for ids in found] == [[3, 2, 1], [], [2, 1]]
+    assert [numbers(ids) for ids in halves.words.search([both, one], Filter(tenant="t"), 1)] == [[3], [2]]
+    assert halves.words.search([{}], Filter(tenant="t"), 10) == [[]]
+    assert halves.words.search([], Filter(tenant="t"), 10) == []
 
 
 def test_frequencies_are_those_of_one_tenant(halves: Halves) -> None:
@@ -358,14 +225,33 @@ def fill_bank(bank: ReasoningBank) -> None:
         bank.end_session(bank.start_session(task).id, "success", used=[kept[3].id], distil=False)
 
 
-@pytest.fixture(params=["hash", "local"])
-def filled(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], ReasoningBank]:
-    def opened() -> ReasoningBank:
-        return ReasoningBank.open(tmp_path / "bank.db", embedder=request.param, namespace="n")
+@pytest.fixture(scope="module", params=["hash", "local"])
+def embedder(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
-    with opened() as bank:
+
+@pytest.fixture(scope="module")
+def expected(embedder: str, tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """What a bank in a file with the embedded index answers."""
+    with ReasoningBank.open(tmp_path_factory.mktemp("embedded") / "bank.db", embedder=embedder, namespace="n") as bank:
         fill_bank(bank)
-    return opened
+        assert bank.catch_up()
+        return answers(bank)
+
+
+@pytest.fixture(params=[name for name in ENGINES if name != "embedded"])
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def opened(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., ReasoningBank]:
+    """Opens the bank of a test, with its index in the engine."""
+    entry = ENGINES[engine]
+    place, url = entry.bank(request, tmp_path), entry.url(request, tmp_path)
+    return lambda embedder="hash", **options: ReasoningBank.open(
+        place, index=url, embedder=embedder, namespace="n", **options
+    )
 
 
 def answers(bank: ReasoningBank) -> list[Any]:
@@ -373,47 +259,48 @@ def answers(bank: ReasoningBank) -> list[Any]:
     return [bank.search(text, **options) for options in OPTIONS for text in asked]
 
 
-def search_with_plain_halves(patch: pytest.MonkeyPatch) -> None:
-    patch.setitem(indexes.INDEXES, indexes.DEFAULT_INDEX, PlainBuilds)
-
-
-def search_without_the_fast_path(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(EmbeddedIndex, "fused", None)
-
-
-@pytest.mark.parametrize("other_way", [search_with_plain_halves, search_without_the_fast_path])
-def test_a_bank_answers_alike_whichever_index_it_searches_with(
-    filled: Callable[[], ReasoningBank],
-    monkeypatch: pytest.MonkeyPatch,
-    other_way: Callable[[pytest.MonkeyPatch], None],
-) -> None:
-    with filled() as bank:
-        assert bank.catch_up()
-        expected = answers(bank)
-    other_way(monkeypatch)
-    with filled() as bank:
-        assert bank.catch_up()
-        found = answers(bank)
+def assert_alike(expected: Sequence[Any], found: Sequence[Any]) -> None:
+    """The same memories with the same figures; ids are those of two banks, so titles and contents are compared."""
     assert sum(len(result.memories) for result in expected) > 200
     for one, other in zip(expected, found, strict=True):
-        assert {hit.id for hit in one.memories} == {hit.id for hit in other.memories}
-        told = {hit.id: hit for hit in other.memories}
+        told = {(hit.title, hit.content): hit for hit in other.memories}
+        assert {(hit.title, hit.content) for hit in one.memories} == told.keys()
         for hit in one.memories:
-            assert told[hit.id].relevance == pytest.approx(hit.relevance, abs=3e-3)
-            assert told[hit.id].confidence.mean == pytest.approx(hit.confidence.mean, abs=1e-4)
-            assert told[hit.id].parts.keyword == pytest.approx(hit.parts.keyword, abs=1e-3)
+            same = told[hit.title, hit.content]
+            assert same.relevance == pytest.approx(hit.relevance, abs=3e-3)
+            assert same.confidence.mean == pytest.approx(hit.confidence.mean, abs=1e-4)
+            assert same.parts.keyword == pytest.approx(hit.parts.keyword, abs=1e-3)
         assert one.filtered_out == other.filtered_out
         assert (one.total_found, one.not_yet_indexed) == (other.total_found, other.not_yet_indexed)
 
 
-def test_halves_follow_what_is_stored_changed_and_erased_while_a_bank_is_open(
-    filled: Callable[[], ReasoningBank], monkeypatch: pytest.MonkeyPatch
+def test_a_bank_answers_alike_whichever_engine_it_searches_with(
+    opened: Callable[..., ReasoningBank], embedder: str, expected: list[Any]
 ) -> None:
-    search_with_plain_halves(monkeypatch)
-    with filled() as bank:
+    with opened(embedder) as bank:
+        fill_bank(bank)
+        assert bank.catch_up()
+        assert_alike(expected, answers(bank))
+
+
+def test_a_bank_answers_alike_without_the_fast_path_of_the_embedded_index(
+    embedder: str, expected: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EmbeddedIndex, "fused", None)
+    with ReasoningBank.open(tmp_path / "bank.db", embedder=embedder, namespace="n") as bank:
+        fill_bank(bank)
+        assert bank.catch_up()
+        assert_alike(expected, answers(bank))
+
+
+def test_halves_follow_what_is_stored_changed_and_erased_while_a_bank_is_open(
+    engine: str, opened: Callable[..., ReasoningBank]
+) -> None:
+    with opened() as bank:
+        bank.record(title="Signing", content="Rotate the signing certificates before they expire.")
         kept = bank.record(title="Grafana", content="The dashboard of the turbines.")
         assert [hit.id for hit in bank.search("grafana")] == [kept.id]
-        assert bank.status().index.kind == "plain"
+        assert bank.status().index.kind.startswith(engine)
         bank.edit(kept.id, title="Kibana")
         assert not bank.search("grafana").memories
         assert [hit.id for hit in bank.search("kibana")] == [kept.id]
@@ -424,11 +311,22 @@ def test_halves_follow_what_is_stored_changed_and_erased_while_a_bank_is_open(
         assert bank.search("rotate the signing certificates").memories
 
 
+def test_an_index_goes_on_where_it_was_when_a_bank_is_opened_again(opened: Callable[..., ReasoningBank]) -> None:
+    with opened() as bank:
+        bank.record(title="Signing", content="Rotate the signing certificates before they expire.")
+        assert bank.catch_up()
+        before = bank.status().index
+    with opened() as bank:
+        assert bank.status().index == before
+        assert (before.memories, before.awaiting_vectors) == (1, 0)
+        assert [hit.title for hit in bank.search("rotate the signing certificates")] == ["Signing"]
+
+
 def test_while_the_server_of_an_index_is_away_storing_goes_on_and_searching_says_so(
-    filled: Callable[[], ReasoningBank], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    search_with_plain_halves(monkeypatch)
-    with filled() as bank:
+    with ReasoningBank.open(tmp_path / "bank.db", index="plain", embedder="hash", namespace="n") as bank:
+        bank.record(title="Signing", content="Rotate the signing certificates before they expire.")
         assert bank.search("rotate the signing certificates").memories
 
         def away(self: PlainHalf, *_: object) -> None:

@@ -350,3 +350,13 @@ def test_a_turn_comes_up_with_its_neighbour_though_nothing_else_finds_it(index: 
     probe = Probe(vector=None, text="zanzibar", where=Filter(tenant="t"), depth=1)
     assert numbers(index.fused.search(probe).ids) == [1, 2]
     assert numbers(index.fused.search(replace(probe, where=Filter(tenant="t", tags=("kept",)))).ids) == []
+
+
+def test_every_candidate_that_holds_a_rare_word_has_its_share_of_it_however_many_others_do(index: Index) -> None:
+    long = "zanzibar and a great deal besides that has nothing to do with it at all"
+    holders = [a_memory(0, content=long), a_memory(1, content=long), a_memory(2, content="zanzibar")]
+    add(index, 200, *holders, a_memory(3, content="zanzibar"), *(a_memory(number) for number in range(4, 200)))
+    besides = (holders[0].id, holders[1].id)
+    probe = Probe(vector=None, text="zanzibar harbour", where=Filter(tenant="t"), depth=2, also=besides)
+    candidates = index.fused.search(probe)
+    assert dict(zip(numbers(candidates.ids), candidates.named.tolist(), strict=True)) == dict.fromkeys(range(4), 0.5)

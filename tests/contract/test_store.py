@@ -49,7 +49,9 @@ from reasoningbank.ports import Store, Writer
 from reasoningbank.store.memory import MemoryEngine, MemoryTables
 from reasoningbank.store.postgres.store import PostgresStore
 from reasoningbank.store.record_store import RecordStore
+from reasoningbank.store.selection import Selection
 from reasoningbank.store.sqlite.store import SqliteStore
+from reasoningbank.store.tables import MEMORIES
 
 BACKENDS = ("sqlite", "memory", "postgres")
 CANNOT = {
@@ -525,19 +527,37 @@ def test_edges_of_one_kind_between_the_same_ends_differ_by_their_names(store: St
         assert [edge.name for edge in reader.select(Edge, {"source_id": "nod_t_1"})] == ["", "E2"]
 
 
-def test_a_walk_is_told_the_strongest_edges_the_degrees_and_the_windows(store: Store) -> None:
+def test_a_walk_is_told_the_strongest_edges_of_each_vertex_and_each_way(store: Store) -> None:
     ring = [replace(an_edge(n, "nod_t_0", f"nod_t_{n}"), weight=n % 3 / 2) for n in range(1, 8)]
     ring.append(replace(an_edge(9, "nod_t_3", "nod_t_0"), weight=0.1))
     windows = [a_node(n, window=(10.0 * n, 10.0 * n + 5)) for n in range(8)]
     add(store, *windows, *ring)
     add(store, an_edge(1, "nod_t_0", "nod_t_1", tenant="u"), tenant="u")
     with store.read("t") as reader:
-        strongest = reader.strongest_edges(["nod_t_0", "nod_t_3", "nod_t_5"], 3)
-        assert {one: [edge.id for edge in edges] for one, edges in strongest.items()} == {
-            "nod_t_0": ["edg_t_5", "edg_t_2", "edg_t_7"],
-            "nod_t_3": ["edg_t_9"],
-        }
-        assert [e.id for e in reader.strongest_edges(["nod_t_0"], 9, "target_id")["nod_t_0"]] == ["edg_t_9"]
+        begin, end = reader.strongest_edges(["nod_t_0", "nod_t_3", "nod_t_5"], 3)
+        assert [edge.id for edge in begin] == ["edg_t_5", "edg_t_2", "edg_t_7", "edg_t_9"]
+        assert [edge.id for edge in end] == ["edg_t_5", "edg_t_9", "edg_t_3"]
+        assert reader.strongest_edges([], 3) == [[], []]
+        [begin] = reader.strongest_edges(["nod_t_0"], 2, ["source_id"], {"kind": ring[0].kind.value})
+        assert [edge.id for edge in begin] == ["edg_t_5", "edg_t_2"]
+
+
+def test_the_strongest_edges_of_a_kind_are_found_behind_stronger_ones_of_another(store: Store) -> None:
+    strong = [replace(an_edge(n, "nod_t_0", f"nod_t_{n}"), kind=EdgeKind.CAUSES, weight=0.9) for n in range(1, 6)]
+    weak = replace(an_edge(9, "nod_t_0", "nod_t_9"), kind=EdgeKind.CONFLICTS, weight=0.1)
+    add(store, *(a_node(n) for n in range(10)), *strong, weak)
+    with store.read("t") as reader:
+        [found] = reader.strongest_edges(["nod_t_0"], 2, ["source_id"], {"kind": EdgeKind.CONFLICTS.value})
+        assert [edge.id for edge in found] == ["edg_t_9"]
+
+
+def test_a_walk_is_told_the_degrees_and_the_windows(store: Store) -> None:
+    ring = [replace(an_edge(n, "nod_t_0", f"nod_t_{n}"), weight=n % 3 / 2) for n in range(1, 8)]
+    ring.append(replace(an_edge(9, "nod_t_3", "nod_t_0"), weight=0.1))
+    windows = [a_node(n, window=(10.0 * n, 10.0 * n + 5)) for n in range(8)]
+    add(store, *windows, *ring)
+    add(store, an_edge(1, "nod_t_0", "nod_t_1", tenant="u"), tenant="u")
+    with store.read("t") as reader:
         assert reader.degrees(["nod_t_0", "nod_t_3", "nod_t_x"]) == {"nod_t_0": 8, "nod_t_3": 2}
         assert reader.degrees(["nod_t_0"], 2) == {"nod_t_0": 3}
         assert [node.id for node in reader.nodes_between(25.0, 40.0)] == ["nod_t_2", "nod_t_3", "nod_t_4"]
@@ -591,6 +611,39 @@ def test_what_was_shown_is_counted_and_listed_in_order(store: Store) -> None:
         }
         assert list(reader.shown_in("trj")) == ["mem_t_000002", "mem_t_000001"]
         assert reader.shown_in("other") == {}
+        assert list(reader.shown_to("mem_t_000002", 10)) == ["trj"]
+        assert reader.shown_to("mem_t_000009", 10) == {}
+
+
+def test_what_confidence_is_made_of_comes_in_pages_of_active_memories_the_oldest_first(store: Store) -> None:
+    made = [a_memory(n, created_at=9.0 - n, advice_id="now") for n in range(1, 5)]
+    gone, elsewhere = a_memory(5, state=State.ARCHIVED), a_memory(6, namespace="other", created_at=1.0)
+    said = replace(a_signal(1, made[3].id, positive=False), advice_id="now", weight=0.5, kind=SignalKind.PEER)
+    before = replace(a_signal(2, made[3].id), advice_id="before")
+    add(store, *made, gone, elsewhere, said, before)
+    add(store, a_memory(1, tenant="u"), tenant="u")
+    with store.read("t") as reader:
+        first = reader.grounds("n", None, 3)
+        assert [one.memory_id for one in first] == [one.id for one in (made[3], made[2], made[1])]
+        assert first[0] == (made[3].id, "n", made[3].initial_confidence, 5.0, [said])
+        last = (first[-1].created_at, first[-1].memory_id)
+        assert [one.memory_id for one in reader.grounds("n", last, 3)] == [made[0].id]
+        assert [one.memory_id for one in reader.grounds(None, None, 1)] == [elsewhere.id]
+        assert reader.grounds("nowhere", None, 3) == []
+
+
+def test_a_condition_knows_what_is_nothing_and_what_is_not(store: RecordStore) -> None:
+    add(store, a_memory(1), a_memory(2, key="k"), a_memory(3, key="l"))
+    told = {
+        ("is", None): ["mem_t_000001"],
+        ("not", None): ["mem_t_000002", "mem_t_000003"],
+        ("is", "k"): ["mem_t_000002"],
+        ("not", "k"): ["mem_t_000003"],
+    }
+    with store.engine.read("t") as rows:
+        for (test, value), ids in told.items():
+            asked = Selection(MEMORIES, ("id",), (("key", test, value),), order=("id",))
+            assert [found for (found,) in rows.scan(asked)] == ids, (test, value)
 
 
 def test_what_was_withheld_was_not_shown_but_is_known(store: Store) -> None:
@@ -600,6 +653,12 @@ def test_what_was_withheld_was_not_shown_but_is_known(store: Store) -> None:
     with store.read("t") as reader:
         assert reader.exposure_counts(["mem_t_000001", "mem_t_000002"]) == {"mem_t_000002": 1}
         assert reader.shown_in("trj") == {"mem_t_000002": (1, "", 3.0)}
+        assert reader.shown_to("mem_t_000002", 10) == {"trj": 3.0}
+        when = reader.happenings(None, 0.0)
+        assert {outcome for _, outcome in when.learned} <= {"success", "failure"}
+        assert reader.happenings("nowhere", 0.0) == ([], [], [])
+        assert list(reader.newest(None, 1)) == ["mem_t_000002"]
+        assert reader.newest("nowhere", 9) == {}
         assert reader.side_records(Exposure)[0] == held
         assert reader.side_records(Exposure)[0].withheld is True
 
@@ -649,14 +708,27 @@ def test_evidence_is_found_by_the_session_in_which_it_arose(store: Store) -> Non
     here, there = (replace(a_signal(n, memory.id), trajectory_id=task) for n, task in ((1, first), (2, second)))
     add(store, here, there, a_signal(3, memory.id))
     with store.read("t") as reader:
-        (found,) = reader.evidence_in([first, "trj_nobody"])
+        _, (found,), learned = reader.past_tasks([first, "trj_nobody"], None, 0)
         assert (found.trajectory_id, found.memory_id, found.positive) == (first, here.memory_id, here.positive)
         assert (found.weight, found.used, found.source, found.at) == (here.weight, here.used, here.source, here.at)
         assert found.kind == here.kind
-        assert len(reader.evidence_in([first, second])) == 2
-        assert reader.evidence_in([]) == []
+        assert learned == []
+        assert len(reader.past_tasks([first, second], None, 0)[1]) == 2
+        assert reader.past_tasks([], None, 0) == ([], [], [])
     with store.read("u") as reader:
-        assert reader.evidence_in([first]) == []
+        assert reader.past_tasks([first], None, 0) == ([], [], [])
+
+
+def test_what_past_tasks_taught_and_what_the_user_says_against_it_are_found_together(store: Store) -> None:
+    task, way = a_trajectory(1), a_memory(1, source=a_trajectory(1).id, tags=("solved",))
+    gone, other = replace(way, id="mem_t_000002", state=State.ARCHIVED), a_memory(3)
+    against = replace(a_signal(1, other.id), kind=SignalKind.FEEDBACK, positive=False, source="user:ann")
+    add(store, task, way, gone, other, against, replace(against, id="sig_t_000002", source="agent:bob"))
+    with store.read("t") as reader:
+        assert reader.past_tasks([task.id], ("n", None), 9)[2] == [(way.id, task.id, True)]
+        said, learned = reader.said_of([other.id], [way.id, gone.id, other.id])
+    assert [(one.trajectory_id, one.memory_id, one.source) for one in said] == [("", other.id, "user:ann")]
+    assert sorted(learned) == [(way.id, task.id, True), (other.id, "", False)]
 
 
 def a_gap(gap_id: str, at: float = 1.0, *, tenant: str = "t") -> Gap:
@@ -711,6 +783,15 @@ def test_settings_are_kept_and_replaced(store: Store, opened: Callable[[], Store
     other = opened()
     assert other.setting("a") == "zwei 🎉"
     other.close()
+
+
+def test_a_glance_tells_a_setting_and_what_is_new(store: Store) -> None:
+    assert store.glance("a", 0, 5) == (None, [])
+    store.set_setting("a", "1")
+    store.write("t", lambda writer: [writer.add(a_memory(number)) for number in range(3)])
+    value, found = store.glance("a", 1, 5)
+    assert (value, found) == ("1", store.changes(1, 5))
+    assert len(found) == 2
 
 
 # ---------------------------------------------------------------- the feed
@@ -1193,12 +1274,17 @@ def test_trust_kin_and_marks_are_kept_with_a_memory_and_the_kin_outlives_it(stor
         assert reader.derived_ids([parent.id]) == [child.id]
         assert reader.matching_fingerprints([11, 12, 13]) == {parent.id: 2, child.id: 1}
         assert reader.trust_levels([]) == reader.matching_fingerprints([]) == {}
+        assert reader.trust_and_memories([parent.id, child.id], [child.id, "mem_none"]) == (
+            {parent.id: 0, child.id: 2},
+            {child.id: child},
+        )
     with store.read("other") as reader:
         assert (
+            reader.trust_and_memories([parent.id], [parent.id]),
             reader.trust_levels([parent.id]),
             reader.derived_ids([parent.id]),
             reader.matching_fingerprints([11]),
-        ) == ({}, [], {})
+        ) == (({}, {}), {}, [], {})
     with pytest.raises(InvalidInput):
         store.write("other", lambda writer: writer.keep_trust(parent, 2))
     store.write("t", lambda writer: writer.remove(Memory, parent.id))
@@ -1314,3 +1400,47 @@ def test_whose_jobs_there_are_is_told_whoever_is_at_them(store: Store) -> None:
     assert (store.tenants_with_jobs(), store.jobs_in_queue()) == (["held", "other", "t"], 5)
     store.write("other", lambda w: w.change_lease(leases(store, tenant="other", ids=["job_other_000004"])[0], None))
     assert (store.tenants_with_jobs(), store.jobs_in_queue()) == (["held", "t"], 4)
+
+
+# ---------------------------------------------------------------- turns
+
+
+def test_a_turn_is_had_by_one_at_a_time_and_by_name(opened: Callable[[], Store]) -> None:
+    one, other = opened(), opened()
+    try:
+        with one.turn("index", 0.0) as granted:
+            assert granted
+            with one.turn("index", 0.0) as again, other.turn("index", 0.0) as theirs, other.turn("else", 0.0) as free:
+                assert (again, theirs, free) == (False, False, True)
+        with other.turn("index", 0.0) as granted:
+            assert granted
+    finally:
+        one.close()
+        other.close()
+
+
+def test_whoever_waits_for_a_turn_has_it_once_it_is_given_back(store: Store) -> None:
+    held, free = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with store.turn("index", 0.0) as granted:
+            assert granted
+            held.set()
+            assert free.wait(60.0)
+
+    with ThreadPoolExecutor(1) as pool:
+        holding = pool.submit(hold)
+        assert held.wait(60.0)
+        with store.turn("index", 0.0) as granted:
+            assert not granted
+        free.set()
+        with store.turn("index", 60.0) as granted:
+            assert granted
+        holding.result(60.0)
+
+
+def test_a_turn_is_given_back_whatever_happens_in_it(store: Store) -> None:
+    with pytest.raises(Conflict), store.turn("index", 0.0):
+        raise Conflict("no")
+    with store.turn("index", 0.0) as granted:
+        assert granted

@@ -294,10 +294,10 @@ def test_ten_of_fifty_are_picked_well_within_the_budget() -> None:
     items = [item(f"m{number}", relevance=float(value)) for number, value in enumerate(chance.random(50))]
     seconds = []
     for _ in range(30):
-        start = time.perf_counter()
+        start = time.thread_time()
         rank(items, similar, profile_named("balanced"), 10)
-        seconds.append(time.perf_counter() - start)
-    # The budget is 1 ms; the best of many runs, and room for a busy machine.
+        seconds.append(time.thread_time() - start)
+    # The budget is 1 ms of processor time; the best of many runs, and room for a slow machine.
     assert min(seconds) < 0.003
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from reasoningbank.core.errors import InvalidInput, StoreError
 from reasoningbank.core.types import Standing, State
-from reasoningbank.index import embedded
+from reasoningbank.index import changes, embedded
+from reasoningbank.index import peek as peeking
 from reasoningbank.index.changes import _append
 from reasoningbank.index.policy import CompactionPolicy, SegmentPolicy
 from reasoningbank.index.segments import merge_ranges
@@ -218,3 +219,42 @@ def test_segments_stay_geometric_and_bounded() -> None:
         assert [first for first, _ in ranges[1:]] == [last for _, last in ranges[:-1]]
         assert all(last - first <= 200 for first, last in ranges)
         assert len(ranges) <= 2 * rows // 200 + 8
+
+
+def test_a_row_that_another_process_begins_to_change_is_no_damage_to_whoever_continues_the_index_in_memory(
+    open_bench, memory, monkeypatch
+) -> None:
+    bench = open_bench()
+    bench.apply(added=[memory("mem_a", title="retry"), memory("mem_b", title="cache")])
+    writer = bench.index
+    ahead = writer.ahead()
+    looked = changes.slots_in_doubt
+
+    def look_and_be_overtaken(snapshot):
+        found = looked(snapshot)
+        rows, begun = writer.latest_snapshot()[1].rows, np.array([0])
+        rows.announce(begun, writer.position.applied + 1)
+        rows.put("namespace", begun, 7)
+        return found
+
+    monkeypatch.setattr(changes, "slots_in_doubt", look_and_be_overtaken)
+    standing = Standing(initial=0.5, created_at=1000.0, positive=1.0)
+    with ahead.writing(wait_s=1.0):
+        ahead.apply(IndexBatch(standings={"mem_a": standing}, applied=writer.position.applied + 1))
+    assert ahead.position.applied == writer.position.applied + 1
+
+
+def test_a_generation_that_is_being_replaced_has_no_size_and_is_no_damage(open_bench, memory, monkeypatch) -> None:
+    bench = open_bench()
+    bench.apply(added=[memory("mem_a", title="retry")])
+    replaced = bench.index.latest_snapshot()[0]
+    directory, read = bench.index.directory, peeking._read_header
+
+    def read_too_late(folder):
+        monkeypatch.undo()
+        bench.apply(erased=["mem_a"])
+        return read(folder)
+
+    monkeypatch.setattr(peeking, "_read_header", read_too_late)
+    assert not peeking.peek(directory).is_damaged
+    assert replaced.bytes_on_disk() == 0

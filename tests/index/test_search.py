@@ -104,6 +104,14 @@ def test_keywords_agree_with_the_oracle_across_segments_and_tail(open_bench, ran
         bench.check(" ".join(rng.choices(words, k=3)), None, 20, Filter(tenant="local", namespace="beta"))
 
 
+def test_of_many_that_hold_a_rare_word_those_come_up_in_which_it_weighs_most(open_bench, memory) -> None:
+    bench = open_bench(8)
+    plain = [memory(f"mem_{n:026d}", content="an ordinary note of the day") for n in range(300)]
+    holders = [memory(f"mem_{n:026d}", content="zanzibar" + " and the rest" * (900 - n)) for n in range(894, 900)]
+    bench.apply(added=[*holders, *plain])
+    assert set(bench.search("zanzibar", depth=2).ids) == {holders[-1].id, holders[-2].id}
+
+
 def test_an_empty_index_finds_nothing(open_bench) -> None:
     found = open_bench(3).search("anything", np.ones(3, np.float32))
     assert found.ids == []

@@ -19,12 +19,15 @@ from reasoningbank.ports import Writer
 from reasoningbank.store.coding import table_of
 from reasoningbank.store.group_commit import UNITS_PER_COMMIT, Unit
 from reasoningbank.store.records.reader import RecordReader
+from reasoningbank.store.selection import Selection, any_of
 from reasoningbank.store.sqlite import opening, schema
 from reasoningbank.store.sqlite.backend import SAFE_SQLITE
 from reasoningbank.store.sqlite.batched_inserts import Pending
 from reasoningbank.store.sqlite.schema import MIGRATIONS
+from reasoningbank.store.sqlite.statements import select
 from reasoningbank.store.sqlite.store import SqliteStore
 from reasoningbank.store.sqlite.transaction import SqliteTransaction
+from reasoningbank.store.tables import JOBS, SIGNALS, STEPS, TASKS
 
 CANARY = "Zanzibar-canary-7f3a"
 
@@ -288,6 +291,23 @@ def test_what_a_task_taught_is_looked_up_and_not_searched_for(path: Path, table:
     asked = f"SELECT * FROM {table} WHERE tenant = ? AND {field} IN (SELECT value FROM json_each(?)) ORDER BY id"
     plan = apsw.Connection(str(path)).execute(f"EXPLAIN QUERY PLAN {asked}", ("t", "[]"))
     assert any(f"(tenant=? AND {field}=?)" in row[3] for row in plan)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Selection(SIGNALS, ("id",), any_of("memory_id", ["m"])),
+        Selection(SIGNALS, ("id",), any_of("memory_id", ["m"]), order=("id",)),
+        Selection(STEPS, ("id",), any_of("trajectory_id", ["s"])),
+        Selection(TASKS, ("succeeded",), any_of("trajectory_id", ["s"])),
+        Selection(JOBS, ("id",), any_of("subject", ["s"])),
+    ],
+)
+def test_what_is_said_of_some_is_looked_up_and_not_all_that_the_tenant_has(path: Path, asked: Selection) -> None:
+    SqliteStore(path).close()
+    text, values = select(asked, "t")
+    plan = apsw.Connection(str(path)).execute(f"EXPLAIN QUERY PLAN {text}", values)
+    assert any(f"({asked.where[0][0]}=?" in row[3] for row in plan)
 
 
 def test_whether_anything_is_shared_is_known_without_reading_the_memories(path: Path) -> None:

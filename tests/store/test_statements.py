@@ -10,7 +10,8 @@ import pytest
 
 from reasoningbank import ReasoningBank
 
-OF_THE_TRANSACTION = ("BEGIN", "COMMIT", "ROLLBACK", "PRAGMA")
+OF_THE_TRANSACTION = ("BEGIN", "COMMIT", "ROLLBACK", "PRAGMA", "SELECT value FROM settings WHERE name = ? AND value")
+"""The last asks whether the bank is closed."""
 
 
 @pytest.fixture

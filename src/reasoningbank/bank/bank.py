@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from reasoningbank.exchange.transfer import Imported
     from reasoningbank.graph.walk import Joined, Neighbour
     from reasoningbank.guard.secrets import Scrubber
+    from reasoningbank.learn.account import Appearance, SessionAccount
     from reasoningbank.learn.agent_runner import Agent
     from reasoningbank.learn.consolidate.plan import Consolidated
     from reasoningbank.learn.evidence import History
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from reasoningbank.learn.matts import Scaled
     from reasoningbank.learn.report import Report
     from reasoningbank.learn.sessions import Ended
+    from reasoningbank.learn.trends import Trends
     from reasoningbank.learn.worker_pool import Shift
     from reasoningbank.ports import Candidates, Floats
     from reasoningbank.recall.index_follower import GiveWay
@@ -251,7 +253,8 @@ class Bank:
         self, drafts: Iterable[Draft | Mapping[str, Any]], *, progress: Callable[[int], None] | None = None
     ) -> builtins.list[str]:
         """The bulk path: keep many and return their ids. What was kept before an error stays kept."""
-        return memories.record_many(self._context, drafts, progress)
+        with self._engine.following(progress) as told:
+            return memories.record_many(self._context, drafts, told)
 
     # ------------------------------------------------------------ reading and changing
 
@@ -317,7 +320,12 @@ class Bank:
     def follow_erasures(self) -> None:
         """Take what was erased out of the index as well. `erase` does so by itself, except within a unit."""
         try:
-            if self._engine.index_info() is not None:
+            info = self._engine.index_info()
+            if info is not None and info.trouble:
+                # A server that is away. The feed tells it of the erasure when it is back, and no search shows a row
+                # that the records do not have.
+                return
+            if info is not None:
                 self._engine.using(lambda searcher: searcher.follower.catch_up(budget_s=60.0, wait_s=10.0))
             self._engine.drop_left_over()
         except BankFull:
@@ -420,6 +428,26 @@ class Bank:
 
         self._engine.flush_shown()
         return report(self._context, **memories.in_namespace(self._context, namespace), since=since, limit=limit)
+
+    def trends(self, *, days: int = 30, namespace: str | None = None) -> Trends:
+        """What was learned, how tasks went and how sure the bank was, by day; "*" is every namespace."""
+        from reasoningbank.learn.trends import trends
+
+        return trends(self._context, **memories.in_namespace(self._context, namespace), days=days)
+
+    def account(self, session: str) -> SessionAccount:
+        """What was shown in a session, what came of it, and what was learned from it."""
+        from reasoningbank.learn.account import account
+
+        self._engine.flush_shown()
+        return account(self._context, session)
+
+    def shown_to(self, reference: str, *, limit: int = DEFAULT_LIST_LIMIT) -> builtins.list[Appearance]:
+        """The sessions in which a memory was shown, the latest first."""
+        from reasoningbank.learn.account import appearances
+
+        self._engine.flush_shown()
+        return appearances(self._context, reference, limit)
 
     # ------------------------------------------------------------ sessions
 
@@ -594,23 +622,31 @@ class Bank:
 
         What comes in is untrusted, under the origin `import:NAME`. With `restore` the file is an export of the user's
         own bank and comes back with its origins, states and rulings. `catch_up` then makes all of it searchable at
-        once; else the next searches do, a second's worth each, and say what is still owed.
+        once; else the next searches do, a second's worth each, and say what is still owed. From some thousands on, a
+        second process indexes meanwhile (`wiring.index_helper`).
         """
         from reasoningbank.exchange.importer import import_path
 
-        return import_path(
-            self._context, Path(path), layout=layout, dry_run=dry_run, restore=restore, name=name, progress=progress
-        )
+        with nullcontext(progress) if dry_run else self._engine.following(progress) as told:
+            return import_path(
+                self._context, Path(path), layout=layout, dry_run=dry_run, restore=restore, name=name, progress=told
+            )
 
     # ------------------------------------------------------------ keeping
 
     def reindex(
-        self, embedder: str | None = None, *, dimension: int | None = None, progress: Progress | None = None
+        self,
+        embedder: str | None = None,
+        *,
+        dimension: int | None = None,
+        index: str | None = None,
+        progress: Progress | None = None,
     ) -> EmbedderIdentity:
         """Build the index anew, with another embedder if one is named (`openai/MODEL` too) or if the configuration of
-        this bank asks for one. The old one serves until the new is whole.
+        this bank asks for one, and in the engine `index` if that is named (`embedded`, `qdrant://…`). The old one
+        serves until the new is whole.
         """
-        identity = self._engine.reindex(embedder, dimension, progress)
+        identity = self._engine.reindex(embedder, dimension, progress, index)
         # What was stored meanwhile, and the past tasks, which have an index of their own.
         self.catch_up(progress=progress)
         return identity
@@ -646,7 +682,7 @@ class Bank:
     def verify(self, *, index_only: bool = False) -> builtins.list[Damage]:
         """What is damaged: pages, rows, what is kept of trust, what this tenant believes without a reason; and what of
         the index does not match its checksums or the records, under the kind `index`. `mend_index` builds that again;
-        a search that comes across it does so too.
+        a search that comes across it does so too. `index engine` is one in a server that does not answer.
         """
         from reasoningbank.guard.audit import believed_without_reason
 

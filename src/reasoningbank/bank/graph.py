@@ -19,6 +19,7 @@ from reasoningbank.graph.add import Added
 from reasoningbank.graph.asked_often import AskedTopic, asked_often
 from reasoningbank.graph.check import check_graph
 from reasoningbank.graph.graph_query import GraphQuery
+from reasoningbank.graph.part import DEFAULT_VERTICES, newest_part, part_around
 from reasoningbank.graph.seed_view import lessons_of, subgraph_view, vertex_views
 from reasoningbank.graph.spreading import DEFAULT_PATHS, check_bounds, check_limit
 from reasoningbank.graph.subgraph import GraphPath, Subgraph, Vertex, Walk
@@ -93,6 +94,14 @@ class GraphMemory:
         """The nodes of one conversation, as they came, with the edges among them and the lessons learned from them."""
         wanted = clean_name(conv_id, "conv_id")
         return conversation.snapshot(self._context, wanted, namespace)
+
+    def part(
+        self, *, around: str | None = None, limit: int = DEFAULT_VERTICES, namespace: str | None = None
+    ) -> Subgraph:
+        """The newest part of the graph to look at, or what lies around a node or lesson; at most `limit` vertices."""
+        if around is not None:
+            return part_around(self._context, around, limit, namespace)
+        return newest_part(self._context, limit, namespace)
 
     def lessons(self, *, namespace: str | None = None) -> list[dict[str, Any]]:
         """The lessons that nodes taught, by their keys: `rb_id`, `key_lesson`, `context_to_prefer`, `tags`,

@@ -20,14 +20,17 @@ if TYPE_CHECKING:
     from reasoningbank.core.types import Spending
     from reasoningbank.graph.walk import Joined, Neighbour
     from reasoningbank.guard.sweep import Swept
+    from reasoningbank.learn.account import Appearance, SessionAccount
     from reasoningbank.learn.agent_jobs import Handed
+    from reasoningbank.learn.consolidate.fading import Faded
     from reasoningbank.learn.consolidate.plan import Consolidated, ConsolidationRun, Link, Plan, Undone
-    from reasoningbank.learn.consolidate.pruning import Faded
+    from reasoningbank.learn.consolidate.run_account import RunAccount
     from reasoningbank.learn.evidence import History
     from reasoningbank.learn.import_session import Kept
     from reasoningbank.learn.jobs import Distilled
     from reasoningbank.learn.queue import Queued
     from reasoningbank.learn.report import Report, ReportLine
+    from reasoningbank.learn.trends import Trends
     from reasoningbank.recall.gaps import OpenGap
     from reasoningbank.recall.query import Recalled, SearchResult, SeeAlso
 
@@ -141,6 +144,39 @@ def _report_line(line: ReportLine) -> dict[str, Any]:
         "withheld": line.withheld,
         "uplift": None if line.uplift is None else _plain(line.uplift),
         "dead": line.dead,
+    }
+
+
+def trends_json(trends: Trends) -> dict[str, Any]:
+    days = [
+        {**_plain(day), "confidence": None if day.confidence is None else _plain(day.confidence)} for day in trends.days
+    ]
+    return {"days": days, "followed": trends.followed}
+
+
+def account_json(account: SessionAccount) -> dict[str, Any]:
+    return {
+        **trajectory_json(account.trajectory),
+        "verdict": None if account.verdict is None else dict(account.verdict),
+        "shown": [
+            {
+                **remembered_json(one.remembered),
+                "rank": one.rank,
+                "shown_at": iso(one.at),
+                "signals": [signal_json(signal) for signal in one.signals],
+            }
+            for one in account.shown
+        ],
+        "lessons": [remembered_json(lesson) for lesson in account.lessons],
+        "jobs": [_plain(job) for job in account.jobs],
+    }
+
+
+def appearance_json(appearance: Appearance) -> dict[str, Any]:
+    return {
+        **trajectory_json(appearance.trajectory),
+        "shown_at": iso(appearance.at),
+        "signals": [signal_json(signal) for signal in appearance.signals],
     }
 
 
@@ -362,6 +398,10 @@ def undone_json(undone: Undone) -> dict[str, Any]:
 
 def upkeep_json(run: ConsolidationRun) -> dict[str, Any]:
     return {name: value for name, value in _plain(run).items() if name != "units"}
+
+
+def run_account_json(account: RunAccount) -> dict[str, Any]:
+    return {**upkeep_json(account.run), "acts": [dict(act) for act in account.acts], "names": dict(account.names)}
 
 
 def faded_json(faded: Faded) -> dict[str, Any]:

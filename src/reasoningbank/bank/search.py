@@ -78,7 +78,8 @@ def search(
     found = engine.using(
         lambda searcher: searcher.search(
             asked, tenant=context.tenant, namespace=context.namespace, noted=asked.noted, choice=chosen
-        )
+        ),
+        follows=True,
     )
     if asked.noted:
         return found
@@ -105,7 +106,7 @@ def _search_reranked(
         hits = searcher.show(asked, order.hits[: asked.limit], context.tenant, choice)
         return replace(found, memories=hits, reranked_by=order.by, tokens_used=sum(hit.tokens for hit in hits))
 
-    return engine.using(look)
+    return engine.using(look, follows=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +149,8 @@ def candidates(context: BankContext, engine: SearchEngine, query: Query, depth: 
     engine.require_configured_embedder()
     asked = context.scrub_for_output(query)
     return engine.using(
-        lambda searcher: searcher.candidates(asked, tenant=context.tenant, namespace=context.namespace, depth=depth)
+        lambda searcher: searcher.candidates(asked, tenant=context.tenant, namespace=context.namespace, depth=depth),
+        follows=True,
     )
 
 

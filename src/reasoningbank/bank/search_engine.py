@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from reasoningbank.core.types import EmbedderIdentity
@@ -30,16 +31,26 @@ class SearchEngine(Protocol):
         ...
 
     def require_configured_embedder(self) -> None:
-        """Refuse to search an index of another embedder than the configuration beside the bank asks for."""
+        """Refuse to search an index of another embedder, or in another engine, than the configuration asks for."""
         ...
 
-    def using(self, use: Callable[[Searcher], T]) -> T:
-        """Run `use`, again on a fresh index if this one was removed or turns out to be damaged."""
+    def using(self, use: Callable[[Searcher], T], *, follows: bool = False) -> T:
+        """Run `use`, again on a fresh index if this one was removed or turns out to be damaged.
+
+        Where `use` begins by following the feed, that tells whether this index is still in force: nothing else is
+        asked then.
+        """
         ...
 
     @property
     def is_open(self) -> bool:
         """Whether an index is open here already."""
+        ...
+
+    def following(self, told: Callable[[int], None] | None) -> AbstractContextManager[Callable[[int], None] | None]:
+        """While many memories come in, in the `with` block: what to tell how many came so far, as well as `told`. From
+        some thousands on the index is brought forward meanwhile, where that takes nothing from them.
+        """
         ...
 
     def index_info(self) -> IndexInfo | None:
@@ -50,7 +61,9 @@ class SearchEngine(Protocol):
         """What of the index does not match its checksums or the records."""
         ...
 
-    def reindex(self, embedder: str | None, dimension: int | None, progress: Progress | None) -> EmbedderIdentity: ...
+    def reindex(
+        self, embedder: str | None, dimension: int | None, progress: Progress | None, engine: str | None = None
+    ) -> EmbedderIdentity: ...
 
     def drop_left_over(self) -> None:
         """Remove what an interrupted reindex has left."""

@@ -7,7 +7,7 @@ connection (searching, a rehearsal) cannot be done there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NoReturn, TypeVar
 
 from reasoningbank.core.errors import StoreError
@@ -63,15 +63,21 @@ class NoSearch:
     def require_configured_embedder(self) -> None:
         """Nothing is searched here."""
 
-    def using(self, use: Callable[[Any], T]) -> NoReturn:
-        del use
+    def using(self, use: Callable[[Any], T], *, follows: bool = False) -> NoReturn:
+        del use, follows
         raise StoreError("Searching cannot be a part of another transaction.")
 
-    def reindex(self, embedder: str | None, dimension: int | None, progress: Any) -> NoReturn:
-        del embedder, dimension, progress
+    def reindex(
+        self, embedder: str | None, dimension: int | None, progress: Any, engine: str | None = None
+    ) -> NoReturn:
+        del embedder, dimension, progress, engine
         raise StoreError("Building an index cannot be a part of another transaction.")
 
     is_open = False
+
+    def following(self, told: Callable[[int], None] | None) -> AbstractContextManager[Callable[[int], None] | None]:
+        """Nothing to follow: others see what came in once the unit is committed."""
+        return nullcontext(told)
 
     def index_info(self) -> None:
         """Nothing to bring up to date: the index follows once the unit is committed."""

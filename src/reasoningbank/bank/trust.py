@@ -6,18 +6,25 @@ Knows names and rehearsals. What a decision does is known by `guard.rulings`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from reasoningbank.bank.memories import checked_limit
 from reasoningbank.context import BankContext, full_id
-from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_text
+from reasoningbank.core.drafts import MAX_DESCRIPTION_CHARS, clean_text, one_of
 from reasoningbank.core.errors import InvalidInput, NotFound
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.core.origins import LEVELS, USER, Trust, clean_origin, kind_of, level_of
+from reasoningbank.core.origins import LEVELS, PEER, USER, PeerTrust, Trust, clean_origin, kind_of
 from reasoningbank.core.types import DEFAULT_LIST_LIMIT, Edge, Memory, Node, Remembered, Ruling, RulingKind, State
 from reasoningbank.guard import rulings
 from reasoningbank.guard.rulings import Decision
-from reasoningbank.guard.trust import descendants, in_force, levels_of, revoked_origins, trust_of
+from reasoningbank.guard.trust import (
+    descendants,
+    in_force,
+    level_given,
+    levels_of,
+    peer_trust,
+    trust_of,
+)
 from reasoningbank.ports import Reader, Writer
 
 
@@ -36,7 +43,8 @@ class Source:
     """An origin, its trust, and how much came from it."""
 
     origin: str
-    trust: Trust
+    trust: Trust | PeerTrust
+    """How far it is believed; `quarantined` for a peer of which nothing is shown."""
     memories: int
     quarantined: int
     approved: int
@@ -85,6 +93,19 @@ class TrustDecisions:
         decision = _decision(self._context, comment, USER)
         return _decide(self._context, lambda writer: rulings.revoke(writer, origin, decision), dry_run=dry_run)
 
+    def give(self, peer: str, trust: str, *, comment: str = "", dry_run: bool = False) -> Ruling:
+        """Give a peer its trust, `quarantined`, `untrusted` or `working`: for what it brought and for what it brings.
+
+        `peer` is its origin, peer:FINGERPRINT. What you approved one by one stays approved.
+        """
+        decision, given = _decision(self._context, comment, USER), one_of(PeerTrust, trust, "trust")
+        return _decide(self._context, lambda w: rulings.give_trust(w, peer, given, decision), dry_run=dry_run)
+
+    def given(self) -> dict[str, PeerTrust]:
+        """The trust that each peer has, by origin; a revoked one is quarantined."""
+        with self._context.read_for_output() as reader:
+            return {origin: given for origin, given in peer_trust(reader).items() if kind_of(origin) == PEER}
+
     def brought_by(self, origin: str) -> Brought:
         """How much came from an origin. Its nodes and edges are hidden while it is revoked."""
         where = {"origin": clean_origin(origin)}
@@ -128,12 +149,14 @@ class TrustDecisions:
             counted = reader.tally(Memory, "origin")
             nodes = reader.tally(Node, "origin")
             quarantined = reader.tally(Memory, "origin", {"state": State.QUARANTINED.value})
-            revoked = revoked_origins(reader)
+            peers = peer_trust(reader)
+            counting = in_force(reader.select(Ruling, {"kind": (RulingKind.REVOKE.value, RulingKind.UNDO.value)}))
+            revoked = {ruling.target for ruling in counting}
             approved = _approved_by_origin(reader)
         found = [
             Source(
                 origin=origin,
-                trust=level_of(origin),
+                trust=_standing(peers, origin),
                 memories=counted.get(origin, 0),
                 quarantined=quarantined.get(origin, 0),
                 approved=approved[origin],
@@ -142,7 +165,16 @@ class TrustDecisions:
             )
             for origin in {*counted, *nodes, *revoked}
         ]
-        return sorted(found, key=lambda source: (source.trust, source.origin))
+        return sorted(
+            found,
+            key=lambda one: (one.trust is not PeerTrust.QUARANTINED, level_given(peers, one.origin), one.origin),
+        )
+
+
+def _standing(peers: Mapping[str, PeerTrust], origin: str) -> Trust | PeerTrust:
+    is_peer = kind_of(origin) == PEER
+    given = peers.get(origin, PeerTrust.QUARANTINED)
+    return given if is_peer and given is PeerTrust.QUARANTINED else level_given(peers, origin)
 
 
 def _approved_by_origin(reader: Reader) -> Counter[str]:
@@ -150,8 +182,8 @@ def _approved_by_origin(reader: Reader) -> Counter[str]:
     given = in_force(reader.select(Ruling, {"kind": (RulingKind.APPROVE.value, RulingKind.UNDO.value)}))
     vouched = {memory_id for ruling in given if ruling.kind is RulingKind.APPROVE for memory_id in ruling.memories}
     memories = list(reader.get(Memory, sorted(vouched)).values())
-    levels = levels_of(reader, memories)
-    return Counter(memory.origin for memory in memories if trust_of(memory, levels) > level_of(memory.origin))
+    levels, peers = levels_of(reader, memories), peer_trust(reader)
+    return Counter(memory.origin for memory in memories if trust_of(memory, levels) > level_given(peers, memory.origin))
 
 
 def _memories_meant(context: BankContext, reader: Reader, target: str) -> Sequence[Memory]:

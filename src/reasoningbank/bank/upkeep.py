@@ -13,9 +13,10 @@ from reasoningbank.bank.search_engine import CATCH_UP_WITHIN_S, SearchEngine
 from reasoningbank.context import BankContext
 from reasoningbank.core.origins import USER
 from reasoningbank.learn.consolidate import run, undoing
+from reasoningbank.learn.consolidate.fading import Faded
 from reasoningbank.learn.consolidate.pairs import Space
 from reasoningbank.learn.consolidate.plan import Consolidated, ConsolidationRun, Undone
-from reasoningbank.learn.consolidate.pruning import Faded
+from reasoningbank.learn.consolidate.run_account import RunAccount, run_account
 
 if TYPE_CHECKING:
     from reasoningbank.learn.jobs import Learning
@@ -51,7 +52,7 @@ class Upkeep:
 
     def faded(self, *, namespace: str | None = None) -> list[Faded]:
         """What has lost confidence to age alone, the most first. Nothing is written: the confidence itself forgets."""
-        return run.list_faded(self._context, namespace)
+        return run.faded_in(self._context, namespace)
 
     def undo(self, run_id: str, *, source: str = USER) -> Undone:
         """Put back what a run of `consolidate`, `prune` or `promote` has changed, and say what cannot be."""
@@ -61,6 +62,11 @@ class Upkeep:
         """Newest first."""
         with self._context.read_for_output() as reader:
             return undoing.history(reader)
+
+    def account(self, run_id: str) -> RunAccount:
+        """What a run has done, act by act."""
+        with self._context.read_for_output() as reader:
+            return run_account(reader, run_id)
 
     def _vectors(self, ids: Sequence[str]) -> Floats:
         def look(searcher: Searcher) -> Floats:

@@ -21,6 +21,8 @@ VARIABLES: dict[str, str] = {
     "REASONINGBANK_EMBEDDER": "embedder of a new bank: local, hash, openai, openai/MODEL or openai/MODEL/DIMENSION",
     "REASONINGBANK_POLICY": "how evidence becomes confidence: bayes, signals, ratchet or factors",
     "REASONINGBANK_DURABILITY": "full (survives a power loss) or normal (survives a killed process)",
+    "REASONINGBANK_INDEX": "where a new bank keeps its index: embedded (the default), or the URL of an engine",
+    "REASONINGBANK_INDEX_KEY": "API key or token of that engine",
     "REASONINGBANK_LLM": "model that judges and distils, as openai/NAME or anthropic/NAME; off (the default) asks none",
     "REASONINGBANK_LLM_TOKENS_PER_DAY": "what that model may cost a day, in tokens (default 1,000,000)",
     "REASONINGBANK_DISTILLER": "llm, offline, host or none; llm,offline falls back (default: llm if there is one)",
@@ -53,6 +55,8 @@ class Config:
     openai_base_url: str | None
     anthropic_api_key: str | None = None
     anthropic_base_url: str | None = None
+    index: str | None = None
+    index_key: str | None = None
     llm: str | None = None
     llm_tokens_per_day: str | None = None
     distiller: str | None = None
@@ -69,6 +73,8 @@ def from_environment(directory: Path | None = None) -> Config:
         namespace=named_namespace() or repository_namespace(directory or _here()),
         embedder=variables.get("REASONINGBANK_EMBEDDER") or None,
         durability=variables.get("REASONINGBANK_DURABILITY") or None,
+        index=variables.get("REASONINGBANK_INDEX") or None,
+        index_key=variables.get("REASONINGBANK_INDEX_KEY") or None,
         openai_api_key=variables.get("OPENAI_API_KEY") or None,
         openai_base_url=variables.get("OPENAI_BASE_URL") or None,
         anthropic_api_key=variables.get("ANTHROPIC_API_KEY") or None,

@@ -82,7 +82,7 @@ SECTIONS: Mapping[str, str] = {
     "search.scope_weights": "By how much a hit counts for where it is from.",
     "distillation": "Who learns from finished sessions, and how much.",
     "confidence": "What memories start with, how evidence moves it, and what follows.",
-    "storage": "How the bank is written.",
+    "storage": "How the bank is written, and where its index is kept.",
     "hooks": "What the hooks of coding agents say, and how long they may take.",
 }
 
@@ -277,6 +277,14 @@ KNOBS: tuple[Knob, ...] = (
         choices=("full", "normal"),
         about="full survives a power loss, normal a killed process",
         variable="REASONINGBANK_DURABILITY",
+    ),
+    Knob(
+        name="storage.index",
+        kind=TEXT,
+        about="where a new bank keeps its index; `reindex --index` changes it",
+        otherwise="embedded",
+        example="embedded",
+        variable="REASONINGBANK_INDEX",
     ),
     Knob(
         name="hooks.enabled",

@@ -144,6 +144,7 @@ def _environment_values(environment: Config) -> dict[str, tuple[Any, str]]:
     for name, value, variable in (
         ("confidence.policy", environment.policy, "POLICY"),
         ("storage.durability", environment.durability, "DURABILITY"),
+        ("storage.index", environment.index, "INDEX"),
         ("distillation.llm", environment.llm, "LLM"),
         ("distillation.distiller", environment.distiller, "DISTILLER"),
         ("distillation.tokens_per_day", int(tokens) if tokens.isdecimal() else None, "LLM_TOKENS_PER_DAY"),
@@ -211,6 +212,7 @@ def fold(layers: Sequence[Layer]) -> Settings:
     weights = ScopeWeights(**_section("search.scope_weights", values))
     is_required = any(name in said and said[name][1].binding for name in _EMBEDDING)
     embedding = EmbeddingSettings(**_section("embedding", values))
+    index = said.get("storage.index")
     return Settings(
         embedding=embedding,
         search=SearchSettings(**search, scope_weights=weights),
@@ -224,6 +226,7 @@ def fold(layers: Sequence[Layer]) -> Settings:
         ),
         files=tuple(layer.place_of("") for layer in layers if layer.source == FILE),
         required=embedding if is_required else EmbeddingSettings(),
+        required_index=index[0] if index and (index[1].binding or index[1].source == ENVIRONMENT) else None,
     )
 
 

@@ -11,6 +11,7 @@
     │   │   └── BankReplaced    its file or its log was moved, replaced, cut or taken away behind our back
     │   ├── BankBusy            another process held it for too long; it is healthy, try again
     │   ├── BankReadOnly        can be read, cannot be written
+    │   │   └── BankMoved       another store has its records now, and takes the writes
     │   ├── BankFull            the disk has no room; nothing was half-written
     │   ├── BankForeign         a file, but not a bank
     │   ├── BankTooNew          written by a newer version of this program
@@ -78,6 +79,13 @@ class BankBusy(StoreError):
 
 class BankReadOnly(StoreError):
     pass
+
+
+class BankMoved(BankReadOnly):
+    def __init__(self, message: str, *, place: str) -> None:
+        super().__init__(message)
+        self.place = place
+        """Where the bank is now."""
 
 
 class BankFull(StoreError):

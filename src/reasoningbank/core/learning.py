@@ -6,11 +6,10 @@ Knows the fields and their limits. How an episode is captured, judged or distill
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
-from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.frozen import dataclass, field
 from reasoningbank.core.types import Outcome
 
 MOST_LESSONS = 3

@@ -6,7 +6,7 @@ by `guard.speakers`, what a memory is worth after its parents and rulings in `gu
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from functools import lru_cache
 
 from reasoningbank.core.errors import InvalidInput
@@ -15,6 +15,7 @@ from reasoningbank.core.patterns import pattern
 USER = "user"
 AGENT = "agent"
 IMPORT = "import"
+PEER = "peer"
 MAX_ORIGIN_CHARS = 200
 
 
@@ -32,15 +33,39 @@ class Trust(IntEnum):
         return self.name.lower()
 
 
+class PeerTrust(StrEnum):
+    """Trust that the user gives a peer. Never `trusted`: that is for one memory at a time, by approving it."""
+
+    QUARANTINED = "quarantined"
+    """Nothing of it is found or counts until somebody approves it: a peer that nobody has spoken of."""
+    UNTRUSTED = "untrusted"
+    """Found, and quoted as data like what a tool said."""
+    WORKING = "working"
+    """Believed as an agent of ours is."""
+
+    @property
+    def level(self) -> Trust:
+        return Trust.WORKING if self is PeerTrust.WORKING else Trust.UNTRUSTED
+
+
 LEVELS: dict[str, Trust] = {
     USER: Trust.TRUSTED,
     AGENT: Trust.WORKING,
     "tool": Trust.UNTRUSTED,
-    "peer": Trust.UNTRUSTED,
+    PEER: Trust.UNTRUSTED,
     "import": Trust.UNTRUSTED,
 }
 """By the kind of an origin, the word before its colon. A kind that is not here is untrusted."""
 _CONTROL = pattern(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+_OF_A_KEY = "peer:rb1-"
+_BY_FINGERPRINT = pattern(r"peer:rb1(?:-[a-z2-7]{4}){4}")
+
+
+def is_by_fingerprint(origin: str) -> bool:
+    """Whether it is the origin that a key gives, in which nothing else can be written: no name and no secret."""
+    return origin.startswith(_OF_A_KEY) and _BY_FINGERPRINT.fullmatch(origin) is not None
 
 
 def kind_of(origin: str) -> str:

@@ -110,6 +110,8 @@ class ConfidenceSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings:
     durability: str = "full"
+    index: str | None = None
+    """The URL of an index engine; None is embedded."""
 
 
 WAYS_TO_WARN = ("deny-once", "ask", "after", "off")
@@ -153,6 +155,8 @@ class Settings:
     """The configuration files in force, the weakest first."""
     required: EmbeddingSettings = EmbeddingSettings()
     """What a file beside the bank, or a named one, asks of its index: one that differs is not searched."""
+    required_index: str | None = None
+    """The engine that such a file or the environment asks for: an index in another one is not searched."""
 
     @property
     def injection_threshold(self) -> float:

@@ -52,6 +52,12 @@ class RulingKind(StrEnum):
     """The user wants a memory gone."""
     REVOKE = "revoke"
     """The user no longer believes an origin."""
+    QUARANTINE = "quarantine"
+    """What a peer brings waits until somebody approves it."""
+    QUOTE = "quote"
+    """What a peer brings is found and quoted as data."""
+    BELIEVE = "believe"
+    """What a peer brings is believed as an agent's word is."""
     UNDO = "undo"
     """An earlier ruling is taken back."""
 

@@ -7,18 +7,20 @@ the score of a word one could tell whether they use it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reasoningbank.index.rows import Slots
 from reasoningbank.index.segments import Segment, Tail
 from reasoningbank.lexical.bm25 import KEYWORDS, KeywordPolicy, length_terms, weigh_terms
 
 Scores = NDArray[np.float32]
 Integers = NDArray[np.integer[Any]]
 _POSTINGS_AT_ONCE = 1 << 11
+_NO_SCORES: Scores = np.empty(0, np.float32)
 
 
 class LookedUp:
@@ -67,23 +69,28 @@ def score(
     segments: Sequence[Segment],
     tail: Tail,
     mean_length: float,
-    policy: KeywordPolicy = KEYWORDS,
     *,
     own: NDArray[np.bool_] | None = None,
-) -> float:
-    """Fill `scores`, one for each row, and return what a short row with every term would have; 0 when none has any."""
+    named: Container[int] = (),
+    holders: Slots | None = None,
+) -> tuple[float, Scores]:
+    """Fill `scores`, one for each row, and return what a short row with every term would have, 0 when none has any; and
+    what the `holders` have of the terms that are `named`.
+    """
     rows = len(scores)
     scores.fill(0.0)
     if not query or not rows:
-        return 0.0
+        return 0.0, _NO_SCORES
     terms = sorted(query)
     found = LookedUp(terms, segments, tail, own)
     if own is not None:
         rows = int(np.count_nonzero(own))
-    weights, ceiling = weigh_terms([query[term] for term in terms], found.frequency, rows, policy)
-    if weights:
-        found.add_to(scores, weights, mean_length, policy)
-    return ceiling
+    weights, ceiling = weigh_terms([query[term] for term in terms], found.frequency, rows)
+    first = {i: worth for i, worth in weights.items() if terms[i] in named}
+    found.add_to(scores, first, mean_length)
+    of_named = _NO_SCORES if holders is None else scores[holders]
+    found.add_to(scores, {i: worth for i, worth in weights.items() if i not in first}, mean_length)
+    return ceiling, of_named
 
 
 def _together(spans: Sequence[tuple[Integers, float]]) -> Iterator[tuple[Integers, Scores | np.float32]]:

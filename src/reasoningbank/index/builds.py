@@ -1,27 +1,21 @@
 """The folders of the embedded index: one for each build of it, all beside the bank.
 
 Knows where a build lies, that one which can be neither read nor put right is built elsewhere for as long as the bank is
-open, and who may build or remove one. Refuses to know which build is in force.
+open, and which may be removed. Refuses to know which build is in force.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch
+from reasoningbank.core.errors import BankDamaged, EmbedderMismatch
 from reasoningbank.core.types import EmbedderIdentity
 from reasoningbank.forking import renew_in_child
 
 if TYPE_CHECKING:
     from reasoningbank.index.embedded import EmbeddedIndex
-    from reasoningbank.index.lock import PassingLock
     from reasoningbank.ports import IndexInfo
-
-MOST_ATTEMPTS = 20
 
 
 class EmbeddedBuilds:
@@ -31,12 +25,11 @@ class EmbeddedBuilds:
         self._unusable = False
         """Whether the index beside a bank that may only be read is damaged: it is built elsewhere then."""
         self._temporary: Path | None = None
-        self._building = threading.Lock()
         renew_in_child(self._begin_in_child)
 
     def _begin_in_child(self) -> None:
         """A folder that was made to be removed is the parent's to remove."""
-        self._building, self._temporary = threading.Lock(), None
+        self._temporary = None
 
     def place(self, name: str) -> str:
         return str(self._place(name))
@@ -106,24 +99,7 @@ class EmbeddedBuilds:
     def _may_only_be_read(self, place: Path) -> bool:
         return self._read_only and self._temporary not in place.parents
 
-    # ------------------------------------------------------------ building and removing
-
-    @contextmanager
-    def building(self, wait_s: float) -> Iterator[bool]:
-        if self._folder is None or self._read_only:
-            with self._building:
-                yield True
-            return
-        from reasoningbank.index.lock import PassingLock
-
-        lock = PassingLock(self._folder / "REINDEX")
-        if not _acquire(lock, self._folder, wait_s):
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            lock.release(in_order=False)
+    # ------------------------------------------------------------ removing
 
     def remove(self, build: int) -> None:
         for folder in (None if self._read_only else self._folder, self._temporary):
@@ -135,17 +111,15 @@ class EmbeddedBuilds:
 
         if self._folder is None or self._read_only or not self._folder.is_dir():
             return
-        with self.building(0.0) as granted:
-            # Else somebody is building another one, who follows the feed and with it every erasure.
-            for place in self._folder.iterdir() if granted else ():
-                if not place.is_dir() or place.name.startswith(keep):
-                    continue
-                lock = WriterLock(place / "LOCK")
-                if lock.acquire(0.0):
-                    try:
-                        _remove_folder(place)
-                    finally:
-                        lock.release(in_order=False)
+        for place in self._folder.iterdir():
+            if not place.is_dir() or place.name.startswith(keep):
+                continue
+            lock = WriterLock(place / "LOCK")
+            if lock.acquire(0.0):
+                try:
+                    _remove_folder(place)
+                finally:
+                    lock.release(in_order=False)
 
     def remove_all(self) -> bool:
         if self._folder is None or self._read_only or not self._folder.is_dir():
@@ -156,15 +130,6 @@ class EmbeddedBuilds:
     def close(self) -> None:
         if self._temporary is not None:
             _remove_folder(self._temporary)
-
-
-def _acquire(lock: PassingLock, folder: Path, wait_s: float) -> bool:
-    for _ in range(MOST_ATTEMPTS):
-        # The folder may be removed at any moment.
-        with suppress(FileNotFoundError):
-            folder.mkdir(parents=True, exist_ok=True)
-            return lock.acquire(wait_s)
-    raise BankUnavailable(f"The folder {folder} is removed again and again; leave it while the index is built.")
 
 
 def _remove_folder(folder: Path) -> None:

@@ -54,14 +54,14 @@ def slots_with(snapshot: Snapshot, terms: NDArray[np.uint32]) -> list[NDArray[np
     """The slots that hold each term, dead ones too."""
     if not len(terms):
         return []
-    order = np.argsort(terms)
+    order = terms.argsort()
     parts: list[list[NDArray[Any]]] = [[snapshot.tail.slots[at]] for at in snapshot.tail.find(terms[order])]
     for segment in snapshot.segments:
         start, stop = segment.find(terms[order])
-        for i in np.flatnonzero(stop > start).tolist():
+        for i in (stop > start).nonzero()[0].tolist():
             parts[i].append((segment.postings(start[i], stop[i]) >> np.uint32(8)) + np.uint32(segment.first))
     found = [np.concatenate(of_term).astype(np.int64) for of_term in parts]
-    return [found[i] for i in np.argsort(order).tolist()]
+    return [found[i] for i in order.argsort().tolist()]
 
 
 def change(content: Content, batch: IndexBatch) -> None:
@@ -79,8 +79,7 @@ def change(content: Content, batch: IndexBatch) -> None:
     _check_sound(content, snapshot, np.setdiff1d(touched, torn))
     for start in range(0, len(fresh), _AT_A_TIME):
         header = _append(content, header, fresh[start : start + _AT_A_TIME], batch.applied)
-    # First of all, so that whoever finds a row half changed by a writer that died knows it for one.
-    _put(snapshot, "changed", touched, batch.applied)
+    rows.announce(touched, batch.applied)
     if same:
         slots = np.array([slot for slot, _ in same])
         for name, values in columns_of([pair for _, pair in same]).items():
@@ -88,10 +87,10 @@ def change(content: Content, batch: IndexBatch) -> None:
     if judged:
         rows.put("standing", np.array(list(judged)), packed_standings(list(judged.values())))
     _put(snapshot, "alive", np.array(dead, np.int64), 0)
-    _put(snapshot, "changed", torn, min(batch.applied, header.applied))
-    settled = np.union1d(touched, torn)
-    if len(settled):
-        rows.seal(settled)
+    rewritten = np.union1d(touched, torn)
+    if len(rewritten):
+        rows.seal(rewritten)
+    rows.settle(torn, min(batch.applied, header.applied))
     if batch.applied > header.applied:
         header = replace(header, applied=batch.applied, mark=batch.mark)
     content.commit(header)
@@ -126,7 +125,9 @@ def _put(snapshot: Snapshot, name: str, slots: Slots, value: int) -> None:
 
 def _check_sound(content: Content, snapshot: Snapshot, slots: Slots) -> None:
     """A damaged row must not be given a new checksum."""
-    if len(slots) and not snapshot.rows.sound(slots).all():
+    unsound = slots[~snapshot.rows.sound(slots)] if len(slots) else slots
+    # Where an index is continued in memory, another process may have begun to change one meanwhile, and said so first.
+    if len(unsound) and (snapshot.rows.take("changed", unsound) <= np.uint64(snapshot.header.applied)).any():
         raise BankDamaged(f"Rows of the index {content.directory.parent} do not match their checksums.")
 
 

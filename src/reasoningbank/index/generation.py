@@ -19,6 +19,7 @@ from reasoningbank.index.content import FILES, VECTOR_FILES, Content, IndexShape
 from reasoningbank.index.durable import write_durably
 from reasoningbank.index.files import GrowingFile, PrivateFile
 from reasoningbank.index.header import Header, HeaderFile
+from reasoningbank.index.peek import bytes_on_disk
 from reasoningbank.index.segments import merge_ranges, seal, segment_name
 from reasoningbank.lexical.entries import ENTRY
 
@@ -126,8 +127,7 @@ class Generation(Content):
                 path.unlink(missing_ok=True)
 
     def bytes_on_disk(self) -> int:
-        stats = [path.stat() for path in self.directory.iterdir()]
-        return sum(getattr(stat, "st_blocks", stat.st_size // 512) * 512 for stat in stats)
+        return bytes_on_disk(self.directory)
 
     def close(self) -> None:
         self._header.close()

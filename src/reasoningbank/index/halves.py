@@ -105,10 +105,11 @@ class EmbeddedWords(EmbeddedHalf):
         known = [(m, Standing(initial=m.initial_confidence, created_at=m.created_at)) for m in memories]
         self._apply(IndexBatch(revised=known, applied=self.position.applied))
 
-    def search(self, terms: Mapping[int, float], where: Filter, k: int) -> list[str]:
+    def search(self, asked: Sequence[Mapping[int, float]], where: Filter, k: int) -> list[list[str]]:
         _, snapshot = self._index.latest_snapshot()
-        if not snapshot.header.rows or not terms:
-            return []
+        return [self._best(snapshot, terms, where, k) if snapshot.header.rows and terms else [] for terms in asked]
+
+    def _best(self, snapshot: Snapshot, terms: Mapping[int, float], where: Filter, k: int) -> list[str]:
         with self._index.scratch(snapshot) as scratch:
             passed = _passed(snapshot, where, scratch)
             scores = scratch.scores[: snapshot.header.rows]
@@ -131,12 +132,13 @@ class EmbeddedWords(EmbeddedHalf):
                 holding=[holding[term] for term in terms],
             )
 
-    def count(self, where: Filter | None = None) -> int:
-        if where is None:
-            return self._index.info().memories
+    def counts(self, filters: Sequence[Filter]) -> list[int]:
         _, snapshot = self._index.latest_snapshot()
         with self._index.scratch(snapshot) as scratch:
-            return _passed(snapshot, where, scratch).considered
+            return [_passed(snapshot, where, scratch).considered for where in filters]
+
+    def count(self) -> int:
+        return self._index.info().memories
 
 
 def _passed(snapshot: Snapshot, where: Filter, scratch: Scratch) -> Passed:

@@ -16,7 +16,7 @@ from reasoningbank.core.errors import BankDamaged, BankTooNew, BankUnavailable, 
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.files import sync
 
-FORMAT = 6
+FORMAT = 7
 _MAGIC = b"RBIX"
 _COPY_BYTES = 1024
 _COPY_AT = (0, 4096)

@@ -89,32 +89,3 @@ class WriterLock:
         assert self._descriptor is not None
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         os.write(self._descriptor, value)
-
-
-class PassingLock(WriterLock):
-    """A lock whose file is there only while somebody has it, or wants it."""
-
-    def acquire(self, wait_s: float) -> bool:
-        deadline = time.monotonic() + wait_s
-        while super().acquire(max(0.0, deadline - time.monotonic())):
-            if self._is_of_the_file():
-                return True
-            # The one before removed its file between our opening and locking it.
-            super().release(in_order=False)
-        return False
-
-    def release(self, *, in_order: bool) -> None:
-        if self._descriptor is not None:
-            with suppress(OSError):
-                self._path.unlink()
-        super().release(in_order=in_order)
-
-    def _mark(self, value: bytes) -> None:
-        """Nothing is left in a file that goes."""
-
-    def _is_of_the_file(self) -> bool:
-        assert self._descriptor is not None
-        try:
-            return os.path.samestat(os.fstat(self._descriptor), self._path.stat())
-        except FileNotFoundError:
-            return False

@@ -2,39 +2,63 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from reasoningbank.core.errors import BankDamaged, EmbedderMismatch
-from reasoningbank.index.header import HeaderFile
+from reasoningbank.index.header import Header, HeaderFile
 from reasoningbank.ports import IndexInfo
+
+_LOOKS = 5
 
 
 def peek(directory: Path) -> IndexInfo | None:
     """None when there is no index, or one of an older version of this program."""
-    try:
-        name = (directory / "CURRENT").read_text("utf-8").strip()
-        file = HeaderFile(directory / name / "header", writable=False)
+    for _ in range(_LOOKS):
+        name = _name_of_current(directory)
         try:
-            header = file.read()
-        finally:
-            file.close()
-    except (OSError, BankDamaged, ValueError):
-        # Of one that is being made there is no pointer yet.
-        if not list(directory.glob("gen-*")):
+            header = _read_header(directory / name)
+        except EmbedderMismatch:
             return None
-        return IndexInfo(kind="embedded", memories=0, awaiting_vectors=0, applied=0, bytes_on_disk=0, is_damaged=True)
-    except EmbedderMismatch:
+        except (OSError, BankDamaged, ValueError):
+            # Another process may have put another generation in its place between the two looks.
+            if name != _name_of_current(directory):
+                continue
+            break
+        return IndexInfo(
+            kind="embedded",
+            memories=header.rows,
+            awaiting_vectors=header.rows - header.embedded,
+            applied=header.applied,
+            bytes_on_disk=bytes_on_disk(directory / name),
+        )
+    # Of one that is being made there is no pointer yet.
+    if not list(directory.glob("gen-*")):
         return None
-    return IndexInfo(
-        kind="embedded",
-        memories=header.rows,
-        awaiting_vectors=header.rows - header.embedded,
-        applied=header.applied,
-        bytes_on_disk=sum(_bytes_taken(file) for file in (directory / name).iterdir()),
-    )
+    return IndexInfo(kind="embedded", memories=0, awaiting_vectors=0, applied=0, bytes_on_disk=0, is_damaged=True)
 
 
-def _bytes_taken(file: Path) -> int:
-    """What a file takes on disk: the columns are sparse files, so their length says little."""
-    stat = file.stat()
-    return getattr(stat, "st_blocks", stat.st_size // 512) * 512
+def bytes_on_disk(folder: Path) -> int:
+    """What the files of a generation take on disk: the columns are sparse files, so their length says little.
+
+    Nothing where another thread or process is putting another one in its place.
+    """
+    stats = []
+    with suppress(FileNotFoundError):
+        stats += [path.stat() for path in folder.iterdir()]
+    return sum(getattr(stat, "st_blocks", stat.st_size // 512) * 512 for stat in stats)
+
+
+def _name_of_current(directory: Path) -> str:
+    try:
+        return (directory / "CURRENT").read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _read_header(folder: Path) -> Header:
+    file = HeaderFile(folder / "header", writable=False)
+    try:
+        return file.read()
+    finally:
+        file.close()

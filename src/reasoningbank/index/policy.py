@@ -28,8 +28,9 @@ class VectorPolicy:
     """Rows of the second pass, at least..."""
     second_pass_share: float = 0.1
     """...and this share of all that pass the filter besides."""
-    rescored: int = 100
-    """Rows that are scored in full, at least."""
+    rescored: int = 400
+    """Rows that are scored in full, at least: at 20,000 they hold 0.975 of the 64 nearest, 100 of them 0.952 (`local`;
+    of `hash` 0.967 and 0.921), in the same time."""
     sure_within: float = 2.6
     """Any other row goes on too, unless its bits put it this many standard errors below the best ones..."""
     refined_part: int = 2

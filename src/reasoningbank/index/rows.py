@@ -59,9 +59,9 @@ COLUMNS: Mapping[str, np.dtype[Any]] = {
 }
 """`changed` is the feed number of the batch that last changed the row; `words` and `vectors` are checksums of what the
 slot has in other files, `check` is that of the row itself."""
-_UNCHECKED = ("vectors", "check")
-"""Written after the row, when its vectors come, or checksums themselves."""
-COPIED = tuple(name for name in COLUMNS if name not in ("id", "entry", "length", "words", *_UNCHECKED))
+_UNCHECKED = ("changed", "vectors", "check")
+"""Written before the row, to say that it is being changed; after it, when its vectors come; or checksums themselves."""
+COPIED = tuple(name for name in COLUMNS if name not in ("id", "entry", "length", "words", "vectors", "check"))
 """What a row takes along into another generation; the rest depends on where it comes to lie."""
 _CHECKED = tuple(name for name in COLUMNS if name not in _UNCHECKED)
 _STARTS: dict[str, int] = {}
@@ -107,6 +107,20 @@ class Rows:
     def put(self, name: str, slots: Slots, values: Any) -> None:
         self._columns[name][slots >> _BLOCK_BITS, slots & (BLOCK_ROWS - 1)] = values
         self._file.touched()
+
+    def announce(self, slots: Slots, number: int) -> None:
+        """Say durably that the batch with this number is changing these rows, so that one which a power loss leaves
+        half changed is known for it.
+        """
+        if len(slots):
+            self.put("changed", slots, number)
+            self._file.sync()
+
+    def settle(self, slots: Slots, number: int) -> None:
+        """Make what the rows hold durable, and only then take back that they were being changed."""
+        if len(slots):
+            self._file.sync()
+            self.put("changed", slots, number)
 
     def seal(self, slots: Slots) -> None:
         """Make the checksums fit what the rows hold now."""

@@ -60,18 +60,33 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
     scores = scratch.scores[: header.rows]
     query = query_terms(probe.text)
     asked = _vector_query(probe.vector, snapshot)
-    named, exact = _slots_by_words(snapshot, probe, passed)
+    shares, exact = _slots_by_words(snapshot, probe, passed)
     if passed.considered and probe.depth > 0:
         by_vector, cosine = _nearest(snapshot, asked, probe.depth, passed.mask, scratch)
-        ceiling = score(scores, query, snapshot.segments, snapshot.tail, mean_length(snapshot, passed), own=passed.own)
+        ceiling, shares_worth = score(
+            scores,
+            query,
+            snapshot.segments,
+            snapshot.tail,
+            mean_length(snapshot, passed),
+            own=passed.own,
+            named=shares.terms,
+            holders=shares.slots,
+        )
         by_keyword = best_slots(scores, passed.mask, probe.depth, scratch.masks[0]) if ceiling else _NONE
     else:
         scores.fill(0.0)
-        ceiling = 0.0
+        ceiling, shares_worth = 0.0, np.empty(0, np.float32)
         by_vector = by_keyword = _NONE
         cosine = np.empty(0, np.float32)
     found = dict.fromkeys(
-        (*by_vector.tolist(), *by_keyword.tolist(), *_asked_for(snapshot, probe, passed.mask), *named, *exact)
+        (
+            *by_vector.tolist(),
+            *by_keyword.tolist(),
+            *_asked_for(snapshot, probe, passed.mask),
+            *shares.best(shares_worth, probe.depth),
+            *exact,
+        )
     )
     slots, beside = with_neighbours(np.fromiter(found, np.int64), rows, passed.mask)
     form, parametric = likeness(probe.text, rows.take("form", slots))
@@ -84,8 +99,7 @@ def search(snapshot: Snapshot, probe: Probe, scratch: Scratch, handle_base: int)
         form=form,
         parametric=parametric,
         rarest_word=rarest_word(own_rows(snapshot, passed)),
-        named=np.array([named.get(slot, 0.0) for slot in slots.tolist()] if named else 0.0, np.float32)
-        * np.ones(len(slots), np.float32),
+        named=shares.at(slots),
         exact=_flags(slots, exact),
         beside=beside,
         scopes=[SCOPES[number] for number in rows.take("scope", slots).tolist()],
@@ -107,21 +121,45 @@ def _asked_for(snapshot: Snapshot, probe: Probe, mask: Mask) -> list[int]:
     return [slots[-1] for slots in find(snapshot, probe.also).values() if mask[slots[-1]]]
 
 
-def _slots_by_words(snapshot: Snapshot, probe: Probe, passed: Passed) -> tuple[dict[int, float], list[int]]:
-    """The slots that hold rare words of the query which few of the tenant's memories hold, with their share of it; and
-    those of which a whole text is the query.
+@dataclass(frozen=True, slots=True)
+class NamedShares:
+    """Slots that hold rare words of a query, in order, and what share of its words each holds."""
+
+    slots: Slots
+    share: NDArray[np.float64]
+    terms: frozenset[int]
+    """Of those words."""
+
+    def best(self, worth: Floats, depth: int) -> list[int]:
+        """The slots whose rare words are worth most, the older first among equals."""
+        found: list[int] = self.slots[(-worth).argsort(kind="stable")[:depth]].tolist()
+        return found
+
+    def at(self, slots: Slots) -> Floats:
+        if not len(self.slots):
+            return np.zeros(len(slots), np.float32)
+        place = np.minimum(self.slots.searchsorted(slots), len(self.slots) - 1)
+        return np.where(self.slots[place] == slots, self.share[place], 0.0).astype(np.float32)
+
+
+_NO_SHARES = NamedShares(_NONE, np.empty(0, np.float64), frozenset())
+
+
+def _slots_by_words(snapshot: Snapshot, probe: Probe, passed: Passed) -> tuple[NamedShares, list[int]]:
+    """All slots that hold rare words of the query which few of the tenant's memories hold; and those of which a whole
+    text is the query.
     """
     if not passed.considered or probe.depth <= 0 or not probe.text.strip():
-        return {}, []
+        return _NO_SHARES, []
     rare, words = find_rare_terms(probe.text)
     *holding, whole = slots_with(snapshot, np.append(rare, np.uint32(exact_term(probe.text))))
     exact: list[int] = whole[passed.mask[whole]][: probe.depth].tolist()
-    return _slots_named(snapshot, holding, words, passed, probe.depth) if holding else {}, exact
+    return _slots_named(snapshot, rare, holding, words, passed) if holding else _NO_SHARES, exact
 
 
 def _slots_named(
-    snapshot: Snapshot, holding: Sequence[Slots], words: int, passed: Passed, most: int
-) -> dict[int, float]:
+    snapshot: Snapshot, rare: NDArray[np.uint32], holding: Sequence[Slots], words: int, passed: Passed
+) -> NamedShares:
     slots, term = np.concatenate(holding), np.repeat(np.arange(len(holding)), [len(slots) for slots in holding])
     # An edited memory leaves a dead slot with the same word behind: it must not make the word common.
     own = snapshot.rows.take("alive", slots) == 1
@@ -129,10 +167,9 @@ def _slots_named(
         own &= passed.own[slots]
     slots, term = slots[own], term[own]
     few = most_holders(own_rows(snapshot, passed))
-    held = slots[(np.bincount(term, minlength=len(holding)) <= few)[term] & passed.mask[slots]]
-    found, first, times = np.unique(held, return_index=True, return_counts=True)
-    order = np.argsort(first)[:most]
-    return dict(zip(found[order].tolist(), np.minimum(times[order] / words, 1.0).tolist(), strict=True))
+    held_by_few = np.bincount(term, minlength=len(holding)) <= few
+    found, times = np.unique(slots[held_by_few[term] & passed.mask[slots]], return_counts=True)
+    return NamedShares(found, np.minimum(times / words, 1.0), frozenset(rare[held_by_few].tolist()))
 
 
 def _flags(slots: Slots, held: Sequence[int]) -> NDArray[np.bool_]:
@@ -170,7 +207,7 @@ def _nearest(
 
 def _cosines(snapshot: Snapshot, asked: QueryForms | None, slots: Slots, scratch: Scratch) -> Floats:
     found = np.full(len(slots), np.nan, np.float32)
-    there = np.flatnonzero(slots < snapshot.header.embedded)
+    there = (slots < snapshot.header.embedded).nonzero()[0]
     if len(there) and asked is not None:
         found[there] = cosines(snapshot.vectors, slots[there], asked.half, scratch.room)
     return found
@@ -184,13 +221,13 @@ def best_slots(scores: Floats, mask: Mask, depth: int, spare: Mask) -> Slots:
         hits &= mask
         if np.count_nonzero(hits) >= depth:
             break
-    slots = np.flatnonzero(hits)
+    slots = hits.nonzero()[0]
     found = scores[slots]
     if len(slots) > depth:
         cut = np.partition(found, len(found) - depth)[len(found) - depth]
         keep = found >= cut
         slots, found = slots[keep], found[keep]
-    return slots[np.argsort(-found, kind="stable")[:depth]]
+    return slots[(-found).argsort(kind="stable")[:depth]]
 
 
 def _likely_floor(scores: Floats, mask: Mask, depth: int) -> np.float32:

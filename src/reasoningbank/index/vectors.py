@@ -8,7 +8,6 @@ themselves. Refuses to know where a mask comes from, what a vector means and wha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import simsimd
 from numpy.typing import NDArray
 
 from reasoningbank.core.frozen import dataclass
+from reasoningbank.core.lazy import lazy
 from reasoningbank.index.codes import AskedBits, Codes, Floats, Halves, asked_bits, sign_error, two_bit_error
 from reasoningbank.index.policy import VECTORS, VectorPolicy
 from reasoningbank.index.rotation import Rotation
@@ -51,16 +51,16 @@ class QueryForms:
         """`query` has the length one."""
         self._query, self._rotation = query, rotation
 
-    @cached_property
+    @lazy
     def half(self) -> Halves:
         return self._query.astype(np.float16)
 
-    @cached_property
+    @lazy
     def turned(self) -> Floats:
         turned: Floats = self._rotation.turn(self._query[None])[0]
         return turned
 
-    @cached_property
+    @lazy
     def bits(self) -> AskedBits:
         return asked_bits(self.turned, VECTORS.query_planes)
 
@@ -89,7 +89,7 @@ def _gather(source: NDArray[Any], slots: Slots, room: Codes) -> Iterator[tuple[s
         if step * width <= len(room):
             rows = room[: len(part) * width].view(source.dtype).reshape(len(part), source.shape[1])
             # Clipping skips a second bounds check and the copy that goes with it; every slot is in range.
-            np.take(source, part, axis=0, out=rows, mode="clip")
+            source.take(part, axis=0, out=rows, mode="clip")
         else:
             rows = source[part]
         yield slice(start, start + len(part)), rows
@@ -107,7 +107,7 @@ def cosines(kept: KeptVectors, slots: Slots, query: Halves, room: Codes) -> Floa
     for piece, rows in _gather(kept.full, slots, room):
         found[piece] = _flat(simsimd.cdist(rows, query[None], metric="dot"))
     # Only an absent vector, or one at a right angle, gives zero exactly.
-    zero = np.flatnonzero(found == 0)
+    zero = (found == 0).nonzero()[0]
     if len(zero):
         found[zero[~present(kept.signs, slots[zero])]] = np.nan
     return found
@@ -125,12 +125,12 @@ def nearest(
     """About `depth` slots of those that the mask lets through, best first, and their cosines."""
     rows = int(np.count_nonzero(mask))
     if rows <= max(policy.exact_rows, depth):
-        slots = np.flatnonzero(mask)
+        slots = mask.nonzero()[0]
         found = cosines(kept, slots, asked.half, room)
     else:
         second = max(int(policy.second_pass + policy.second_pass_share * rows), _GUESSED_PER_WANTED * depth)
         if rows <= _FETCH_WORTH * second:
-            slots, apart = np.flatnonzero(mask), None
+            slots, apart = mask.nonzero()[0], None
         else:
             slots, apart = _first_pass(kept.signs, mask, rows, asked.turned, second, distances, room)
         guesses = _second_pass(kept.signs, slots, apart, asked.bits, room)
@@ -156,7 +156,7 @@ def _first_pass(
     """About `want` slots, and in how many bits each differs from the signs of the query."""
     bits = np.packbits(turned > 0)[None]
     if rows * _SCAN_WORTH < len(codes):
-        slots = np.flatnonzero(mask)
+        slots = mask.nonzero()[0]
         distance = distances[:rows]
         for piece, part in _gather(codes, slots, room):
             _hamming(part, bits, distance[piece])
@@ -231,7 +231,7 @@ def _score(
     # The best by signs hold most of the best in truth, so the bar is nearly where it will end; the rest is looked at
     # in two bits, unless signs alone rule it out.
     most = max(wanted, len(slots) // policy.refined_part)
-    likely = np.flatnonzero(guesses >= bar - policy.sure_within * sign_error(bar, asked.bits.bits))
+    likely = (guesses >= bar - policy.sure_within * sign_error(bar, asked.bits.bits)).nonzero()[0]
     if not wanted <= len(likely) <= most:
         likely = _best(guesses, min(max(len(likely), wanted), most))
     slots, guesses = slots[likely], guesses[likely]
@@ -247,11 +247,11 @@ def _score(
 def _about_best(guesses: Floats, count: int) -> Slots:
     """Some `count` of the best, judged by every so many."""
     stride = max(1, min(len(guesses) // _SAMPLED_GUESSES, count // 4))
-    return np.flatnonzero(guesses >= _nth_largest(guesses[::stride], min(len(guesses), count) // stride))
+    return (guesses >= _nth_largest(guesses[::stride], min(len(guesses), count) // stride)).nonzero()[0]
 
 
 def _best(guesses: Floats, count: int) -> Slots:
-    return np.flatnonzero(guesses >= _nth_largest(guesses, min(count, len(guesses))))
+    return (guesses >= _nth_largest(guesses, min(count, len(guesses)))).nonzero()[0]
 
 
 def _bar(found: Floats, sure: int) -> float:

@@ -17,10 +17,12 @@ from contextlib import suppress
 
 from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
 from reasoningbank.core.frozen import dataclass
-from reasoningbank.ports import Index, IndexUpkeep
+from reasoningbank.ports import Index, IndexPosition, IndexUpkeep
 from reasoningbank.recall.index_follower import Follower
 from reasoningbank.recall.mending import batches_to_restore
 
+CATCH_UP_BUDGET_S = 1.0
+"""How long a search works on the index first, unless it says otherwise."""
 AHEAD_BUDGET_S = 0.1
 """How long a search works on what the index lacks while somebody else is at the index."""
 AHEAD_CHANGES_PER_BATCH = 256
@@ -59,7 +61,9 @@ class Current:
         self._damaged: tuple[int, int] | None = None
         """A commit of which parts are damaged: it is searched without them."""
 
-    def view(self, budget_s: float) -> View:
+    def view(self, budget_s: float | None = None, head: IndexPosition | None = None) -> View:
+        """`head` is that of the feed, where it was seen just now."""
+        budget_s = CATCH_UP_BUDGET_S if budget_s is None else budget_s
         stamp = self._index.position.stamp
         if stamp == self._damaged:
             return self._continue(budget_s)
@@ -67,7 +71,7 @@ class Current:
             if self._known is not None:
                 self._rest_until = time.monotonic() + OTHERS_TURN_S
             self._known = stamp
-        if (seen := self._follower.seen_all()) is not None:
+        if (seen := self._follower.seen_all(head)) is not None:
             return View(self._index, seen, 0)
         upkeep = self._index.upkeep
         # What cannot be continued in memory is brought forward by each search that finds it free.

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from reasoningbank.core.frozen import replace
-from reasoningbank.core.learning import OF_A_SESSION, SOLVED
+from reasoningbank.core.learning import OF_A_SESSION
 from reasoningbank.core.task_confidence import Evidenced, TaskEvidence, gather
 from reasoningbank.core.task_kind import form_kind
-from reasoningbank.core.types import Memory, Outcome, Scope, SignalKind, State, Trajectory
-from reasoningbank.ports import Filter, Probe, Reader, Store
+from reasoningbank.core.types import Memory, Outcome, Scope, SignalKind, Trajectory
+from reasoningbank.ports import Filter, IndexPosition, Learned, Probe, Reader, Store
 from reasoningbank.recall.index_follower import Follower
 from reasoningbank.recall.known_empty import Absence
 from reasoningbank.recall.query import Query
@@ -60,30 +60,42 @@ class Experience:
         self._store = tasks.store
         self._no_task = Absence()
 
-    def similar_tasks(self, query: Query, probe: Probe, now: float, as_of: int | None) -> SimilarTasks:
-        """What the nearest tasks say about memories.
-
-        `as_of` is the change up to which the caller has followed the feed, if it knows.
-        """
-        where = probe.where
+    def similar_tasks(self, query: Query, probe: Probe, now: float, head: IndexPosition | None) -> SimilarTasks:
+        """What the nearest tasks say about memories. `head` is that of the feed, where it was seen just now."""
+        where, as_of = probe.where, None if head is None else head.applied
         if Scope.PROJECT not in where.scopes or self._no_task.holds(
             where.tenant, as_of, lambda: self.tasks.has_any(where.tenant)
         ):
             return NO_SIMILAR_TASKS
-        near = self._near(query, probe)
+        near = self._near(query, probe, head)
         with self._store.read(where.tenant) as reader:
-            near = _with_the_same_form(near, query, reader.like_tasks([_circle(probe)], TASKS_WEIGHED)[0])
+            found = [task for task, _ in near]
+            alike, said, learned = reader.past_tasks(found, _circle(probe), TASKS_WEIGHED)
+            near = _with_the_same_form(near, query, alike)
             if not near:
                 return NO_SIMILAR_TASKS
-            evidence = reader.evidence_in([task for task, _ in near])
-            solutions = _solutions(reader, near[:TASKS_ASKED], evidence)
-            heard = _nearest_tasks_with_lessons(reader, near[:TASKS_ASKED], evidence, solutions)
-        return SimilarTasks(add_votes(votes_of_tasks(heard)), gather(evidence, dict(near), now), solutions)
+            if others := [task for task, _ in near if task not in found]:
+                _, more_said, more_learned = reader.past_tasks(others, None, 0)
+                said, learned = [*said, *more_said], [*learned, *more_learned]
+            likeness, asked = dict(near), dict(near[:TASKS_ASKED])
+            said = [one for one in said if one.trajectory_id in likeness]
+            learned = [one for one in learned if one.task_id in asked]
+            tied = _ties(said, asked)
+            known = {one.memory_id for one in learned}
+            against, again = reader.said_of(
+                list({one.memory_id for one in said}), [memory_id for memory_id in tied if memory_id not in known]
+            )
+        inside = {(one.memory_id, one.at) for one in said if one.kind == SignalKind.FEEDBACK}
+        evidence = [*said, *(one for one in against if (one.memory_id, one.at) not in inside)]
+        solutions = {one.memory_id: asked[one.task_id] for one in learned if one.is_solution}
+        solutions |= {one.memory_id: tied[one.memory_id] for one in again if one.is_solution}
+        heard = _nearest_tasks_with_lessons(near[:TASKS_ASKED], evidence, learned, solutions)
+        return SimilarTasks(add_votes(votes_of_tasks(heard)), gather(evidence, likeness, now), solutions)
 
-    def _near(self, query: Query, probe: Probe) -> list[tuple[str, float]]:
+    def _near(self, query: Query, probe: Probe, head: IndexPosition | None) -> list[tuple[str, float]]:
         """Past tasks and how alike they are, the nearest first."""
         where = Filter(tenant=probe.where.tenant, namespace=probe.where.namespace)
-        looked = self.tasks.find(replace(probe, where=where, depth=TASKS_WEIGHED), query.catch_up_s)
+        looked = self.tasks.find(replace(probe, where=where, depth=TASKS_WEIGHED), query.catch_up_s, head)
         if looked is None:
             return []
         found = looked.candidates
@@ -148,24 +160,22 @@ class Taught(NamedTuple):
     """These were used in it, and it went well."""
 
 
-def _solutions(reader: Reader, near: Sequence[tuple[str, float]], evidence: Sequence[Evidenced]) -> dict[str, float]:
-    """Memories that say how near tasks were solved, with how alike the task is.
+def _ties(said: Sequence[Evidenced], likeness: Mapping[str, float]) -> dict[str, float]:
+    """Memories that did well in tasks, with how alike the nearest of these is.
 
     A solution speaks for its own task alone; what many near tasks agree in is for the other memories to be known by.
     """
-    likeness = dict(near)
-    tied = {e.memory_id: e.trajectory_id or "" for e in evidence if e.positive and not _bystander(e)}
-    learned = reader.select(Memory, {"source": list(likeness), "state": (State.ACTIVE,)})
-    known = {memory.id for memory in learned}
-    again = reader.get(Memory, [memory_id for memory_id in tied if memory_id not in known]).values()
-    alike = {m.id: likeness[m.source or ""] for m in learned if SOLVED in m.tags}
-    return alike | {m.id: likeness.get(tied[m.id], 0.0) for m in again if SOLVED in m.tags and m.state is State.ACTIVE}
+    tied: dict[str, float] = {}
+    for one in said:
+        if one.positive and not _bystander(one):
+            tied[one.memory_id] = max(likeness.get(one.trajectory_id, 0.0), tied.get(one.memory_id, 0.0))
+    return tied
 
 
 def _nearest_tasks_with_lessons(
-    reader: Reader,
     near: Sequence[tuple[str, float]],
     evidence: Sequence[Evidenced],
+    learned: Sequence[Learned],
     apart_from: Collection[str],
 ) -> list[tuple[Taught, float]]:
     """Of the near tasks, the nearest that taught something, with how alike they are."""
@@ -175,15 +185,10 @@ def _nearest_tasks_with_lessons(
             its = taught.setdefault(e.trajectory_id, Taught({}, {}))
             ties = its.used if e.used else its.learned
             ties[e.memory_id] = max(min(1.0, e.weight / WHOLE_SIGNAL), ties.get(e.memory_id, 0.0))
-    heard: list[tuple[Taught, float]] = []
-    for first in range(0, len(near), TASKS_HEARD):
-        page = near[first : first + TASKS_HEARD]
-        for memory in reader.select(Memory, {"source": [task for task, _ in page], "state": (State.ACTIVE,)}):
-            if memory.id not in apart_from:
-                taught.setdefault(memory.source or "", Taught({}, {})).learned[memory.id] = 1.0
-        heard += [(taught[task], relevance) for task, relevance in page if task in taught]
-        if len(heard) >= TASKS_HEARD:
-            break
+    for lesson in learned:
+        if lesson.memory_id not in apart_from:
+            taught.setdefault(lesson.task_id, Taught({}, {})).learned[lesson.memory_id] = 1.0
+    heard = [(taught[task], relevance) for task, relevance in near if task in taught]
     return heard[:TASKS_HEARD]
 
 

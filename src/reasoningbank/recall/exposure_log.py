@@ -1,7 +1,8 @@
 """Logs exposures and questions asked in vain, apart from the read path.
 
 A search hands its lines over and returns; a thread of this process writes them down within a second, and closing
-writes the rest. Losing some to a kill loses no record.
+writes the rest. Losing some to a kill loses no record. Where several machines serve one bank, what a session was shown
+is written before the search returns: the session may end at another server in the next moment, and be credited there.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ MOST_GAPS_WAITING = 500
 class ShownLog:
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._is_shared = store.info.location.is_remote
         self._waiting: list[Exposure] = []
         self._vain: list[tuple[str, Filter, float]] = []
         self._lock = threading.Lock()
@@ -45,6 +47,8 @@ class ShownLog:
             # Bounded: a store that cannot be written for long costs the oldest lines, not the memory of the process.
             del self._waiting[:-MOST_WAITING]
             self._start()
+        if self._is_shared and any(exposure.trajectory_id is not None for exposure in exposures):
+            self.flush()
 
     def note_gap(self, query: Query, where: Filter, now: float, *, vain: bool) -> None:
         """Of a search that was `vain`, the question; of any other, nothing."""

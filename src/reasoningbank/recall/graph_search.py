@@ -44,7 +44,6 @@ IN_TIME = 0.5
 """The chance that an event is wanted, by its window alone, where a question names a time."""
 WRITTEN_IN_TIME = 0.1
 """The same of anything else that was written down then."""
-CATCH_UP_S = 1.0
 
 
 class GraphHits(list[GraphHit]):
@@ -80,7 +79,7 @@ def search_graph(context: BankContext, searcher: Searcher, asked: GraphQuery) ->
     owed = considered = 0
     if set(_labels(asked)) != {LESSON} and searcher.graph is not None and searcher.graph.has_any(context.tenant):
         for role in asked.roles or (None,):
-            looked = searcher.graph.find(replace(probe, where=_filter(context, asked, role)), CATCH_UP_S)
+            looked = searcher.graph.find(replace(probe, where=_filter(context, asked, role)))
             if looked is not None:
                 owed, considered = max(owed, looked.owed), considered + looked.candidates.considered
                 _score_rows(searcher, asked, looked.candidates, events, scores)
@@ -154,7 +153,7 @@ def _score_lessons(
 ) -> int:
     """Lessons above the floor, among so many nodes and edges; says what the index of memories owes."""
     where = Filter(tenant=context.tenant, namespace=_namespace(asked), tags=asked.tags if asked.tags_first else ())
-    looked = searcher.look(replace(probe, where=where), CATCH_UP_S)
+    looked = searcher.look(replace(probe, where=where))
     found = replace(looked.candidates, considered=looked.candidates.considered + beside)
     calibration = calibration_for(searcher.index.identity.name)
     likely = np.argsort(-relevance_of(found, calibration), kind="stable")[: max(LESSONS_SCORED, asked.limit)].tolist()

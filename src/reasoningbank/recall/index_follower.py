@@ -34,6 +34,8 @@ TARGET_BATCH_S = 0.2
 MOST_AT_HAND = 20_000
 LARGE_CONTENT_CHARS = 2_000
 
+Feed = Callable[[int, int], list[Change]]
+"""As `Store.changes`."""
 GiveWay = Callable[[], bool]
 """Asked after each batch; True ends the work for now."""
 
@@ -75,9 +77,12 @@ class Follower:
         embedder: Callable[[], Embedder],
         policy: ConfidencePolicy,
         *,
+        feed: Feed | None = None,
         changes_per_batch: int = CHANGES_PER_BATCH,
     ) -> None:
+        """`feed` is where the changes come from, if not straight from the store."""
         self.store = store
+        self._feed = feed or store.changes
         self.index = index
         self.embedder = embedder
         self.policy = policy
@@ -85,6 +90,8 @@ class Follower:
         self._at_hand: dict[str, Memory] = {}
         """Memories that were just absorbed, so that embedding them needs no second look: bounded, for one run only."""
         self._kept_position: FollowerPosition | None = None
+        self.begins = False
+        """Whether it has found the index empty, so that all of it was built."""
         self._counting = threading.Lock()
         self._wanted = 0
         """Threads that wait for the right to write the index."""
@@ -108,12 +115,14 @@ class Follower:
         position = self._position().of_index
         return position.applied > 0 and not _holds(self.store.changes(position.applied - 1, 1), position)
 
-    def _changes(self, limit: int) -> list[Change]:
-        """The changes that the index has not seen. Raises `BankDamaged` where the last one it saw is not there."""
-        position = self._position().of_index
+    def _changes(self, limit: int, position: IndexPosition | None = None) -> list[Change]:
+        """The changes that the index, being at `position`, has not seen. Raises `BankDamaged` where the last one it saw
+        is not there.
+        """
+        position = position or self._position().of_index
         if position.applied == 0:
-            return self.store.changes(0, limit)
-        changes = self.store.changes(position.applied - 1, 1 + limit)
+            return self._feed(0, limit)
+        changes = self._feed(position.applied - 1, 1 + limit)
         if _holds(changes, position):
             return changes[1:]
         raise BankDamaged("The index followed another history than that of the records; build the index again.")
@@ -128,6 +137,10 @@ class Follower:
             if index.position.stamp == now.stamp:
                 self._kept_position = FollowerPosition(now, owes)
         return kept
+
+    def seen_position(self) -> IndexPosition | None:
+        """Where the index was when it was looked at last; None where it was not."""
+        return None if self._kept_position is None else self._kept_position.of_index
 
     def _in_doubt(self) -> list[str]:
         upkeep = self.index.upkeep
@@ -187,7 +200,9 @@ class Follower:
 
     def on(self, index: Index, changes_per_batch: int) -> Follower:
         """The same for another index of the same records."""
-        return type(self)(self.store, index, self.embedder, self.policy, changes_per_batch=changes_per_batch)
+        return type(self)(
+            self.store, index, self.embedder, self.policy, feed=self._feed, changes_per_batch=changes_per_batch
+        )
 
     @contextmanager
     def writing(self, wait_s: float) -> Iterator[bool]:
@@ -202,15 +217,21 @@ class Follower:
                     self._wanted -= 1
             yield granted
 
-    def seen_all(self) -> int | None:
-        """The last change, when it is in the index and nothing is owed; None otherwise."""
+    def seen_all(self, head: IndexPosition | None = None) -> int | None:
+        """The last change, when it is in the index and nothing is owed; None otherwise.
+
+        `head` is that of the feed, where it was seen just now.
+        """
         position = self._position()
-        return None if position.owes or self._changes(1) else position.of_index.applied
+        if position.owes or (not _is_at(position.of_index, head) and self._changes(1, position.of_index)):
+            return None
+        return position.of_index.applied
 
     # ------------------------------------------------------------ rows and keywords
 
     def _absorb(self, is_over: Callable[[], bool], noted: IndexProgress) -> bool:
         first = self.index.position.applied
+        self.begins |= first == 0
         while changes := self._changes(self._changes_per_batch):
             self.index.apply(self._batch(changes))
             applied = self.index.position.applied
@@ -261,7 +282,7 @@ class Follower:
         erased: dict[str, None] = {}
         signals: list[str] = []
         for change in changes:
-            if change.kind == "signal" and change.op is Op.ADD and self.weighs_evidence:
+            if change.kind == "signal" and change.op is not Op.REMOVE and self.weighs_evidence:
                 signals.append(change.id)
             elif change.kind not in self.kinds:
                 continue
@@ -283,7 +304,7 @@ class Follower:
     def standings(self, memories: dict[str, Memory]) -> dict[str, Standing]:
         evidence: dict[str, list[Signal]] = {memory_id: [] for memory_id in memories}
         by_tenant: dict[str, list[str]] = {}
-        for memory in memories.values():
+        for memory in memories.values() if self.weighs_evidence else ():
             by_tenant.setdefault(memory.tenant, []).append(memory.id)
         for tenant, ids in by_tenant.items():
             with self.store.read(tenant) as reader:
@@ -366,6 +387,10 @@ class Follower:
 def _holds(changes: Sequence[Change], position: IndexPosition) -> bool:
     """Whether the first of them is the one that an index has seen last."""
     return bool(changes) and changes[0].seq == position.applied and mark_of(changes[0]) == position.mark
+
+
+def _is_at(position: IndexPosition, head: IndexPosition | None) -> bool:
+    return head is not None and (position.applied, position.mark) == (head.applied, head.mark)
 
 
 def mark_of(change: Change) -> int:

@@ -1,13 +1,15 @@
-"""Caches "this tenant has no X" until the feed moves.
+"""Caches what is known of a tenant, or that it has no X, until the feed moves.
 
-Knows that nothing comes to be without a change in the feed: what was absent as of one change is absent until the next.
+Knows that nothing comes to be without a change in the feed: what was so as of one change is so until the next.
 Refuses to know what is looked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
+T = TypeVar("T")
 MOST_TENANTS = 10_000
 
 
@@ -37,3 +39,29 @@ class Absence:
         if as_of is not None:
             self._absent[tenant] = as_of
         return True
+
+    def is_known(self, tenant: str, as_of: int) -> bool | None:
+        """Whether the tenant has none, without looking; None where nobody knows."""
+        if tenant in self._there:
+            return False
+        return True if self._absent.get(tenant) == as_of else None
+
+
+class KnownAsOf(Generic[T]):
+    """One value of each tenant, looked up again when the feed has gone on."""
+
+    def __init__(self) -> None:
+        # Replaced entry by entry, each as a whole: threads share it.
+        self._known: dict[str, tuple[int, T]] = {}
+
+    def get(self, tenant: str, as_of: int | None, look: Callable[[], T]) -> T:
+        """`as_of` is the change up to which the caller has followed the feed, if it knows."""
+        known = self._known.get(tenant)
+        if known is not None and known[0] == as_of:
+            return known[1]
+        value = look()
+        if as_of is not None:
+            if len(self._known) >= MOST_TENANTS:
+                self._known = {}
+            self._known[tenant] = (as_of, value)
+        return value

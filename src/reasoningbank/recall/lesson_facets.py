@@ -18,8 +18,10 @@ from reasoningbank.core.digest import blake2b
 from reasoningbank.core.frozen import dataclass, replace
 from reasoningbank.core.types import Memory
 from reasoningbank.lexical.bm25 import rarest_word
+from reasoningbank.lexical.entries import entries_of
+from reasoningbank.lexical.held_words import HeldWords
 from reasoningbank.ports import Candidates, Embedder, Probe, Words
-from reasoningbank.recall.candidates import AskedWords, HeldWords
+from reasoningbank.recall.candidates import weigh_words
 from reasoningbank.recall.relevance import Column, calibration_for, relevance_of, words_met
 
 if TYPE_CHECKING:
@@ -52,8 +54,8 @@ class LessonFacets:
         chosen = [memories[found.ids[row]] for row in rows]
         lesson = self._cosines([memory.content for memory in chosen], probe)
         context = self._cosines([memory.description for memory in chosen], probe)
-        asked = AskedWords.of(probe.text, probe.where.tenant, words)
-        held = HeldWords([_context_alone(memory) for memory in chosen])
+        asked = weigh_words(probe.text, probe.where.tenant, words)
+        held = HeldWords.of(entries_of([_context_alone(memory) for memory in chosen]))
         narrowed = replace(
             found,
             ids=[memory.id for memory in chosen],

@@ -7,7 +7,7 @@ envelope.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nlargest
 from typing import NamedTuple
 
@@ -53,8 +53,10 @@ class Bonds:
     once.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, revoked: Callable[[], frozenset[str]] | None = None) -> None:
+        """`revoked` tells the origins that nobody believes any more, where somebody knows them already."""
         self._reader = reader
+        self._revoked = revoked or (lambda: revoked_origins(reader))
         self._known: dict[str, list[Bond]] = {}
 
     def of(self, hit: Remembered) -> Sequence[Bond]:
@@ -72,7 +74,7 @@ class Bonds:
             for tie in joined
             if _is_told(tie)
         ]
-        if ties and (revoked := revoked_origins(self._reader)):
+        if ties and (revoked := self._revoked()):
             ties = [one for one in ties if one[1].origin not in revoked]
         if not ties:
             return
@@ -80,20 +82,23 @@ class Bonds:
         strongest = nlargest(
             _MOST_LOOKED_UP, ties, key=lambda one: (one[1].kind == EdgeKind.CONFLICTS, one[1].weight, one[1].edge_id)
         )
-        others = self._other_ends(hits, {tie.far for _, tie in strongest})
-        edges = self._reader.get(Edge, sorted({tie.edge_id for _, tie in strongest if tie.far in others}))
+        there = {hit.id: (hit.memory, hit.trust) for hit in hits}
+        far = {tie.far for _, tie in strongest}
+        read = self._reader.get_each(
+            {Memory: sorted(far - there.keys()), Edge: sorted({tie.edge_id for _, tie in strongest})}
+        )
+        others, edges = self._ends_in_force(there, read[Memory]), read[Edge]
         for near, tie in strongest:
             if tie.far in others and tie.edge_id in edges:
                 memory, trust = others[tie.far]
                 found[near].append(Bond(edges[tie.edge_id], memory, trust, tie.forward))
 
-    def _other_ends(self, hits: Sequence[Remembered], ids: set[str]) -> Mapping[str, tuple[Memory, Trust]]:
+    def _ends_in_force(
+        self, there: Mapping[str, tuple[Memory, Trust]], rest: Mapping[str, Memory]
+    ) -> Mapping[str, tuple[Memory, Trust]]:
         """Those that are in force and believed by somebody."""
-        there = {hit.id: (hit.memory, hit.trust) for hit in hits if hit.id in ids}
-        unseen = sorted(ids - there.keys())
-        rest = self._reader.get(Memory, unseen) if unseen else {}
         levels = levels_of(self._reader, rest.values())
-        known = there | {i: (m, trust_of(m, levels)) for i, m in rest.items() if m.state is State.ACTIVE}
+        known = dict(there) | {i: (m, trust_of(m, levels)) for i, m in rest.items() if m.state is State.ACTIVE}
         return {i: end for i, end in known.items() if end[1] > Trust.UNTRUSTED}
 
 

@@ -6,11 +6,14 @@ something is damaged, is its own business.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from reasoningbank.core.types import Op, Signal
-from reasoningbank.ports import Damage, IndexBatch, IndexUpkeep
-from reasoningbank.recall.index_follower import Follower
+from reasoningbank.core.errors import BankDamaged, EmbedderMismatch
+from reasoningbank.core.types import Op, Scope, Signal, State
+from reasoningbank.lexical.word_rows import word_rows
+from reasoningbank.ports import Damage, Filter, Halves, Index, IndexBatch, IndexPosition, IndexUpkeep
+from reasoningbank.recall.index_follower import Follower, text_to_embed
 
 CHANGES_PER_PAGE = 10_000
 ROWS_PER_BATCH = 2_000
@@ -35,19 +38,40 @@ def mend(follower: Follower, wait_s: float, *, thorough: bool = False) -> bool:
 
     `thorough` holds all of it against the records besides: damage that the checksums do not show is of our own making.
     """
+    upkeep = follower.index.upkeep
+    if upkeep is None and not _is_to_begin_anew(follower, thorough=thorough):
+        # Looked at before anybody is kept from writing: to hold a server against the records takes a while.
+        return False
     with follower.writing(wait_s) as granted:
         if not granted:
             return False
-        if follower.is_astray():
+        if _is_to_begin_anew(follower, thorough=thorough) if upkeep is None else follower.is_astray():
             follower.index.clear()
             return True
-        upkeep = follower.index.upkeep
         if upkeep is None:
             return False
         damaged = bool(upkeep.damage())
         if damaged:
             upkeep.heal(lambda whole: batches_to_restore(follower, whole))
         return (thorough and _correct(follower, upkeep)) or damaged
+
+
+def empty(follower: Follower, wait_s: float) -> bool:
+    """Begin an index in a server anew, that cannot be mended, unless another process just has; False where somebody
+    else keeps it.
+    """
+    seen = follower.seen_position()
+    with follower.writing(wait_s) as granted:
+        if granted and (seen is None or _position_of(follower.index) in (None, seen)):
+            follower.index.clear()
+        return granted
+
+
+def _position_of(index: Index) -> IndexPosition | None:
+    try:
+        return index.position
+    except (BankDamaged, EmbedderMismatch):
+        return None
 
 
 def find_damage(follower: Follower) -> list[Damage]:
@@ -57,7 +81,7 @@ def find_damage(follower: Follower) -> list[Damage]:
         return [Damage(kind="index", id="", problem=problem)]
     upkeep = follower.index.upkeep
     if upkeep is None:
-        return []
+        return _halves_differences(follower)
     found = _found_once(follower, upkeep)
     for _ in range(1, LOOKS):
         if not found:
@@ -65,6 +89,60 @@ def find_damage(follower: Follower) -> list[Damage]:
         again = set(_found_once(follower, upkeep))
         found = [damage for damage in found if damage in again]
     return found
+
+
+def _is_to_begin_anew(follower: Follower, *, thorough: bool) -> bool:
+    """Whether an index in a server is of another history, or looked at closely lacks something."""
+    return follower.is_astray() or (thorough and bool(_halves_differences(follower)))
+
+
+def _halves_differences(follower: Follower) -> list[Damage]:
+    """What an index in a server lacks, has too much of or knows otherwise. Not every one can be asked for all that it
+    holds; how many memories of each tenant, and which have vectors, every one can.
+    """
+    halves, applied = follower.index.halves, follower.index.position.applied
+    if applied == 0:
+        # None is there: whatever lies in its place is none, and goes when one is built.
+        return []
+    there = ids_as_of(follower, applied)
+    owed = set(follower.index.awaiting_vectors(len(there) + 1))
+    examination, changed = halves.examination, _changed_since(follower, applied)
+    problems: list[tuple[str, str]] = []
+    if (held := halves.words.count()) != len(there):
+        problems.append(("", f"it holds {_memories(held)} where the records have {len(there):,}"))
+    of_tenants = Counter[str]()
+    for ids in _pages(there):
+        rows = follower.rows(ids)
+        of_tenants.update(row.tenant for row in rows.values())
+        if examination is not None:
+            differences = examination.differences(word_rows([row for i, row in rows.items() if i not in changed]))
+            problems += differences.items()
+        due = [i for i in ids if i not in owed]
+        lacking = set(due).difference(halves.vectors.fetch(due))
+        problems += [
+            (i, "the index has no vector of it")
+            for i, row in rows.items()
+            if i in lacking and text_to_embed(row).strip()
+        ]
+    if sum(of_tenants.values()) == len(there):
+        problems += _tenant_differences(halves, of_tenants)
+    if examination is not None:
+        problems += [("", problem) for problem in examination.contradictions()]
+    # Somebody may have written meanwhile.
+    if follower.index.position.applied != applied:
+        return []
+    return [Damage(kind="index", id=i, problem=problem) for i, problem in problems]
+
+
+def _tenant_differences(halves: Halves, of_tenants: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    everything = [Filter(tenant=tenant, scopes=tuple(Scope), states=tuple(State)) for tenant in of_tenants]
+    for (tenant, count), held in zip(of_tenants.items(), halves.words.counts(everything), strict=True):
+        if held != count:
+            yield "", f"it holds {_memories(held)} of the tenant {tenant} where the records have {count:,}"
+
+
+def _memories(count: int) -> str:
+    return f"{count:,} {'memory' if count == 1 else 'memories'}"
 
 
 def _found_once(follower: Follower, upkeep: IndexUpkeep) -> list[Damage]:

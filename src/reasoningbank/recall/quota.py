@@ -7,12 +7,11 @@ dropped before anything is cut to the limit. Which memory is trusted how far is 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reasoningbank.core.origins import Trust, trust_named
 from reasoningbank.core.types import Memory
 from reasoningbank.guard.trust import trust_of
-from reasoningbank.ports import Reader
 from reasoningbank.recall.query import ANY, Query
 
 PLACES_PER_UNTRUSTED = 5
@@ -21,28 +20,25 @@ PLACES_PER_UNTRUSTED = 5
 class Quota:
     """Places of one answer that the untrusted may take."""
 
-    def __init__(self, reader: Reader, query: Query) -> None:
-        self._reader = reader
+    def __init__(self, query: Query) -> None:
         self._limit = query.limit
         self._least = Trust.UNTRUSTED if query.trust == ANY else trust_named(query.trust)
-        self._levels: dict[str, int] = {}
         self._free = 0
 
-    def trimmed(self, passed: list[int], ids: Sequence[str], reasons: Counter[str]) -> list[int]:
+    def trimmed(
+        self, passed: list[int], ids: Sequence[str], kept_levels: Mapping[str, int], reasons: Counter[str]
+    ) -> list[int]:
         """Candidates without those that are trusted too little and without the surplus of untrusted ones, in order."""
-        if not passed:
-            return passed
-        self._levels = self._reader.trust_levels([ids[row] for row in passed])
-        if not self._levels:
+        if not kept_levels:
             self._free = self._places_left(len(passed))
             return passed
-        levels = [self._levels.get(ids[row], Trust.TRUSTED) for row in passed]
+        levels = [kept_levels.get(ids[row], Trust.TRUSTED) for row in passed]
         wanted = [row for row, level in zip(passed, levels, strict=True) if level >= self._least]
         reasons["trust"] = len(passed) - len(wanted)
         self._free = left = self._places_left(sum(level > Trust.UNTRUSTED for level in levels))
         kept = []
         for row in wanted:
-            if self._levels.get(ids[row], Trust.TRUSTED) == Trust.UNTRUSTED:
+            if kept_levels.get(ids[row], Trust.TRUSTED) == Trust.UNTRUSTED:
                 if not left:
                     continue
                 left -= 1
@@ -56,9 +52,9 @@ class Quota:
         # One in five of fewer than five is none; but a place that nobody else wants may be had.
         return int(others < self._limit)
 
-    def seated(self, memory: Memory, reasons: Counter[str]) -> Trust | None:
+    def seated(self, memory: Memory, kept_levels: Mapping[str, int], reasons: Counter[str]) -> Trust | None:
         """What a memory that is about to be shown is trusted; None when there is no place for it."""
-        trust = trust_of(memory, self._levels)
+        trust = trust_of(memory, kept_levels)
         if trust < self._least:
             reasons["trust"] += 1
             return None

@@ -11,8 +11,7 @@ from reasoningbank.core.frozen import replace
 from reasoningbank.core.teams import Teams, fold_memberships
 from reasoningbank.core.types import Membership, Memory, Scope
 from reasoningbank.ports import Filter, Store
-
-MOST_TENANTS = 10_000
+from reasoningbank.recall.known_empty import KnownAsOf
 
 
 class KnownTeams:
@@ -20,8 +19,7 @@ class KnownTeams:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # Replaced entry by entry, each as a whole: threads share it.
-        self._known: dict[str, tuple[int, Teams]] = {}
+        self._known: KnownAsOf[Teams] = KnownAsOf()
 
     def narrow(self, where: Filter, asked_from: str | None, as_of: int | None) -> Filter:
         """The filter with the team of the namespace that asks. `as_of` is the change up to which the caller has
@@ -29,20 +27,13 @@ class KnownTeams:
         """
         if where.namespace is None:
             return where
-        team = self._teams_of(where.tenant, as_of).reach_from(asked_from or where.namespace)
+        teams = self._known.get(where.tenant, as_of, lambda: self._teams_of(where.tenant))
+        team = teams.reach_from(asked_from or where.namespace)
         return where if team is None else replace(where, team=team)
 
-    def _teams_of(self, tenant: str, as_of: int | None) -> Teams:
-        known = self._known.get(tenant)
-        if known is not None and known[0] == as_of:
-            return known[1]
+    def _teams_of(self, tenant: str) -> Teams:
         with self._store.read(tenant) as reader:
-            teams = fold_memberships(reader.select(Membership, {}))
-        if as_of is not None:
-            if len(self._known) >= MOST_TENANTS:
-                self._known = {}
-            self._known[tenant] = (as_of, teams)
-        return teams
+            return fold_memberships(reader.select(Membership, {}))
 
 
 def is_in_reach(memory: Memory, where: Filter) -> bool:

@@ -2,43 +2,39 @@
 
     catch up → plan → embed → candidates (vectors and keywords) → relevance → confidence and floor → rank → fetch → trim
 
-Knows the order of the steps and that a filter must never cost recall: when too few candidates survive, it digs deeper.
-Nothing here writes a record.
+Knows the order of the steps. Nothing here writes a record.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from itertools import islice
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reasoningbank.core.confidence import ALONE, Context
 from reasoningbank.core.digest import blake2b
-from reasoningbank.core.errors import BankDamaged, BankFull, BankReadOnly
+from reasoningbank.core.errors import BankFull, BankReadOnly
 from reasoningbank.core.frozen import replace
-from reasoningbank.core.ranking import Parts, Weights, iterate_ranked, profile_named
+from reasoningbank.core.ranking import Weights, profile_named
 from reasoningbank.core.settings import DEFAULTS, FOLLOWED, OFF, REQUIRED, SearchSettings
-from reasoningbank.core.types import Edge, Exposure, Memory
+from reasoningbank.core.types import Edge, Exposure
+from reasoningbank.guard.trust import revoked_origins
 from reasoningbank.ports import Candidates, Filter, Index, Probe, Reader
-from reasoningbank.recall.candidates import find_candidates, vectors_of
-from reasoningbank.recall.current import Current
-from reasoningbank.recall.experience import NO_SIMILAR_TASKS, Experience, SimilarTasks, least_likeness
+from reasoningbank.recall.answering import Answering, Asked, Findings
+from reasoningbank.recall.candidates import find_candidates
+from reasoningbank.recall.current import Current, View
+from reasoningbank.recall.experience import NO_SIMILAR_TASKS, Experience
 from reasoningbank.recall.exposure_log import ShownLog
 from reasoningbank.recall.holdout import divide, on_trial
 from reasoningbank.recall.index_follower import Follower, GiveWay
 from reasoningbank.recall.index_progress import Progress
-from reasoningbank.recall.known_empty import Absence
+from reasoningbank.recall.known_empty import Absence, KnownAsOf
 from reasoningbank.recall.lesson_facets import LessonFacets
 from reasoningbank.recall.links import Bonds, name_links
-from reasoningbank.recall.match import Match, items_of, match_candidates, passing
 from reasoningbank.recall.mending import mend
-from reasoningbank.recall.owed import is_told_by_words
 from reasoningbank.recall.plan import plan_query
 from reasoningbank.recall.pulled_in import PullConditions, pull_in
 from reasoningbank.recall.query import (
@@ -47,47 +43,27 @@ from reasoningbank.recall.query import (
     SearchResult,
     filter_for,
     first_hits,
-    make_recalled,
-    tokens_of,
     validate,
     without_orphans,
 )
-from reasoningbank.recall.quota import Quota
-from reasoningbank.recall.reach import KnownTeams, is_allowed
-from reasoningbank.recall.relevance import calibration_for, floor_among, passes_floor
+from reasoningbank.recall.reach import KnownTeams
 from reasoningbank.recall.side_index import SideFound, SideIndex
 from reasoningbank.recall.solutions import has_solutions, solutions_only, with_way, without_solutions
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Floats
 
-CATCH_UP_BUDGET_S = 1.0
 MEND_WAIT_S = 0.25
 SHALLOWEST = 64
 CANDIDATES_PER_HIT = 6
-RANKED_PER_HIT = 2
-FEWEST_RANKED = 24
-DEEPER_BY = 8
 Choice = Callable[[Sequence[Recalled]], Sequence[Recalled]]
 """Which of the hits the caller will really show: all of them, or those that fit into a prompt."""
-_DUG_BEHIND = ("min_confidence", "excluded", "trust", "trust_quota")
-"""What these leave out may hide others that fit."""
 
 
-class Asked(NamedTuple):
-    """A question as it is put to the index."""
-
-    query: Query
+class BegunSearch(NamedTuple):
     probe: Probe
-    similar: SimilarTasks
-    weights: Weights
-    now: float
-
-
-class Findings(NamedTuple):
-    hits: Sequence[Recalled]
-    passed: int
-    reasons: Counter[str]
+    as_of: int
+    """The change up to which the index knew all when it was seen last."""
 
 
 class Searcher:
@@ -117,6 +93,7 @@ class Searcher:
         self._floor = settings.floor
         self._no_edge = Absence()
         self._no_solution = Absence()
+        self._revoked: KnownAsOf[frozenset[str]] = KnownAsOf()
         self._teams = KnownTeams(follower.store)
         self._current = Current(follower)
         self.facets = LessonFacets(follower.embedder)
@@ -127,7 +104,6 @@ class Searcher:
         *,
         tenant: str,
         namespace: str,
-        budget_s: float = CATCH_UP_BUDGET_S,
         noted: bool = True,
         choice: Choice = tuple,
     ) -> SearchResult:
@@ -136,38 +112,16 @@ class Searcher:
         where = filter_for(query, tenant, namespace)
         by_scope = self._scope_weights
         weights = replace(profile_named(query.profile), project=by_scope.project, team=by_scope.team, org=by_scope.org)
-        view = self._current.view(budget_s if query.catch_up_s is None else query.catch_up_s)
-        index, seen = view.index, view.seen
-        where = self._teams.narrow(where, query.asked_from, seen)
         now = self._clock()
-        probe = self.probe(query.text, where, max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT))
-        # Before the records are read: past tasks have an index of their own, which may have to catch up.
-        similar = NO_SIMILAR_TASKS
-        if self._experience is not None and query.experience:
-            similar = self._experience.similar_tasks(query, probe, now, seen)
-        with self._store.read(tenant) as reader:
-            asked = Asked(self._with_floor(query), probe, similar, weights, now)
-            owing = seen is None
-            apart = not query.tags and not self._no_solution.holds(
-                tenant, seen, lambda: has_solutions(index, tenant, self.follower)
-            )
-            if apart:
-                asked = asked._replace(probe=without_solutions(probe))
-            found = self._answer(reader, index, asked, Quota(reader, query), owing=owing)
-            if apart:
-                way = replace(asked.query, limit=1)
-                asked = Asked(way, solutions_only(probe), similar._replace(vouched=similar.solutions), weights, now)
-                ways = self._answer(reader, index, asked, Quota(reader, way), owing=owing)
-                joined = with_way(found.hits, ways.hits, query)
-                found = Findings(joined, found.passed + bool(ways.passed), found.reasons)
-            hits, passed, reasons = found
-            if (
-                hits
-                and query.links != OFF
-                and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0)
-            ):
-                hits = self._add_links(reader, hits, asked._replace(query=query), where)
-                passed = max(passed, min(len(hits), query.limit))
+        with ExitStack() as stack:
+            begun = self._begin(stack, query, where)
+            view = self._current.view(query.catch_up_s)
+            seen, where = view.seen, self._teams.narrow(where, query.asked_from, view.seen)
+            if begun is None:
+                probe = self.probe(query.text, where, _depth_of(query))
+            else:
+                probe = replace(begun.probe, where=where, begun=begun.probe.begun if seen == begun.as_of else None)
+            hits, passed, reasons = self._find(query, probe, view, weights, now)
         if noted:
             hits = self.show(query, hits, tenant, choice)
             self._shown.note_gap(query, where, now, vain=seen is not None and not passed)
@@ -182,28 +136,65 @@ class Searcher:
             not_yet_indexed=view.owed,
         )
 
-    def _answer(self, reader: Reader, index: Index, asked: Asked, quota: Quota, *, owing: bool) -> Findings:
-        """The hits of one look at the index, how many there were to choose from, and why others are left out."""
-        query, now = asked.query, asked.now
-        passed, match, candidates, reasons = self._passing(
-            reader, index, query, asked.probe, asked.similar, now, quota, owing=owing
-        )
-        chosen = passed[: max(FEWEST_RANKED, query.limit * RANKED_PER_HIT)]
-        items = items_of(candidates, match, chosen)
-        best = iterate_ranked(items, lambda: _similarity(vectors_of(index, candidates, chosen)), asked.weights)
-        rows = ((chosen[i], parts) for i, parts in best)
-        looked_at: list[int] = []
-        hits = self._fetch(
-            reader, query, asked.probe.where, candidates, _note_taken(rows, looked_at), reasons, now, quota
-        )
-        if looked_at and index.fused is not None and not index.fused.are_sound(candidates, looked_at):
-            raise BankDamaged("What the index says of a memory does not match its checksum.")
-        reasons += Counter({why: number for why, number in candidates.filtered_out.items() if why != "without_tags"})
-        return Findings(hits, len(passed), reasons)
+    def _begin(self, stack: ExitStack, query: Query, where: Filter) -> BegunSearch | None:
+        """Let an engine on another machine begin to look while the feed is asked for news: as a rule there is none, and
+        what was begun is what is wanted. None where that cannot be.
+        """
+        joined, position = self._index.halves.joined, self.follower.seen_position()
+        if joined is None or position is None:
+            return None
+        is_plain = bool(query.tags) or self._no_solution.is_known(where.tenant, position.applied)
+        if is_plain is None:
+            return None
+        where = self._teams.narrow(where, query.asked_from, position.applied)
+        probe = self.probe(query.text, where, _depth_of(query))
+        begun = stack.enter_context(joined.begin(probe if is_plain else without_solutions(probe)))
+        return BegunSearch(begun, position.applied)
 
-    def _add_links(self, reader: Reader, hits: Sequence[Recalled], asked: Asked, where: Filter) -> Sequence[Recalled]:
+    def _find(self, query: Query, probe: Probe, view: View, weights: Weights, now: float) -> Findings:
+        index, seen, where, tenant = view.index, view.seen, probe.where, probe.where.tenant
+        # Before the records are read: past tasks have an index of their own, which may have to catch up.
+        similar = NO_SIMILAR_TASKS
+        if self._experience is not None and query.experience:
+            head = None if seen is None else index.position
+            similar = self._experience.similar_tasks(query, probe, now, head)
+        with self._store.read(tenant) as reader:
+            asked = Asked(self._with_floor(query), probe, similar, weights, now)
+            answering = Answering(reader, index, self.follower, self._policy, owing=seen is None)
+            apart = not query.tags and not self._no_solution.holds(
+                tenant, seen, lambda: has_solutions(index, tenant, self.follower)
+            )
+            if apart:
+                asked = asked._replace(probe=without_solutions(probe))
+                way = replace(asked.query, limit=1)
+                solved = Asked(way, solutions_only(probe), similar._replace(vouched=similar.solutions), weights, now)
+                found, ways = answering.answers([asked, solved])
+                joined = with_way(found.hits, ways.hits, query)
+                found = Findings(joined, found.passed + bool(ways.passed), found.reasons)
+            else:
+                (found,) = answering.answers([asked])
+            hits, passed, reasons = found
+            if (
+                hits
+                and query.links != OFF
+                and not self._no_edge.holds(tenant, seen, lambda: reader.count(Edge, {}) > 0)
+            ):
+                hits = self._add_links(reader, hits, asked._replace(query=query), where, answering, seen)
+                passed = max(passed, min(len(hits), query.limit))
+        return Findings(hits, passed, reasons)
+
+    def _add_links(
+        self,
+        reader: Reader,
+        hits: Sequence[Recalled],
+        asked: Asked,
+        where: Filter,
+        answering: Answering,
+        seen: int | None,
+    ) -> Sequence[Recalled]:
         """The hits, what they pull in, and the names of what else they are linked with."""
-        bonds = Bonds(reader)
+        revoked = partial(self._revoked.get, where.tenant, seen, lambda: revoked_origins(reader))
+        bonds = Bonds(reader, revoked)
         bonds.look_up(hits)
 
         def cosines(ids: Sequence[str]) -> Sequence[float]:
@@ -213,7 +204,7 @@ class Searcher:
             return found
 
         if asked.query.links in (REQUIRED, FOLLOWED):
-            company = self._company(reader, where)
+            company = answering.company(where)
             hits = pull_in(
                 hits,
                 bonds,
@@ -258,11 +249,11 @@ class Searcher:
         """What each side finds on its own, before anything is fused, judged or left out."""
         query = validate(query)
         where = filter_for(query, tenant, namespace)
-        return self.look(self.probe(query.text, where, depth), CATCH_UP_BUDGET_S, query.asked_from).candidates
+        return self.look(self.probe(query.text, where, depth), asked_from=query.asked_from).candidates
 
-    def look(self, probe: Probe, budget_s: float, asked_from: str | None = None) -> SideFound:
+    def look(self, probe: Probe, *, asked_from: str | None = None) -> SideFound:
         """What the index of memories has for a probe, and what it owes."""
-        view = self._current.view(budget_s)
+        view = self._current.view()
         where = self._teams.narrow(probe.where, asked_from, view.seen)
         return SideFound(find_candidates(view.index, replace(probe, where=where), self.follower), view.owed)
 
@@ -311,98 +302,10 @@ class Searcher:
             return query
         return replace(query, floor=self._floor)
 
-    def _passing(
-        self,
-        reader: Reader,
-        index: Index,
-        query: Query,
-        probe: Probe,
-        similar: SimilarTasks,
-        now: float,
-        quota: Quota,
-        *,
-        owing: bool,
-    ) -> tuple[list[int], Match, Candidates, Counter[str]]:
-        """Candidates above the floor and the asked confidence, most relevant first.
-
-        While the index is `owing` vectors, what only words can find yet is measured by its words.
-        """
-        calibration = calibration_for(self._index.identity.name)
-        excluded = _excluded_ids(reader, query)
-        probe = replace(probe, also=tuple(similar.vouched)) if similar.vouched else probe
-        while True:
-            candidates = find_candidates(index, probe, self.follower)
-            match = match_candidates(
-                candidates, calibration, self._policy, now, similar, self._company(reader, probe.where)
-            )
-            passed, reasons = passing(query, excluded, candidates, match, self._fits(query, candidates, match, owing))
-            passed = quota.trimmed(passed, candidates.ids, reasons)
-            enough = len(passed) >= query.limit or not any(reasons[reason] for reason in _DUG_BEHIND)
-            if enough or candidates.exhausted:
-                return passed, match, candidates, reasons
-            probe = replace(probe, depth=probe.depth * DEEPER_BY)
-
-    def _fits(self, query: Query, candidates: Candidates, match: Match, owing: bool) -> NDArray[np.bool_]:
-        """Which candidates may be shown, whatever is believed of them."""
-        everything = profile_named(query.profile).shows_everything
-        # A candidate that neither points the same way nor shares a word is no match at any floor.
-        matches = everything | (match.cosine > 0.0) | (match.keyword > 0.0) | match.vouched
-        if query.floor is not None:
-            fits: NDArray[np.bool_] = matches & (match.relevance >= query.floor)
-            return fits
-        calibration = calibration_for(self._index.identity.name)
-        floor = floor_among(calibration, candidates.considered)
-        fits = matches & (everything | passes_floor(match.relevance, candidates, floor))
-        # What past tasks vouch for need not fit by its words.
-        fits |= match.vouched & (match.relevance >= least_likeness(candidates.considered))
-        return fits | is_told_by_words(candidates) if owing else fits
-
     def probe(self, text: str, where: Filter, depth: int) -> Probe:
         """What to look for: the part of a text that asks, and its vector."""
         asked = plan_query(text)
         return Probe(vector=self._embedder().embed([asked])[0], text=asked, where=where, depth=depth)
-
-    # ------------------------------------------------------------ rows
-
-    def _fetch(
-        self,
-        reader: Reader,
-        query: Query,
-        where: Filter,
-        candidates: Candidates,
-        best: Iterator[tuple[int, Parts]],
-        reasons: Counter[str],
-        now: float,
-        quota: Quota,
-    ) -> Sequence[Recalled]:
-        """The rows of the best, checked again: the index is a view and may be a moment old."""
-        hits: list[Recalled] = []
-        tokens_used = 0
-        company = self._company(reader, where)
-        while wanted := list(islice(best, query.limit - len(hits))):
-            rows = _intact(reader, [candidates.ids[row] for row, _ in wanted], reasons)
-            for row, parts in wanted:
-                memory = rows.get(candidates.ids[row])
-                if memory is None or not is_allowed(memory, where):
-                    continue
-                tokens = tokens_of(memory)
-                if query.max_tokens is not None and tokens_used + tokens > query.max_tokens:
-                    continue
-                trust = quota.seated(memory, reasons)
-                if trust is None:
-                    continue
-                tokens_used += tokens
-                standing = candidates.standings[row]
-                believed = self._policy.confidence(standing, now, replace(company, context_match=parts.relevance))
-                hits.append(make_recalled(memory, standing, believed, parts, tokens, trust))
-        return hits
-
-    def _company(self, reader: Reader, where: Filter) -> Context:
-        """What a policy that compares uses must know of the other memories of the namespace that is asked."""
-        if not self._policy.compares_uses:
-            return ALONE
-        uses = reader.uses_by_namespace()
-        return Context(total_uses=sum(uses.values()) if where.namespace is None else uses.get(where.namespace, 0))
 
     def show(self, query: Query, hits: Sequence[Recalled], tenant: str, choice: Choice = tuple) -> tuple[Recalled, ...]:
         """Of the hits, those that the caller chooses to show, without what is held out; noted as shown or withheld.
@@ -434,35 +337,5 @@ class Searcher:
         return tuple(shown)
 
 
-def _similarity(vectors: Floats) -> Floats:
-    # Not a matrix product: waking BLAS's threads for so few rows takes longer than the work, and on a busy machine
-    # a hundred times as long.
-    products: Floats = np.vecdot(vectors[:, None], vectors[None])
-    return products
-
-
-def _note_taken(rows: Iterable[tuple[int, Parts]], taken: list[int]) -> Iterator[tuple[int, Parts]]:
-    """The same, noting which were taken: evidence and rank come from the index, and must be as they were written."""
-    for row, parts in rows:
-        taken.append(row)
-        yield row, parts
-
-
-def _excluded_ids(reader: Reader, query: Query) -> frozenset[str]:
-    if not query.exclude:
-        return frozenset()
-    return frozenset((*query.exclude, *(m.id for m in reader.select(Memory, {"source": query.exclude}))))
-
-
-def _intact(reader: Reader, ids: Sequence[str], reasons: Counter[str]) -> dict[str, Memory]:
-    """The rows that can be read; a damaged one is counted and must not keep the others from being found."""
-    try:
-        return reader.get(Memory, ids)
-    except BankDamaged:
-        found: dict[str, Memory] = {}
-        for memory_id in ids:
-            try:
-                found.update(reader.get(Memory, [memory_id]))
-            except BankDamaged:
-                reasons["damaged"] += 1
-        return found
+def _depth_of(query: Query) -> int:
+    return max(SHALLOWEST, query.limit * CANDIDATES_PER_HIT)

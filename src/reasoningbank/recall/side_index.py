@@ -13,14 +13,13 @@ from reasoningbank.core.confidence import ConfidencePolicy
 from reasoningbank.core.errors import BankDamaged, BankUnavailable, EmbedderMismatch, StoreError
 from reasoningbank.core.frozen import dataclass
 from reasoningbank.core.types import Memory, Outcome, Scope, State
-from reasoningbank.ports import Candidates, Embedder, Index, Probe, Reader, Store
+from reasoningbank.ports import Candidates, Embedder, Index, IndexPosition, Probe, Reader, Store
 from reasoningbank.recall.candidates import find_candidates
 from reasoningbank.recall.current import Current
 from reasoningbank.recall.index_follower import Follower, GiveWay
 from reasoningbank.recall.index_progress import Progress
 from reasoningbank.recall.mending import mend
 
-CATCH_UP_BUDGET_S = 1.0
 MEND_WAIT_S = 0.25
 
 
@@ -69,13 +68,15 @@ class SideIndex:
         with self.store.read(tenant) as reader:
             return self._has_any(reader)
 
-    def find(self, probe: Probe, budget_s: float | None) -> SideFound | None:
+    def find(self, probe: Probe, budget_s: float | None = None, head: IndexPosition | None = None) -> SideFound | None:
         """What it has for a probe; None where it is not built yet on a bank that may only be read, was removed by a
         reindex, is damaged or of an older build. The next search opens it again, anew in the latter two cases.
+
+        `head` is that of the feed, where it was seen just now.
         """
         try:
             opened = self._open()
-            view = opened.current.view(CATCH_UP_BUDGET_S if budget_s is None else budget_s)
+            view = opened.current.view(budget_s, head)
             return SideFound(find_candidates(view.index, probe, opened.follower), view.owed)
         except (BankUnavailable, BankDamaged, EmbedderMismatch) as error:
             self._let_go(error)

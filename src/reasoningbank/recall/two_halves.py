@@ -2,29 +2,38 @@
 
 Knows that words come first and vectors follow, that each half remembers how far it has come, and that everything may
 be given again. What is owed is read off the feed: a memory that changed after the vectors' position awaits its vector.
-So nothing is kept here, and whoever dies half-way leaves nothing in doubt.
+So nothing is kept here, and whoever dies half-way leaves nothing in doubt. Only the positions are remembered for a
+moment, as a search asks a dozen times: whoever may write asks anew, and from then on knows what it wrote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from itertools import accumulate
-from typing import TYPE_CHECKING
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
-from reasoningbank.core.types import EmbedderIdentity, Memory, Op
-from reasoningbank.lexical.entries import entries_of
-from reasoningbank.ports import Halves, IndexBatch, IndexInfo, IndexPosition, Store, WordRow
+from reasoningbank.core.types import EmbedderIdentity, Op
+from reasoningbank.lexical.word_rows import word_rows
+from reasoningbank.ports import FusedSearch, Halves, IndexBatch, IndexInfo, IndexPosition, Store
 from reasoningbank.recall.index_follower import Follower, mark_of
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Floats
 
 CHANGES_PER_PAGE = 2_000
+POSITIONS_KEPT_S = 1.0
+"""How long somebody who only searches goes by the positions that were read last. Others may have gone on meanwhile,
+which the feed tells; or have begun the index anew, which a search then sees so much later."""
+
+
+class _Positions(NamedTuple):
+    words: IndexPosition
+    vectors: IndexPosition
 
 
 class TwoHalves:
-    fused = None
     upkeep = None
 
     def __init__(self, halves: Halves, store: Store, kind: type[Follower]) -> None:
@@ -32,6 +41,10 @@ class TwoHalves:
         self._halves = halves
         self._store = store
         self._kind = kind
+        self._seen: tuple[_Positions, float] | None = None
+        """What was read last, by whom ever, and when."""
+        self._mine = threading.local()
+        """Of the thread that may write: `held` are the positions, which nobody else changes."""
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -42,9 +55,35 @@ class TwoHalves:
         return self._halves
 
     @property
+    def fused(self) -> FusedSearch | None:
+        return self._halves.joined
+
+    @property
     def position(self) -> IndexPosition:
-        words, vectors = self._halves.words.position, self._halves.vectors.position
+        if self._halves.joined is not None:
+            return self._halves.joined.position
+        words, vectors = self._positions()
         return IndexPosition(applied=words.applied, mark=words.mark, stamp=(words.applied, vectors.applied))
+
+    def _positions(self) -> _Positions:
+        held: _Positions | None = getattr(self._mine, "held", None)
+        if held is not None:
+            return held
+        seen, now = self._seen, time.monotonic()
+        if seen is not None and now < seen[1] + POSITIONS_KEPT_S and not self._is_writing():
+            return seen[0]
+        read = _Positions(self._halves.words.position, self._halves.vectors.position)
+        self._note(read)
+        return read
+
+    def _is_writing(self) -> bool:
+        """Whether this thread has the right to write."""
+        return getattr(self._mine, "is_writing", False)
+
+    def _note(self, positions: _Positions) -> None:
+        self._seen = positions, time.monotonic()
+        if self._is_writing():
+            self._mine.held = positions
 
     def info(self) -> IndexInfo:
         return IndexInfo(
@@ -55,8 +94,14 @@ class TwoHalves:
             bytes_on_disk=0,
         )
 
-    def writing(self, *, wait_s: float) -> AbstractContextManager[bool]:
-        return self._halves.writing(wait_s)
+    @contextmanager
+    def writing(self, *, wait_s: float) -> Iterator[bool]:
+        with self._halves.writing(wait_s) as granted:
+            self._mine.is_writing = granted
+            try:
+                yield granted
+            finally:
+                self._mine.is_writing, self._mine.held = False, None
 
     def apply(self, batch: IndexBatch) -> None:
         vectors, words = self._halves.vectors, self._halves.words
@@ -70,10 +115,15 @@ class TwoHalves:
             words.delete(batch.erased)
         if memories:
             words.upsert(word_rows(memories))
-        if batch.applied > words.position.applied:
+        if self._halves.joined is not None:
+            given = {memory.id: standing for memory, standing in (*batch.added, *batch.revised)}
+            self._halves.joined.keep_standings({**batch.standings, **given})
+        before = self._positions()
+        if batch.applied > before.words.applied:
             words.advance(reached)
             if not owes:
                 vectors.advance(reached)
+            self._note(_Positions(reached, before.vectors if owes else reached))
 
     def awaiting_vectors(self, limit: int) -> list[str]:
         return self._awaiting(limit)[0]
@@ -91,10 +141,12 @@ class TwoHalves:
         if given:
             self._halves.vectors.upsert(given)
         self._halves.vectors.advance(reached)
+        self._note(_Positions(self._positions().words, reached))
 
     def _awaiting(self, limit: int | None) -> tuple[list[str], IndexPosition]:
         """Ids of memories that changed since the vectors' position, and how far in the feed that is."""
-        reached, upto = self._halves.vectors.position, self._halves.words.position.applied
+        positions = self._positions()
+        reached, upto = positions.vectors, positions.words.applied
         ids: dict[str, None] = {}
         while reached.applied < upto and (changes := self._store.changes(reached.applied, CHANGES_PER_PAGE)):
             for change in changes:
@@ -109,18 +161,8 @@ class TwoHalves:
     def clear(self) -> None:
         self._halves.vectors.clear()
         self._halves.words.clear()
+        self._note(_Positions(IndexPosition(), IndexPosition()))
 
     def close(self) -> None:
         self._halves.vectors.close()
         self._halves.words.close()
-
-
-def word_rows(memories: Sequence[Memory]) -> list[WordRow]:
-    """The terms of memories, as an index of words is given them."""
-    entries = entries_of(memories)
-    bounds = [0, *accumulate(entries.counts.tolist())]
-    terms, weights = entries.packed["term"].tolist(), entries.packed["weight"].tolist()
-    return [
-        WordRow(memory=memory, terms=dict(zip(terms[first:last], weights[first:last], strict=True)), length=length)
-        for memory, first, last, length in zip(memories, bounds, bounds[1:], entries.lengths.tolist(), strict=False)
-    ]

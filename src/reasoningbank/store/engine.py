@@ -35,7 +35,7 @@ class RowTransaction(Protocol):
     def scan(self, selection: Selection) -> Iterable[Row]: ...
 
     def scan_each(self, selections: Sequence[Selection]) -> list[list[Row]]:
-        """Several that ask for equally many columns, in one go. Only those with a limit keep their order."""
+        """Several in one go. Only those with a limit keep their order."""
         ...
 
     def put(self, table: Table, rows: Sequence[Row], if_taken: IfTaken = IfTaken.REFUSE) -> None:
@@ -47,6 +47,12 @@ class RowTransaction(Protocol):
         ...
 
     def delete(self, table: Table, where: Sequence[Condition]) -> int: ...
+
+    def take_over(self) -> None:
+        """Nobody else writes until this transaction is over, not even a log; it may change a bank that is closed to
+        writers (`store.closed`).
+        """
+        ...
 
     def leave_no_trace(self) -> None:
         """What this transaction deletes or overwrites must be gone from the medium once it is committed."""
@@ -71,8 +77,8 @@ class Engine(Protocol):
         ...
 
     def log(self, change: RowChange[None]) -> None:
-        """The same for what may be lost: it neither waits for the disk nor long for a lock, and a read-only bank has
-        no log.
+        """The same for what may be lost: it neither waits for the disk nor long for a lock, and a bank that is
+        read-only or closed has no log.
         """
         ...
 
@@ -80,9 +86,19 @@ class Engine(Protocol):
         """One question about every tenant's rows, in a transaction of its own. Of the feed, what no longer changes."""
         ...
 
+    def scan_each(self, selections: Sequence[Selection]) -> list[list[Row]]:
+        """Several such questions in one go, each as of its own moment, in their order."""
+        ...
+
     def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
         """Have `wake` called from another thread soon after somebody's commit, while in its block; where a back end has
         no such thing, never.
+        """
+        ...
+
+    def turn(self, name: str, wait_s: float) -> AbstractContextManager[bool]:
+        """The right to what is named, of one thread among all that share the bank: no transaction, and for as long as
+        its block. False when somebody else kept it for so long; whoever dies gives it back.
         """
         ...
 

@@ -12,7 +12,7 @@ from reasoningbank.store.selection import Selection
 from reasoningbank.store.tables import FEED
 
 if TYPE_CHECKING:
-    from reasoningbank.store.engine import Engine
+    from reasoningbank.store.engine import Engine, Row
 
 R = TypeVar("R", bound=Record)
 _COLUMNS = ("seq", "kind", "op", "id", "tenant", "at")
@@ -26,8 +26,14 @@ def head(engine: Engine) -> int:
 
 
 def changes(engine: Engine, after: int, limit: int) -> list[Change]:
-    where = (("seq", ">", after),)
-    rows = engine.scan(Selection(FEED, _COLUMNS, where, order=("seq",), limit=limit))
+    return decode_changes(engine, engine.scan(after_position(after, limit)))
+
+
+def after_position(after: int, limit: int) -> Selection:
+    return Selection(FEED, _COLUMNS, (("seq", ">", after),), order=("seq",), limit=limit)
+
+
+def decode_changes(engine: Engine, rows: Sequence[Row]) -> list[Change]:
     try:
         return [
             Change(seq=seq, kind=kind, op=Op(op), id=record_id, tenant=tenant, at=at)

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from reasoningbank.core.errors import Conflict, StoreError
 from reasoningbank.location import MEMORY, Location
 from reasoningbank.ports import Damage, StoreInfo
+from reasoningbank.store.closed import WHY_CLOSED, check_open
 from reasoningbank.store.records.checks import find_inconsistencies
 from reasoningbank.store.selection import Selection, any_of
 from reasoningbank.store.tables import TABLES, Condition, IfTaken, Table
+from reasoningbank.store.turns import ThreadTurns
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Row, RowChange, RowTransaction
@@ -116,6 +118,7 @@ class MemoryTransaction:
         self.tenant = tenant
         self._adds_only = adds_only
         self._own: set[str] = set()
+        self.has_taken_over = False
 
     def of_all_tenants(self) -> MemoryTransaction:
         other = MemoryTransaction(self.tables, None, adds_only=self._adds_only)
@@ -196,6 +199,9 @@ class MemoryTransaction:
         wanted = {id(row) for row in self._found(table, where)}
         return [number for number, row in self.tables[table.name].rows.items() if id(row) in wanted]
 
+    def take_over(self) -> None:
+        self.has_taken_over = True
+
     def leave_no_trace(self) -> None:
         """There is no medium."""
 
@@ -223,6 +229,7 @@ class MemoryTables:
     def __init__(self) -> None:
         self.current: Tables = {table.name: _TableRows(table) for table in TABLES}
         self.turn = threading.Lock()
+        self.turns = ThreadTurns()
         self.writing: int | None = None
 
 
@@ -256,21 +263,30 @@ class MemoryEngine:
             try:
                 transaction = MemoryTransaction(dict(tables.current), tenant, adds_only=adds_only)
                 result = change(transaction)
+                if not transaction.has_taken_over:
+                    check_open(MemoryTransaction(transaction.tables, None).scan(WHY_CLOSED), MEMORY)
                 tables.current = transaction.tables
             finally:
                 tables.writing = None
         return result
 
     def log(self, change: RowChange[None]) -> None:
-        self.write(None, change)
+        if not self.scan(WHY_CLOSED):
+            self.write(None, change)
 
     def scan(self, selection: Selection) -> list[Row]:
+        return self.scan_each([selection])[0]
+
+    def scan_each(self, selections: Sequence[Selection]) -> list[list[Row]]:
         with self.read(None) as rows:
-            return list(rows.scan(selection))
+            return rows.scan_each(selections)
 
     def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
         del wake
         return nullcontext()
+
+    def turn(self, name: str, wait_s: float) -> AbstractContextManager[bool]:
+        return self._tables.turns.take(name, wait_s)
 
     def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:
         return self.scan(Selection(table, table.written, any_of("id", ids)))

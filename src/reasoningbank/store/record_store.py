@@ -17,7 +17,7 @@ from reasoningbank.store.tables import EXPOSURES, LEASES, SETTINGS, IfTaken
 
 if TYPE_CHECKING:
     from reasoningbank.ports import Damage, Reader, StoreInfo, Writer
-    from reasoningbank.store.engine import Engine, RowTransaction
+    from reasoningbank.store.engine import Engine, Row, RowTransaction
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
@@ -64,6 +64,9 @@ class RecordStore:
     def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
         return self.engine.listen(wake)
 
+    def turn(self, name: str, wait_s: float) -> AbstractContextManager[bool]:
+        return self.engine.turn(name, wait_s)
+
     def unscoped(self, kind: type[R], ids: Sequence[str]) -> dict[str, R]:
         return feed.unscoped(self.engine, kind, ids)
 
@@ -97,8 +100,11 @@ class RecordStore:
     # ------------------------------------------------------------ settings
 
     def setting(self, name: str) -> str | None:
-        rows = self.engine.scan(Selection(SETTINGS, ("value",), equal(name=name)))
-        return str(rows[0][0]) if rows else None
+        return _value(self.engine.scan(_setting(name)))
+
+    def glance(self, setting: str, after: int, limit: int) -> tuple[str | None, list[Change]]:
+        found, rows = self.engine.scan_each([_setting(setting), feed.after_position(after, limit)])
+        return _value(found), feed.decode_changes(self.engine, rows)
 
     def set_setting(self, name: str, value: str) -> None:
         self.engine.write(None, lambda rows: rows.put(SETTINGS, [(name, value)], IfTaken.REPLACE))
@@ -144,6 +150,14 @@ class RecordStore:
 
     def close(self) -> None:
         self.engine.close()
+
+
+def _setting(name: str) -> Selection:
+    return Selection(SETTINGS, ("value",), equal(name=name))
+
+
+def _value(rows: Sequence[Row]) -> str | None:
+    return str(rows[0][0]) if rows else None
 
 
 def _check_tenant(tenant: str) -> None:

@@ -6,12 +6,12 @@ A model is asked only when one was named: that a key lies around is no permissio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from reasoningbank.config import Config
 from reasoningbank.context import BankContext
 from reasoningbank.core.errors import InvalidInput
+from reasoningbank.core.lazy import lazy
 from reasoningbank.core.settings import DistillationSettings
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ConfiguredLearning:
         return ConfiguredLearning(context, self._config, llm=self._given_llm, distiller=self._given_distiller)
 
     # Found out when it is first needed: a wrong name is no reason not to open a bank.
-    @cached_property
+    @lazy
     def names(self) -> tuple[str, ...]:
         """The distillers in the order in which they are asked; a caller's own is named by itself."""
         has_llm = self._given_llm not in (None, OFF)
@@ -63,7 +63,7 @@ class ConfiguredLearning:
             raise InvalidInput(f"{', '.join(names)} cannot follow one another: only llm and offline can.")
         return names
 
-    @cached_property
+    @lazy
     def _tokens_per_day(self) -> int:
         said = self._config.llm_tokens_per_day
         return self._settings.tokens_per_day if said is None else _tokens(said)
@@ -106,7 +106,7 @@ class ConfiguredLearning:
     def teachers(self) -> Sequence[Teacher]:
         return self._teachers
 
-    @cached_property
+    @lazy
     def _teachers(self) -> tuple[Teacher, ...]:
         from reasoningbank.learn.worker import Teacher
 
@@ -148,7 +148,7 @@ class ConfiguredLearning:
         """The configured language model, with its budget and ledger."""
         return self._llm
 
-    @cached_property
+    @lazy
     def _llm(self) -> LLM:
         from reasoningbank.learn.ledger import MeteredLLM
         from reasoningbank.llm.patient import PatientLLM

@@ -13,6 +13,7 @@ from reasoningbank.config import find_settings, from_environment, locate
 from reasoningbank.context import BankContext
 from reasoningbank.core.confidence import ConfidencePolicy, policy_named
 from reasoningbank.core.drafts import clean_namespace, clean_tenant
+from reasoningbank.core.errors import BankBusy, BankMoved
 from reasoningbank.core.failure import OnError
 from reasoningbank.core.frozen import replace
 from reasoningbank.core.ids import IdSource
@@ -21,9 +22,12 @@ from reasoningbank.core.types import DEFAULT_TENANT
 from reasoningbank.forking import renew_in_child
 from reasoningbank.guard.scrubbing import scrubber_for
 from reasoningbank.recall.holdout import checked_share
+from reasoningbank.store.closed import CLOSED, why_closed
 from reasoningbank.wiring.backends import backend_of
 from reasoningbank.wiring.engine import IndexEngine
+from reasoningbank.wiring.indexes import check_index_url, require_library
 from reasoningbank.wiring.learning import ConfiguredLearning
+from reasoningbank.wiring.notices import tell
 
 if TYPE_CHECKING:
     from reasoningbank.location import Location
@@ -44,6 +48,7 @@ class ReasoningBank(Bank):
         tenant: str = DEFAULT_TENANT,
         embedder: str | None = None,
         dimension: int | None = None,
+        index: str | None = None,
         policy: str | None = None,
         durability: str | None = None,
         create: bool = True,
@@ -58,10 +63,12 @@ class ReasoningBank(Bank):
 
         `embedder` ("local", "hash", "openai" or "openai/MODEL") and `dimension` are chosen for a new bank and kept by
         it; naming others for an existing bank is an error, not a silent change. A `policy` is remembered too, and may
-        be changed: it only reads the signals. `llm` ("openai/NAME", "anthropic/NAME", "off" or your own) and
-        `distiller` ("llm", "offline", "llm,offline", "host", "none" or your own) say who judges and distils; they
-        belong to this opening and are not kept. So does `holdout`, the chance that a memory which would have been shown
-        in a session is withheld, to learn its worth.
+        be changed: it only reads the signals. `index` says where the index is kept ("embedded", the default, or the
+        URL of an engine); it is chosen like the embedder, and `reindex` changes it.
+
+        `llm` ("openai/NAME", "anthropic/NAME", "off" or your own) and `distiller` ("llm", "offline", "llm,offline",
+        "host", "none" or your own) say who judges and distils; they belong to this opening and are not kept. So does
+        `holdout`, the chance that a memory which would have been shown in a session is withheld, to learn its worth.
 
         `config` is a configuration file to read instead of those that are looked for (`config.toml` beside the bank and
         in the user's folder), "none" to read none, or its sections as a mapping: `{"search": {"min_confidence": 0.5}}`.
@@ -79,6 +86,7 @@ class ReasoningBank(Bank):
                 "embedding.dimension": asked.dimension,
                 "confidence.policy": policy,
                 "storage.durability": durability,
+                "storage.index": index,
                 "search.holdout": holdout,
                 "distillation.llm": llm if llm is None or isinstance(llm, str) else llm.name,
                 "distillation.distiller": (
@@ -86,10 +94,20 @@ class ReasoningBank(Bank):
                 ),
             },
         )
+        chosen = settings.storage.index
+        if chosen is not None and create and not backend_of(location).exists(location):
+            # Before anything is made: a bank that was refused its index would have the default one for good.
+            require_library(check_index_url(chosen, location))
         store = backend_of(location).open(
             location, durability=settings.storage.durability, create=create, read_only=read_only, clock=clock
         )
         with OnError(lambda _: store.close()):
+            closed = why_closed(store)
+            if isinstance(closed, BankBusy):
+                # Half a bank answers nobody; one that was moved can still be read.
+                raise closed
+            if isinstance(closed, BankMoved):
+                tell(f"{location} was moved to {closed.place}: what can be read here is as it was then.")
             owner = clean_tenant(tenant)
             scrubber = scrubber_for(store, owner)
             context = BankContext(
@@ -107,7 +125,7 @@ class ReasoningBank(Bank):
             renew_in_child(context.ids.begin_anew)
             share = checked_share(settings.search.holdout)
             engine = IndexEngine(store, location, environment, context.policy, clock, holdout=share, settings=settings)
-            engine.agree_on(asked)
+            engine.agree_on(asked, index)
         return cls(context, engine, ConfiguredLearning(context, environment, llm=llm, distiller=distiller))
 
     @classmethod
@@ -125,21 +143,24 @@ class ReasoningBank(Bank):
         The backup is checked row by row first. The bank that was there is kept under the name in `kept`, and
         recovering from that one undoes it. Nobody may have the bank open. The index is built anew by the next search.
         """
-        from reasoningbank.wiring.engine import drop_index, other_build
+        from reasoningbank.wiring.kept_index import other_build
+        from reasoningbank.wiring.replaced_index import drop_index, find_kept_index
 
         location = locate(bank)
+        replaced = None if dry_run else find_kept_index(location)
         moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(clock()))
         recovered = backend_of(location).recover(
             location,
             Path(backup).expanduser(),
             kept_as=f"replaced-{moment}",
-            # An index is a view of the records that it has followed, never of those that take their place.
-            settings={"index": other_build, "reindex": lambda _: ""},
+            # A backup of a bank that was moved is open again. An index is a view of the records that it has followed,
+            # never of those that take their place.
+            settings={CLOSED: lambda _: "", "index": other_build, "reindex": lambda _: ""},
             dry_run=dry_run,
             progress=progress,
         )
         if not dry_run:
-            drop_index(location)
+            drop_index(location, from_environment(), replaced)
         return recovered
 
 

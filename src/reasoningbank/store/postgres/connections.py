@@ -17,10 +17,11 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import pq
 from psycopg.adapt import Dumper
+from psycopg.generators import fetch_many
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from psycopg.types.string import StrDumper
 
-from reasoningbank.core.errors import InvalidInput, StoreError
+from reasoningbank.core.errors import BankUnavailable, InvalidInput, StoreError
 from reasoningbank.core.failure import OnError
 from reasoningbank.store.postgres.address import PostgresAddress
 from reasoningbank.store.postgres.error_mapping import TRANSIENT, is_lost, translate
@@ -56,11 +57,50 @@ class _FlagDumper(Dumper):
 
 
 class TimedConnection(psycopg.Connection[Any]):
-    """A connection that is closed when nothing comes back for too long."""
+    """A connection that is closed when nothing comes back for too long.
+
+    It may stay in its pipeline from one use to the next: to leave one takes a round trip.
+    """
 
     answers_within_s = ANSWER_WITHIN_S
     made_in = 0
     """The process: a child that was forked meanwhile must not talk through it."""
+    session: tuple[int, str] = (0, "")
+    """The server's process and when it began: whoever loses the connection can find out whether it goes on."""
+    is_ending = False
+    """The end of its transaction was sent, and the answer is not heard yet."""
+
+    @property
+    def is_in_pipeline(self) -> bool:
+        return self._pipeline is not None
+
+    def enter_pipeline(self) -> psycopg.Pipeline:
+        """Statements go out without waiting for the answers before."""
+        if self._pipeline is None:
+            self._pipeline = psycopg.Pipeline(self)
+            self._pipeline.__enter__()
+        return self._pipeline
+
+    def leave_pipeline(self) -> None:
+        if self._pipeline is not None:
+            try:
+                self._pipeline.__exit__(None, None, None)
+            finally:
+                self._pipeline = None
+
+    def send_end(self) -> None:
+        """What was sent is all of this round trip."""
+        pipeline = self.enter_pipeline()
+        self.pgconn.pipeline_sync()
+        pipeline.result_queue.append(None)
+
+    def hear_end(self) -> None:
+        """Take the answer to the end of the last transaction, which has come meanwhile."""
+        queue = self.enter_pipeline().result_queue
+        while queue:
+            self.wait(fetch_many(self.pgconn))
+            queue.popleft()
+        self.is_ending = False
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         if self.made_in not in (0, os.getpid()):
@@ -92,7 +132,9 @@ def connect(address: PostgresAddress) -> TimedConnection:
     """A session in the bank's schema: every statement and every lock has an end."""
     asked = address.parameters
     if unknown := sorted(set(asked) - known_options()):
-        raise InvalidInput(f"{address.shown}: PostgreSQL's client knows no option {', '.join(unknown)}.")
+        # What it says may be a secret under a name that nobody knows.
+        place = address.shown.partition("?")[0]
+        raise InvalidInput(f"{place}: PostgreSQL's client knows no option {', '.join(unknown)}.")
     defaults = {
         "connect_timeout": str(CONNECT_WITHIN_S),
         "application_name": "reasoningbank",
@@ -106,12 +148,17 @@ def connect(address: PostgresAddress) -> TimedConnection:
     connection.made_in = os.getpid()
     with OnError(lambda _: connection.close()):
         connection.prepare_threshold = 2
+        connection.prepared_max = 400
         _adapt(connection)
-        connection.execute(
+        terms = connection.execute(
             f'SET search_path = "{address.schema}"; SET statement_timeout = {STATEMENT_WITHIN_S * 1000}; '
             f"SET lock_timeout = {LOCK_WITHIN_S * 1000}; SET idle_in_transaction_session_timeout = 3600000; "
-            "SET bytea_output = 'hex'; SET extra_float_digits = 1; SET TimeZone = 'UTC'; SET plan_cache_mode = 'auto'"
+            "SET bytea_output = 'hex'; SET extra_float_digits = 1; SET TimeZone = 'UTC'; SET plan_cache_mode = 'auto'; "
+            "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()"
         )
+        while terms.nextset():
+            pass
+        connection.session = terms.fetchone() or connection.session
     return connection
 
 
@@ -145,31 +192,62 @@ class PostgresConnections:
         self._address = address
         self._idle: list[TimedConnection] = []
         self._lock = threading.Lock()
+        self._away: StoreError | None = None
+        """Why nobody got a connection, after somebody has waited for one as long as anybody does."""
+        self._probing = threading.Lock()
         self.is_closed = False
 
     def check_open(self) -> None:
         if self.is_closed:
             raise StoreError(f"The bank {self._address.shown} is closed.")
 
-    def take(self, within_s: float = PATIENCE_S) -> TimedConnection:
-        """One that was at rest, or a new one."""
+    def take(self, within_s: float | None = None, *, in_pipeline: bool = False) -> TimedConnection:
+        """One that was at rest, or a new one; in its pipeline or out of it.
+
+        A server that stays away is waited for once: from then on one caller at a time tries, once, and the others are
+        told at once, or they would all wait in turn while more of them come.
+        """
         self.check_open()
-        while (connection := self._pop_idle()) is not None:
-            if _is_quiet(connection):
+        while (connection := self._pop_idle(in_pipeline)) is not None:
+            if _is_quiet(connection) and _bring(connection, in_pipeline):
                 return connection
             connection.close()
-        return patiently(lambda: connect(self._address), self._address, within_s=within_s)
+        if self._away is None:
+            return self._connect(PATIENCE_S if within_s is None else within_s, in_pipeline)
+        if not self._probing.acquire(blocking=False):
+            raise BankUnavailable(str(self._away))
+        try:
+            return self._connect(0.0, in_pipeline)
+        finally:
+            self._probing.release()
 
-    def _pop_idle(self) -> TimedConnection | None:
+    def _connect(self, within_s: float, in_pipeline: bool) -> TimedConnection:
+        def make() -> TimedConnection:
+            made = connect(self._address)
+            if in_pipeline:
+                made.enter_pipeline()
+            return made
+
+        try:
+            connection = patiently(make, self._address, within_s=within_s)
+        except StoreError as error:
+            self._away = error
+            raise
+        self._away = None
+        return connection
+
+    def _pop_idle(self, in_pipeline: bool) -> TimedConnection | None:
+        """The last that was used, of those that are as they are wanted if there are any."""
         with self._lock:
-            return self._idle.pop() if self._idle else None
+            fitting = [number for number, one in enumerate(self._idle) if one.is_in_pipeline == in_pipeline]
+            return self._idle.pop(fitting[-1] if fitting else -1) if self._idle else None
 
     def give_back(self, connection: TimedConnection) -> None:
         """One that is in the middle of something is thrown away: the server then rolls that back."""
         if connection.made_in != os.getpid():
             _left_to_parents.append(connection)
             return
-        at_rest = not connection.closed and connection.pgconn.transaction_status == pq.TransactionStatus.IDLE
+        at_rest = not connection.closed and (connection.is_ending or _is_idle(connection))
         with self._lock:
             if at_rest and not self.is_closed and len(self._idle) < _KEPT_IDLE:
                 self._idle.append(connection)
@@ -184,8 +262,8 @@ class PostgresConnections:
             connection.close()
 
     @contextmanager
-    def lend(self) -> Iterator[TimedConnection]:
-        connection = self.take()
+    def lend(self, *, in_pipeline: bool = False) -> Iterator[TimedConnection]:
+        connection = self.take(in_pipeline=in_pipeline)
         try:
             yield connection
         finally:
@@ -193,16 +271,23 @@ class PostgresConnections:
 
     def leave_to_parent(self) -> None:
         _left_to_parents.extend(self._idle)
-        self._idle, self._lock = [], threading.Lock()
+        self._idle, self._lock, self._probing = [], threading.Lock(), threading.Lock()
 
     def close(self) -> None:
         self.is_closed = True
         self.drop_idle()
 
 
+def _is_idle(connection: TimedConnection) -> bool:
+    return connection.pgconn.transaction_status == pq.TransactionStatus.IDLE
+
+
 def _is_quiet(connection: TimedConnection) -> bool:
     """Whether nothing came while it was at rest: a server that ends says so, and one that ended has hung up."""
-    if connection.closed:
+    if connection.is_ending:
+        with suppress(psycopg.Error):
+            connection.hear_end()
+    if connection.closed or not _is_idle(connection):
         return False
     # Not select(): it knows no descriptor from 1,024 on, and a busy server has those.
     with selectors.DefaultSelector() as selector:
@@ -210,11 +295,27 @@ def _is_quiet(connection: TimedConnection) -> bool:
         return not selector.select(0)
 
 
+def _bring(connection: TimedConnection, in_pipeline: bool) -> bool:
+    """Brought into its pipeline or out of it; False when that fails."""
+    try:
+        if in_pipeline:
+            connection.enter_pipeline()
+        else:
+            connection.leave_pipeline()
+    except psycopg.Error:
+        return False
+    return True
+
+
 def roll_back(connection: TimedConnection) -> None:
     """Leave no transaction open; a connection on which that fails is closed."""
     if connection.closed or connection.made_in != os.getpid():
         return
     try:
+        if connection.is_in_pipeline:
+            # What came before the failure is heard first, which may raise it a second time.
+            with suppress(psycopg.Error):
+                connection.enter_pipeline().sync()
         connection.rollback()
     except psycopg.Error:
         with suppress(psycopg.Error):

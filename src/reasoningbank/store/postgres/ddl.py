@@ -64,14 +64,18 @@ def create_index(table: Table, index: TableIndex) -> str:
 
 def security(table: Table) -> list[str]:
     if table.has_tenant:
-        own = f"tenant = (SELECT current_setting('{TENANT}', true))"
-    elif table.by_number_of:
+        return guard_tenant(table.name)
+    if table.by_number_of:
         ((column, other),) = table.by_number_of.items()
         own = f"EXISTS (SELECT 1 FROM {other.name} WHERE {other.name}.{other.number} = {table.name}.{column})"
-    else:
-        return []
+        return guard_tenant(table.name, own)
+    return []
+
+
+def guard_tenant(name: str, own: str = f"tenant = (SELECT current_setting('{TENANT}', true))") -> list[str]:
+    """What keeps the rows of a table apart by tenant: those that are `own` are seen, and by a follower all."""
     return [
-        f"ALTER TABLE {table.name} ENABLE ROW LEVEL SECURITY",
-        f"ALTER TABLE {table.name} FORCE ROW LEVEL SECURITY",
-        f"CREATE POLICY of_tenant ON {table.name} USING ({_EVERYBODYS} OR {own})",
+        f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY",
+        f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY",
+        f"CREATE POLICY of_tenant ON {name} USING ({_EVERYBODYS} OR {own})",
     ]

@@ -18,7 +18,7 @@ from reasoningbank.store.postgres.migrations import SCHEMA_VERSION, migrate, ver
 from reasoningbank.store.tables import TABLES
 
 OLDEST_SERVER = 15
-WRITING, LOGGING, MIGRATING = 0x52424E4B, 0x52424E4C, 0x52424E4D
+WRITING, LOGGING, MIGRATING, TURNS = 0x52424E4B, 0x52424E4C, 0x52424E4D, 0x52424E4E
 """Kinds of advisory locks; the second number of each says which bank."""
 
 LOCK = "SELECT pg_advisory_xact_lock(%s::int, %s::int)"
@@ -26,8 +26,11 @@ LOCK = "SELECT pg_advisory_xact_lock(%s::int, %s::int)"
 
 
 def lock_number(schema: str) -> int:
-    """Which bank of a database a lock is about. Two that share one only wait for each other."""
+    """Which bank of a database a lock is about, or what of it. Two that share one only wait for each other."""
     return zlib.crc32(schema.encode()) - 2**31
+
+
+NEWER = "has tables of a newer version than this program knows. Upgrade reasoningbank here."
 
 
 class ServerFacts(NamedTuple):
@@ -35,6 +38,8 @@ class ServerFacts(NamedTuple):
     is_replica: bool
     sees_everything: bool
     """The role is past row-level security, as a superuser is."""
+    bank: str
+    """Which bank it is, of which server and database; replicas are the same. "" while there is no schema."""
 
 
 def check_server(connection: TimedConnection, address: PostgresAddress) -> ServerFacts:
@@ -52,10 +57,13 @@ def check_server(connection: TimedConnection, address: PostgresAddress) -> Serve
         )
     row = connection.execute(
         "SELECT current_setting('server_version'), pg_is_in_recovery(), "
-        "(SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)"
+        "(SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user), "
+        "concat_ws('-', (SELECT system_identifier FROM pg_control_system()), "
+        "(SELECT oid FROM pg_database WHERE datname = current_database()), current_schema()::regnamespace::oid), "
+        "current_schema()"
     ).fetchone()
     assert row is not None
-    return ServerFacts(str(row[0]).partition(" ")[0], bool(row[1]), bool(row[2]))
+    return ServerFacts(str(row[0]).partition(" ")[0], bool(row[1]), bool(row[2]), str(row[3]) if row[4] else "")
 
 
 def open_tables(connection: TimedConnection, address: PostgresAddress, *, create: bool, read_only: bool) -> ServerFacts:
@@ -77,7 +85,9 @@ def open_tables(connection: TimedConnection, address: PostgresAddress, *, create
         )
     try:
         connection.execute("BEGIN")
-        connection.execute(LOCK, (MIGRATING, lock_number(address.schema)))
+        # Nobody writes meanwhile: what an older server writes comes before, or is refused.
+        for kind in (MIGRATING, WRITING):
+            connection.execute(LOCK, (kind, lock_number(address.schema)))
         _make_schema(connection, address)
         version = _check_version(connection, address)
         if version < SCHEMA_VERSION:
@@ -89,7 +99,7 @@ def open_tables(connection: TimedConnection, address: PostgresAddress, *, create
         raise BankReadOnly(_no_rights(connection, address)) from error
     finally:
         roll_back(connection)
-    return facts
+    return check_server(connection, address)
 
 
 def _no_rights(connection: TimedConnection, address: PostgresAddress) -> str:

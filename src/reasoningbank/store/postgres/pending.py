@@ -11,8 +11,8 @@ from reasoningbank.store.tables import FEED, IfTaken, Table
 if TYPE_CHECKING:
     import psycopg
 
-_SIZES = (64, 16, 4, 1)
-"""Rows to a statement: few texts, so that each is prepared once."""
+_SIZES = (64, 32, 16, 8, 4, 2, 1)
+"""Rows to a statement: few texts, so that each is prepared once, and few statements for as many as come together."""
 
 
 class PendingRows:

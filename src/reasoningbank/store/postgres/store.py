@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,16 +19,24 @@ from reasoningbank.core.failure import OnError
 from reasoningbank.forking import renew_in_child
 from reasoningbank.location import Location
 from reasoningbank.ports import Damage, StoreInfo
+from reasoningbank.store.closed import WHY_CLOSED
 from reasoningbank.store.group_commit import GroupCommit, Unit
 from reasoningbank.store.postgres import statements
 from reasoningbank.store.postgres.address import parse_address
 from reasoningbank.store.postgres.committing import UnitCommitter
-from reasoningbank.store.postgres.connections import OPEN_WITHIN_S, PostgresConnections, patiently, roll_back
+from reasoningbank.store.postgres.connections import (
+    OPEN_WITHIN_S,
+    PostgresConnections,
+    TimedConnection,
+    patiently,
+    roll_back,
+)
 from reasoningbank.store.postgres.error_mapping import NAMED, translate
-from reasoningbank.store.postgres.listening import heard_commits
+from reasoningbank.store.postgres.listening import CommitListener
 from reasoningbank.store.postgres.migrations import SCHEMA_VERSION
 from reasoningbank.store.postgres.opening import LOCK, LOGGING, ServerFacts, lock_number, open_tables
 from reasoningbank.store.postgres.transaction import SCOPE, OpenTransaction, PostgresTransaction, RowSession, scope_of
+from reasoningbank.store.postgres.turns import take_turn
 from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.selection import Selection, any_of
 from reasoningbank.store.tables import SETTINGS, Table
@@ -52,6 +61,7 @@ class PostgresEngine:
         self._durability = durability
         self._read_only = read_only
         self._connections = PostgresConnections(self._address)
+        self._listener = CommitListener(self._address)
         self._committer = UnitCommitter(self._connections, self._address, waits_for_disk=durability == "full")
         self._commits = GroupCommit(self._committer.run, self._address.shown)
         renew_in_child(self._begin_in_child)
@@ -80,6 +90,7 @@ class PostgresEngine:
             schema_version=SCHEMA_VERSION,
             durability="read-only" if self._read_only else durability,
             read_only=self._read_only,
+            bank=self._facts.bank,
         )
 
     @property
@@ -104,33 +115,43 @@ class PostgresEngine:
         """With the first question, and for as long as the stack lasts."""
         begun = self._begin(stack)
         begun.blind.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        stack.enter_context(_ended_with_commit(begun))
+        stack.push(partial(_end_reading, begun))
         return begun
 
     def _begin(self, stack: ExitStack) -> OpenTransaction:
-        """A connection with a pipeline, given back without a transaction."""
-        connection = stack.enter_context(self._connections.lend())
-        stack.callback(roll_back, connection)
-        return OpenTransaction(connection, stack.enter_context(connection.pipeline()), connection.cursor())
+        """A connection in its pipeline, given back without a transaction."""
+        connection = stack.enter_context(self._connections.lend(in_pipeline=True))
+        stack.push(partial(_roll_back_on_error, connection))
+        return OpenTransaction(connection, connection.enter_pipeline(), connection.cursor())
 
     def scan(self, selection: Selection) -> list[Row]:
-        query = statements.select(selection, None)
-        is_shared = selection.table is SETTINGS
+        return self.scan_each([selection])[0]
 
-        def ask() -> list[Row]:
-            # What is sent together is one transaction, without a word about it.
+    def scan_each(self, selections: Sequence[Selection]) -> list[list[Row]]:
+        queries = [statements.select(selection, None) for selection in selections]
+        is_shared = all(selection.table is SETTINGS for selection in selections)
+
+        def ask() -> list[list[Row]]:
             with ExitStack() as stack:
+                begun = self._begin(stack)
+                session = RowSession(self._address, lambda: begun)
                 if is_shared:
-                    found = stack.enter_context(self._connections.lend()).execute(*query)
-                else:
-                    found = RowSession(self._address, lambda: self._begin(stack)).execute(query, None)
-            return found.fetchall()
+                    session.note_scope(None)
+                # What is sent together is one transaction, without a word about it.
+                asked = [session.execute(query, None) for query in queries]
+                begun.connection.send_end()
+                return [cursor.fetchall() for cursor in asked]
 
         with self._faults_named():
             return patiently(ask, self._address)
 
     def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
-        return heard_commits(self._address, wake)
+        return self._listener.listen(wake)
+
+    @contextmanager
+    def turn(self, name: str, wait_s: float) -> Iterator[bool]:
+        with self._faults_named(), take_turn(self._connections, self._address, name, wait_s) as granted:
+            yield granted
 
     def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:
         return self.scan(Selection(table, table.written, any_of("id", ids)))
@@ -158,9 +179,12 @@ class PostgresEngine:
             # Apart from the writers: what is logged waits for none of them.
             begun.blind.execute(f"{LOCK}, {SCOPE}", (LOGGING, lock_number(self._address.schema), *scope_of(None)))
             session.note_scope(None)
-            change(PostgresTransaction(session, None))
-            session.write_pending()
+            rows = PostgresTransaction(session, None)
+            if not list(rows.scan(WHY_CLOSED)):
+                change(rows)
+                session.write_pending()
             begun.blind.execute("COMMIT")
+            begun.connection.enter_pipeline().sync()
 
     # ------------------------------------------------------------ keeping
 
@@ -180,10 +204,17 @@ class PostgresEngine:
         self._connections.close()
 
 
-@contextmanager
-def _ended_with_commit(begun: OpenTransaction) -> Iterator[None]:
-    yield
-    begun.blind.execute("COMMIT")
+def _roll_back_on_error(connection: TimedConnection, _: object, error: BaseException | None, __: object) -> None:
+    if error is not None:
+        roll_back(connection)
+
+
+def _end_reading(begun: OpenTransaction, _: object, error: BaseException | None, __: object) -> None:
+    """Without waiting for the answer, which says nothing new: the next who takes the connection hears it."""
+    if error is None:
+        begun.blind.execute("COMMIT")
+        begun.connection.send_end()
+        begun.connection.is_ending = True
 
 
 class PostgresStore(RecordStore):

@@ -14,6 +14,7 @@ from reasoningbank.core.errors import StoreError
 from reasoningbank.store.postgres import statements
 from reasoningbank.store.postgres.ddl import EVERY_TENANT, TENANT
 from reasoningbank.store.postgres.error_mapping import is_of_a_unit, translate
+from reasoningbank.store.postgres.opening import LOCK, LOGGING, lock_number
 from reasoningbank.store.postgres.pending import PendingRows
 from reasoningbank.store.selection import Selection
 from reasoningbank.store.tables import Condition, IfTaken, Table
@@ -59,6 +60,7 @@ class RowSession:
         self.touched: set[str] = set()
         """Tables of which rows were deleted or overwritten."""
         self.leaves_no_trace = False
+        self.has_taken_over = False
         self._begin = begin
         self._open: OpenTransaction | None = None
         self._told: Any = _NOBODY
@@ -127,11 +129,9 @@ class PostgresTransaction:
         return rows
 
     def scan_each(self, selections: Sequence[Selection]) -> list[list[Row]]:
-        found: list[list[Row]] = [[] for _ in selections]
-        query = statements.select_each(selections, self.tenant)
-        for place, *row in self._session.execute(query, self.tenant).fetchall():
-            found[place].append(row)
-        return found
+        queries = [statements.select(selection, self.tenant) for selection in selections]
+        asked = [self._session.execute(query, self.tenant) for query in queries]
+        return [cursor.fetchall() for cursor in asked]
 
     def put(self, table: Table, rows: Sequence[Row], if_taken: IfTaken = IfTaken.REFUSE) -> None:
         session = self._session
@@ -167,6 +167,12 @@ class PostgresTransaction:
             if not is_of_a_unit(error):
                 raise
             raise translate(error, self._session.address) from error
+
+    def take_over(self) -> None:
+        session = self._session
+        if not session.has_taken_over:
+            session.has_taken_over = True
+            session.open.blind.execute(LOCK, (LOGGING, lock_number(session.address.schema)))
 
     def leave_no_trace(self) -> None:
         self._session.leaves_no_trace = True

@@ -8,18 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from reasoningbank.core.learning import SOLVED
 from reasoningbank.core.origins import USER
-from reasoningbank.core.types import SignalKind
+from reasoningbank.core.types import Signal, SignalKind, State
+from reasoningbank.ports import Grounds, Happenings, Learned
 from reasoningbank.store.records.reading import RecordRows, pairs
 from reasoningbank.store.records.side_records import OF_NOW
+from reasoningbank.store.records.tasks import latest_tasks
 from reasoningbank.store.selection import Join, Selection, any_of, equal
 from reasoningbank.store.tables import EXPOSURES, MEMORIES, SIGNALS, TASKS
 
 if TYPE_CHECKING:
     from reasoningbank.core.task_confidence import Evidenced
     from reasoningbank.core.uplift import Tally, Trial
+    from reasoningbank.store.engine import Row
 
 _SAID = ("memory_id", "kind", "positive", "weight", "used", "source", "at")
+_GIVEN = ("memory_id", "id", "tenant", "kind", "positive", "weight", "used", "source", "at", "advice_id")
+_LIVING = tuple(state.value for state in State if state is not State.FORGOTTEN)
 _NOT_BY_PEERS = (*equal(used=True), ("kind", "not", SignalKind.PEER))
 _SHOWN_THERE = (
     Join(EXPOSURES, (("trajectory_id", "trajectory_id"),)),
@@ -28,22 +34,50 @@ _SHOWN_THERE = (
 
 
 class EvidenceRows(RecordRows):
-    def evidence_in(self, trajectory_ids: Sequence[str]) -> list[Evidenced]:
+    def past_tasks(
+        self, ids: Sequence[str], circle: tuple[str | None, str | None] | None, limit: int
+    ) -> tuple[list[str], list[Evidenced], list[Learned]]:
         from reasoningbank.core.task_confidence import Evidenced
 
         # No record is made of a row: every search reads a hundred of them.
-        where = any_of("trajectory_id", trajectory_ids)
-        rows = self._rows.scan(Selection(SIGNALS, ("trajectory_id", *_SAID), where, joins=(OF_NOW,)))
-        found = [Evidenced(*row) for row in rows]
+        asked = [
+            Selection(SIGNALS, ("trajectory_id", *_SAID), any_of("trajectory_id", ids), joins=(OF_NOW,)),
+            _learned("source", ids),
+            *([] if circle is None else [latest_tasks(circle, limit)]),
+        ]
+        said, learned, *alike = self._rows.scan_each(asked)
+        return [one for one, _ in alike[0]] if alike else [], [Evidenced(*row) for row in said], _as_learned(learned)
+
+    def said_of(self, ids: Sequence[str], learned: Sequence[str]) -> tuple[list[Evidenced], list[Learned]]:
+        from reasoningbank.core.task_confidence import Evidenced
+
+        where = (*any_of("memory_id", ids), *equal(kind=SignalKind.FEEDBACK, positive=False))
+        against, found = self._rows.scan_each(
+            [
+                Selection(SIGNALS, _SAID, where, joins=(OF_NOW,), by_index="signals_against"),
+                _learned("id", learned),
+            ]
+        )
+        said = [Evidenced("", *row) for row in against]
+        # What the user says against a memory is said of every task.
+        return [one for one in said if _is_user(one.source)], _as_learned(found)
+
+    def grounds(self, namespace: str | None, after: tuple[float, str] | None, limit: int) -> list[Grounds]:
+        here = equal(namespace=namespace) if namespace is not None else ()
+        columns = ("id", "namespace", "initial_confidence", "created_at", "advice_id")
+        where = (*here, *equal(state=State.ACTIVE))
+        # By moment, as an index has them in order with and without a namespace: no page has to be sorted.
+        order = ("created_at", "id")
+        page = self._rows.scan(Selection(MEMORIES, columns, where, order=order, after=after, limit=limit))
+        # By what is advised now, too: to join the memories once more would take as long as to read them.
+        found = {(one, advice): Grounds(one, of, initial, at, []) for one, of, initial, at, advice in page}
         if found:
-            inside = {(said.memory_id, said.at) for said in found if said.kind == SignalKind.FEEDBACK}
-            # What the user says against a memory is said of every task.
-            concerned = any_of("memory_id", list({said.memory_id for said in found}))
-            where = (*concerned, *equal(kind=SignalKind.FEEDBACK, positive=False))
-            against = self._rows.scan(Selection(SIGNALS, _SAID, where, joins=(OF_NOW,), by_index="signals_against"))
-            every = [Evidenced("", *row) for row in against]
-            found += [said for said in every if _is_user(said.source) and (said.memory_id, said.at) not in inside]
-        return found
+            asked = Selection(SIGNALS, _GIVEN, any_of("memory_id", [memory_id for memory_id, _ in found]))
+            for row in self._rows.scan(asked):
+                signal = _as_signal(*row)
+                if (about := found.get((signal.memory_id, signal.advice_id))) is not None:
+                    about.signals.append(signal)
+        return list(found.values())
 
     def uses_by_namespace(self) -> dict[str, int]:
         return pairs(self._rows.scan(Selection(SIGNALS, ("memories.namespace", "count"), _NOT_BY_PEERS, (OF_NOW,))))
@@ -92,6 +126,63 @@ class EvidenceRows(RecordRows):
             Trial(memory_id=one, withheld=bool(withheld), holdout=holdout, sessions=len(ends), succeeded=sum(ends))
             for (one, withheld, holdout), ends in sorted(groups.items())
         ]
+
+    def newest(self, namespace: str | None, limit: int) -> dict[str, float]:
+        here = equal(namespace=namespace) if namespace is not None else ()
+        where = (*here, *equal(state=State.ACTIVE))
+        order = ("created_at", "id")
+        return pairs(
+            self._rows.scan(Selection(MEMORIES, ("id", "created_at"), where, order=order, descending=True, limit=limit))
+        )
+
+    def happenings(self, namespace: str | None, since: float) -> Happenings:
+        here = equal(namespace=namespace) if namespace is not None else ()
+        living = (*here, ("created_at", ">=", since), ("state", "in", _LIVING))
+        learned = self._rows.scan(Selection(MEMORIES, ("created_at", "outcome"), living))
+        ended = self._rows.scan(Selection(TASKS, ("ended_at", "succeeded"), (*here, ("ended_at", ">=", since))))
+        columns = ("at", "positive", "memory_id", "memories.namespace")
+        said = self._rows.scan(Selection(SIGNALS, columns, (("at", ">=", since),), (OF_NOW,)))
+        return Happenings(
+            learned=[(at, outcome) for at, outcome in learned],
+            ended=[(at, bool(succeeded)) for at, succeeded in ended],
+            said=[(at, bool(positive), one) for at, positive, one, of in said if namespace in (None, of)],
+        )
+
+
+def _as_signal(  # noqa: PLR0913, PLR0917 - a row
+    memory_id: str,
+    signal_id: str,
+    tenant: str,
+    kind: str,
+    positive: int,
+    weight: float,
+    used: int,
+    source: str,
+    at: float,
+    advice_id: str,
+) -> Signal:
+    return Signal(
+        id=signal_id,
+        tenant=tenant,
+        memory_id=memory_id,
+        kind=SignalKind(kind),
+        positive=bool(positive),
+        weight=weight,
+        used=bool(used),
+        source=source,
+        trajectory_id=None,
+        comment="",
+        at=at,
+        advice_id=advice_id,
+    )
+
+
+def _learned(column: str, values: Sequence[str]) -> Selection:
+    return Selection(MEMORIES, ("id", "source", "tags"), (*any_of(column, values), *equal(state=State.ACTIVE)))
+
+
+def _as_learned(rows: Sequence[Row]) -> list[Learned]:
+    return [Learned(memory_id, task_id or "", f'"{SOLVED}"' in tags) for memory_id, task_id, tags in rows]
 
 
 def _is_user(source: str) -> bool:

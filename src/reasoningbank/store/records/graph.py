@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from reasoningbank.core.types import Edge, Node, Scope, State
 from reasoningbank.ports import Tie, VertexRow
 from reasoningbank.store.coding import table_of
-from reasoningbank.store.records.reading import RecordRows, pairs
+from reasoningbank.store.records.reading import RecordRows, conditions, pairs
 from reasoningbank.store.selection import Selection, any_of, equal
 from reasoningbank.store.tables import EDGES, MEMORIES, NODES, NUM
 
@@ -17,22 +19,43 @@ _COUNTED = 1_000
 
 
 class GraphRows(RecordRows):
-    def strongest_edges(self, ids: Sequence[str], limit: int, field: str = "source_id") -> dict[str, list[Edge]]:
+    def strongest_edges(
+        self,
+        ids: Sequence[str],
+        limit: int,
+        fields: Sequence[str] = ("source_id", "target_id"),
+        where: Mapping[str, Any] = MappingProxyType({}),
+    ) -> list[list[Edge]]:
+        if not ids:
+            return [[] for _ in fields]
         coding = table_of(Edge)
-        asked = Selection(EDGES, (*coding.row, NUM), any_of(field, ids), latest=limit, latest_by="weight")
-        found: dict[str, list[tuple[int, Edge]]] = {}
-        for *row, number in self._rows.scan(asked) if ids else ():
-            edge = self._decode(coding, row)
-            found.setdefault(getattr(edge, field), []).append((number, edge))
-        strongest = {one: sorted(edges, key=lambda pair: (-pair[1].weight, -pair[0])) for one, edges in found.items()}
-        return {one: [edge for _, edge in edges] for one, edges in strongest.items()}
+        columns, narrowed = (*coding.row, NUM), conditions(coding, where)
+        asked = [
+            Selection(EDGES, columns, (*any_of(field, ids), *narrowed), latest=limit, latest_by="weight")
+            for field in fields
+        ]
+        strongest = []
+        for rows in self._rows.scan_each(asked):
+            found = [(number, self._decode(coding, row)) for *row, number in rows]
+            strongest.append([edge for _, edge in sorted(found, key=lambda pair: (-pair[1].weight, -pair[0]))])
+        return strongest
 
     def strongest_ties(self, ids: Sequence[str], limit: int) -> dict[str, list[Tie]]:
         found: dict[str, list[Tie]] = {one: [] for one in ids}
-        for forward, near, far in ((True, "source_id", "target_id"), (False, "target_id", "source_id")):
-            columns = (near, "id", far, "weight", "kind", "tags", "origin")
-            asked = Selection(EDGES, columns, any_of(near, ids), latest=limit, latest_by="weight")
-            for one, edge_id, other, weight, kind, tags, origin in self._rows.scan(asked) if ids else ():
+        if not ids:
+            return found
+        asked = [
+            Selection(
+                EDGES,
+                (near, "id", far, "weight", "kind", "tags", "origin"),
+                any_of(near, ids),
+                latest=limit,
+                latest_by="weight",
+            )
+            for near, far in (("source_id", "target_id"), ("target_id", "source_id"))
+        ]
+        for forward, rows in zip((True, False), self._rows.scan_each(asked), strict=True):
+            for one, edge_id, other, weight, kind, tags, origin in rows:
                 found[one].append(Tie(edge_id, other, weight, forward, kind, tags, origin))
         return found
 
@@ -53,9 +76,12 @@ class GraphRows(RecordRows):
 
     def degrees(self, ids: Sequence[str], most: int = _COUNTED) -> dict[str, int]:
         counted: Counter[str] = Counter()
-        for field in ("source_id", "target_id") if ids else ():
-            asked = Selection(EDGES, (field, "count"), any_of(field, ids), latest=most, latest_by="weight")
-            counted.update(pairs(self._rows.scan(asked)))
+        asked = [
+            Selection(EDGES, (field, "count"), any_of(field, ids), latest=most, latest_by="weight")
+            for field in ("source_id", "target_id")
+        ]
+        for rows in self._rows.scan_each(asked) if ids else ():
+            counted.update(pairs(rows))
         return {one: number for one, number in counted.items() if number}
 
     def nodes_between(self, since: float, until: float, limit: int | None = None) -> list[Node]:

@@ -44,6 +44,14 @@ class RecordRows:
         rows = self._rows.scan(Selection(coding.table, coding.row, where))
         return {row[0]: self._decode(coding, row) for row in rows}
 
+    def get_each(self, asked: Mapping[type[Any], Sequence[str]]) -> dict[type[Any], dict[str, Any]]:
+        found: dict[type[Any], dict[str, Any]] = {kind: {} for kind in asked}
+        codings = {kind: table_of(kind) for kind, ids in asked.items() if ids}
+        several = [Selection(coding.table, coding.row, any_of("id", asked[kind])) for kind, coding in codings.items()]
+        for (kind, coding), rows in zip(codings.items(), self._rows.scan_each(several), strict=True):
+            found[kind] = {row[0]: self._decode(coding, row) for row in rows}
+        return found
+
     def select(
         self,
         kind: type[R],

@@ -20,8 +20,9 @@ def find_reply(rows: RowTransaction, caller: str, key: str) -> KeptReply | None:
     return None
 
 
-def put_reply(rows: RowTransaction, reply: KeptReply, drop_before: float) -> None:
-    rows.of_all_tenants().delete(REPLIES, (("at", "<", drop_before),))
+def put_reply(rows: RowTransaction, reply: KeptReply, drop_before: float | None) -> None:
+    if drop_before is not None:
+        rows.of_all_tenants().delete(REPLIES, (("at", "<", drop_before),))
     rows.put(REPLIES, [(rows.tenant, *(getattr(reply, column) for column in _SAID))])
 
 

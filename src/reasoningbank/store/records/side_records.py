@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from reasoningbank.core.frozen import fields
 from reasoningbank.core.record_kinds import kind_of
-from reasoningbank.core.types import EmbedderIdentity, Showing, SideRecord
+from reasoningbank.core.types import EmbedderIdentity, Showing, SideRecord, Signal
+from reasoningbank.ports import Earned
+from reasoningbank.store.coding import table_of
 from reasoningbank.store.records.reading import RecordRows, pairs
+from reasoningbank.store.records.trust import kept_levels
 from reasoningbank.store.selection import Join, Selection, any_of, equal
 from reasoningbank.store.tables import EXPOSURES, MEMORIES, VECTORS, Table, table_named
 
@@ -41,8 +45,23 @@ class SideRecordRows(RecordRows):
         return found
 
     def exposure_counts(self, ids: Sequence[str]) -> dict[str, int]:
-        where = (*any_of("memory_id", ids), *equal(withheld=False))
-        return pairs(self._rows.scan(Selection(EXPOSURES, ("memory_id", "count"), where, joins=(OF_NOW,))))
+        return pairs(self._rows.scan(_exposures_of(ids)))
+
+    def earned_by(self, ids: Sequence[str], doubtful: Sequence[str]) -> Earned:
+        coding = table_of(Signal)
+        said: dict[str, list[Signal]] = {memory_id: [] for memory_id in ids}
+        if not ids:
+            return Earned(said, {}, {})
+        asked = [
+            Selection(coding.table, coding.row, any_of("memory_id", ids)),
+            _exposures_of(ids),
+            *([kept_levels(doubtful)] if doubtful else []),
+        ]
+        signals, shown, *levels = self._rows.scan_each(asked)
+        for row in sorted(signals, key=itemgetter(0)):
+            signal = self._decode(coding, row)
+            said[signal.memory_id].append(signal)
+        return Earned(said, pairs(shown), pairs(levels[0]) if levels else {})
 
     def shown_in(self, trajectory_id: str) -> dict[str, Showing]:
         found: dict[str, Showing] = {}
@@ -52,6 +71,17 @@ class SideRecordRows(RecordRows):
             there = found.get(memory_id, Showing(rank, advice_id, at))
             found[memory_id] = Showing(min(rank, there.rank), advice_id, min(at, there.first_at))
         return found
+
+    def shown_to(self, memory_id: str, limit: int) -> dict[str, float]:
+        where = equal(memory_id=memory_id, withheld=False)
+        rows = self._rows.scan(Selection(EXPOSURES, ("trajectory_id", "max:at"), where))
+        shown = [(one, at) for one, at in rows if one is not None]
+        return dict(sorted(shown, key=lambda row: (-row[1], row[0]))[:limit])
+
+
+def _exposures_of(ids: Sequence[str]) -> Selection:
+    where = (*any_of("memory_id", ids), *equal(withheld=False))
+    return Selection(EXPOSURES, ("memory_id", "count"), where, joins=(OF_NOW,))
 
 
 def _flags(values: dict[str, Any]) -> dict[str, bool]:

@@ -35,20 +35,23 @@ def fold_task(rows: RowTransaction, trajectory: Trajectory, *, is_new: bool) -> 
     rows.put(TASKS, [row], IfTaken.REPLACE)
 
 
+def latest_tasks(circle: tuple[str | None, str | None], limit: int) -> Selection:
+    """Of a namespace and a kind of task, None standing for any."""
+    namespace, kind = circle
+    return Selection(
+        TASKS,
+        ("trajectory_id", "succeeded"),
+        _of_circle(namespace, kind=kind),
+        order=("ended_at", "trajectory_id"),
+        descending=True,
+        limit=limit,
+    )
+
+
 class TaskRows(RecordRows):
     def like_tasks(self, circles: Sequence[tuple[str | None, str | None]], limit: int) -> list[dict[str, bool]]:
-        asked = [
-            Selection(
-                TASKS,
-                ("trajectory_id", "succeeded"),
-                _of_circle(namespace, kind=kind),
-                order=("ended_at", "trajectory_id"),
-                descending=True,
-                limit=limit,
-            )
-            for namespace, kind in circles
-        ]
-        return [{one: bool(went_well) for one, went_well in rows} for rows in self._rows.scan_each(asked)]
+        found = self._rows.scan_each([latest_tasks(circle, limit) for circle in circles])
+        return [{one: bool(went_well) for one, went_well in rows} for rows in found]
 
     def kind_rates(self, namespace: str | None, since: float, limit: int) -> list[KindRate]:
         from reasoningbank.core.uplift import KindRate

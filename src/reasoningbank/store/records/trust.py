@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from reasoningbank.core.types import Memory
 from reasoningbank.ports import FEWEST_WORDS_ALIKE
+from reasoningbank.store.coding import table_of
 from reasoningbank.store.records.reading import RecordRows, pairs
 from reasoningbank.store.selection import Join, Selection, any_of, equal
 from reasoningbank.store.tables import KIN, MARKS, MEMORIES, NUM, TRUST, IfTaken
@@ -22,9 +23,22 @@ _MOST_WITH_A_WORD = 24
 _MARKED = (Join(MEMORIES, (("memory", NUM),)),)
 
 
+def kept_levels(ids: Sequence[str]) -> Selection:
+    return Selection(TRUST, ("memory_id", "level"), any_of("memory_id", ids))
+
+
 class TrustRows(RecordRows):
     def trust_levels(self, ids: Sequence[str]) -> dict[str, int]:
-        return pairs(self._rows.scan(Selection(TRUST, ("memory_id", "level"), any_of("memory_id", ids))))
+        return pairs(self._rows.scan(kept_levels(ids)))
+
+    def trust_and_memories(self, ids: Sequence[str], shown: Sequence[str]) -> tuple[dict[str, int], dict[str, Memory]]:
+        coding = table_of(Memory)
+        asked = [
+            kept_levels(ids),
+            Selection(coding.table, coding.row, any_of("id", shown)),
+        ]
+        levels, rows = self._rows.scan_each(asked)
+        return pairs(levels), {row[0]: coding.decode(row) for row in rows if coding.intact(row)}
 
     def derived_ids(self, ids: Sequence[str]) -> list[str]:
         rows = self._rows.scan(Selection(KIN, ("memory_id",), any_of("parent_id", ids)))

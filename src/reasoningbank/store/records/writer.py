@@ -179,7 +179,7 @@ class RecordWriter(RecordReader):
     def kept_reply(self, caller: str, key: str) -> KeptReply | None:
         return find_reply(self._rows, caller, key)
 
-    def keep_reply(self, reply: KeptReply, *, drop_before: float) -> None:
+    def keep_reply(self, reply: KeptReply, *, drop_before: float | None) -> None:
         put_reply(self._rows, reply, drop_before)
 
 

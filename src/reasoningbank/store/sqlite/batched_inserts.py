@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from reasoningbank.core.errors import StoreError
+from reasoningbank.store.sqlite.calls import make_writing_cursor
 
 ROWS_PER_STATEMENT = 64
 # In order, so that neighbours in the tree are written together; a memory's own number is known once it has a row.
@@ -80,11 +81,12 @@ class Pending:
         if not self._rows and not self._marks:
             return
         rows, self._rows = self._rows, {}
+        cursor = make_writing_cursor(self.connection)
         for insert, values in rows.items():
             step = insert.width * ROWS_PER_STATEMENT
             for start in range(0, len(values), step):
                 chunk = values[start : start + step]
-                self.connection.execute(_sql(insert, len(chunk) // insert.width), chunk)
+                cursor.execute(_sql(insert, len(chunk) // insert.width), chunk)
         self._write_marks()
 
     def _write_marks(self) -> None:

@@ -67,6 +67,12 @@ class UnforkedCursor(apsw.Cursor):
             return _fetchall(self)
 
 
+def make_writing_cursor(connection: apsw.Connection) -> apsw.Cursor:
+    """Without a step of the interpreter around each statement: for a transaction that is `unforked` as a whole."""
+    check_not_torn()
+    return apsw.Cursor(connection)
+
+
 def connect(name: str, flags: int | None = None) -> apsw.Connection:
     with unforked():
         return apsw.Connection(name) if flags is None else apsw.Connection(name, flags=flags)

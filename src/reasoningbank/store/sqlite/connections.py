@@ -25,12 +25,23 @@ import apsw
 from reasoningbank import forking
 from reasoningbank.core.errors import BankReplaced, StoreError
 from reasoningbank.core.failure import OnError
+from reasoningbank.store.closed import refusal
 from reasoningbank.store.sqlite.acknowledged import WATCHABLE, read_head
-from reasoningbank.store.sqlite.calls import UnforkedCursor, check_not_torn, close, connect, forbid, leave, never_close
+from reasoningbank.store.sqlite.calls import (
+    UnforkedCursor,
+    check_not_torn,
+    close,
+    connect,
+    forbid,
+    leave,
+    make_writing_cursor,
+    never_close,
+)
 from reasoningbank.store.sqlite.holders import note_closed, note_opened
 from reasoningbank.store.sqlite.opening import access_to, bring_up_to_date, stamp_and_head_of
 from reasoningbank.store.sqlite.pairing import check_head, check_log_is_not_alone, check_pair
-from reasoningbank.store.sqlite.stamps import Stamp, stamp_and_head
+from reasoningbank.store.sqlite.stamps import Stamp
+from reasoningbank.store.sqlite.transaction_end import end_of_transaction, reason_of_closing
 from reasoningbank.store.sqlite.turn import WriteTurn
 from reasoningbank.store.sqlite.watch import FileWatch, Inodes, inodes_of
 
@@ -230,7 +241,7 @@ class Connections:
     def begin(self, connection: apsw.Connection) -> None:
         """Take the write lock, and see that what is written now will be there."""
         watch = self._watching()
-        connection.execute("BEGIN IMMEDIATE")
+        make_writing_cursor(connection).execute("BEGIN IMMEDIATE")
         is_begun = False
         try:
             if watch is not None:
@@ -240,12 +251,19 @@ class Connections:
             if not is_begun:
                 connection.execute("ROLLBACK")
 
-    def commit(self, connection: apsw.Connection, noted: list[Any]) -> None:
-        """To be acknowledged once this returns, and not otherwise. `noted` is not empty once it is committed."""
-        watch = self._watch
-        stamp, head = stamp_and_head(connection) if watch is not None and watch.keeps_head else (None, 0)
+    def commit(self, connection: apsw.Connection, noted: list[Any], *, though_closed: bool = False) -> None:
+        """To be acknowledged once this returns, and not otherwise. `noted` is not empty once it is committed. Raises
+        before that where the bank takes no writes any more.
+        """
+        watch, cursor = self._watch, make_writing_cursor(connection)
+        if watch is not None and watch.keeps_head:
+            stamp, head, why_closed = end_of_transaction(cursor)
+        else:
+            stamp, head, why_closed = None, 0, reason_of_closing(cursor)
+        if why_closed is not None and not though_closed:
+            raise refusal(why_closed, self._path)
         # Made and noted in one step of the interpreter, so that no interrupt comes in between.
-        noted.extend(map(connection.execute, ("COMMIT",)))
+        noted.extend(map(cursor.execute, ("COMMIT",)))
         if watch is not None:
             watch.committed(connection, stamp, head)
 

@@ -81,8 +81,10 @@ def _check_beginning(path: Path) -> None:
 
 
 def _has_journal(path: Path) -> bool:
-    journal = Path(f"{path}-journal")
-    return journal.exists() and journal.stat().st_size > 0
+    try:
+        return Path(f"{path}-journal").stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def known_version(connection: apsw.Connection, location: str) -> int:

@@ -72,23 +72,22 @@ def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
         return _count_of_each(table, shapes[0][0], latest, scoped=scoped)
     plain = [_column(column, table, joins) for column in asked if not _aggregate(column, table, joins)]
     columns = [_aggregate(column, table, joins) or _column(column, table, joins) for column in asked]
-    conditions = [condition_of(shape, table, joins) for shape in shapes[1 if latest else 0 :]]
-    source = _latest(table, shapes[0][0], latest, latest_by, scoped=scoped) if latest else table.name
+    source, conditions = table.name, [condition_of(shape, table, joins) for shape in shapes[1 if latest else 0 :]]
+    if latest:
+        source, conditions = _latest(table, shapes[0][0], conditions, (latest, latest_by), scoped=scoped), []
     if index:
         source += f" INDEXED BY {index}"
     if scoped and table.has_tenant and not latest:
-        # The plus keeps SQLite from walking all ids of the tenant, which it takes for the shorter way.
-        plus = "+" if any(column == "id" and test in ("in", "starts") for column, test, _ in shapes) else ""
+        # The plus keeps SQLite from walking all rows of the tenant, which it takes for the shorter way.
+        looked_up = _looked_up(table)
+        plus = "+" if any(column in looked_up and test in ("in", "starts") for column, test, _ in shapes) else ""
         conditions.insert(0, f"{plus}{_column('tenant', table, joins)} = ?")
     for join in joins:
         same = " AND ".join(f"{join.table.name}.{theirs} = {_column(ours, table, joins)}" for ours, theirs in join.on)
         source += f" CROSS JOIN {join.table.name} ON {same}"
         if scoped and join.table.has_tenant:
             conditions.append(f"+{join.table.name}.tenant = ?")
-    if without is not None:
-        other = without.table.name
-        same = " AND ".join(f"{other}.{theirs} = {table.name}.{ours}" for ours, theirs in without.on)
-        conditions.append(f"NOT EXISTS (SELECT 1 FROM {other} WHERE {same})")
+    conditions += _none_in(without, table)
     order = [_column(column, table, joins) for column in ordered_by]
     if goes_on:
         conditions.append(f"({', '.join(order)}) {'<' if descending else '>'} ({', '.join('?' * len(order))})")
@@ -103,12 +102,28 @@ def _select(  # noqa: PLR0913, PLR0917 - all that the text depends on
     return f"SELECT {', '.join(columns)} FROM {source}{chosen}"
 
 
-def _latest(table: Table, column: str, latest: int, by: str, *, scoped: bool) -> str:
+def _looked_up(table: Table) -> set[str]:
+    """The columns by which rows are found without their tenant."""
+    whole = [index.columns for index in table.indexes if not index.where]
+    return {columns[0] for columns in (table.key, table.unique, *whole) if columns} - {"tenant"}
+
+
+def _none_in(without: Join | None, table: Table) -> list[str]:
+    if without is None:
+        return []
+    other = without.table.name
+    same = " AND ".join(f"{other}.{theirs} = {table.name}.{ours}" for ours, theirs in without.on)
+    return [f"NOT EXISTS (SELECT 1 FROM {other} WHERE {same})"]
+
+
+def _latest(table: Table, column: str, narrowed: Sequence[str], each: tuple[int, str], *, scoped: bool) -> str:
     """Of each value that is asked for, the rows with the greatest last key, or the greatest of another column."""
+    latest, by = each
     name, number = table.name, table.number if by else table.key[-1]
     order = f"m.{by} DESC, m.{number} DESC" if by else f"m.{number} DESC"
     own = "m.tenant = ? AND " if scoped and table.has_tenant else ""
-    among = f"SELECT m.{number} FROM {name} m WHERE {own}m.{column} = asked ORDER BY {order} LIMIT {latest}"
+    fits = "".join(f" AND {condition}" for condition in narrowed)
+    among = f"SELECT m.{number} FROM {name} m WHERE {own}m.{column} = asked{fits} ORDER BY {order} LIMIT {latest}"
     return (
         f"(SELECT value AS asked FROM json_each(?)) CROSS JOIN {name} "
         f"ON {name}.{column} = asked AND {name}.{number} IN ({among})"

@@ -29,15 +29,17 @@ from reasoningbank.store.record_store import RecordStore
 from reasoningbank.store.selection import Selection, any_of
 from reasoningbank.store.sqlite import statements
 from reasoningbank.store.sqlite.batched_inserts import Pending
-from reasoningbank.store.sqlite.calls import check_not_torn, in_transaction
+from reasoningbank.store.sqlite.calls import check_not_torn, in_transaction, make_writing_cursor
 from reasoningbank.store.sqlite.connections import BUSY_TIMEOUT_MS, MEMORY, Connections
 from reasoningbank.store.sqlite.durable import sync_file
 from reasoningbank.store.sqlite.error_mapping import NAMED, faults_named, remedy, translate
 from reasoningbank.store.sqlite.opening import files_of, number_from
 from reasoningbank.store.sqlite.schema import SCHEMA_VERSION
 from reasoningbank.store.sqlite.transaction import SqliteTransaction
+from reasoningbank.store.sqlite.transaction_end import reason_of_closing
 from reasoningbank.store.sqlite.turn import PATIENCE_S
 from reasoningbank.store.tables import Table
+from reasoningbank.store.turns import FileTurns, ThreadTurns
 
 if TYPE_CHECKING:
     from reasoningbank.store.engine import Row, RowChange, RowTransaction
@@ -60,6 +62,8 @@ class SqliteEngine:
         self._path = self._location.url
         self._files = files_of(self._location)
         self._durability = durability
+        beside = self._location.folder("turn")
+        self._turns = ThreadTurns() if beside is None or read_only else FileTurns(beside)
         with faults_named(self._path):
             self._connections = Connections(self._path, durability=durability, create=create, read_only=read_only)
             self._commits = GroupCommit(self._commit, self._path)
@@ -81,6 +85,7 @@ class SqliteEngine:
             schema_version=SCHEMA_VERSION,
             durability="read-only" if self._read_only else durability,
             read_only=self._read_only,
+            bank=str(self._location.file_number() or ""),
             files=self._files,
         )
 
@@ -103,7 +108,7 @@ class SqliteEngine:
         try:
             self._begin(connection, timeout_ms)
             yield connection
-            self._connections.commit(connection, [])
+            self._connections.commit(connection, [], though_closed=True)
         finally:
             self._roll_back(connection)
             self._connections.turn.give()
@@ -120,13 +125,18 @@ class SqliteEngine:
                     connection.execute("ROLLBACK")
 
     def scan(self, selection: Selection) -> list[Row]:
+        return self.scan_each([selection])[0]
+
+    def scan_each(self, selections: Sequence[Selection]) -> list[list[Row]]:
         with self._borrow() as connection:
-            rows: list[Any] = connection.execute(*statements.select(selection, None)).fetchall()
-        return rows
+            return [list(connection.execute(*statements.select(one, None))) for one in selections]
 
     def listen(self, wake: Callable[[], object]) -> AbstractContextManager[None]:
         del wake
         return nullcontext()
+
+    def turn(self, name: str, wait_s: float) -> AbstractContextManager[bool]:
+        return self._turns.take(name, wait_s)
 
     def salvage(self, table: Table, ids: Sequence[str]) -> list[Row]:
         rows: list[Row] = []
@@ -178,7 +188,8 @@ class SqliteEngine:
             for unit in units:
                 unit.commit = commit
             pending.write()
-            self._connections.commit(connection, commit)
+            has_taken_over = any(transaction.has_taken_over for transaction in transactions)
+            self._connections.commit(connection, commit, though_closed=has_taken_over)
         except BankReplaced as error:
             # Committed or not, it went into a file that may not be the bank any more.
             commit.clear()
@@ -258,9 +269,10 @@ class SqliteEngine:
             connection.execute("PRAGMA synchronous = NORMAL")
             try:
                 with self._transaction(connection, LOG_BUSY_TIMEOUT_MS):
-                    pending = Pending(connection)
-                    change(SqliteTransaction(pending, None, self._path))
-                    pending.write()
+                    if reason_of_closing(make_writing_cursor(connection)) is None:
+                        pending = Pending(connection)
+                        change(SqliteTransaction(pending, None, self._path))
+                        pending.write()
             finally:
                 connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 

@@ -29,6 +29,7 @@ class SqliteTransaction:
         self.tenant = tenant
         self._location = location
         self.has_erased = False
+        self.has_taken_over = False
 
     def of_all_tenants(self) -> SqliteTransaction:
         return SqliteTransaction(self._pending, None, self._location)
@@ -42,6 +43,8 @@ class SqliteTransaction:
         return self._connection.execute(*statements.select(selection, self.tenant))
 
     def scan_each(self, selections: Sequence[Selection]) -> list[list[Row]]:
+        if len({len(selection.columns) for selection in selections}) > 1:
+            return [list(self.scan(selection)) for selection in selections]
         found: list[list[Row]] = [[] for _ in selections]
         for place, *row in self._connection.execute(*statements.select_each(selections, self.tenant)):
             found[place].append(row)
@@ -50,11 +53,9 @@ class SqliteTransaction:
     def put(self, table: Table, rows: Sequence[Row], if_taken: IfTaken = IfTaken.REFUSE) -> None:
         pending = self._pending
         if table.by_number_of:
-            by_row: dict[str, list[int]] = {}
-            for mark, row_id in rows:
-                by_row.setdefault(row_id, []).append(mark)
-            for row_id, marks in by_row.items():
-                pending.mark(row_id, marks)
+            # Mostly those of one row.
+            for row_id in {row_id for _, row_id in rows}:
+                pending.mark(row_id, [mark for mark, marked in rows if marked == row_id])
             return
         insert = statements.insert(table, if_taken)
         try:
@@ -78,6 +79,10 @@ class SqliteTransaction:
         except _NAMED_AT_ONCE as error:
             raise translate(error, self._location) from error
         return connection.changes()
+
+    def take_over(self) -> None:
+        """A log waits for this transaction as everybody does."""
+        self.has_taken_over = True
 
     def leave_no_trace(self) -> None:
         self.has_erased = True

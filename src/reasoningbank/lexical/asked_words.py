@@ -1,0 +1,82 @@
+"""The words of a question as terms, and what each is worth among a tenant's memories.
+
+Knows which frequencies must be known before anything can be weighed. Refuses to know who keeps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from reasoningbank.core.frozen import dataclass
+from reasoningbank.lexical.bm25 import weigh_terms
+from reasoningbank.lexical.entries import query_terms
+from reasoningbank.lexical.hashing import exact_term
+from reasoningbank.lexical.rare_words import find_rare_terms, most_holders
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedWords:
+    """What the terms of a question are worth."""
+
+    worths: Mapping[int, float]
+    ceiling: float
+    rare: tuple[int, ...]
+    """Terms that were meant, being rare, and that few memories hold."""
+    whole: tuple[int, ...]
+    """The term of the question as a whole text; none where it is empty."""
+    meant: int
+    """How many words it has, function words aside."""
+    rows: int
+    mean_length: float
+
+    @property
+    def questions(self) -> tuple[Mapping[int, float], Mapping[int, float], Mapping[int, float]]:
+        """What is looked for, each term with its worth: all the words, the rare ones alone, the whole text."""
+        named = {term: self.worths[term] for term in self.rare if term in self.worths}
+        return self.worths, named, dict.fromkeys(self.whole, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionTerms:
+    """The terms of a question, before anybody has said how rare they are."""
+
+    times: Mapping[int, int]
+    """How often it has each of its words, by term, in order."""
+    rare: tuple[int, ...]
+    """Of words that a text does not hold by chance."""
+    whole: tuple[int, ...]
+    meant: int
+
+    @classmethod
+    def of(cls, text: str) -> QuestionTerms:
+        query = query_terms(text)
+        rare, meant = find_rare_terms(text)
+        return cls(
+            times={term: query[term] for term in sorted(query)},
+            rare=tuple(rare.tolist()),
+            whole=(exact_term(text),) if text.strip() else (),
+            meant=meant,
+        )
+
+    @property
+    def needed(self) -> list[int]:
+        """The terms whose frequencies decide what each is worth."""
+        return list(dict.fromkeys((*self.times, *self.rare)))
+
+    def weigh(self, rows: int, mean_length: float, holding: Mapping[int, int]) -> AskedWords:
+        """Among so many rows, of which so many hold each term."""
+        terms = list(self.times)
+        frequency = np.array([holding.get(term, 0) for term in terms], np.int64)
+        weights, ceiling = weigh_terms(list(self.times.values()), frequency, rows)
+        few = most_holders(rows)
+        return AskedWords(
+            worths={terms[i]: worth for i, worth in weights.items()},
+            ceiling=ceiling,
+            rare=tuple(term for term in self.rare if holding.get(term, 0) <= few),
+            whole=self.whole,
+            meant=self.meant,
+            rows=rows,
+            mean_length=mean_length,
+        )

@@ -1,0 +1,26 @@
+"""What a writing transaction looks at before it is committed, asked in one statement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+
+from reasoningbank.store.closed import WHY_CLOSED
+from reasoningbank.store.sqlite import statements
+from reasoningbank.store.sqlite.stamps import Stamp
+
+_WHY_CLOSED, _NAMED = statements.select(WHY_CLOSED, None)
+_END = f"SELECT (SELECT mark FROM stamp), (SELECT max(seq) FROM feed), ({_WHY_CLOSED})"
+
+
+def end_of_transaction(cursor: apsw.Cursor) -> tuple[Stamp | None, int, str | None]:
+    """The stamp, the newest number of the feed, and why the bank takes no writes; None where it does."""
+    row: Any = cursor.execute(_END, _NAMED).fetchone()
+    return Stamp.from_bytes(row[0] or b""), row[1] or 0, row[2]
+
+
+def reason_of_closing(cursor: apsw.Cursor) -> str | None:
+    """That alone, for a bank that keeps no note of what it acknowledged."""
+    row: Any = cursor.execute(_WHY_CLOSED, _NAMED).fetchone()
+    return None if row is None else str(row[0])

@@ -1,0 +1,75 @@
+"""Turns at what is named: the right of one thread, among all processes of a machine, to write something of a bank.
+
+For back ends that have no locks of their own to offer: a file for each name, which the kernel unlocks when its holder
+dies, or the locks of one process for a bank in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from reasoningbank.files import hold
+from reasoningbank.forking import renew_in_child
+
+
+class ThreadTurns:
+    def __init__(self) -> None:
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+    @contextmanager
+    def take(self, name: str, wait_s: float) -> Iterator[bool]:
+        lock = self._locks[name]
+        granted = lock.acquire(timeout=max(0.0, wait_s))
+        try:
+            yield granted
+        finally:
+            if granted:
+                lock.release()
+
+
+class FileTurns:
+    """A file is there only while somebody has its turn, or wants it."""
+
+    def __init__(self, beside: Path) -> None:
+        """What the names of all these files begin with."""
+        self._beside = beside
+        self._held: set[int] = set()
+        renew_in_child(self._leave_to_parent)
+
+    def _leave_to_parent(self) -> None:
+        """Closing it lets go of nothing there; keeping it open would hold it after the parent's end."""
+        held, self._held = self._held, set()
+        for descriptor in held:
+            os.close(descriptor)
+
+    @contextmanager
+    def take(self, name: str, wait_s: float) -> Iterator[bool]:
+        path = self._beside.with_name(f"{self._beside.name}-{name.replace('/', '_').replace(os.sep, '_')}")
+        descriptor = self._lock(path, time.monotonic() + wait_s)
+        if descriptor is None:
+            yield False
+            return
+        self._held.add(descriptor)
+        try:
+            yield True
+        finally:
+            if descriptor in self._held:
+                self._held.remove(descriptor)
+                with suppress(OSError):
+                    path.unlink()
+                os.close(descriptor)
+
+    def _lock(self, path: Path, deadline: float) -> int | None:
+        while (descriptor := hold(path, deadline - time.monotonic())) is not None:
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), path.stat()):
+                    return descriptor
+            # The one before removed its file between our opening and locking it.
+            os.close(descriptor)
+        return None
